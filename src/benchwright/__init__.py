@@ -1,0 +1,1 @@
+"""Benchwright: one benchmark platform for machine learning."""

@@ -1,0 +1,54 @@
+"""The command line. The top-level help is answered before click is imported; verbs load only when they are called."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from benchwright._version import VERSION
+
+# verb -> (module, one line). The module holds a click command named `command`.
+VERBS: dict[str, tuple[str, str]] = {
+    "run": ("benchwright.cli.run", "Measure targets; print a table, save a run."),
+    "list": ("benchwright.cli.list", "What could be run; without a target, the runs in the store."),
+    "show": ("benchwright.cli.show", "One run in full."),
+    "compare": ("benchwright.cli.compare", "Two runs, revisions or files."),
+    "history": ("benchwright.cli.history", "A target's results over time."),
+    "report": ("benchwright.cli.report", "Write a single-file HTML report."),
+    "env": ("benchwright.cli.env", "This machine, its noise, and what to change."),
+    "export": ("benchwright.cli.export", "Write runs to a file (JSON Lines or Parquet)."),
+    "import": ("benchwright.cli.import_", "Read runs from a file that export wrote."),
+}
+
+HELP = """\
+Usage: benchwright [OPTIONS] COMMAND [ARGS]...
+
+  Measure a target honestly, keep the result, say whether it became slower.
+
+Options:
+  --version  Show the version and exit.
+  --help     Show this message and exit.
+
+Commands:
+{verbs}
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The console script. Returns the exit code: 0 all well, 1 something measured is bad, 2 a wrong request."""
+    argv = list(sys.argv[1:] if arguments is None else arguments)
+    if not argv or argv[0] in ("--help", "-h"):
+        sys.stdout.write(top_level_help())
+        return 0
+    if argv[0] == "--version":
+        sys.stdout.write(f"benchwright {VERSION}\n")
+        return 0
+    from benchwright.cli.dispatch import dispatch
+
+    return dispatch(argv)
+
+
+def top_level_help() -> str:
+    """The text that `benchwright --help` prints."""
+    width = max(map(len, VERBS))
+    return HELP.format(verbs="\n".join(f"  {verb:<{width}}  {line}" for verb, (_, line) in VERBS.items()))

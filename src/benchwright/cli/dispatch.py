@@ -1,0 +1,40 @@
+"""Finds the verb, runs it, and turns errors into one line and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import click
+
+from benchwright.cli import VERBS
+from benchwright.errors import BenchwrightError, OptionError, did_you_mean
+
+
+def dispatch(argv: list[str]) -> int:
+    """Runs `argv[0]` with the rest."""
+    try:
+        return _run(argv[0], argv[1:])
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show(sys.stderr)
+        return error.exit_code
+    except BenchwrightError as error:
+        sys.stderr.write(f"benchwright: {error}\n")
+        return 2
+    except (KeyboardInterrupt, click.Abort):
+        sys.stderr.write("benchwright: interrupted\n")
+        return 130
+    except BrokenPipeError:  # the reader, a pager or head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _run(verb: str, rest: list[str]) -> int:
+    if verb not in VERBS:
+        raise OptionError(f"unknown command {verb!r}", remedy=did_you_mean(verb, VERBS))
+    command: click.Command = importlib.import_module(VERBS[verb][0]).command
+    code = command.main(rest, prog_name=f"benchwright {verb}", standalone_mode=False)
+    return code if isinstance(code, int) else 0

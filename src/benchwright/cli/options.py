@@ -1,0 +1,34 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from benchwright import config
+from benchwright.store import Store, open_store
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def store_option(function: F) -> F:
+    """`--store URL`, passed on as `store`; give it to `opened`."""
+    return click.option(
+        "--store",
+        metavar="URL",
+        default=None,
+        help="Where results are kept: a file or a database URL. Default: BENCHWRIGHT_STORE, "
+        f"then benchwright.toml, then {config.DEFAULT_STORE}.",
+    )(function)
+
+
+def json_option(function: F) -> F:
+    """`--json`, passed on as `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")(function)
+
+
+def opened(store: str | None) -> Store:
+    """The store that the flag, the environment or the configuration names."""
+    return open_store(config.store_url(store))

@@ -1,0 +1,83 @@
+"""Every error Benchwright raises, in one tree.
+
+BenchwrightError
+├── UserError               the request was wrong: exit code 2, no traceback
+│   ├── TargetError         a target that cannot be found or understood
+│   ├── OptionError         a flag or argument with an impossible value
+│   ├── DecodeError         a file or message with a key or value that does not belong
+│   ├── NotInstalledError   something optional that is needed now; says what installs it
+│   └── StoreError          a store that cannot be opened, read or written
+└── MeasureError            measuring failed: becomes a record with a status and a reason
+    ├── LoadError           a model that could not be loaded
+    ├── DeviceError         a device or provider that was asked for and is not used
+    └── ChannelError        a worker whose answer could not be read
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class BenchwrightError(Exception):
+    """Something went wrong. `remedy` says what to do next."""
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  {self.remedy}" if self.remedy else self.message
+
+
+class UserError(BenchwrightError):
+    """The request was wrong; nothing was measured, changed or lost."""
+
+
+class TargetError(UserError):
+    """A target that cannot be found or understood."""
+
+
+class OptionError(UserError):
+    """A flag or argument with an impossible value."""
+
+
+class DecodeError(UserError):
+    """Data that does not fit its schema; the message starts with the place."""
+
+
+class NotInstalledError(UserError):
+    """An optional package that is needed now."""
+
+    def __init__(self, what: str, install: str) -> None:
+        super().__init__(f"{what} is not installed", remedy=f"pip install {install}")
+
+
+class StoreError(UserError):
+    """A store that cannot be opened, read or written."""
+
+
+class MeasureError(BenchwrightError):
+    """Measuring failed; the worker turns it into a failed result."""
+
+
+class LoadError(MeasureError):
+    """A model that could not be loaded."""
+
+
+class DeviceError(MeasureError):
+    """A device or provider that was asked for and is not used."""
+
+
+class ChannelError(MeasureError):
+    """A worker whose answer could not be read."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A remedy that names the nearest known word, or lists them all when none is near."""
+    names = sorted(known)
+    near = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    return f"known: {', '.join(names)}" if names else ""

@@ -1,0 +1,62 @@
+"""Adapters by (group, name). Built-ins and third-party packages come through the same door.
+
+A package adds one with an entry point, for example `[project.entry-points."benchwright.runtimes"]` and
+`mine = "my_package.runtime:MyRuntime"`. The built-ins are declared the same way in our own `pyproject.toml`; the
+table here repeats them because reading package metadata costs 47 ms, and because a packed worker has no metadata.
+A test keeps the two equal.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from benchwright.errors import OptionError, did_you_mean
+
+BUILTIN: dict[str, dict[str, str]] = {
+    "runtimes": {
+        "fake": "benchwright.runtimes.fake:Fake",
+        "python": "benchwright.runtimes.python:Python",
+        "onnxruntime": "benchwright.runtimes.onnxruntime:OnnxRuntime",
+        "openvino": "benchwright.runtimes.openvino:OpenVino",
+        "torch": "benchwright.runtimes.torch:Torch",
+        "command": "benchwright.runtimes.command:Command",
+    },
+    "sources": {
+        "models": "benchwright.sources.models:Models",
+        "callables": "benchwright.sources.callables:Callables",
+        "commands": "benchwright.sources.commands:Commands",
+    },
+    "monitors": {
+        "process": "benchwright.monitors.process:ProcessMonitor",
+        "pressure": "benchwright.monitors.pressure:PressureMonitor",
+        "gpu": "benchwright.monitors.gpu:GpuMonitor",
+        "power": "benchwright.monitors.power:PowerMonitor",
+    },
+    "hosts": {"local": "benchwright.hosts.local:LocalHost"},
+    "stores": {
+        "sqlite": "benchwright.store.sql:SqlStore",
+        "postgresql": "benchwright.store.sql:SqlStore",
+    },
+}
+
+
+def names(group: str) -> list[str]:
+    """Every name in a group: the built-ins in their order, then what is installed."""
+    return list(dict.fromkeys([*BUILTIN[group], *_installed(group)]))
+
+
+def load(group: str, name: str) -> Any:
+    """The adapter `name` of `group`."""
+    reference = BUILTIN[group].get(name) or _installed(group).get(name)
+    if reference is None:
+        singular = group.removesuffix("s")
+        raise OptionError(f"unknown {singular} {name!r}", remedy=did_you_mean(name, names(group)))
+    module, _, attribute = reference.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def _installed(group: str) -> dict[str, str]:
+    from importlib.metadata import entry_points
+
+    return {point.name: point.value for point in entry_points(group=f"benchwright.{group}")}

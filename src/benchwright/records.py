@@ -1,0 +1,303 @@
+"""The vocabulary: frozen records that every other module passes around. No I/O, no behaviour beyond arithmetic.
+
+Times are seconds as floats, except in `Samples`, which holds the nanosecond integers the clock gave.
+Instants are ISO 8601 strings in UTC. Mappings and tuples are never changed after construction.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    Int64s = array[int]
+else:  # array cannot be subscripted before Python 3.12
+    Int64s = array
+
+Scalar = str | int | float | bool | None
+Value = Scalar | list["Value"] | dict[str, "Value"]
+
+
+class Status(StrEnum):
+    """How measuring a case ended."""
+
+    OK = "ok"
+    FAILED = "failed"
+    TIMEOUT = "timeout"
+    KILLED = "killed"
+    SKIPPED = "skipped"
+
+
+class Better(StrEnum):
+    """Which direction of a metric is an improvement."""
+
+    LOWER = "lower"
+    HIGHER = "higher"
+
+
+class Verdict(StrEnum):
+    """What a comparison says."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    SAME = "same"
+    UNCLEAR = "unclear"
+
+
+class Mode(StrEnum):
+    """How calls are issued."""
+
+    CLOSED = "closed"
+    OPEN = "open"
+    OFFLINE = "offline"
+    MULTISTREAM = "multistream"
+
+
+class Arrivals(StrEnum):
+    """How the instants of an open loop are drawn."""
+
+    CONSTANT = "constant"
+    POISSON = "poisson"
+    TRACE = "trace"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objective:
+    """A bound that must hold: `metric` `relation` `bound`, the bound in the metric's base unit."""
+
+    metric: str
+    relation: str  # "<", "<=", ">", ">="
+    bound: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What is called: a runtime and what it loads."""
+
+    runtime: str
+    uri: str
+    device: str = "cpu"
+    precision: str = ""
+    options: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """What a call is given. `source` is `random`, a path of .npy/.npz files, or `module:callable`."""
+
+    source: str = "random"
+    batch_size: int = 1
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # by input name; "" = every input
+    dtypes: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 0
+    count: int = 1  # distinct inputs that calls cycle through
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """How calls are issued, and when to stop."""
+
+    mode: Mode = Mode.CLOSED
+    workers: int = 1
+    copies: int = 1
+    rate: float | None = None
+    arrivals: Arrivals = Arrivals.POISSON
+    trace: str = ""
+    streams: int = 1
+    find_rate: bool = False
+    warmup: float | None = None  # seconds at most; None = the engine's limit; 0 = none at all
+    samples: int | None = None
+    duration: float | None = None
+    precision: float | None = None  # stop when the relative half-width of the median's interval is below
+    loops: int = 1  # calls per sample; 0 = calibrate for very fast callables
+    timeout: float | None = None
+    seed: int = 0
+    objectives: tuple[Objective, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One fully determined thing to measure."""
+
+    name: str
+    target: Target
+    params: Mapping[str, Scalar] = field(default_factory=dict)
+    inputs: Inputs = field(default_factory=Inputs)
+    load: Load = field(default_factory=Load)
+    version: str = ""  # hash of what is measured: the model file, the source of the callable
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A point with its interval. Both ends are None only where one observation is all there is."""
+
+    point: float
+    low: float | None
+    high: float | None
+    confidence: float = 0.95
+    method: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Histogram:
+    """Log-linear counts. A value v (ns) falls in the bucket of its leading `bits` bits; error below 2**-bits."""
+
+    bits: int
+    counts: Mapping[int, int]  # bucket index -> count, empty buckets absent
+    total: int
+    minimum: int
+    maximum: int
+    sum: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One measured quantity, in base units, with the direction that is better (None: neither)."""
+
+    name: str
+    unit: str
+    better: Better | None
+    estimate: Estimate
+    count: int = 1
+    values: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Samples:
+    """Raw nanoseconds of one copy's calls, beside what is derived from them.
+
+    `columns` holds int64 arrays of equal length: `latency` and `end` (since the copy's time zero) always; in an open
+    loop also `scheduled`, `lateness` and `service`. Beyond the engine's limit the calls live in `histograms` only, by
+    the same names.
+    """
+
+    copy: int
+    calls: int  # every call, recorded raw or folded
+    loops: int  # calls per sample
+    elapsed: int  # ns during which calls were being issued, empty time included
+    columns: Mapping[str, Int64s] = field(default_factory=dict)
+    histograms: Mapping[str, Histogram] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultWarning:
+    """A warning is data: a code, what was seen, what to do."""
+
+    code: str
+    seen: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why a case has no numbers, with the end of the worker's log."""
+
+    kind: str  # exception name, "signal", "exit", "timeout", "channel", "interrupted"
+    message: str
+    remedy: str = ""
+    log_tail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    """A file that a measurement left behind."""
+
+    name: str
+    kind: str
+    path: str
+    size: int
+    sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """What a monitor saw over time: seconds since time zero of the timed phase, and one value for each."""
+
+    name: str
+    unit: str
+    seconds: tuple[float, ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """The machine and its state. Facts that could not be read are strings that begin with `unavailable: `."""
+
+    machine: Mapping[str, Value]
+    system: Mapping[str, Value]
+    accelerators: tuple[Mapping[str, Value], ...] = ()
+    runtimes: Mapping[str, str] = field(default_factory=dict)
+    packages: Mapping[str, str] = field(default_factory=dict)
+    knobs: Mapping[str, Value] = field(default_factory=dict)
+    collected_at: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """A commit of the project under test."""
+
+    vcs: str
+    id: str
+    branch: str = ""
+    dirty: bool = False
+    committed_at: str = ""
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One case measured once, in one round: numbers, or a status that says why there are none."""
+
+    id: str
+    case: Case
+    round: int
+    status: Status
+    environment: Environment
+    started_at: str
+    duration: float
+    revision: Revision | None = None
+    metrics: tuple[Metric, ...] = ()
+    samples: tuple[Samples, ...] = ()
+    timelines: tuple[Timeline, ...] = ()
+    instrument: Mapping[str, Value] = field(default_factory=dict)  # what measuring itself cost, and its verdict
+    error: Failure | None = None
+    warnings: tuple[ResultWarning, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
+
+    def metric(self, name: str) -> Metric | None:
+        """The metric of that name, or None."""
+        return next((m for m in self.metrics if m.name == name), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """The results of one invocation."""
+
+    id: str
+    started_at: str
+    harness: str  # our own version
+    command: tuple[str, ...] = ()
+    reason: str = ""
+    revision: Revision | None = None
+    baseline: str = ""
+    results: tuple[Result, ...] = ()
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A judged change in a series or between two revisions."""
+
+    id: str
+    series: str
+    before: Estimate
+    after: Estimate
+    effect: Estimate  # after / before
+    method: str
+    verdict: Verdict
+    revisions: tuple[str, ...] = ()
+    state: str = "open"

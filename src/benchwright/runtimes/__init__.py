@@ -1,0 +1,42 @@
+"""Runtimes load a model and call it; each wraps one third-party library, imported only inside `load`.
+
+A runtime's module is imported in the worker and, for its class attributes alone, in the parent; so importing it must
+not import the library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+from benchwright.records import Case, ResultWarning, Value
+
+
+@dataclass(slots=True, kw_only=True)
+class Loaded:
+    """A model ready to be called: `call(*arguments[i])` for each sample, i going round."""
+
+    call: Callable[..., Any]
+    arguments: Sequence[tuple[Any, ...]] = ((),)
+    device: str = "cpu"  # the one that is really used
+    is_async: bool = False  # `call` returns an awaitable
+    items_per_call: int = 1  # what throughput counts: the batch size
+    versions: Mapping[str, str] = field(default_factory=dict)  # library -> version
+    details: Mapping[str, Value] = field(default_factory=dict)  # inputs, outputs, providers, threads
+    warnings: Sequence[ResultWarning] = ()
+    clock: Any = None  # a measure.clock.Clock, from runtimes that live in virtual time
+    close: Callable[[], None] = lambda: None
+
+
+class Runtime(Protocol):
+    """What every runtime offers."""
+
+    name: ClassVar[str]
+    extensions: ClassVar[tuple[str, ...]]  # file name endings it loads, with the dot
+    requires: ClassVar[str]  # what pip installs, "" when nothing is needed
+    module: ClassVar[str]  # what `import` needs, "" when nothing is needed
+
+    def load(self, case: Case) -> Loaded:
+        """Loads the case's target on its device with its inputs, or raises a `MeasureError`."""
+        ...

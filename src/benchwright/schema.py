@@ -1,0 +1,277 @@
+"""Records to JSON and back: strictly, versioned, with one migration per step. Standard library only.
+
+A document is `{"format": 1, "kind": "run", "data": {...}}`. An unknown key is an error that names its place and the
+nearest known key; an older format is lifted step by step before it is decoded; a newer one is refused.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import functools
+import hashlib
+import json
+import math
+import sys
+import types
+import typing
+import zlib
+from array import array
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from typing import Any, TypeVar, cast
+
+from benchwright import records
+from benchwright.errors import DecodeError, did_you_mean
+from benchwright.records import Int64s
+
+FORMAT = 1
+Migration = Callable[[str, dict[str, Any]], dict[str, Any]]
+
+# MIGRATIONS[n] lifts the data of a document of kind `kind` from format n to n + 1.
+MIGRATIONS: dict[int, Migration] = {}
+
+KINDS: dict[str, type[Any]] = {
+    "case": records.Case,
+    "environment": records.Environment,
+    "finding": records.Finding,
+    "result": records.Result,
+    "run": records.Run,
+}
+
+T = TypeVar("T")
+
+
+def dumps(record: Any, *, indent: int | None = None) -> str:
+    """One record as a versioned JSON document."""
+    kind = next(name for name, cls in KINDS.items() if type(record) is cls)
+    return json.dumps({"format": FORMAT, "kind": kind, "data": encode(record)}, indent=indent, allow_nan=False)
+
+
+def loads(text: str | bytes, cls: type[T], *, where: str = "document") -> T:
+    """The record in a versioned JSON document, lifted to the present format."""
+    try:
+        document = json.loads(text)
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise DecodeError(f"{where}: not JSON: {error}", remedy="is this a file that benchwright wrote?") from None
+    return open_document(document, cls, where=where)
+
+
+def open_document(
+    document: Any,
+    cls: type[T],
+    *,
+    where: str = "document",
+    newest: int = FORMAT,
+    migrations: Mapping[int, Migration] = MIGRATIONS,
+) -> T:
+    """Checks the envelope, migrates the data step by step to `newest`, decodes it."""
+    if not isinstance(document, dict) or not {"format", "kind", "data"} <= document.keys():
+        raise DecodeError(
+            f"{where}: not a Benchwright document", remedy='it needs the keys "format", "kind" and "data"'
+        )
+    _refuse_unknown(document, ("format", "kind", "data"), where)
+    kind, version = document["kind"], document["format"]
+    if KINDS.get(kind) is not cls:
+        raise DecodeError(f"{where}: holds a {kind!r}, not a {cls.__name__.lower()!r}")
+    if not isinstance(version, int) or isinstance(version, bool) or version > newest:
+        raise DecodeError(
+            f"{where}: format {version!r}; this version reads up to {newest}",
+            remedy="pip install --upgrade benchwright",
+        )
+    data = document["data"]
+    for step in range(version, newest):
+        if step not in migrations:
+            raise DecodeError(f"{where}: format {version} is older than any this version can lift")
+        data = migrations[step](kind, data)
+    return decode(cls, data, where=f"{where}: {kind}")
+
+
+# ---- encoding ----
+
+
+def encode(value: Any) -> Any:
+    """A record as plain JSON values. int64 arrays become compressed base64."""
+    if isinstance(value, Enum):
+        return value.value
+    if value is None or isinstance(value, str | int | float | bool):
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"{value} cannot be recorded: a missing number is a status, not a NaN")
+        return value
+    if dataclasses.is_dataclass(value):
+        return {name: encode(getattr(value, name)) for name in _fields(cast(type, type(value)))}
+    if isinstance(value, array):
+        return pack_int64(value)
+    if isinstance(value, Mapping):
+        return {str(key): encode(item) for key, item in value.items()}
+    if isinstance(value, Iterable):
+        return [encode(item) for item in value]
+    raise TypeError(f"cannot encode {type(value).__name__}")
+
+
+def pack_int64(values: Int64s) -> str:
+    """int64 values as base64 of zlib of little-endian bytes."""
+    return base64.b64encode(zlib.compress(_little_endian(values).tobytes(), 6)).decode("ascii")
+
+
+def unpack_int64(text: str) -> Int64s:
+    """The inverse of `pack_int64`."""
+    values = array("q")
+    values.frombytes(zlib.decompress(base64.b64decode(text, validate=True)))
+    return _little_endian(values)
+
+
+def _little_endian(values: Int64s) -> Int64s:
+    if sys.byteorder == "big":
+        values = values[:]
+        values.byteswap()
+    return values
+
+
+# ---- decoding ----
+
+
+def decode(cls: type[T], data: Any, *, where: str = "") -> T:
+    """`data` as a `cls`: every key known, every value of its declared type, or a `DecodeError` with the place."""
+    return cast(T, _decode(cls, data, where or cls.__name__))
+
+
+def _decode(kind: Any, data: Any, where: str) -> Any:
+    if dataclasses.is_dataclass(kind):
+        return _decode_record(cast(type, kind), data, where)
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        return _decode_union(arguments, data, where)
+    if origin is tuple:
+        items = _expect(data, list, where)
+        return tuple(_decode(arguments[0], item, f"{where}[{i}]") for i, item in enumerate(items))
+    if origin is list:
+        return [_decode(arguments[0], item, f"{where}[{i}]") for i, item in enumerate(_expect(data, list, where))]
+    if origin in (dict, Mapping):
+        mapping = _expect(data, dict, where)
+        return {_key(arguments[0], k, where): _decode(arguments[1], v, f"{where}.{k}") for k, v in mapping.items()}
+    if kind is array:
+        return _decode_array(data, where)
+    if isinstance(kind, typing.ForwardRef):
+        return data  # records.Value: any JSON value
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return _decode_enum(kind, data, where)
+    if kind is float and isinstance(data, int) and not isinstance(data, bool):
+        return float(data)
+    return _expect(data, kind, where)
+
+
+def _decode_record(cls: type, data: Any, where: str) -> Any:
+    mapping = _expect(data, dict, where)
+    fields = _fields(cls)
+    _refuse_unknown(mapping, fields, where)
+    missing = [name for name, (_, required) in fields.items() if required and name not in mapping]
+    if missing:
+        raise DecodeError(f"{where}: {missing[0]!r} is missing")
+    return cls(**{k: _decode(fields[k][0], v, f"{where}.{k}") for k, v in mapping.items()})
+
+
+def _decode_union(arguments: tuple[Any, ...], data: Any, where: str) -> Any:
+    if data is None and type(None) in arguments:
+        return None
+    rest = [a for a in arguments if a is not type(None)]
+    if len(rest) == 1:
+        return _decode(rest[0], data, where)
+    if any(isinstance(a, type) and type(data) is a for a in rest):
+        return data
+    if any(typing.get_origin(a) in (list, dict) and isinstance(data, typing.get_origin(a)) for a in rest):
+        return data
+    names = ", ".join(getattr(a, "__name__", str(a)) for a in rest)
+    raise DecodeError(f"{where}: {_shown(data)} is not one of {names}")
+
+
+def _decode_array(data: Any, where: str) -> Int64s:
+    try:
+        return unpack_int64(_expect(data, str, where))
+    except (ValueError, zlib.error):
+        raise DecodeError(f"{where}: not a packed int64 array") from None
+
+
+def _decode_enum(kind: type[Enum], data: Any, where: str) -> Enum:
+    try:
+        return kind(data)
+    except ValueError:
+        known = [str(member.value) for member in kind]
+        raise DecodeError(f"{where}: unknown value {_shown(data)}", remedy=did_you_mean(str(data), known)) from None
+
+
+def _key(kind: Any, key: str, where: str) -> Any:
+    if kind is int:
+        try:
+            return int(key)
+        except ValueError:
+            raise DecodeError(f"{where}: key {key!r} is not a whole number") from None
+    return key
+
+
+def _expect(data: Any, kind: Any, where: str) -> Any:
+    if not isinstance(data, kind) or (isinstance(data, bool) and kind is not bool):
+        raise DecodeError(f"{where}: {_shown(data)} is not {_NAMES.get(kind, kind.__name__)}")
+    return data
+
+
+def _refuse_unknown(mapping: dict[str, Any], known: Iterable[str], where: str) -> None:
+    for key in mapping:
+        if key not in known:
+            raise DecodeError(f"{where}: unknown key {key!r}", remedy=did_you_mean(key, known))
+
+
+def _shown(data: Any) -> str:
+    text = repr(data)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+_NAMES = {
+    dict: "a mapping",
+    list: "a list",
+    str: "a string",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+}
+
+
+@functools.cache
+def _fields(cls: type) -> dict[str, tuple[Any, bool]]:
+    """Field name -> (declared type, required), in order."""
+    hints = typing.get_type_hints(cls)
+    return {
+        f.name: (hints[f.name], f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING)
+        for f in dataclasses.fields(cls)
+    }
+
+
+# ---- identity ----
+
+
+def fingerprint(value: Any) -> str:
+    """32 hex digits that depend on content alone."""
+    text = json.dumps(encode(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+# How long one measures does not change what one measures, nor does the folder the model lies in or its present content.
+_HOW_LONG = {"warmup": None, "samples": None, "duration": None, "precision": None, "timeout": None, "seed": 0}
+
+
+def case_key(case: records.Case) -> str:
+    """What makes two cases the same thing measured: everything but how long, where the file lies, and its version."""
+    load = dataclasses.replace(case.load, **cast(dict[str, Any], _HOW_LONG))
+    target = dataclasses.replace(case.target, uri="")
+    return fingerprint(dataclasses.replace(case, load=load, target=target, version="", tags=()))
+
+
+def environment_key(environment: records.Environment) -> str:
+    """What makes two machines comparable: hardware and operating system, not packages, knobs or the moment."""
+    system = {k: environment.system.get(k) for k in ("os", "architecture")}
+    return fingerprint({"machine": dict(environment.machine), "system": system, "gpu": list(environment.accelerators)})
+
+
+def series_key(case: records.Case, environment: records.Environment, metric: str) -> str:
+    """The series a metric's values belong to."""
+    return fingerprint([case_key(case), environment_key(environment), metric])

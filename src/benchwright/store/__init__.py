@@ -1,0 +1,103 @@
+"""Stores keep runs. `open_store(url)` picks one by the URL's scheme; a bare path is SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from benchwright import plugins
+from benchwright.records import Estimate, Result, Revision, Run, Samples, Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """One line of `benchwright list`-like views of a store."""
+
+    id: str
+    started_at: str
+    cases: tuple[str, ...]
+    results: int
+    failed: int
+    revision: Revision | None
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One result's value in a series: one round of one run."""
+
+    run: str
+    result: str
+    round: int
+    started_at: str
+    status: Status
+    revision: str  # commit id or ""
+    estimate: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """What may be compared over time, with its points in order of time."""
+
+    key: str
+    case: str
+    params: str  # compact JSON of what tells this case from others of the same name
+    metric: str
+    unit: str
+    better: str
+    points: tuple[Point, ...]
+
+
+class Store(Protocol):
+    """What every store offers. Every method that writes is one transaction, durable on return."""
+
+    def begin(self, run: Run) -> None:
+        """Records the run without results; called before anything is measured, so that an unusable store shows."""
+        ...
+
+    def add(self, run_id: str, result: Result) -> None:
+        """Keeps one result with its points and raw samples."""
+        ...
+
+    def add_run(self, run: Run) -> bool:
+        """Keeps a whole run in one transaction; False if a run of that id was there already (nothing changes)."""
+        ...
+
+    def find(self, reference: str) -> str:
+        """The id of a run named by `last`, `last~N`, a tag, a commit, an id or a unique prefix of one."""
+        ...
+
+    def run(self, run_id: str, *, samples: bool = True) -> Run:
+        """A run with its results; without raw samples when they are not wanted."""
+        ...
+
+    def samples(self, result_id: str) -> tuple[Samples, ...]:
+        """The raw samples of one result."""
+        ...
+
+    def runs(self, *, limit: int = 20, tag: str = "") -> list[RunSummary]:
+        """The newest runs first."""
+        ...
+
+    def run_ids(self) -> Iterator[str]:
+        """Every run's id, oldest first."""
+        ...
+
+    def history(self, case: str, *, metrics: Sequence[str] = (), limit: int = 1000) -> list[Series]:
+        """The series of cases whose name matches (`*` is a wildcard), each with its newest `limit` points."""
+        ...
+
+    def close(self) -> None:
+        """Ends the connection."""
+        ...
+
+
+def open_store(url: str | Path) -> Store:
+    """The store at `url`: `sqlite:///file`, `postgresql://...`, or the path of an SQLite file, made when absent."""
+    text = str(url)
+    scheme, separator, _ = text.partition("://")
+    if not separator:
+        return plugins.load("stores", "sqlite")(f"sqlite:///{text}")  # type: ignore[no-any-return]
+    return plugins.load("stores", scheme.partition("+")[0])(text)  # type: ignore[no-any-return]

@@ -1,0 +1,78 @@
+"""Units, scaling and reading of quantities people type.
+
+Values are kept in base units (seconds, bytes, calls per second); only what is shown is scaled.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from benchwright.errors import OptionError
+
+_SCALES: dict[str, tuple[tuple[float, str], ...]] = {
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
+    "B": ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B")),
+    "/s": ((1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1.0, "/s")),
+    "J": ((1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ")),
+    "W": ((1e3, "kW"), (1.0, "W"), (1e-3, "mW")),
+}
+
+_FACTORS: dict[str, dict[str, float]] = {
+    "s": {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0},
+    "B": {
+        "B": 1.0,
+        **{f"{p}B": 1000.0 ** (i + 1) for i, p in enumerate("kMGT")},
+        **{f"{p}iB": 1024.0 ** (i + 1) for i, p in enumerate("KMGT")},
+    },
+    "/s": {"/s": 1.0, "k/s": 1e3, "M/s": 1e6, "/min": 1 / 60},
+    "%": {"%": 1.0},
+}
+
+_QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\S*)\s*")
+
+
+def scale_for(value: float, unit: str) -> tuple[float, str]:
+    """The factor and the label that show `value` with one to three digits before the point."""
+    scales = _SCALES.get(unit)
+    if not scales:
+        return 1.0, unit
+    magnitude = abs(value)
+    for factor, label in scales:
+        if magnitude >= factor:
+            return factor, label
+    return scales[-1] if magnitude > 0 else next(s for s in scales if s[1] == unit)
+
+
+def format_number(value: float, digits: int = 3) -> str:
+    """`value` with `digits` significant digits and never an exponent for everyday sizes."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else str(value)
+    magnitude = math.floor(math.log10(abs(value)))
+    decimals = max(0, digits - 1 - magnitude)
+    return f"{value:,.{min(decimals, 12)}f}"
+
+
+def format_value(value: float, unit: str, digits: int = 3) -> str:
+    """A value for people: `format_value(1.83e-05, "s")` is `'18.3 µs'`."""
+    factor, label = scale_for(value, unit)
+    number = format_number(value / factor, digits)
+    if label in ("", "1"):
+        return number
+    return f"{number}{label}" if label == "%" or label.startswith("/") else f"{number} {label}"
+
+
+def parse_quantity(text: str, unit: str, *, what: str = "value") -> float:
+    """Reads `'20ms'`, `'1.5 GiB'` or a bare number (taken in `unit`) into `unit`."""
+    match = _QUANTITY.fullmatch(text)
+    factors = _FACTORS.get(unit, {unit: 1.0})
+    if match is None:
+        raise OptionError(
+            f"{what}: {text!r} is not a quantity", remedy=f"write a number and one of: {', '.join(factors)}"
+        )
+    number, suffix = match.groups()
+    if suffix and suffix not in factors:
+        raise OptionError(
+            f"{what}: {suffix!r} in {text!r} is not a unit here", remedy=f"use one of: {', '.join(factors)}"
+        )
+    return float(number) * (factors[suffix] if suffix else 1.0)
