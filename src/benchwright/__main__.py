@@ -1,0 +1,7 @@
+"""`python -m benchwright`."""
+
+import sys
+
+from benchwright.cli import main
+
+sys.exit(main())
