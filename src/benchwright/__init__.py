@@ -1,1 +1,48 @@
-"""Benchwright: one benchmark platform for machine learning."""
+"""Benchwright: one benchmark platform for machine learning.
+
+    import benchwright as bw
+    run = bw.run("model.onnx", batch_size=[1, 8])
+
+Names load on first use, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from benchwright import _version
+
+if TYPE_CHECKING:
+    from benchwright.api import MeasuredRun as MeasuredRun
+    from benchwright.api import run as run
+    from benchwright.errors import BenchwrightError as BenchwrightError
+    from benchwright.errors import UserError as UserError
+    from benchwright.marks import benchmark as benchmark
+    from benchwright.records import Inputs as Inputs
+    from benchwright.records import Load as Load
+    from benchwright.records import Run as Run
+    from benchwright.store import open_store as open_store
+
+__version__ = _version.VERSION
+
+_HOMES = {
+    "MeasuredRun": "benchwright.api",
+    "run": "benchwright.api",
+    "BenchwrightError": "benchwright.errors",
+    "UserError": "benchwright.errors",
+    "benchmark": "benchwright.marks",
+    "Inputs": "benchwright.records",
+    "Load": "benchwright.records",
+    "Run": "benchwright.records",
+    "open_store": "benchwright.store",
+}
+
+__all__ = [*sorted(_HOMES), "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'benchwright' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -111,8 +111,9 @@ class Load:
     warmup: float | None = None  # seconds at most; None = the engine's limit; 0 = none at all
     samples: int | None = None
     duration: float | None = None
+    once: bool = False  # stop when every input was used once
     precision: float | None = None  # stop when the relative half-width of the median's interval is below
-    loops: int = 1  # calls per sample; 0 = calibrate for very fast callables
+    loops: int = 0  # calls per sample; 0 = one, or as many as a very fast callable needs
     timeout: float | None = None
     seed: int = 0
     objectives: tuple[Objective, ...] = ()

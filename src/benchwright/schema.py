@@ -51,10 +51,19 @@ def dumps(record: Any, *, indent: int | None = None) -> str:
 def loads(text: str | bytes, cls: type[T], *, where: str = "document") -> T:
     """The record in a versioned JSON document, lifted to the present format."""
     try:
-        document = json.loads(text)
+        document = json.loads(text, parse_constant=_finite, parse_float=_finite)
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise DecodeError(f"{where}: not JSON: {error}", remedy="is this a file that benchwright wrote?") from None
+    except OverflowError as error:
+        raise DecodeError(f"{where}: {error}") from None
     return open_document(document, cls, where=where)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise OverflowError(f"{text} is not a finite number")
+    return number
 
 
 def open_document(
@@ -72,7 +81,7 @@ def open_document(
         )
     _refuse_unknown(document, ("format", "kind", "data"), where)
     kind, version = document["kind"], document["format"]
-    if KINDS.get(kind) is not cls:
+    if not isinstance(kind, str) or KINDS.get(kind) is not cls:
         raise DecodeError(f"{where}: holds a {kind!r}, not a {cls.__name__.lower()!r}")
     if not isinstance(version, int) or isinstance(version, bool) or version > newest:
         raise DecodeError(
@@ -92,14 +101,17 @@ def open_document(
 
 def encode(value: Any) -> Any:
     """A record as plain JSON values. int64 arrays become compressed base64."""
+    kind = type(value)
+    if kind in _AS_THEY_ARE or (kind is float and math.isfinite(value)):  # most values, and the tests below are slow
+        return value
+    if hasattr(kind, "__dataclass_fields__"):
+        return {name: encode(getattr(value, name)) for name in _fields(cast(type, kind))}
     if isinstance(value, Enum):
         return value.value
-    if value is None or isinstance(value, str | int | float | bool):
+    if isinstance(value, str | int | float):
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"{value} cannot be recorded: a missing number is a status, not a NaN")
         return value
-    if dataclasses.is_dataclass(value):
-        return {name: encode(getattr(value, name)) for name in _fields(cast(type, type(value)))}
     if isinstance(value, array):
         return pack_int64(value)
     if isinstance(value, Mapping):
@@ -107,6 +119,9 @@ def encode(value: Any) -> Any:
     if isinstance(value, Iterable):
         return [encode(item) for item in value]
     raise TypeError(f"cannot encode {type(value).__name__}")
+
+
+_AS_THEY_ARE = frozenset({str, int, bool, type(None)})
 
 
 def pack_int64(values: Int64s) -> str:

@@ -29,7 +29,7 @@ _FACTORS: dict[str, dict[str, float]] = {
     "%": {"%": 1.0},
 }
 
-_QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\S*)\s*")
+_QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\S*)\s*", re.ASCII)
 
 
 def scale_for(value: float, unit: str) -> tuple[float, str]:
@@ -66,7 +66,7 @@ def parse_quantity(text: str, unit: str, *, what: str = "value") -> float:
     """Reads `'20ms'`, `'1.5 GiB'` or a bare number (taken in `unit`) into `unit`."""
     match = _QUANTITY.fullmatch(text)
     factors = _FACTORS.get(unit, {unit: 1.0})
-    if match is None:
+    if match is None or not math.isfinite(float(match[1])):
         raise OptionError(
             f"{what}: {text!r} is not a quantity", remedy=f"write a number and one of: {', '.join(factors)}"
         )

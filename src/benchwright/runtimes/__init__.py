@@ -6,10 +6,13 @@ not import the library.
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
+from benchwright import plugins
+from benchwright.errors import NotInstalledError
 from benchwright.records import Case, ResultWarning, Value
 
 
@@ -23,7 +26,7 @@ class Loaded:
     is_async: bool = False  # `call` returns an awaitable
     items_per_call: int = 1  # what throughput counts: the batch size
     versions: Mapping[str, str] = field(default_factory=dict)  # library -> version
-    details: Mapping[str, Value] = field(default_factory=dict)  # inputs, outputs, providers, threads
+    details: Mapping[str, Value] = field(default_factory=dict)  # inputs, outputs, providers; read after the last call
     warnings: Sequence[ResultWarning] = ()
     clock: Any = None  # a measure.clock.Clock, from runtimes that live in virtual time
     close: Callable[[], None] = lambda: None
@@ -40,3 +43,15 @@ class Runtime(Protocol):
     def load(self, case: Case) -> Loaded:
         """Loads the case's target on its device with its inputs, or raises a `MeasureError`."""
         ...
+
+
+def is_installed(name: str) -> bool:
+    """Whether the library behind the runtime `name` can be imported here; it is not imported to find out."""
+    module = plugins.load("runtimes", name).module
+    return not module or importlib.util.find_spec(module) is not None
+
+
+def check_installed(name: str) -> None:
+    """Raises `NotInstalledError`, with the command that installs it, when the library of `name` is absent."""
+    if not is_installed(name):
+        raise NotInstalledError(f"runtime {name}", plugins.load("runtimes", name).requires)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import ClassVar, Protocol
 
+from benchwright import plugins, schema
+from benchwright.errors import TargetError
 from benchwright.records import Case, Inputs, Load, Scalar
 
 
@@ -41,3 +46,46 @@ class Source(Protocol):
     def cases(self, target: str, request: Request) -> Iterator[Case]:
         """Every case of the target, in the order to run them; a `TargetError` names what is wrong."""
         ...
+
+
+def plan(request: Request) -> list[Case]:
+    """Every case of the request, each once, in the order to run them; every error shows before anything runs."""
+    if not request.targets and not request.command:
+        raise TargetError("nothing to measure", remedy="name a model file, file.py::name, or a command after --")
+    cases: dict[str, Case] = {}
+    for target in request.targets:
+        for case in _source(target).cases(target, request):
+            cases.setdefault(schema.fingerprint(case), case)
+    if request.command:
+        for case in plugins.load("sources", "commands")().cases("", request):
+            cases.setdefault(schema.fingerprint(case), case)
+    return _told_apart(list(cases.values()))
+
+
+def _source(target: str) -> Source:
+    for name in plugins.names("sources"):
+        source: Source = plugins.load("sources", name)()
+        if source.accepts(target):
+            return source
+    raise TargetError(
+        f"{target!r} is not a target that is known here",
+        remedy="name a model file, file.py::name, package.module:name, or a command after --",
+    )
+
+
+def _told_apart(cases: list[Case]) -> list[Case]:
+    """Cases of equal name but of different files get as many folders in front as tell them apart."""
+    places = defaultdict(set)
+    for case in cases:
+        places[case.name].add(case.target.uri)
+    return [_lengthened(case, places[case.name]) for case in cases]
+
+
+def _lengthened(case: Case, uris: set[str]) -> Case:
+    if len(uris) == 1:
+        return case
+    mine, others = PurePath(case.target.uri).parts, [PurePath(uri).parts for uri in uris - {case.target.uri}]
+    for depth in range(2, len(mine) + 1):
+        if all(other[-depth:] != mine[-depth:] for other in others):
+            return dataclasses.replace(case, name="/".join(mine[-depth:]))
+    return case

@@ -46,8 +46,24 @@ class Series:
     params: str  # compact JSON of what tells this case from others of the same name
     metric: str
     unit: str
-    better: str
+    better: str  # "lower", "higher" or ""
     points: tuple[Point, ...]
+    machine: str = ""  # schema.environment_key: what tells the machines apart
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Miss:
+    """A result that is not ok, so that its case has no value there."""
+
+    run: str
+    result: str
+    round: int
+    case: str
+    params: str  # as in `Series`
+    started_at: str
+    status: Status
+    revision: str  # commit id or ""
+    reason: str
 
 
 class Store(Protocol):
@@ -66,7 +82,10 @@ class Store(Protocol):
         ...
 
     def find(self, reference: str) -> str:
-        """The id of a run named by `last`, `last~N`, a tag, a commit, an id or a unique prefix of one."""
+        """The id of a run named by `last`, `last~N`, an id, a tag, a commit, or the beginning of a commit or an id.
+
+        A tag or commit with several runs means the newest; a beginning that fits more than one is a `StoreError`.
+        """
         ...
 
     def run(self, run_id: str, *, samples: bool = True) -> Run:
@@ -87,6 +106,14 @@ class Store(Protocol):
 
     def history(self, case: str, *, metrics: Sequence[str] = (), limit: int = 1000) -> list[Series]:
         """The series of cases whose name matches (`*` is a wildcard), each with its newest `limit` points."""
+        ...
+
+    def misses(self, case: str, *, limit: int = 20) -> list[Miss]:
+        """The newest results of the same cases that are not ok, oldest first: the gaps in their history."""
+        ...
+
+    def case_names(self) -> list[str]:
+        """Every name that has a history, in alphabetical order."""
         ...
 
     def close(self) -> None:

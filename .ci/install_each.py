@@ -1,0 +1,22 @@
+"""install_each.py EXTRA: installs the requirements of an extra one by one and says which ones could not be had."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+PIP = [sys.executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
+
+
+def main(extra: str) -> None:
+    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
+    subprocess.run([*PIP, "-e", "."], check=True)
+    for requirement in project["optional-dependencies"][extra]:
+        if subprocess.run([*PIP, requirement], check=False, stderr=subprocess.DEVNULL).returncode:
+            sys.stdout.write(f"could not install {requirement}: the comparison goes on without it\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

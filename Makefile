@@ -1,0 +1,69 @@
+# The command book: `make` lists it. Nothing needs to be prepared but Python 3.11 or newer, make and git.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+DEMO ?= demo
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+PYTEST := $(BIN)/python -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench docs schema clean
+
+help:  ## List these commands.
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10 | sed 's/^/  make /'
+
+demo: $(VENV)/.demo  ## Build a small model, measure it, show a table, write an HTML report.
+	@mkdir -p $(DEMO)
+	@$(BIN)/python examples/make_model.py $(DEMO)/model.onnx
+	$(BIN)/benchwright run $(DEMO)/model.onnx --runtime onnxruntime --batch-size 1,8,32 --duration 2s --store $(DEMO)/results.db
+	@$(BIN)/benchwright report last --store $(DEMO)/results.db --output $(DEMO)/report.html
+	@echo "The report is in $(DEMO)/report.html: open it in a browser."
+
+test: lint $(VENV)/.test  ## Check everything: lint, the parallel tests, then those that measure.
+	@.ci/need chromium chromium
+	@status=0; \
+	$(PYTEST) -n auto -m "not serial" || status=1; \
+	$(PYTEST) -m serial || status=1; \
+	exit $$status
+
+lint: $(VENV)/.lint  ## Formatting, lint, types, layers.
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet . || { echo "run: $(BIN)/ruff format ."; exit 1; }
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo --no-cache
+
+bench: $(VENV)/.bench  ## Compare with peers: cost per call, memory, punctuality, start-up, store.
+	@status=0; for script in benchmarks/[a-z]*.py; do \
+	  echo; echo "== $$script"; $(BIN)/python $$script || status=1; \
+	done; exit $$status
+
+docs: $(VENV)/.docs schema  ## Build the documentation into site/.
+	@$(BIN)/zensical build --clean --strict
+
+schema: $(VENV)/.core  ## Write what is generated: JSON Schema and the command line's reference.
+	@$(BIN)/python -c "from pathlib import Path; from benchwright.json_schema import write_all; write_all(Path('docs/schema'))"
+	@$(BIN)/python docs/generate_cli.py
+
+clean:  ## Remove what these commands made, the environment included.
+	rm -rf $(VENV) $(DEMO) site build dist .benchwright .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# ---- the environment: one stamp for each extra, made anew when pyproject.toml changes ----
+
+$(BIN)/python:
+	@.ci/make-venv $(PYTHON) $(VENV)
+
+$(VENV)/.core: pyproject.toml | $(BIN)/python
+	@echo "installing benchwright"
+	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/.bench: pyproject.toml | $(BIN)/python
+	@echo "installing benchwright[bench]"
+	@$(PIP) -e '.[bench]' || $(BIN)/python .ci/install_each.py bench
+	@touch $@
+
+$(VENV)/.%: pyproject.toml | $(BIN)/python
+	@echo "installing benchwright[$*]"
+	@$(PIP) -e '.[$*]'
+	@touch $@

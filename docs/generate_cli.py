@@ -1,0 +1,83 @@
+"""Writes cli.md from the commands themselves: `make schema`. A test fails when the page is stale."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from benchwright.cli import VERBS
+
+HEAD = """\
+# Command line
+
+`benchwright COMMAND --help` says the same as this page, which is made from it.
+
+| command | what it does |
+| --- | --- |
+{verbs}
+
+Every command ends with one of these codes:
+
+| code | meaning |
+| --- | --- |
+| 0 | all is well |
+| 1 | something measured is bad: a case failed, an objective was missed, a comparison says worse |
+| 2 | the request was wrong; nothing was measured |
+| 130 | interrupted from the keyboard; what had been measured is kept |
+
+Progress goes to stderr, and only to a terminal. `--json` makes every command that prints print JSON.
+
+Where results are kept: `--store`, else the variable `BENCHWRIGHT_STORE`, else `store` in the nearest
+`benchwright.toml`, else `.benchwright/results.db` in this folder. `benchwright.toml` may also hold `tags`, a list that
+every run gets.
+
+Quantities take units: `20ms`, `1.5GiB`, `200/s`, `1%`. A bare number is in seconds, bytes or calls per second.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    verbs = "\n".join(f"| [`{verb}`](#benchwright-{verb}) | {line} |" for verb, (_, line) in VERBS.items())
+    parts = [HEAD.format(verbs=verbs)]
+    for verb, (module, _) in VERBS.items():
+        command = importlib.import_module(module).command
+        parts += _sections(command, click.Context(command, info_name=f"benchwright {verb}"), level=2)
+    return "\n".join(parts)
+
+
+def _sections(command: click.Command, context: click.Context, level: int) -> Iterator[str]:
+    usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
+    yield f"{'#' * level} {context.command_path}\n"
+    yield f"```text\n{usage}\n```\n"
+    if command.help:
+        yield _paragraphs(command.help)
+    rows = [record for p in command.params if (record := p.get_help_record(context)) and record[1]]
+    if rows:
+        table = "\n".join(f"| `{_cell(flags)}` | {_cell(text)} |" for flags, text in rows)
+        yield f"| option | what it does |\n| --- | --- |\n{table}\n"
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            if inner is not None and not inner.hidden:
+                yield from _sections(inner, click.Context(inner, info_name=name, parent=context), level + 1)
+
+
+def _paragraphs(text: str) -> str:
+    """Click's help as Markdown: a block kept as it is by click becomes a block of text."""
+    parts = []
+    for part in inspect.cleandoc(text).split("\n\n"):
+        kept = part.removeprefix("\b\n")
+        parts.append(kept if kept == part else f"```text\n{kept}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    (Path(__file__).parent / "cli.md").write_text(page(), encoding="utf-8")

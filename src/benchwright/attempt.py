@@ -1,0 +1,234 @@
+"""One case measured once: starts its copies, holds the barrier, watches, collects.
+
+Whatever a worker does, the answer is an outcome and never an exception.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import selectors
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from benchwright import channel
+from benchwright.channel import PROTOCOL, Job, Message
+from benchwright.errors import ChannelError
+from benchwright.hosts import Host, Worker
+from benchwright.monitors import Observation
+from benchwright.records import Case, Failure, Samples, Status
+
+LOAD_ALLOWANCE = 300.0  # seconds for loading, before warm-up and measuring begin to count
+GRACE = 5.0  # seconds a worker may take to end after its answer
+HEAD_START = 3_000_000  # ns between the parent's word and time zero, per copy
+LOOK = 0.25  # seconds between two looks at the clock while waiting
+_FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What one copy said."""
+
+    samples: Samples
+    ready: Mapping[str, Any]
+    measured: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How the attempt ended; answers of every copy when the status is ok."""
+
+    status: Status
+    answers: tuple[Answer, ...] = ()
+    failure: Failure | None = None
+    observation: Observation = field(default_factory=Observation)
+    log_tail: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Copy:
+    """One worker and how far it has got."""
+
+    index: int
+    worker: Worker
+    phase: str = "starting"
+    ready: dict[str, Any] = field(default_factory=dict)
+    measured: Message | None = None
+
+
+class _BrokenError(Exception):
+    """A copy that can give no answer any more."""
+
+    def __init__(self, status: Status, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.status, self.failure = status, failure
+
+
+class Attempt:
+    """Measures `case` on `host`. `while_loading` runs once the workers are started and before they are released."""
+
+    def __init__(
+        self,
+        case: Case,
+        host: Host,
+        *,
+        paths: Sequence[str] = (),
+        cpus: Sequence[int] = (),
+        memory: int | None = None,
+        monitors: Sequence[str] = (),
+        while_loading: Callable[[], None] = lambda: None,
+        on_phase: Callable[[str], None] = lambda phase: None,
+    ) -> None:
+        self._case, self._host, self._monitors = case, host, monitors
+        self._job = Job(protocol=PROTOCOL, case=case, paths=tuple(paths), cpus=tuple(cpus), memory=memory)
+        self._while_loading, self._on_phase = while_loading, on_phase
+        self._copies: list[Copy] = []
+        self._selector = selectors.DefaultSelector()
+        self._watch: Any = None
+        self._observation = Observation()
+
+    def run(self) -> Outcome:
+        """Whatever happens to the workers, an outcome; none of their processes is left when it returns."""
+        try:
+            self._launch()
+            self._while_loading()
+            deadline = time.monotonic() + timeout(self._case)
+            self._collect(deadline, until="ready")
+            self._release()
+            self._collect(deadline, until="measured")
+            self._stop_watching()
+            return self._finished()
+        except _BrokenError as broken:
+            return self._broken(broken.status, broken.failure)
+        except KeyboardInterrupt:
+            return self._broken(Status.KILLED, Failure(kind="interrupted", message="interrupted from the keyboard"))
+        finally:
+            self._stop_watching()
+            for copy in self._copies:
+                copy.worker.end(0)
+            self._selector.close()
+
+    # ---- the steps ----
+
+    def _launch(self) -> None:
+        for index in range(self._case.load.copies):
+            job = _for_copy(self._job, index, self._case.load.copies)
+            copy = Copy(index=index, worker=self._host.launch(job))
+            self._copies.append(copy)
+            self._selector.register(copy.worker.fileno(), selectors.EVENT_READ, copy)
+
+    def _release(self) -> None:
+        """The barrier: every copy is ready, so the clock may start."""
+        self._start_watching([copy.worker.pid for copy in self._copies])
+        zero = time.perf_counter_ns() + HEAD_START * len(self._copies)
+        for copy in self._copies:
+            copy.worker.tell(Message(kind="go", data={"zero": zero}))
+        self._on_phase("measuring")
+
+    def _collect(self, deadline: float, *, until: str) -> None:
+        while any(copy.phase != until for copy in self._copies):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise self._too_late(until)
+            for key, _ in self._selector.select(min(LOOK, left)):
+                self._hear(cast(Copy, key.data))
+            for copy in self._copies:
+                copy.worker.bound_log()
+
+    def _hear(self, copy: Copy) -> None:
+        try:
+            messages = copy.worker.hear()
+        except ChannelError as error:
+            failure = Failure(kind="channel", message=error.message, remedy=error.remedy)
+            raise _BrokenError(Status.FAILED, failure) from None
+        if messages is None:
+            self._selector.unregister(copy.worker.fileno())
+            raise _BrokenError(*_died(copy.worker.end(GRACE)))
+        for message in messages:
+            self._take(copy, message)
+
+    def _take(self, copy: Copy, message: Message) -> None:
+        if message.kind == "failed":
+            told = {name: str(message.data.get(name, "")) for name in ("kind", "message", "remedy")}
+            raise _BrokenError(Status.FAILED, Failure(**told))
+        copy.phase = message.kind
+        if message.kind == "ready":
+            copy.ready = message.data
+        elif message.kind == "measured":
+            copy.measured = message
+        if copy.index == 0 and message.kind != "measured":
+            self._on_phase(message.kind)
+
+    def _finished(self) -> Outcome:
+        answers = []
+        for copy in self._copies:
+            assert copy.measured is not None
+            samples = channel.unpack_samples(copy.measured.data["samples"], copy.measured.arrays)
+            answers.append(Answer(samples=samples, ready=copy.ready, measured=copy.measured.data))
+            copy.worker.end(GRACE)
+        tail = self._copies[0].worker.log_tail()
+        return Outcome(status=Status.OK, answers=tuple(answers), observation=self._observation, log_tail=tail)
+
+    def _broken(self, status: Status, failure: Failure) -> Outcome:
+        for copy in self._copies:
+            copy.worker.end(0)
+        tails = [tail for copy in self._copies if (tail := copy.worker.log_tail().strip())]
+        told = Failure(
+            kind=failure.kind, message=failure.message, remedy=failure.remedy, log_tail=tails[0] if tails else ""
+        )
+        return Outcome(status=status, failure=told, observation=self._observation, log_tail=told.log_tail)
+
+    def _too_late(self, until: str) -> _BrokenError:
+        phases = sorted({copy.phase for copy in self._copies if copy.phase != until})
+        message = f"no answer within {timeout(self._case):g} s; the worker was {', '.join(phases)}"
+        return _BrokenError(
+            Status.TIMEOUT, Failure(kind="timeout", message=message, remedy="give --timeout more seconds")
+        )
+
+    # ---- watching from outside ----
+
+    def _start_watching(self, pids: list[int]) -> None:
+        if self._monitors:
+            from benchwright.monitors.watch import Watch
+
+            self._watch = Watch(names=list(self._monitors))
+            self._watch.start(pids)
+
+    def _stop_watching(self) -> None:
+        if self._watch is not None:
+            self._observation = self._watch.stop()
+            self._watch = None
+
+
+def timeout(case: Case) -> float:
+    """Seconds an attempt may take: what the load says, or time enough for loading, warm-up and measuring."""
+    load = case.load
+    if load.timeout is not None:
+        return load.timeout
+    measuring = load.duration or 60.0
+    return LOAD_ALLOWANCE + (5.0 if load.warmup is None else load.warmup) + measuring * (20 if load.find_rate else 2)
+
+
+def _for_copy(job: Job, index: int, copies: int) -> Job:
+    """The job of one copy: its share of the CPUs when there are enough to give each its own."""
+    cpus = job.cpus
+    if copies > 1 and len(cpus) >= copies:
+        share = len(cpus) // copies
+        cpus = cpus[index * share : (index + 1) * share]
+    return Job(protocol=job.protocol, case=job.case, copy=index, paths=job.paths, cpus=cpus, memory=job.memory)
+
+
+def _died(exit_status: int) -> tuple[Status, Failure]:
+    """What a line that ended without an answer means."""
+    if exit_status >= 0:
+        message = f"the worker ended with exit code {exit_status} before it answered"
+        return Status.FAILED, Failure(kind="exit", message=message, remedy="does the measured code call exit?")
+    number = -exit_status
+    with contextlib.suppress(ValueError):
+        name = signal.Signals(number).name
+        status = Status.KILLED if number in _FROM_OUTSIDE else Status.FAILED
+        remedy = "out of memory? see dmesg" if number == signal.SIGKILL else ""
+        return status, Failure(kind="signal", message=f"the worker was ended by {name}", remedy=remedy)
+    return Status.KILLED, Failure(kind="signal", message=f"the worker was ended by signal {number}")

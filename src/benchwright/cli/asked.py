@@ -1,0 +1,90 @@
+"""The flags of `benchwright run` as a request and a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from benchwright import asking
+from benchwright.errors import OptionError
+from benchwright.records import Arrivals, Inputs, Load, Mode
+from benchwright.sources import Request
+from benchwright.units import parse_quantity
+
+
+def request_of(given: Mapping[str, Any], command: list[str]) -> Request:
+    """The request that the flags describe."""
+    return Request(
+        targets=given["targets"],
+        command=command,
+        runtimes=_words(given["runtime"], "--runtime"),
+        devices=_words(given["device"], "--device"),
+        precisions=_words(given["numeric_precision"], "--numeric-precision") or ("",),
+        batch_sizes=asking.several(given["batch_size"], asking.whole("--batch-size"), "--batch-size"),
+        workers=asking.several(given["workers"], asking.whole("--workers"), "--workers"),
+        copies=asking.several(given["copies"], asking.copies, "--copies"),
+        rates=_rates(given["rate"]),
+        params=asking.parameter_lists(given["param"]),
+        options=asking.pairs(given["option"], "--option"),
+        inputs=Inputs(
+            source=given["input_source"],
+            shapes=asking.shapes(given["shape"]),
+            seed=given["seed"],
+            count=given["input_count"],
+        ),
+        load=_load(given),
+        tags=given["tag"],
+    )
+
+
+def plan_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords of `runner.Plan` that flags set."""
+    memory = given["memory_limit"]
+    return {
+        "retries": given["retries"],
+        "cpus": asking.cpu_list(given["cpus"]) if given["cpus"] else (),
+        "memory": int(asking.positive(memory, "B", "--memory-limit")) if memory else None,
+        "reason": given["reason"],
+    }
+
+
+def _load(given: Mapping[str, Any]) -> Load:
+    return Load(
+        mode=_mode(given),
+        arrivals=Arrivals.TRACE if given["trace"] else Arrivals(given["arrivals"]),
+        trace=given["trace"] or "",
+        streams=given["streams"] or 1,
+        find_rate=given["find_rate"],
+        warmup=None if given["warmup"] is None else max(0.0, parse_quantity(given["warmup"], "s", what="--warmup")),
+        samples=given["offline"] or given["samples"],
+        duration=asking.positive(given["duration"], "s", "--duration") if given["duration"] else None,
+        once=given["once"],
+        precision=asking.fraction(given["precision"], "--precision") if given["precision"] else None,
+        loops=given["loops"],
+        timeout=asking.positive(given["timeout"], "s", "--timeout") if given["timeout"] else None,
+        seed=given["seed"],
+        objectives=tuple(map(asking.objective, given["objective"])),
+    )
+
+
+def _mode(given: Mapping[str, Any]) -> Mode:
+    asked = {
+        Mode.OPEN: bool(given["rate"] or given["trace"] or given["find_rate"]),
+        Mode.MULTISTREAM: given["streams"] is not None,
+        Mode.OFFLINE: given["offline"] is not None,
+    }
+    modes = [mode for mode, wanted in asked.items() if wanted]
+    if len(modes) > 1:
+        raise OptionError(
+            f"{modes[0]} and {modes[1]} exclude each other",
+            remedy="give one of --rate/--trace/--find-rate, --streams, --offline",
+        )
+    return modes[0] if modes else Mode.CLOSED
+
+
+def _words(text: str | None, flag: str) -> list[str]:
+    return asking.several(text, str, flag) if text else []
+
+
+def _rates(text: str | None) -> list[float | None]:
+    return [None] if not text else [*asking.several(text, lambda item: asking.positive(item, "/s", "--rate"), "--rate")]

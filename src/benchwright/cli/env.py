@@ -1,0 +1,141 @@
+"""`benchwright env`: this machine, its noise, and what to change."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from benchwright.cli.options import json_option, opened, store_option
+
+if TYPE_CHECKING:
+    from benchwright.noise import NoiseFloor
+    from benchwright.records import Environment, ResultWarning
+    from benchwright.store import Store
+
+
+@click.group(invoke_without_command=True)
+@click.option("--quick", is_flag=True, help="Do not measure the noise floor.")
+@click.option("--noise", is_flag=True, help="Measure the noise floor; the default, unless --self-test is given.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=1),
+    default=60.0,
+    show_default=True,
+    help="How long to measure the noise floor.",
+)
+@click.option("--self-test", is_flag=True, help="Drive the engine: cost per call, wake-up error, arrivals, verdict.")
+@json_option
+@click.pass_context
+def command(
+    context: click.Context, *, quick: bool, noise: bool, seconds: float, self_test: bool, as_json: bool
+) -> None:
+    """Show this machine, measure its noise floor, and say what to change.
+
+    The noise floor is the smallest change that this machine can tell from chance.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    if quick and noise:
+        raise click.UsageError("--quick and --noise exclude each other")
+    from benchwright import environment
+    from benchwright import noise as noises
+
+    here = environment.collect()
+    floor = _measured_noise(seconds) if noise or not (quick or self_test) else None
+    tested = noises.self_test() if self_test else None
+    remedies = noises.advice(here, floor)
+    if as_json:
+        from benchwright import schema
+
+        page = {"environment": here, "noise": floor, "self_test": tested, "advice": remedies}
+        click.echo(json.dumps(schema.encode(page), indent=2))
+        return
+    from benchwright.environment.page import sections
+    from benchwright.noise.page import noise_lines, self_test_lines
+
+    for section in sections(here):
+        _print(section.title, section.lines)
+    if floor is not None:
+        _print(f"Noise floor, measured for {floor.seconds:.0f} s", noise_lines(floor))
+    if tested is not None:
+        _print("Self-test", self_test_lines(tested))
+    _print_advice(remedies)
+
+
+@command.command(name="diff")
+@click.argument("a", metavar="RUN")
+@click.argument("b", metavar="RUN")
+@store_option
+@json_option
+def diff(*, a: str, b: str, store: str | None, as_json: bool) -> None:
+    """Show what differs between the environments of two runs."""
+    from benchwright import environment
+    from benchwright.environment.page import words
+
+    kept = opened(store)
+    try:
+        left, right = (_environment(kept, reference) for reference in (a, b))
+    finally:
+        kept.close()
+    differences = environment.difference(left, right)
+    if as_json:
+        click.echo(json.dumps([{"place": place, "a": was, "b": now} for place, was, now in differences], indent=2))
+        return
+    if not differences:
+        click.echo("no difference")
+        return
+    told = [(place, *(words(place.rpartition(".")[2], value) for value in pair)) for place, *pair in differences]
+    _print_table(("", a, b), told)
+
+
+def _environment(store: Store, reference: str) -> Environment:
+    from benchwright.errors import TargetError
+
+    run = store.run(store.find(reference), samples=False)
+    if not run.results:
+        raise TargetError(f"run {run.id} has no results, so no environment", remedy="name another: benchwright list")
+    return run.results[0].environment
+
+
+def _measured_noise(seconds: float) -> NoiseFloor:
+    from benchwright.noise import measure_noise
+
+    if not sys.stderr.isatty():
+        return measure_noise(seconds)
+    try:
+        return measure_noise(seconds, lambda share: click.echo(f"\rmeasuring noise {share:4.0%}", nl=False, err=True))
+    finally:
+        click.echo("\r\033[K", nl=False, err=True)
+
+
+def _print(title: str, lines: Sequence[tuple[str, str]]) -> None:
+    width = max(len(label) for label, _ in lines)
+    _echo(click.style(title, bold=True))
+    for label, text in lines:
+        _echo(f"  {label:<{width}}  {click.style(text, dim=True) if text.startswith('unavailable: ') else text}")
+    _echo("")
+
+
+def _print_advice(remedies: Iterable[ResultWarning]) -> None:
+    _echo(click.style("What to change", bold=True))
+    for warning in remedies:
+        _echo(f"  {click.style(warning.code, fg='yellow')}: {warning.seen}")
+        _echo(f"    {warning.remedy}")
+    if not remedies:
+        _echo("  nothing found")
+
+
+def _print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    for i, row in enumerate([header, *rows]):
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        _echo(click.style(line, bold=True) if i == 0 else line)
+
+
+def _echo(line: Any) -> None:
+    click.echo(line, color=False if "NO_COLOR" in os.environ else None)

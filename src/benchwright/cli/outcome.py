@@ -1,0 +1,37 @@
+"""What `benchwright run` shows at its end, and its exit code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from benchwright import schema
+from benchwright.records import Run, Status
+
+MISSED = "objective-missed"
+
+
+def show(run: Run, *, as_json: bool, saved: str, report: str | None) -> None:
+    """The table, or the whole run as JSON; the report when it was asked for."""
+    if as_json:
+        click.echo(schema.dumps(run, indent=2))
+    else:
+        from benchwright.report.table import print_run
+
+        print_run(run, saved=saved)
+    if report:
+        from benchwright.report.html import write_html
+
+        write_html([run], Path(report))
+        if not as_json:
+            click.echo(f"report: {report}")
+
+
+def exit_code(run: Run) -> int:
+    """0 when every case was measured and every objective met; 130 when interrupted; else 1."""
+    if any(r.error is not None and r.error.kind == "interrupted" for r in run.results):
+        return 130
+    failed = any(r.status is not Status.OK for r in run.results)
+    missed = any(w.code == MISSED for r in run.results for w in r.warnings)
+    return 1 if failed or missed else 0

@@ -1,0 +1,53 @@
+"""One line on a terminal that says what is being measured and how long it will take; nothing in a pipe."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import TextIO
+
+from benchwright.events import Began, Ended, Event, Planned, Reached
+from benchwright.units import format_value
+
+
+class Progress:
+    """A listener of the runner. Redraws only between measurements and at phases, so it costs nothing while timing."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._shown = stream, stream.isatty()
+        self._total = self._done = 0
+        self._begin = time.monotonic()
+        self._label = ""
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case Planned(total=total):
+                self._total = total
+            case Began(case=case, round=number):
+                chosen = " ".join(f"{k}={v}" for k, v in case.params.items())
+                self._label = f"{case.name} {chosen} round {number + 1}"
+                self._draw("starting")
+            case Reached(phase=phase):
+                self._draw(phase)
+            case Ended():
+                self._done += 1
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._write("")
+
+    def _draw(self, phase: str) -> None:
+        left = ""
+        if self._done:
+            seconds = (time.monotonic() - self._begin) / self._done * (self._total - self._done)
+            left = f", about {format_value(seconds, 's', 2)} left"
+        self._write(f"[{self._done + 1}/{self._total}] {self._label}: {phase}{left}")
+
+    def _write(self, text: str) -> None:
+        if self._shown:
+            self._stream.write(f"\r\033[K{text}")
+            self._stream.flush()

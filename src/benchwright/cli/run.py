@@ -1,0 +1,91 @@
+"""`benchwright run`: measure, print a table, save a run."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from benchwright.cli.options import json_option, store_option
+
+COMMAND = "benchwright.command"
+
+
+class _WithCommand(click.Command):
+    """Keeps what follows `--` apart: it is a command to measure, not targets."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta[COMMAND] = args[at + 1 :]
+            args = args[:at]
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_WithCommand)
+@click.argument("targets", nargs=-1, metavar="[TARGET]... [-- COMMAND...]")
+@click.option("--runtime", metavar="A,B", help="Runtimes to measure on. Default: the first installed that loads it.")
+@click.option("--device", default="cpu", metavar="A,B", help="Devices: cpu, cuda, ... Not used means failed.")
+@click.option("--numeric-precision", default="", metavar="A,B", help="fp32, fp16, bf16, where the runtime can.")
+@click.option("--batch-size", default="1", metavar="N,M", help="Items per call.")
+@click.option("--workers", default="1", metavar="N,M", help="Threads that issue calls, per copy.")
+@click.option("--copies", default="1", metavar="N,max", help="Processes, each with the model loaded; max: one per CPU.")
+@click.option("--shape", multiple=True, metavar="NAME:1x3x224x224", help="Fills dynamic dimensions of an input.")
+@click.option(
+    "--input", "input_source", default="random", metavar="SOURCE", help="random, a .npy/.npz file, FILE::CALLABLE."
+)
+@click.option("--input-count", type=int, default=1, help="Distinct inputs that calls go through in turn.")
+@click.option("--param", multiple=True, metavar="NAME=A,B", help="A callable's own parameter.")
+@click.option("--option", multiple=True, metavar="NAME=VALUE", help="Handed to the runtime.")
+@click.option("--rate", metavar="R,S", help="Open loop: arrivals per second.")
+@click.option("--arrivals", type=click.Choice(["poisson", "constant"]), default="poisson", help="How they are spread.")
+@click.option("--trace", type=click.Path(), help="Open loop: arrival instants in seconds from a file, one a line.")
+@click.option("--find-rate", is_flag=True, help="Search the highest rate that meets the objective.")
+@click.option("--objective", multiple=True, metavar="'p99<20ms'", help="A bound that must hold; missed means exit 1.")
+@click.option("--streams", type=int, help="Multi-stream: each query is this many calls at once.")
+@click.option("--offline", type=int, metavar="N", help="Offline: N calls in one batch, as fast as they go.")
+@click.option("--duration", metavar="SECONDS", help="Time calls for so long. Default: 1 s a round.")
+@click.option("--samples", type=int, help="Stop after so many calls.")
+@click.option("--once", is_flag=True, help="Stop when every input was used once.")
+@click.option("--precision", metavar="1%", help="Stop when the median is known this well (95 %).")
+@click.option("--warmup", metavar="SECONDS", help="Warm up at most so long; 0: not at all. Default: until steady, 5 s.")
+@click.option("--loops", type=int, default=0, help="Calls per sample. Default: one, more only for very fast callables.")
+@click.option("--rounds", type=int, default=5, show_default=True, help="Fresh processes per case, interleaved.")
+@click.option("--retries", type=int, default=0, help="Try a failed case again so often.")
+@click.option("--timeout", metavar="SECONDS", help="Kill a worker that takes longer.")
+@click.option("--cpus", metavar="0,2-3", help="CPUs the workers may use.")
+@click.option("--memory-limit", metavar="4GiB", help="Address space a worker may use.")
+@click.option("--seed", type=int, default=0, help="Of random inputs and arrivals.")
+@click.option("--tag", multiple=True, help="A word to find this run by.")
+@click.option("--reason", default="", help="Why this run was made.")
+@click.option("--no-save", is_flag=True, help="Do not keep the run in the store.")
+@click.option("--report", type=click.Path(), metavar="FILE", help="Also write an HTML report.")
+@store_option
+@json_option
+def command(**given: Any) -> int:
+    """Measure each TARGET: a model file, FILE.py::CALLABLE, package.module:callable, or any command after `--`.
+
+    A list (A,B) in an option is a dimension: every combination becomes a case. Each case is measured in several fresh
+    processes. Exit code 1 when a case failed or an objective was missed.
+    """
+    from benchwright import api, config
+    from benchwright.cli.asked import plan_of, request_of
+    from benchwright.cli.progress import Progress
+
+    request = request_of(given, click.get_current_context().meta.get(COMMAND, []))
+    with Progress(sys.stderr) as progress:
+        measured = api.measure(
+            request,
+            rounds=given["rounds"],
+            store=given["store"],
+            save=not given["no_save"],
+            listener=progress,
+            command=api.command_line(),
+            **plan_of(given),
+        )
+    from benchwright.cli.outcome import exit_code, show
+
+    saved = "" if given["no_save"] else config.store_url(given["store"])
+    show(measured.record, as_json=given["as_json"], saved=saved, report=given["report"])
+    return exit_code(measured.record)

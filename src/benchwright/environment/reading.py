@@ -1,0 +1,102 @@
+"""Reading `/proc` and `/sys`: small files, and answers that say why there is none."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from benchwright.records import Value
+
+Reader = Callable[[Path], Value]
+
+UNAVAILABLE = "unavailable: "
+
+
+def facts(root: Path, readers: Mapping[str, Reader]) -> dict[str, Value]:
+    """What each reader finds below `root`."""
+    return {name: fact(root, reader) for name, reader in readers.items()}
+
+
+def fact(root: Path, reader: Reader) -> Value:
+    """What the reader finds, or the reason why it finds nothing."""
+    try:
+        return reader(root)
+    except OSError as error:
+        return unavailable(_reason(error))
+    except (ValueError, LookupError) as error:
+        return unavailable(f"not understood: {error}")
+
+
+def unavailable(reason: str) -> str:
+    """The answer of a reader that cannot tell."""
+    return UNAVAILABLE + reason
+
+
+def is_known(value: Value) -> bool:
+    """Whether a fact holds a value, not a reason."""
+    return value is not None and not (isinstance(value, str) and value.startswith(UNAVAILABLE))
+
+
+def text(path: Path) -> str:
+    """A small file without the white space around it."""
+    return path.read_text(encoding="utf-8", errors="replace").strip("\0 \n\t")
+
+
+def number(path: Path) -> int:
+    """A small file that holds one whole number."""
+    return int(text(path))
+
+
+def fields(path: Path, separator: str = ":") -> dict[str, str]:
+    """`key: value` lines; of a repeated key the first."""
+    found: dict[str, str] = {}
+    for line in text(path).splitlines():
+        key, mark, value = line.partition(separator)
+        if mark:
+            found.setdefault(key.strip(), value.strip())
+    return found
+
+
+def numbered(folder: Path, prefix: str) -> list[Path]:
+    """The entries `prefix0`, `prefix1`, ... of a folder, in the order of their numbers."""
+    found = [path for path in folder.iterdir() if path.name[: len(prefix)] == prefix and _tail(path, prefix).isdigit()]
+    return sorted(found, key=lambda path: int(_tail(path, prefix)))
+
+
+def cpu_numbers(ranges: str) -> list[int]:
+    """`'0-2,8'` as numbers."""
+    numbers: list[int] = []
+    for part in filter(None, ranges.split(",")):
+        first, _, last = part.partition("-")
+        numbers += range(int(first), int(last or first) + 1)
+    return numbers
+
+
+def cpu_ranges(numbers: Iterable[int]) -> str:
+    """The inverse of `cpu_numbers`."""
+    parts: list[list[int]] = []
+    for n in sorted(numbers):
+        if parts and n == parts[-1][-1] + 1:
+            parts[-1][1:] = [n]
+        else:
+            parts.append([n])
+    return ",".join("-".join(map(str, part)) for part in parts)
+
+
+def one_or_mixed(values: Iterable[str]) -> str:
+    """What all have in common, or that they differ."""
+    distinct = sorted(set(values))
+    return distinct[0] if len(distinct) == 1 else f"mixed: {', '.join(distinct)}"
+
+
+def _tail(path: Path, prefix: str) -> str:
+    return path.name[len(prefix) :]
+
+
+def _reason(error: OSError) -> str:
+    if error.errno == errno.ENOENT:
+        return f"no {error.filename}"
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return f"{error.filename} may not be read by this user"
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error)

@@ -1,0 +1,48 @@
+"""What the runner tells whoever listens: a progress line, a live table, a test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from benchwright.records import Case, Result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """Before anything starts: how many measurements there will be."""
+
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Began:
+    """A worker was started for this case and round."""
+
+    index: int
+    case: Case
+    round: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """The running worker came to a phase: loading, warming, ready, measuring."""
+
+    index: int
+    phase: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """A result, already saved."""
+
+    index: int
+    result: Result
+
+
+Event = Planned | Began | Reached | Ended
+Listener = Callable[[Event], None]
+
+
+def nobody(event: Event) -> None:
+    """Listens to nothing."""

@@ -1,0 +1,118 @@
+"""This machine: a worker is a fresh interpreter in a session of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchwright import channel, schema
+from benchwright.channel import TOKEN_VARIABLE, FrameReader, Job, Message
+
+TAIL = 8192  # bytes of the log that are kept
+MOST_LOG = 256 << 20  # bytes a log may grow to before it is cut
+READ = 1 << 20
+
+
+class LocalHost:
+    """Starts workers on this machine with this interpreter."""
+
+    def launch(self, job: Job) -> LocalWorker:
+        """Starts a fresh process with this job and returns at once."""
+        return LocalWorker(job)
+
+
+class LocalWorker:
+    """One child process, its log and its private line."""
+
+    def __init__(self, job: Job) -> None:
+        self._token = secrets.token_bytes(channel.TOKEN_BYTES)
+        self._reader = FrameReader(self._token)
+        self._log = tempfile.TemporaryFile(mode="ab+", buffering=0)  # noqa: SIM115 - closed in end()
+        self._exit: int | None = None
+        control, self._control = os.pipe()
+        self._answer, answer = os.pipe()
+        lifeline, self._lifeline = os.pipe()
+        try:
+            self._process = self._spawn(control, answer, lifeline)
+        finally:
+            for fd in (control, answer, lifeline):
+                os.close(fd)
+        self.tell(Message(kind="job", data=schema.encode(job)))
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    def fileno(self) -> int:
+        """Readable when there is something to `hear`."""
+        return self._answer
+
+    def tell(self, message: Message) -> None:
+        """Sends it a message; a worker that has gone is no error."""
+        with contextlib.suppress(BrokenPipeError):
+            channel.write_message(self._control, self._token, message)
+
+    def hear(self) -> list[Message] | None:
+        """What arrived since; None at the end of the line."""
+        data = os.read(self._answer, READ)
+        if not data:
+            return None
+        self._reader.feed(data)
+        return list(iter(self._reader.next, None))
+
+    def end(self, grace: float) -> int:
+        """Waits `grace` seconds, then kills it and all it started. Its exit status: below zero, a signal."""
+        if self._exit is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(grace)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+            self._exit = self._process.wait()
+            for fd in (self._control, self._answer, self._lifeline):
+                os.close(fd)
+            sweep(self._token.hex())
+        return self._exit
+
+    def log_tail(self) -> str:
+        """The end of what it printed."""
+        size = os.fstat(self._log.fileno()).st_size
+        self._log.seek(max(0, size - TAIL))
+        return self._log.read(TAIL).decode("utf-8", errors="replace")
+
+    def bound_log(self) -> None:
+        """Cuts a log that has grown beyond reason; a flood must not fill the disk."""
+        if os.fstat(self._log.fileno()).st_size > MOST_LOG:
+            self._log.truncate(0)
+
+    def _spawn(self, control: int, answer: int, lifeline: int) -> subprocess.Popen[bytes]:
+        root = str(Path(__file__).resolve().parents[2])
+        code = f"import sys; sys.path.append({root!r}); from benchwright.worker import start; start()"
+        return subprocess.Popen(
+            [sys.executable, "-P", "-c", code, str(control), str(answer), str(lifeline)],
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+            pass_fds=(control, answer, lifeline),
+            start_new_session=True,
+            env={**os.environ, TOKEN_VARIABLE: self._token.hex()},
+        )
+
+
+def sweep(token: str) -> int:
+    """Kills every process that carries the job's token, also those that left its group. Returns how many."""
+    wanted, killed = f"{TOKEN_VARIABLE}={token}".encode(), 0
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if wanted in (entry / "environ").read_bytes().split(b"\0"):
+                os.kill(int(entry.name), signal.SIGKILL)
+                killed += 1
+        except OSError:  # gone meanwhile, or not ours to read
+            continue
+    return killed

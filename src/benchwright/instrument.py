@@ -1,0 +1,181 @@
+"""The instrument judging itself: what measuring cost, what the machine did meanwhile, and what to trust."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from benchwright import schema
+from benchwright.attempt import Answer
+from benchwright.measure.warmup import blocks
+from benchwright.metrics import delivered_rate, intended_rate, loop_cost, named, pooled
+from benchwright.monitors import Observation
+from benchwright.records import Case, Metric, Mode, ResultWarning, Value
+from benchwright.stats import histogram, steady, summary, validity
+from benchwright.units import format_value
+
+OTHERS_NOISY, OTHERS_BAD = 10.0, 60.0  # % of one core taken by other processes
+STEAL_NOISY, STEAL_BAD = 1.0, 10.0  # % of the time taken by the hypervisor
+WIDE = 0.05  # relative half-width of the median's interval
+OFF_RATE = 0.001  # relative difference of delivered and intended arrivals
+THREADS_HELP = 1.1  # what several threads must gain over one to be worth it
+
+
+def facts(
+    case: Case, answers: Sequence[Answer], metrics: Sequence[Metric], observation: Observation
+) -> dict[str, Value]:
+    """What measuring itself cost in this run, and a verdict."""
+    samples = [a.samples for a in answers]
+    clock, warm = answers[0].ready["clock"], answers[0].ready["warmup"]
+    recorded = sum(len(s.columns["latency"]) for s in samples)
+    columns = len(samples[0].columns)
+    told: dict[str, Value] = {
+        "clock_cost_ns": clock["read"],
+        "clock_resolution_ns": clock["resolution"],
+        "cost_per_call_ns": clock["loop"] / samples[0].loops,
+        "cost_taken_off_ns": loop_cost(answers[0]) / samples[0].loops,
+        "wakeup_error_ns": answers[0].ready["oversleep"],
+        "loops": samples[0].loops,
+        "recorded_calls": recorded * samples[0].loops,
+        "folded_calls": sum(s.calls for s in samples) - recorded * samples[0].loops,
+        "bytes_per_call": 8 if columns == 2 else 8 * (columns - 1),
+        "gc_collections": sum(int(a.measured["gc_collections"]) for a in answers),
+        "warmup_calls": warm["calls"],
+        "warmup_cut": warm["cut"],
+        "warmup_reason": warm["reason"],
+        "steady": _steady(answers),
+        "cpu_others_percent": named(metrics, "cpu_others"),
+        "steal_percent": named(metrics, "steal"),
+    }
+    if any(s.histograms for s in samples):
+        told["histogram_error"] = max(histogram.error_bound(h) for s in samples for h in s.histograms.values())
+    if case.load.mode is Mode.OPEN:
+        told["intended_rate"] = sum(intended_rate(s) for s in samples)
+        told["delivered_rate"] = sum(delivered_rate(s) for s in samples)
+        told["lateness_p99_ns"] = (named(metrics, "lateness_p99") or 0.0) * 1e9
+        told["probes"] = list(answers[0].measured["probes"])
+    told.update(observation.unavailable)
+    told["verdict"] = _verdict(case, metrics, told)
+    return told
+
+
+def warnings(
+    case: Case, answers: Sequence[Answer], metrics: Sequence[Metric], told: Mapping[str, Value]
+) -> list[ResultWarning]:
+    """What a reader should know before trusting the numbers, each with what to do about it."""
+    found = [*_runtime_warnings(answers), *_warmup_warnings(answers, told)]
+    found += _percentile_warnings(metrics)
+    found += _thread_warnings(case, answers, metrics)
+    if case.load.mode is Mode.OPEN:
+        found += _open_loop_warnings(metrics, told)
+    others, steal = _number(told["cpu_others_percent"]), _number(told["steal_percent"])
+    if others > OTHERS_NOISY or steal > STEAL_NOISY:
+        seen = f"other processes took {others:.0f} % of a core, the hypervisor {steal:.1f} % of the time"
+        found.append(_warning("busy-machine", seen, "measure on a quieter machine, or pin with --cpus"))
+    if told["gc_collections"]:
+        seen = f"{told['gc_collections']} garbage collections ran while calls were timed"
+        found.append(_warning("gc-ran", seen, "the measured code turns the collector on; turn it off there"))
+    return found
+
+
+def _steady(answers: Sequence[Answer]) -> bool:
+    """Whether the measured calls themselves show no drift or step."""
+    latencies = pooled(answers, "latency")
+    return steady.detect(blocks(latencies.tolist())).steady if len(latencies) >= 20 else False
+
+
+def _verdict(case: Case, metrics: Sequence[Metric], told: Mapping[str, Value]) -> str:
+    others, steal = _number(told["cpu_others_percent"]), _number(told["steal_percent"])
+    bad: list[str] = []
+    noisy: list[str] = []
+    for value, limit_noisy, limit_bad, text in (
+        (others, OTHERS_NOISY, OTHERS_BAD, f"others took {others:.0f} % of a core"),
+        (steal, STEAL_NOISY, STEAL_BAD, f"steal {steal:.1f} %"),
+    ):
+        if value > limit_noisy:
+            (bad if value > limit_bad else noisy).append(text)
+    if case.load.mode is Mode.OPEN and not case.load.find_rate and _off_rate(told) > OFF_RATE:
+        bad.append(f"arrivals were off by {_off_rate(told):.2%}")
+    if not told["steady"]:
+        noisy.append("not steady")
+    median = next((m.estimate for m in metrics if m.name == "latency_p50"), None)
+    if median and median.low is not None and median.high is not None and median.point > 0:
+        width = (median.high - median.low) / 2 / median.point
+        if width > WIDE:
+            noisy.append(f"median known to ±{width:.0%}")
+    if bad:
+        return "unreliable: " + ", ".join(bad + noisy)
+    return "noisy: " + ", ".join(noisy) if noisy else "trustworthy"
+
+
+def _runtime_warnings(answers: Sequence[Answer]) -> list[ResultWarning]:
+    """What the runtime itself warned of, once."""
+    told = [schema.decode(ResultWarning, w, where="answer.warnings") for a in answers for w in a.ready["warnings"]]
+    return list(dict.fromkeys(told))
+
+
+def _warmup_warnings(answers: Sequence[Answer], told: Mapping[str, Value]) -> list[ResultWarning]:
+    cold = [a.ready["warmup"] for a in answers if not a.ready["warmup"]["steady"]]
+    found = []
+    if cold:
+        seconds = format_value(cold[0]["elapsed"] / 1e9, "s")
+        seen = f"not steady after {cold[0]['calls']} warm-up calls in {seconds} ({cold[0]['reason']})"
+        found.append(_warning("never-steady", seen, "give --warmup more seconds, or look at the plot over time"))
+    elif not told["steady"]:
+        seen = "latency drifts or steps within the measured calls"
+        found.append(_warning("drift", seen, "measure longer with --duration, and look at the plot over time"))
+    return found
+
+
+def _percentile_warnings(metrics: Sequence[Metric]) -> list[ResultWarning]:
+    latency = next((m for m in metrics if m.name == "latency"), None)
+    if latency is None:
+        return []
+    short = validity.check(latency.count, [q / 100 for q in summary.PERCENTILES])
+    if not short:
+        return []
+    names = ", ".join(f"p{quantile * 100:g} needs {needed:,}" for quantile, needed, _ in short)
+    seen = f"{latency.count:,} calls are too few for a sure percentile: {names}"
+    return [_warning("few-samples", seen, "measure longer with --duration or --samples")]
+
+
+def _thread_warnings(case: Case, answers: Sequence[Answer], metrics: Sequence[Metric]) -> list[ResultWarning]:
+    if case.load.workers == 1 or case.load.mode not in (Mode.CLOSED, Mode.OFFLINE):
+        return []
+    alone = sum(1e9 * int(a.ready["items_per_call"]) / max(1.0, a.ready["warmup"]["typical"]) for a in answers)
+    gain = (named(metrics, "throughput") or 0.0) / alone
+    if gain >= THREADS_HELP:
+        return []
+    seen = f"{case.load.workers} threads reach {gain:.2f} times the throughput of one"
+    return [_warning("threads-hurt", seen, f"use processes instead: --copies {case.load.workers} --workers 1")]
+
+
+def _open_loop_warnings(metrics: Sequence[Metric], told: Mapping[str, Value]) -> list[ResultWarning]:
+    found = []
+    late, median = named(metrics, "lateness_p99") or 0.0, named(metrics, "latency_p50") or 0.0
+    if late > 0.1 * median:
+        seen = f"1 % of the arrivals were issued more than {format_value(late, 's')} late"
+        found.append(_warning("late-generator", seen, "leave a CPU free for the generator"))
+    if _off_rate(told) > OFF_RATE:
+        delivered, intended = _number(told["delivered_rate"]), _number(told["intended_rate"])
+        seen = f"{delivered:.2f} arrivals/s were issued, {intended:.2f} intended"
+        found.append(_warning("off-rate", seen, "lower --rate or leave a CPU free for the generator"))
+    queued, service = named(metrics, "latency_p50") or 0.0, named(metrics, "service_p50") or 0.0
+    if service > 0 and queued > 10 * service:
+        seen = f"calls wait longer than they run: {format_value(queued, 's')} against {format_value(service, 's')}"
+        found.append(_warning("overload", seen, "the rate is more than the target can serve; try --find-rate"))
+    return found
+
+
+def _off_rate(told: Mapping[str, Value]) -> float:
+    intended, delivered = _number(told.get("intended_rate")), _number(told.get("delivered_rate"))
+    return abs(delivered / intended - 1) if intended else 0.0
+
+
+def _number(value: Value) -> float:
+    return float(value) if isinstance(value, int | float) and np.isfinite(value) else 0.0
+
+
+def _warning(code: str, seen: str, remedy: str) -> ResultWarning:
+    return ResultWarning(code=code, seen=seen, remedy=remedy)

@@ -1,0 +1,78 @@
+"""Asynchronous callables: concurrent tasks of one event loop instead of threads."""
+
+from __future__ import annotations
+
+import asyncio
+from array import array
+from collections.abc import Callable
+
+from benchwright.measure.clock import Clock, SystemClock
+from benchwright.measure.closed import StopRule
+from benchwright.measure.open import OpenCalls
+from benchwright.measure.recorder import Recorder
+from benchwright.measure.subject import Subject
+from benchwright.records import Int64s, Load
+
+LEAST_SLEEP = 2_000_000  # ns; the event loop's own timer is no finer than a millisecond
+
+
+def run_closed_async(subject: Subject, load: Load, clock: Clock, *, typical: float, zero: int) -> list[Recorder]:
+    """`load.workers` tasks, each awaiting one call after another; one recorder each."""
+    recorders = [Recorder() for _ in range(load.workers)]
+    deadline = None if load.duration is None else zero + int(load.duration * 1e9)
+
+    async def work(index: int) -> None:
+        share = None if load.samples is None else (load.samples + load.workers - 1 - index) // load.workers
+        rule = StopRule(typical=typical, deadline=deadline, samples=share, precision=load.precision)
+        now, recorder = clock.now, recorders[index]
+        stream = subject.argument_stream(offset=index % len(subject.arguments), once=load.once)
+        while rule.next_chunk(recorder, now()):
+            arguments = next(stream, None)
+            if arguments is None:
+                return
+            start = now()
+            await subject.call(*arguments)
+            recorder.add(start, (now(),))
+
+    async def everyone() -> None:
+        clock.wait_until(zero)
+        await asyncio.gather(*(work(i) for i in range(load.workers)))
+
+    subject.event_loop.run_until_complete(everyone())
+    return recorders
+
+
+def arriving(subject: Subject, schedule: Int64s, clock: Clock) -> Callable[[int], OpenCalls]:
+    """A task for each arrival, begun at its instant. Call the answer with the instant of time zero."""
+
+    def run(zero: int) -> OpenCalls:
+        started, done = array("q", bytes(8 * len(schedule))), array("q", bytes(8 * len(schedule)))
+        stream = subject.argument_stream()
+
+        async def serve(index: int) -> None:
+            started[index] = clock.now() - zero
+            await subject.call(*next(stream))
+            done[index] = clock.now() - zero
+
+        async def everyone() -> None:
+            tasks = []
+            for index, instant in enumerate(schedule):
+                await _until(clock, zero + instant)
+                tasks.append(asyncio.ensure_future(serve(index)))
+                await asyncio.sleep(0)
+            await asyncio.gather(*tasks)
+
+        clock.wait_until(zero)
+        subject.event_loop.run_until_complete(everyone())
+        return OpenCalls(scheduled=schedule, issued=started[:], started=started, done=done)
+
+    return run
+
+
+async def _until(clock: Clock, instant: int) -> None:
+    """Lets other tasks run until `instant`."""
+    if not isinstance(clock, SystemClock):
+        clock.wait_until(instant)
+        return
+    while (left := instant - clock.now()) > 0:
+        await asyncio.sleep((left - LEAST_SLEEP) / 1e9 if left > 2 * LEAST_SLEEP else 0)

@@ -1,0 +1,233 @@
+"""The engine's front: prepares a load, then runs it from an instant that every copy shares.
+
+prepared = prepare(subject, load)      # calibrates the clock, warms up, draws the schedule
+...                                    # the barrier: wait until every copy got here
+measured = prepared.run(zero)          # times calls from `zero` on
+"""
+
+from __future__ import annotations
+
+import gc
+from array import array
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+
+from benchwright.errors import OptionError
+from benchwright.measure import search
+from benchwright.measure.clock import Clock, ClockFacts, FakeClock, SystemClock, calibrate, learn_margin
+from benchwright.measure.closed import run_closed
+from benchwright.measure.recorder import LIMIT, Recorder
+from benchwright.measure.subject import Subject, calibrated_loops
+from benchwright.measure.warmup import Warmup, warm_up
+from benchwright.records import Int64s, Load, Mode, Objective, Samples
+from benchwright.stats import histogram, ranks
+
+DEFAULT_DURATION = 1.0
+PROBE_DURATION = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What the timed phase gave."""
+
+    samples: Samples
+    gc_collections: int
+    probes: tuple[search.Probe[None], ...] = ()  # rates tried, with find_rate
+    rate: float | None = None  # the rate that was asked of this copy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A load that is warm and waits for time zero."""
+
+    clock: Clock
+    facts: ClockFacts
+    warmup: Warmup
+    loops: int
+    oversleep: int  # ns, how late this machine wakes sleepers
+    run: Callable[[int], Measured]
+
+
+def prepare(subject: Subject, load: Load, *, clock: Clock | None = None, copy: int = 0) -> Prepared:
+    """Calibrates, warms up until steady, draws the schedule; everything that must not be inside the timed phase."""
+    load = _completed(load)
+    clock = clock or SystemClock()
+    if isinstance(clock, FakeClock) and (load.workers > 1 or load.mode is Mode.MULTISTREAM):
+        raise OptionError("virtual time knows one worker", remedy="use --workers 1, or the option clock=real")
+    facts = calibrate(clock)
+    if load.mode is Mode.CLOSED:
+        loops = load.loops or calibrated_loops(subject, clock, facts)
+        subject = replace(subject, loops=loops)
+    warmup = warm_up(subject, clock, limit=load.warmup)
+    oversleep = learn_margin(clock) if isinstance(clock, SystemClock) and load.mode is Mode.OPEN else 0
+    run = _RUNS[load.mode](subject, load, clock, warmup, copy)
+    return Prepared(clock=clock, facts=facts, warmup=warmup, loops=subject.loops, oversleep=oversleep, run=run)
+
+
+def _completed(load: Load) -> Load:
+    """The load with a stop rule: without any, a second; with a precision alone, a minute at most."""
+    if load.duration is None and load.samples is None and not load.once:
+        return replace(load, duration=60.0 if load.precision else DEFAULT_DURATION)
+    return load
+
+
+# ---- one function a mode: everything ready, then a function of time zero ----
+
+
+def _closed(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Callable[[int], Measured]:
+    def run(zero: int) -> Measured:
+        with collector_held_off() as collections:
+            if subject.event_loop is not None:
+                from benchwright.measure.coroutines import run_closed_async
+
+                recorders = run_closed_async(subject, load, clock, typical=warmup.typical, zero=zero)
+            else:
+                recorders = run_closed(subject, load, clock, typical=warmup.typical, zero=zero)
+        samples = _from_recorders(recorders, copy=copy, loops=subject.loops, zero=zero)
+        return Measured(samples=samples, gc_collections=collections())
+
+    return run
+
+
+def _multistream(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Callable[[int], Measured]:
+    from benchwright.measure.streams import FanOut
+
+    one_loop = replace(load, workers=1)
+
+    def run(zero: int) -> Measured:
+        with FanOut(subject, load.streams) as fan:
+            return _closed(fan.subject, one_loop, clock, warmup, copy)(zero)
+
+    return run
+
+
+def _open(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Callable[[int], Measured]:
+    if load.find_rate:
+        return lambda zero: _searched(subject, load, clock, warmup, copy)
+    from benchwright.measure.load import arrivals
+
+    schedule = arrivals(load, copy=copy)
+    timed = _open_loop(subject, schedule, load.workers, clock)
+
+    def run(zero: int) -> Measured:
+        with collector_held_off() as collections:
+            calls = timed(zero)
+        columns = calls.columns()
+        elapsed = max(calls.done[-1], _span(load, schedule))
+        samples = _from_columns(columns, copy=copy, elapsed=elapsed)
+        rate = None if load.rate is None else load.rate / load.copies
+        return Measured(samples=samples, gc_collections=collections(), rate=rate)
+
+    return run
+
+
+def _open_loop(subject: Subject, schedule: Int64s, workers: int, clock: Clock):  # type: ignore[no-untyped-def]
+    if subject.event_loop is not None:
+        from benchwright.measure.coroutines import arriving
+
+        return arriving(subject, schedule, clock)
+    from benchwright.measure import open as open_loop
+
+    if workers == 1:
+        return open_loop.self_timed(subject, schedule, clock)
+    return open_loop.fed(subject, schedule, clock, workers)
+
+
+def _span(load: Load, schedule: Int64s) -> int:
+    """ns that the schedule covers; the gap after the last arrival belongs to it."""
+    if load.duration is not None and load.samples is None:
+        return int(load.duration * 1e9)
+    return schedule[-1] if load.rate is None else int(len(schedule) * load.copies / load.rate * 1e9)
+
+
+def _searched(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Measured:
+    """Open loops at rates that a search chooses; the samples are those of the best rate, or of the lowest tried."""
+    if load.copies > 1 or not load.objectives:
+        raise OptionError("--find-rate needs an --objective and one copy", remedy="for example --objective 'p99<20ms'")
+
+    def probe(rate: float) -> tuple[bool, Measured]:
+        duration = max(load.duration or 0.0, PROBE_DURATION)
+        at_rate = replace(load, rate=rate, find_rate=False, duration=duration, samples=load.samples)
+        measured = _open(subject, at_rate, clock, warmup, copy)(clock.now() + 5_000_000)
+        return all(_meets(measured.samples, o) for o in load.objectives), measured
+
+    ceiling = load.workers * 1e9 / max(1.0, warmup.typical)
+    probes = search.find_rate(probe, ceiling=ceiling)
+    chosen = search.best(probes) or min(probes, key=lambda p: p.rate)
+    tried = tuple(search.Probe(rate=p.rate, meets=p.meets, outcome=None) for p in probes)
+    return replace(chosen.outcome, probes=tried, rate=chosen.rate if chosen.meets else 0.0)
+
+
+def _meets(samples: Samples, objective: Objective) -> bool:
+    """Whether a latency objective holds with 95 % confidence: the upper end of the percentile's interval is inside."""
+    quantile = float(objective.metric.removeprefix("latency_").removeprefix("p")) / 100
+    ordered = sorted(samples.columns["latency"])
+    between = ranks.quantile_ranks(len(ordered), quantile, 0.9)  # two-sided 90 % = one-sided 95 %
+    if between is None:
+        return False
+    high = ordered[between[1]] / 1e9
+    return high <= objective.bound if objective.relation.startswith("<") else high >= objective.bound
+
+
+_RUNS: dict[Mode, Callable[[Subject, Load, Clock, Warmup, int], Callable[[int], Measured]]] = {
+    Mode.CLOSED: _closed,
+    Mode.OFFLINE: _closed,
+    Mode.MULTISTREAM: _multistream,
+    Mode.OPEN: _open,
+}
+
+
+# ---- what was timed, as records ----
+
+
+def _from_recorders(recorders: list[Recorder], *, copy: int, loops: int, zero: int) -> Samples:
+    latency, end = array("q"), array("q")
+    for recorder in recorders:
+        latency.extend(recorder.latencies)
+        end.extend(recorder.ends(zero))
+    folded = [h for recorder in recorders if (h := recorder.histogram()) is not None]
+    histograms = {}
+    if folded:
+        whole = folded[0]
+        for other in folded[1:]:
+            whole = histogram.merge(whole, other)
+        for recorder in recorders:
+            if recorder.histogram() is None:  # a worker that stayed below the limit counts too
+                whole = histogram.fold(recorder.latencies, whole)
+        histograms["latency"] = whole
+    return Samples(
+        copy=copy,
+        calls=sum(r.calls for r in recorders) * loops,
+        loops=loops,
+        elapsed=max((r.active for r in recorders), default=0),
+        columns={"latency": latency, "end": end},
+        histograms=histograms,
+    )
+
+
+def _from_columns(columns: dict[str, Int64s], *, copy: int, elapsed: int) -> Samples:
+    calls = len(columns["latency"])
+    histograms = {}
+    if calls > LIMIT:
+        histograms = {name: histogram.fold(columns[name]) for name in ("latency", "lateness", "service")}
+        columns = {name: values[:LIMIT] for name, values in columns.items()}
+    return Samples(copy=copy, calls=calls, loops=1, elapsed=elapsed, columns=columns, histograms=histograms)
+
+
+@contextmanager
+def collector_held_off() -> Iterator[Callable[[], int]]:
+    """No garbage collection inside; the value counts the collections that happened all the same."""
+    with ExitStack() as stack:
+        if gc.isenabled():
+            stack.callback(gc.enable)
+        gc.collect()
+        gc.freeze()
+        stack.callback(gc.unfreeze)
+        gc.disable()
+        before = _collections()
+        yield lambda: _collections() - before
+
+
+def _collections() -> int:
+    return sum(generation["collections"] for generation in gc.get_stats())

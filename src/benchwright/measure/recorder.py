@@ -1,0 +1,85 @@
+"""Where a worker keeps what it timed: eight bytes a call up to a limit, a histogram beyond it."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate, chain
+from operator import sub
+
+from benchwright.records import Histogram, Int64s
+from benchwright.stats import histogram
+
+LIMIT = 1_000_000  # calls kept raw per worker: 8 MB
+DISTINCT = 65_536  # distinct values counted before they are folded
+ANCHOR_EVERY = 256  # calls between two recorded instants
+
+
+class Recorder:
+    """Latencies of one worker's back-to-back calls, added a chunk at a time between timed stretches."""
+
+    def __init__(self, *, limit: int = LIMIT) -> None:
+        self.limit = limit
+        self.calls = 0
+        self.active = 0  # ns inside chunks; the recorder's own work between them is not counted
+        self.last = 0  # instant of the latest completion
+        self._latency = array("q", bytes(8 * min(limit, 4096)))
+        self._anchors = array("q")  # pairs: position, instant at which the call there began
+        self._next_anchor = 0
+        self._counter: Counter[int] = Counter()
+        self._histogram: Histogram | None = None
+
+    def add(self, start: int, ticks: Sequence[int]) -> None:
+        """A chunk: the instant its first call began, and the instant each call ended."""
+        if not ticks:
+            return
+        latencies = array("q", map(sub, ticks, chain((start,), ticks)))
+        if self.calls < self.limit:
+            self._keep(start, latencies[: self.limit - self.calls])
+        if self.calls + len(ticks) > self.limit:
+            self._fold(latencies)
+        self.calls += len(ticks)
+        self.active += ticks[-1] - start
+        self.last = ticks[-1]
+
+    @property
+    def latencies(self) -> Int64s:
+        """The raw latencies kept, in order."""
+        return self._latency[: min(self.calls, self.limit)]
+
+    def ends(self, zero: int) -> Int64s:
+        """For each raw latency, the instant its call ended, in ns since `zero`."""
+        raw, ends = self.latencies, array("q")
+        positions = [*self._anchors[::2], len(raw)]
+        for i, begin in enumerate(self._anchors[1::2]):
+            stretch = raw[positions[i] : positions[i + 1]]
+            ends.extend(array("q", accumulate(stretch, initial=begin - zero))[1:])
+        return ends
+
+    def histogram(self) -> Histogram | None:
+        """Every call's latency, once there were more than the limit."""
+        if self._counter:
+            self._drain()
+        return self._histogram
+
+    def _keep(self, start: int, latencies: Int64s) -> None:
+        end = self.calls + len(latencies)
+        if end > len(self._latency):
+            grown = min(self.limit, max(end, 2 * len(self._latency)))
+            self._latency.extend(array("q", bytes(8 * (grown - len(self._latency)))))
+        self._latency[self.calls : end] = latencies
+        if self.calls >= self._next_anchor:
+            self._anchors.extend((self.calls, start))
+            self._next_anchor = self.calls + ANCHOR_EVERY
+
+    def _fold(self, latencies: Int64s) -> None:
+        if self._histogram is None and not self._counter:  # the limit is crossed now: what was kept raw counts too
+            self._counter.update(self._latency[: self.calls])
+        self._counter.update(latencies)
+        if len(self._counter) > DISTINCT:
+            self._drain()
+
+    def _drain(self) -> None:
+        self._histogram = histogram.fold_counts(self._counter, self._histogram)
+        self._counter.clear()

@@ -1,0 +1,201 @@
+"""From what the copies of a case answered to metrics with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchwright.attempt import Answer
+from benchwright.records import (
+    Better,
+    Case,
+    Estimate,
+    Histogram,
+    Metric,
+    Mode,
+    Samples,
+)
+from benchwright.stats import histogram, summary
+
+BINS = 20  # equal stretches of time over which throughput is counted
+Seconds = NDArray[np.float64]
+
+
+def derive(case: Case, answers: Sequence[Answer]) -> list[Metric]:
+    """Metrics of one measured case, pooled over its copies."""
+    metrics = [*_latency_metrics(answers), *_throughput(answers), *_once(answers)]
+    if case.load.mode is Mode.OPEN:
+        metrics += _open_loop_metrics(case, answers)
+    return metrics
+
+
+def named(metrics: Sequence[Metric], name: str) -> float | None:
+    """The point of the metric of that name, or None."""
+    return next((m.estimate.point for m in metrics if m.name == name), None)
+
+
+def pooled(answers: Sequence[Answer], column: str) -> Seconds:
+    """One column of all copies in seconds per call, in order of completion, the loop's own cost taken off."""
+    parts = [_corrected(answer, column) for answer in answers]
+    ends = [np.frombuffer(a.samples.columns["end"], dtype=np.int64) for a in answers]
+    order = np.argsort(np.concatenate(ends), kind="stable")
+    return np.asarray(np.concatenate(parts)[order], dtype=np.float64)
+
+
+def loop_cost(answer: Answer) -> int:
+    """ns that the timed loop adds to each sample and that are taken off again; an open loop is left as it is."""
+    return 0 if "scheduled" in answer.samples.columns else int(answer.ready["clock"]["loop"])
+
+
+def _corrected(answer: Answer, column: str) -> Seconds:
+    raw = np.frombuffer(answer.samples.columns[column], dtype=np.int64)
+    per_call = np.maximum(raw - loop_cost(answer), 0) / (answer.samples.loops * 1e9)
+    return np.asarray(per_call, dtype=np.float64)
+
+
+def _latency_metrics(answers: Sequence[Answer]) -> list[Metric]:
+    folded = _merged(answers, "latency")
+    if folded is not None:
+        return _from_histogram("latency", folded, answers)
+    values = pooled(answers, "latency")
+    extremes = [("min", float(values.min())), ("max", float(values.max()))]
+    return [
+        _time("latency", summary.mean_interval(values), len(values)),
+        *(
+            _time(f"latency_p{q:g}", summary.quantile_interval(values, q / 100), len(values))
+            for q in summary.PERCENTILES
+        ),
+        *(
+            _time(f"latency_{name}", Estimate(point=v, low=None, high=None, method="exact"), len(values))
+            for name, v in extremes
+        ),
+    ]
+
+
+def _merged(answers: Sequence[Answer], column: str) -> Histogram | None:
+    """One histogram of all copies, when any of them had to fold its calls into one."""
+    if not any(column in a.samples.histograms for a in answers):
+        return None
+    whole: Histogram | None = None
+    for answer in answers:
+        part = answer.samples.histograms.get(column) or histogram.fold(answer.samples.columns[column])
+        whole = part if whole is None else histogram.merge(whole, part)
+    return whole
+
+
+def _from_histogram(name: str, folded: Histogram, answers: Sequence[Answer]) -> list[Metric]:
+    cost, loops = loop_cost(answers[0]), answers[0].samples.loops
+
+    def scaled(estimate: Estimate) -> Estimate:
+        def seconds(value: float | None) -> float | None:
+            return None if value is None else max(0.0, value - cost) / (loops * 1e9)
+
+        point = seconds(estimate.point)
+        assert point is not None
+        return Estimate(point=point, low=seconds(estimate.low), high=seconds(estimate.high), method=estimate.method)
+
+    def exact(value: float) -> Estimate:
+        return scaled(Estimate(point=value, low=None, high=None, method="exact"))
+
+    return [
+        _time(name, scaled(summary.mean_from_histogram(folded)), folded.total),
+        *(
+            _time(f"{name}_p{q:g}", scaled(summary.from_histogram(folded, q / 100)), folded.total)
+            for q in summary.PERCENTILES
+        ),
+        _time(f"{name}_min", exact(folded.minimum), folded.total),
+        _time(f"{name}_max", exact(folded.maximum), folded.total),
+    ]
+
+
+def _throughput(answers: Sequence[Answer]) -> list[Metric]:
+    """Items per second: completions over elapsed time, empty time included, summed over the copies."""
+    points, spreads = [], []
+    for answer in answers:
+        samples, items = answer.samples, int(answer.ready["items_per_call"])
+        cost = loop_cost(answer) * (samples.calls / samples.loops)
+        elapsed = max(1.0, samples.elapsed - cost / _workers(samples)) / 1e9
+        points.append(samples.calls * items / elapsed)
+        spreads.append(_relative_spread(samples))
+    point = sum(points)
+    if any(spread is None for spread in spreads):
+        estimate = Estimate(point=point, low=None, high=None, method="one stretch of time")
+    else:
+        half = float(np.sqrt(sum((p * (s or 0.0)) ** 2 for p, s in zip(points, spreads, strict=True))))
+        method = f"counts in {BINS} stretches of time"
+        estimate = Estimate(point=point, low=max(0.0, point - half), high=point + half, method=method)
+    return [Metric(name="throughput", unit="/s", better=Better.HIGHER, estimate=estimate, count=len(points))]
+
+
+def _workers(samples: Samples) -> float:
+    """How many workers shared the elapsed time, from how much time the calls took in all."""
+    if samples.elapsed <= 0 or samples.histograms:
+        return 1.0
+    return max(1.0, round(sum(samples.columns["latency"]) / samples.elapsed))
+
+
+def _relative_spread(samples: Samples) -> float | None:
+    """Half-width of a 95 % interval of the completion rate, relative to it, from its spread over time."""
+    ends = np.frombuffer(samples.columns["end"], dtype=np.int64)
+    if len(ends) < 3 * BINS:
+        return None
+    counts, _ = np.histogram(ends, bins=BINS)
+    mean = float(counts.mean())
+    return float(2.093 * counts.std(ddof=1) / np.sqrt(BINS) / mean)  # Student's t, 19 degrees of freedom
+
+
+def _once(answers: Sequence[Answer]) -> list[Metric]:
+    """What each copy does once: load, first call, warm-up. The slowest copy counts."""
+    warmups = [a.ready["warmup"] for a in answers]
+    figures = {
+        "load_time": max(float(a.ready["load_time"]) for a in answers),
+        "first_call": max(w["first"] for w in warmups) / 1e9,
+        "warmup_time": max(w["elapsed"] for w in warmups) / 1e9,
+    }
+    return [
+        _time(name, Estimate(point=value, low=None, high=None, method="observed once"), len(answers))
+        for name, value in figures.items()
+    ]
+
+
+def _open_loop_metrics(case: Case, answers: Sequence[Answer]) -> list[Metric]:
+    metrics = []
+    for name, quantiles in (("service", (50, 99)), ("lateness", (50, 99))):
+        folded = _merged(answers, name)
+        if folded is not None:
+            metrics += [m for m in _from_histogram(name, folded, answers) if not m.name.endswith(("_min", "_max"))]
+            continue
+        values = pooled(answers, name)
+        if name == "service":
+            metrics.append(_time(name, summary.mean_interval(values), len(values)))
+        metrics += [_time(f"{name}_p{q}", summary.quantile_interval(values, q / 100), len(values)) for q in quantiles]
+    delivered = sum(delivered_rate(a.samples) for a in answers)
+    exact = Estimate(point=delivered, low=None, high=None, method="arrivals over their span")
+    metrics.append(Metric(name="rate", unit="/s", better=None, estimate=exact))
+    if case.load.find_rate:
+        found = float(answers[0].measured["rate"])
+        estimate = Estimate(point=found, low=None, high=None, method="search")
+        metrics.append(Metric(name="max_rate", unit="/s", better=Better.HIGHER, estimate=estimate))
+    return metrics
+
+
+def intended_rate(samples: Samples) -> float:
+    """Arrivals per second of the schedule."""
+    return _rate(samples.columns["scheduled"], [0, 0])
+
+
+def delivered_rate(samples: Samples) -> float:
+    """Arrivals per second as they were really issued."""
+    lateness = samples.columns["lateness"]
+    return _rate(samples.columns["scheduled"], [lateness[0], lateness[-1]])
+
+
+def _rate(scheduled: Sequence[int], late: Sequence[int]) -> float:
+    span = scheduled[-1] + late[1] - scheduled[0] - late[0]
+    return (len(scheduled) - 1) * 1e9 / span if span > 0 else 0.0
+
+
+def _time(name: str, estimate: Estimate, count: int) -> Metric:
+    return Metric(name=name, unit="s", better=Better.LOWER, estimate=estimate, count=count)

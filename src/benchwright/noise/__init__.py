@@ -1,0 +1,137 @@
+"""This machine's noise floor: how much fixed work varies here, and so the smallest change that can be told from chance.
+
+The process is the unit of repetition. Fixed work is repeated in many short fresh processes, kinds of work taking
+turns. The spread of the repetitions in one process tells how restless the machine is; the spread between processes
+tells how far two honest measurements of the same thing lie apart, and that one decides what can be resolved.
+
+With n rounds on each side, a true change of the logarithm by
+
+    d = (t[0.975; 2n-2] + t[0.80; 2n-2]) * s * sqrt(2 / n)
+
+is found with 80 % power by a two-sided test at 5 %, s being the standard deviation between processes of the logarithm
+of their medians, t Student's quantiles. The smallest change is exp(d) - 1. Slow drifts over the whole time are part of
+s; a comparison that interleaves its contenders removes them and does a little better.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchwright.noise.advice import advice
+from benchwright.noise.interference import Interference
+from benchwright.noise.probes import ClockFacts, clock_facts, sleep_errors
+from benchwright.noise.processes import WORKLOADS, run_process
+from benchwright.noise.selftest import self_test
+from benchwright.stats.distributions import normal_quantile, student_quantile
+from benchwright.stats.ranks import interpolate
+
+__all__ = [
+    "ClockFacts",
+    "NoiseFloor",
+    "WorkloadNoise",
+    "advice",
+    "measure_noise",
+    "rounds_to_resolve",
+    "self_test",
+    "smallest_change",
+]
+
+ROUNDS = 5
+POWER = 0.80
+CONFIDENCE = 0.95
+LEAST_PROCESSES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadNoise:
+    """How one kind of fixed work varied. Spreads are relative standard deviations."""
+
+    processes: int
+    repetitions: int  # in all
+    typical: float  # seconds for one repetition
+    within: float  # of the repetitions of one process, the median process's
+    between: float  # of the processes' medians
+    smallest_change: float  # relative, that ROUNDS rounds on each side resolve
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseFloor:
+    """What measuring on this machine must reckon with. Times are seconds, shares percent."""
+
+    seconds: float
+    workloads: Mapping[str, WorkloadNoise]
+    rounds: int
+    smallest_change: float  # of the worst workload
+    cpu_others: float | None  # 100 = one core
+    steal: float | None
+    sleep_error_p50: float
+    sleep_error_p99: float
+    clock_cost: float
+    clock_resolution: float
+
+
+def measure_noise(seconds: float = 60, progress: Callable[[float], None] | None = None) -> NoiseFloor:
+    """Measures for about `seconds`; `progress` is told the share done after each process."""
+    began = time.perf_counter()
+    told = progress or (lambda share: None)
+    clock, sleeps = clock_facts(), sleep_errors()
+    medians: dict[str, list[Sequence[float]]] = {name: [] for name in WORKLOADS}
+    with Interference() as interference:
+        while not _enough(medians, time.perf_counter() - began, seconds):
+            for name, processes in medians.items():
+                processes.append(run_process(name))
+                told(min(1.0, (time.perf_counter() - began) / seconds))
+    workloads = {name: _noise(processes) for name, processes in medians.items()}
+    return NoiseFloor(
+        seconds=time.perf_counter() - began,
+        workloads=workloads,
+        rounds=ROUNDS,
+        smallest_change=max(noise.smallest_change for noise in workloads.values()),
+        cpu_others=interference.cpu_others,
+        steal=interference.steal,
+        sleep_error_p50=interpolate(sleeps, 0.50 * (len(sleeps) - 1)),
+        sleep_error_p99=interpolate(sleeps, 0.99 * (len(sleeps) - 1)),
+        clock_cost=clock.read / 1e9,
+        clock_resolution=clock.resolution / 1e9,
+    )
+
+
+def smallest_change(between: float, rounds: int = ROUNDS) -> float:
+    """The relative change that `rounds` rounds on each side find with 80 % power; `between` is s of the formula."""
+    df = 2 * rounds - 2
+    t = student_quantile((1 + CONFIDENCE) / 2, df) + student_quantile(POWER, df)
+    return math.expm1(t * between * math.sqrt(2 / rounds))
+
+
+def rounds_to_resolve(change: float, between: float) -> int:
+    """How many rounds on each side find a relative change with 80 % power: the formula turned round."""
+    z = normal_quantile((1 + CONFIDENCE) / 2) + normal_quantile(POWER)
+    rounds = max(2, math.floor(2 * (z * between / math.log1p(change)) ** 2))  # a little too few: t is wider than z
+    while smallest_change(between, rounds) > change:
+        rounds += 1
+    return rounds
+
+
+def _enough(processes: Mapping[str, Sequence[object]], elapsed: float, seconds: float) -> bool:
+    return elapsed >= seconds and all(len(done) >= LEAST_PROCESSES for done in processes.values())
+
+
+def _noise(processes: Sequence[Sequence[float]]) -> WorkloadNoise:
+    medians = [statistics.median(repetitions) for repetitions in processes]
+    between = statistics.stdev(map(math.log, medians))
+    return WorkloadNoise(
+        processes=len(processes),
+        repetitions=sum(map(len, processes)),
+        typical=statistics.median(medians),
+        within=statistics.median(_spread(repetitions) for repetitions in processes),
+        between=between,
+        smallest_change=smallest_change(between),
+    )
+
+
+def _spread(repetitions: Sequence[float]) -> float:
+    return statistics.stdev(map(math.log, repetitions))

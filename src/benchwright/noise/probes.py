@@ -1,0 +1,24 @@
+"""Small probes of the clock and of sleeping."""
+
+from __future__ import annotations
+
+import time
+
+from benchwright.measure.clock import ClockFacts, SystemClock, calibrate
+
+__all__ = ["ClockFacts", "clock_facts", "sleep_errors"]
+
+
+def clock_facts() -> ClockFacts:
+    """What a read of the machine's clock costs, and its smallest step."""
+    return calibrate(SystemClock())
+
+
+def sleep_errors(count: int = 200, asked: float = 0.001) -> list[float]:
+    """How much longer than asked each of `count` sleeps was, in seconds, shortest first."""
+    errors = []
+    for _ in range(count):
+        begin = time.perf_counter()
+        time.sleep(asked)
+        errors.append(time.perf_counter() - begin - asked)
+    return sorted(errors)

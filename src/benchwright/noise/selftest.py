@@ -1,0 +1,85 @@
+"""The engine measured on this machine: what it adds to a call, how late it wakes, whether it keeps a schedule."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+
+from benchwright.measure.clock import SystemClock
+from benchwright.measure.engine import Measured, prepare
+from benchwright.measure.subject import Subject
+from benchwright.noise.interference import Interference
+from benchwright.noise.probes import sleep_errors
+from benchwright.records import Arrivals, Load, Mode, Value
+from benchwright.stats.ranks import interpolate
+
+RATE = 1000.0  # arrivals a second
+
+# From which on a figure makes the instrument noisy, and unreliable.
+OTHERS_LIMITS = 10.0, 60.0  # % of one core
+STEAL_LIMITS = 1.0, 10.0  # % of the machine
+LATENESS_LIMITS = 50e3, 1e6  # ns, 99 % of arrivals
+RATE_LIMITS = 1e-4, 1e-2  # relative
+
+
+def self_test(seconds: float = 5) -> Mapping[str, Value]:
+    """Drives the engine for about `seconds` against a call that does nothing. Keys as in `Result.instrument`."""
+    with Interference() as interference:
+        sleeps = sleep_errors(max(20, int(seconds * 40)))
+        nothing = Subject(call=_nothing)
+        closed = prepare(nothing, Load(mode=Mode.CLOSED, loops=1, duration=seconds * 0.2, warmup=0.2))
+        calls = closed.run(closed.clock.now()).samples
+        delivered = _open_loop(nothing, seconds * 0.5)
+    late = sorted(delivered.samples.columns["lateness"])
+    told: dict[str, Value] = {
+        "clock_cost_ns": closed.facts.read,
+        "clock_resolution_ns": closed.facts.resolution,
+        "cost_per_call_ns": closed.facts.loop,
+        "nothing_p50_ns": statistics.median(calls.columns["latency"]),
+        "sleep_error_p50_ns": _quantile(sleeps, 0.50) * 1e9,
+        "sleep_error_p99_ns": _quantile(sleeps, 0.99) * 1e9,
+        "wakeup_error_p50_ns": _quantile(late, 0.50),
+        "wakeup_error_p99_ns": _quantile(late, 0.99),
+        "intended_rate": RATE,
+        "delivered_rate": delivered.samples.calls / (delivered.samples.elapsed / 1e9),
+        "cpu_others_percent": interference.cpu_others,
+        "steal_percent": interference.steal,
+    }
+    return {**told, "verdict": verdict(told)}
+
+
+def verdict(told: Mapping[str, Value]) -> str:
+    """`trustworthy`, or what spoils the figures, the worst first."""
+    rate = abs(_number(told["delivered_rate"]) / _number(told["intended_rate"]) - 1)
+    others, steal, late = (
+        _number(told[name]) for name in ("cpu_others_percent", "steal_percent", "wakeup_error_p99_ns")
+    )
+    judged = [
+        (others, OTHERS_LIMITS, f"others took {others:.0f} % of a core"),
+        (steal, STEAL_LIMITS, f"steal {steal:.1f} %"),
+        (late, LATENESS_LIMITS, f"1 % of arrivals later than {late / 1e3:,.0f} µs"),
+        (rate, RATE_LIMITS, f"arrivals off by {rate:.2%}"),
+    ]
+    bad = [text for value, (_, limit), text in judged if value > limit]
+    noisy = [text for value, (low, high), text in judged if low < value <= high]
+    if bad:
+        return "unreliable: " + ", ".join(bad + noisy)
+    return "noisy: " + ", ".join(noisy) if noisy else "trustworthy"
+
+
+def _open_loop(subject: Subject, duration: float) -> Measured:
+    load = Load(mode=Mode.OPEN, rate=RATE, arrivals=Arrivals.CONSTANT, duration=duration, warmup=0.1)
+    prepared = prepare(subject, load, clock=SystemClock())
+    return prepared.run(prepared.clock.now() + 5_000_000)
+
+
+def _nothing() -> None:
+    pass
+
+
+def _quantile(ordered: list[float] | list[int], q: float) -> float:
+    return interpolate(ordered, q * (len(ordered) - 1))
+
+
+def _number(value: Value) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0

@@ -1,0 +1,51 @@
+"""Which metrics a table shows, and their cells, the same in the terminal, in Markdown and in HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchwright.records import Better
+from benchwright.report.numbers import Cell, Scale, cell, scale_of
+from benchwright.report.rows import Row
+
+# metric -> heading, in the order of the table; a metric that no row has gets no column.
+SHOWN = {
+    "latency_p50": "median latency",
+    "latency_p99": "p99",
+    "throughput": "throughput",
+    "max_rate": "max rate",
+    "rss_peak": "peak memory",
+    "energy": "energy",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One metric down the table: a heading with the unit, and a cell for each row (None: the row has no number)."""
+
+    metric: str
+    title: str
+    better: Better | None
+    scale: Scale
+    cells: tuple[Cell | None, ...]
+
+    @property
+    def heading(self) -> str:
+        """Title and unit."""
+        return self.scale.heading(self.title)
+
+
+def columns(table: Sequence[Row]) -> list[Column]:
+    """The columns that at least one row can fill, each in one unit from top to bottom."""
+    return [column for metric, title in SHOWN.items() if (column := _column(metric, title, table))]
+
+
+def _column(metric: str, title: str, table: Sequence[Row]) -> Column | None:
+    found = [row.metrics.get(metric) for row in table]
+    present = [m for m in found if m is not None]
+    if not present:
+        return None
+    scale = scale_of((m.estimate.point for m in present), present[0].unit)
+    cells = tuple(cell(m.estimate, scale) if m else None for m in found)
+    return Column(metric=metric, title=title, better=present[0].better, scale=scale, cells=cells)

@@ -1,0 +1,83 @@
+"""The lines below a run's table: warnings, failures, the instrument, and where to look next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from benchwright.records import Run
+from benchwright.report import notes
+from benchwright.report.numbers import printable
+from benchwright.report.rows import Row
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+LOG_LINES = 10
+
+
+def show_footer(console: Console, run: Run, table: Sequence[Row], saved: str) -> None:
+    """Prints what a reader must know before trusting the numbers above."""
+    for noted in notes.warnings(table):
+        _show_warning(console, noted, len(table))
+    for failed in notes.failures(table):
+        _show_failure(console, failed)
+    console.print()
+    if said := _about_intervals(table):
+        _line(console, said, "dim")
+    if stated := notes.instrument(run.results):
+        calm = stated.startswith("trustworthy")
+        _line(console, f"Instrument: {stated}", "dim" if calm else "yellow")
+    if run.id:
+        kept = f" saved in {saved}" if saved else ""
+        _line(console, f"Run {run.id}{kept}. More: benchwright show {run.id} --plot, benchwright report {run.id}", "dim")
+
+
+def _about_intervals(table: Sequence[Row]) -> str:
+    levels = [m.estimate.confidence for row in table for m in row.metrics.values() if m.estimate.low is not None]
+    if not levels:
+        return ""
+    weak = sum(level < 0.945 for level in levels)
+    rounds = {row.rounds for row in table}
+    over = f", {rounds.pop()} rounds a case" if len(rounds) == 1 and rounds != {1} else ""
+    said = f"± and [low, high]: {100 * max(levels):.0f} % intervals{over}"
+    return said + (f"; {weak} of {len(levels)} reach less: too few calls (benchwright show --json)" if weak else "")
+
+
+def _show_warning(console: Console, noted: notes.Noted, cases: int) -> None:
+    times = f" ({noted.count} times)" if noted.count > 1 else ""
+    where = "" if len(noted.cases) == cases else f" [{_some(noted.cases)}]"
+    console.print()
+    _line(console, f"Warning {noted.code}{times}: {noted.text}{where}", "yellow")
+    if noted.remedy:
+        _line(console, f"  {noted.remedy}")
+
+
+def _show_failure(console: Console, failed: notes.Failed) -> None:
+    rounds = f"round{'s' * (len(failed.rounds) > 1)} {', '.join(map(str, failed.rounds))}"
+    console.print()
+    _line(console, f"{failed.case}: {failed.status} in {rounds}: {_reason(failed)}", "red")
+    if failed.failure.remedy:
+        _line(console, f"  {failed.failure.remedy}")
+    tail = failed.failure.log_tail.splitlines()
+    if len(tail) > LOG_LINES:
+        _line(console, f"  log, last {LOG_LINES} of {len(tail)} lines kept (all: benchwright show --log):", "dim")
+    elif tail:
+        _line(console, "  log:", "dim")
+    for line in tail[-LOG_LINES:]:
+        _line(console, f"  | {line}", "dim")
+
+
+def _reason(failed: notes.Failed) -> str:
+    return ": ".join(part for part in (failed.failure.kind, failed.failure.message) if part)
+
+
+def _some(labels: Sequence[str], most: int = 3) -> str:
+    more = f", and {len(labels) - most} more cases" if len(labels) > most else ""
+    return ", ".join(labels[:most]) + more
+
+
+def _line(console: Console, text: str, style: str = "") -> None:
+    from rich.text import Text
+
+    console.print(Text(printable(text, lines=True), style=style), overflow="fold", soft_wrap=False)

@@ -1,0 +1,207 @@
+"""`benchwright report`: runs as one HTML file that opens from disk, asks the network for nothing and runs no stranger's code."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shlex
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from benchwright.errors import OptionError
+from benchwright.records import Run
+from benchwright.report import notes
+from benchwright.report.images import case_plots, overview_plots
+from benchwright.report.markup import comparison_table, escape, facts, metric_table, pairs, results_table, tag
+from benchwright.report.plots import BINS, LEVELS
+from benchwright.report.rows import Row, rows
+from benchwright.report.svg import Plot, colour, drawing
+from benchwright.report.timeplots import SLOTS
+
+SIGNATURE = '<meta name="generator" content="benchwright">'
+LINES_AT_FIRST = 8  # more lines than colours cannot be told apart; the others wait behind their keys
+OPEN_AT_FIRST = 3
+
+
+def write_html(runs: Sequence[Run], path: Path, *, force: bool = False) -> None:
+    """Writes a report of the runs, the first being the baseline of the others.
+
+    A file that is there already is replaced only when Benchwright wrote it, or with `force`.
+    """
+    if not force and path.exists() and not _is_ours(path):
+        raise OptionError(f"{path}: exists and is not a report of ours", remedy="choose another name, or add --force")
+    path.write_text(html_page(runs), encoding="utf-8")
+
+
+def html_page(runs: Sequence[Run]) -> str:
+    """The report as one text."""
+    style, script = _asset("page.css") + _asset("plot.css"), _asset("page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    # Even if a name slipped through the escaping, the browser would run nothing but our own script and load nothing.
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
+    body = "".join(_run(run, i) for i, run in enumerate(runs))
+    if len(runs) > 1:
+        body = _comparisons(runs) + body
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{SIGNATURE}\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(_title(runs))}</title>\n<style>\n{style}</style></head>\n<body>\n<main>{body}</main>\n{_footer()}"
+        f'<div id="tip" role="status"></div>\n<script>{script}</script></body></html>\n'
+    )
+
+
+def _is_ours(path: Path) -> bool:
+    with path.open("rb") as file:
+        return SIGNATURE.encode() in file.read(4096)
+
+
+def _asset(name: str) -> str:
+    return (files("benchwright.report") / "page" / name).read_text(encoding="utf-8")
+
+
+def _title(runs: Sequence[Run]) -> str:
+    names = list(dict.fromkeys(result.case.name for run in runs for result in run.results))
+    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+    return f"{', '.join(names[:2])}{more}" if names else "Nothing was measured"
+
+
+# ---- one run ----
+
+
+def _run(run: Run, number: int) -> str:
+    table = rows(run)
+    parts = [_head(run), tag("h2", "Results"), results_table(table), _notes(run, table)]
+    if plots := overview_plots(table):
+        keys = _keys(table) if len(table) > 1 else ""
+        parts += [tag("h2", "Plots"), keys, tag("div", _figures(plots, f"r{number}-"), class_="plots overview")]
+    parts += [tag("h2", "Cases"), *(_case(row, i, number) for i, row in enumerate(table))]
+    parts += [tag("h2", "Environment"), _environments(run)]
+    return tag("section", "".join(parts), data_run=str(number))
+
+
+def _head(run: Run) -> str:
+    known = [("Run", run.id), ("Started", run.started_at), ("benchwright", run.harness), ("Reason", run.reason)]
+    if run.revision:
+        dirty = " with local changes" if run.revision.dirty else ""
+        known.append(("Revision", f"{run.revision.id[:12]} {run.revision.branch}{dirty} {run.revision.subject}".strip()))
+    known += [("Tags", ", ".join(run.tags)), ("Baseline", run.baseline)]
+    stated = notes.instrument(run.results)
+    command = shlex.join(run.command)
+    again = tag("pre", tag("code", escape(command))) + '<button type="button" data-copy hidden>copy</button>'
+    return "".join(
+        [
+            tag("h1", escape(_title([run]))),
+            facts([(name, value) for name, value in known if value]),
+            tag("div", again, class_="command", aria_label="The command that repeats this run") if command else "",
+            tag("p", tag("b", "Instrument: ") + escape(stated), class_=f"note {_mood(stated)}") if stated else "",
+        ]
+    )
+
+
+def _mood(stated: str) -> str:
+    return "good" if stated.startswith("trustworthy") else "bad" if stated.startswith("unreliable") else ""
+
+
+def _notes(run: Run, table: Sequence[Row]) -> str:
+    parts = []
+    for noted in notes.warnings(table):
+        times = f" ×{noted.count}" if noted.count > 1 else ""
+        words = tag("p", tag("b", escape(noted.code), class_="warned") + escape(f"{times}: {noted.text}"))
+        words += tag("p", escape(noted.remedy)) + tag("p", escape("In " + ", ".join(noted.cases)), class_="soft")
+        parts.append(tag("div", words, class_="note"))
+    for failed in notes.failures(table):
+        reason = ": ".join(w for w in (str(failed.status), failed.failure.kind, failed.failure.message) if w)
+        words = tag("p", tag("b", escape(failed.case)) + " " + tag("span", escape(reason), class_="failed"))
+        words += tag("p", escape(failed.failure.remedy)) if failed.failure.remedy else ""
+        words += tag("pre", escape(failed.failure.log_tail)) if failed.failure.log_tail else ""
+        parts.append(tag("div", words, class_="note bad"))
+    return tag("h2", "Before you trust these numbers") + "".join(parts) if parts else ""
+
+
+def _keys(table: Sequence[Row]) -> str:
+    buttons = "".join(
+        f'<button type="button" aria-pressed="true" data-key="{i}"><span class="swatch {colour(i)}"></span>'
+        f"{escape(row.label)}</button>"
+        for i, row in enumerate(table)
+        if row.ok
+    )
+    ends = '<button type="button" data-all>all</button><button type="button" data-none>none</button>'
+    return f'<div class="keys" role="group" aria-label="Cases to show" data-most="{LINES_AT_FIRST}" hidden>{buttons}{ends}</div>'
+
+
+def _figures(plots: Sequence[Plot], prefix: str) -> str:
+    return "".join(
+        tag(
+            "figure",
+            tag("h3", escape(plot.title))
+            + tag("div", drawing(plot, prefix=prefix), class_="scroll")
+            + tag("figcaption", escape(plot.description)),
+        )
+        for plot in plots
+    )
+
+
+def _case(row: Row, index: int, number: int) -> str:
+    said = tag("span", escape(f" · {row.status}, {row.rounds} round{'s' * (row.rounds > 1)}"), class_="soft")
+    parts = []
+    if plots := case_plots(row, index):
+        parts.append(tag("div", _figures(plots, f"r{number}-"), class_="plots"))
+    parts += [metric_table(row), _instrument(row)]
+    inside = tag("div", "".join(parts), class_="inside")
+    opened = " open" if index < OPEN_AT_FIRST else ""
+    return f"<details{opened}><summary>{escape(row.label)}{said}</summary>{inside}</details>"
+
+
+def _instrument(row: Row) -> str:
+    stated = [r for r in row.results if r.instrument]
+    if not stated:
+        return ""
+    names = list(dict.fromkeys(name for r in stated for name in r.instrument))
+    lines = {name: [str(r.instrument.get(name, "")) for r in stated] for name in names}
+    return pairs("What the instrument says of itself", lines, [f"round {r.round}" for r in stated])
+
+
+def _environments(run: Run) -> str:
+    seen = list({str(r.environment): r.environment for r in reversed(run.results)}.values())[::-1]
+    blocks = []
+    for environment in seen[:3]:
+        sides = {
+            "Machine": environment.machine,
+            "System": environment.system,
+            "Knobs": environment.knobs,
+            "Runtimes": environment.runtimes,
+            "Packages": environment.packages,
+            **{f"Accelerator {i}": a for i, a in enumerate(environment.accelerators)},
+        }
+        shown = [pairs(name, _flat(side)) for name, side in sides.items() if side]
+        blocks.append(tag("div", "".join(tag("div", s) for s in shown), class_="columns"))
+    more = tag("p", f"and {len(seen) - 3} more states of the environment", class_="soft") if len(seen) > 3 else ""
+    return "".join(blocks) + more
+
+
+def _flat(values: object, prefix: str = "") -> dict[str, list[str]]:
+    if hasattr(values, "items"):
+        return {k: v for name, item in values.items() for k, v in _flat(item, f"{prefix} {name}".strip()).items()}
+    if isinstance(values, list | tuple):
+        return {prefix: [", ".join(map(str, values))]}
+    return {prefix: [str(values)]}
+
+
+def _comparisons(runs: Sequence[Run]) -> str:
+    from benchwright.report.comparison import compare_runs
+
+    parts = [tag("h1", "Comparison")]
+    for run in runs[1:]:
+        parts.append(tag("h2", escape(f"{run.id} against {runs[0].id}")) + comparison_table(compare_runs(runs[0], run)))
+    return tag("section", "".join(parts))
+
+
+def _footer() -> str:
+    words = (
+        f"Drawn from every recorded call. Distributions are counted into {BINS} bins; percentile lines pass through {LEVELS} "
+        f"levels up to the longest call; plots over time keep, of at most {SLOTS} slots, the smallest, middle and largest value, "
+        "so no spike is lost. Intervals are those of the table. This file loads nothing from anywhere."
+    )
+    return tag("footer", tag("p", words), class_="page")

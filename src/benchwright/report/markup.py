@@ -1,0 +1,163 @@
+"""The tables of the HTML report and of notebooks. Everything that comes from a record is escaped here."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from benchwright.records import Estimate
+from benchwright.report.columns import Column, columns
+from benchwright.report.numbers import Scale, cell, line_up, printable, scale_of
+from benchwright.report.rows import Row, param_names, show_scalar
+from benchwright.report.svg import colour, element
+
+if TYPE_CHECKING:
+    from benchwright.report.comparison import ComparedRow
+
+FIGURE_SPACE = "\u2007"
+WHISKER = 96.0
+_NUMBER = ' class="n"'
+
+
+def escape(words: str) -> str:
+    """Text safe in an element and in an attribute; control characters are written out."""
+    return html.escape(printable(words, lines=True))
+
+
+def tag(name: str, content: str, **attributes: str) -> str:
+    """An element around markup; attribute values are escaped."""
+    pairs = "".join(f' {k.rstrip("_").replace("_", "-")}="{escape(v)}"' for k, v in attributes.items())
+    return f"<{name}{pairs}>{content}</{name}>"
+
+
+def column_head(words: str, *, number: bool = False, unit: str = "") -> str:
+    """The head of a column."""
+    small = f" {tag('small', escape(unit))}" if unit else ""
+    return f'<th scope="col"{_NUMBER if number else ""}>{escape(words)}{small}</th>'
+
+
+def row_head(words: str, *, before: str = "") -> str:
+    """The head of a line, after some markup."""
+    return f'<th scope="row">{before}{escape(words)}</th>'
+
+
+def number_cell(content: str) -> str:
+    """A cell whose markup is a number."""
+    return f"<td{_NUMBER}>{content}</td>"
+
+
+def facts(known: Sequence[tuple[str, str]]) -> str:
+    """Name and value pairs in one flowing line."""
+    return tag("ul", "".join(f"<li>{escape(name)} <b>{escape(value)}</b></li>" for name, value in known), class_="facts")
+
+
+def pairs(title: str, lines: Mapping[str, Sequence[str]], heads: Sequence[str] = ()) -> str:
+    """A table of named values, one column for each head."""
+    head = tag("thead", tag("tr", "<td></td>" + "".join(map(column_head, heads)))) if heads else ""
+    body = "".join(
+        tag("tr", row_head(name) + "".join(tag("td", escape(value)) for value in values)) for name, values in lines.items()
+    )
+    table = f'<table class="pairs"><caption>{escape(title)}</caption>{head}<tbody>{body}</tbody></table>'
+    return tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=title)
+
+
+def results_table(table: Sequence[Row], *, swatches: bool = True) -> str:
+    """The run's table: a line for each case, every number with its interval."""
+    names, found = param_names(table), columns(table)
+    head = "".join(map(column_head, ["case", *names]))
+    head += "".join(column_head(c.title, number=True, unit=c.scale.unit) for c in found)
+    head += column_head("rounds", number=True) + column_head("status")
+    drawn = [_numbers(column, table, whiskers=swatches and len(table) > 1) for column in found]
+    body = ""
+    for i, row in enumerate(table):
+        swatch = f'<span class="swatch {colour(i)}"></span>' if swatches and len(table) > 1 else ""
+        line = row_head(row.name, before=swatch)
+        line += "".join(tag("td", escape(show_scalar(row.params[n])) if n in row.params else "") for n in names)
+        line += "".join(column[i] for column in drawn) + number_cell(str(row.rounds)) + _status(row)
+        body += f"<tr>{line}</tr>\n"
+    caption = "Each case with its rounds combined; intervals are at 95 % where enough was measured."
+    inner = f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return tag("div", inner, class_="scroll", tabindex="0", role="region", aria_label="Results")
+
+
+def metric_table(row: Row) -> str:
+    """Every metric of a case: combined, then each round."""
+    if not row.metrics:
+        return ""
+    rounds = row.ok
+    head = column_head("metric") + column_head("all rounds", number=True) + column_head("interval")
+    if len(rounds) > 1:
+        head += "".join(column_head(f"round {r.round}", number=True) for r in rounds)
+    body = ""
+    for name, metric in row.metrics.items():
+        scale = scale_of([metric.estimate.point], metric.unit)
+        line = row_head(name) + number_cell(_valued(metric.estimate, scale))
+        line += f"<td>{_both_ends(metric.estimate, scale)}</td>"
+        if len(rounds) > 1:
+            found = [r.metric(name) for r in rounds]
+            line += "".join(number_cell(cell(m.estimate, scale).point if m else "") for m in found)
+        body += f"<tr>{line}</tr>"
+    inner = f"<table><caption>Every metric</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return tag("div", inner, class_="scroll", tabindex="0", role="region", aria_label=f"Metrics of {row.label}")
+
+
+def comparison_table(compared: Sequence[ComparedRow]) -> str:
+    """Two runs side by side: ratio, interval, verdict, in words."""
+    head = "".join(map(column_head, ("case", "metric", "before", "after", "ratio", "verdict")))
+    body = ""
+    for row in compared:
+        for i, metric in enumerate(row.metrics):
+            name = f'<th scope="row" rowspan="{len(row.metrics)}">{escape(row.label)}</th>' if i == 0 else ""
+            cells = (metric.name, metric.before_text, metric.after_text, metric.ratio_text)
+            body += f"<tr>{name}" + "".join(tag("td", escape(c)) for c in cells)
+            body += f'<td class="{escape(metric.verdict)}">{escape(metric.sentence)}</td></tr>'
+        for note in row.notes:
+            body += tag("tr", row_head(row.label) + tag("td", escape(note), colspan="5", class_="warned"))
+    inner = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return tag("div", inner, class_="scroll", tabindex="0", role="region", aria_label="Comparison")
+
+
+def _numbers(column: Column, table: Sequence[Row], *, whiskers: bool) -> list[str]:
+    points = line_up([c.point if c else "–" for c in column.cells], space=FIGURE_SPACE)
+    found = [row.metrics.get(column.metric) for row in table]
+    ends = [v for m in found if m for v in (m.estimate.low, m.estimate.point, m.estimate.high) if v is not None]
+    drawn = []
+    for point, c, metric in zip(points, column.cells, found, strict=True):
+        interval = f' <span class="interval">{escape(c.interval)}</span>' if c and c.interval else ""
+        whisker = _whisker(metric.estimate, max(ends)) if whiskers and metric else ""
+        drawn.append(number_cell(f"{point}{interval}{whisker}"))
+    return drawn
+
+
+def _whisker(estimate: Estimate, most: float) -> str:
+    """A bar from zero with its interval, so that a column can be compared by eye."""
+    if most <= 0 or estimate.point < 0:
+        return ""
+    x = WHISKER * estimate.point / most
+    inner = element("rect", class_="bar", x=0.0, y=1.5, width=x, height=3.0, rx=1.5)
+    if estimate.low is not None and estimate.high is not None:
+        low, high = WHISKER * max(0.0, estimate.low) / most, WHISKER * estimate.high / most
+        inner += element("rect", class_="range", x=low, y=0.0, width=max(1.0, high - low), height=6.0)
+    return element("svg", inner, class_="whisk", width=WHISKER + 1, height=6.0, aria_hidden="true")
+
+
+def _status(row: Row) -> str:
+    worst = next((s for s in row.statuses if s != "ok"), "ok")
+    count = len(row.warnings)
+    noted = " " + tag("span", f"{count} warning{'s' * (count > 1)}", class_="warned") if count else ""
+    return f'<td><span class="{escape(worst)}">{escape(row.status)}</span>{noted}</td>'
+
+
+def _valued(estimate: Estimate, scale: Scale) -> str:
+    return f"{cell(estimate, scale).point} {escape(scale.unit)}".strip()
+
+
+def _both_ends(estimate: Estimate, scale: Scale) -> str:
+    if estimate.low is None or estimate.high is None:
+        return ""
+    shown = cell(estimate, scale)
+    decimals = len(shown.point.partition(".")[2])
+    low, high = estimate.low / scale.factor, estimate.high / scale.factor
+    method = f' <span class="soft">{escape(estimate.method)}</span>' if estimate.method else ""
+    return f"{low:,.{decimals}f} to {high:,.{decimals}f}{method}"

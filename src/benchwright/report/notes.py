@@ -1,0 +1,131 @@
+"""What belongs below a table: warnings, failures, and what the instrument says about itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from benchwright.records import Failure, Result, Status, Value
+from benchwright.report.rows import Row
+from benchwright.units import format_value
+
+SEEN_SHOWN = 3  # different wordings of one warning before the rest is only counted
+
+# fact of Result.instrument -> (words, unit, factor to the base unit); the worst of all rounds is shown.
+FACTS: dict[str, tuple[str, str, float]] = {
+    "cost_per_call_ns": ("cost per call", "s", 1e-9),
+    "clock_cost_ns": ("clock read", "s", 1e-9),
+    "wakeup_error_ns": ("wake-up error", "s", 1e-9),
+    "cpu_others_percent": ("CPU taken by others", "%", 1.0),
+    "steal_percent": ("steal", "%", 1.0),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """One kind of warning: every different thing seen, how often in all, and for which cases."""
+
+    code: str
+    seen: tuple[str, ...]
+    remedy: str
+    count: int
+    cases: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """What was seen, in one line; what is left out is counted."""
+        more = len(self.seen) - SEEN_SHOWN
+        return "; ".join(self.seen[:SEEN_SHOWN]) + (f"; and {more} more like it" if more > 0 else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """One reason for missing numbers, and the rounds of a case it took."""
+
+    case: str
+    rounds: tuple[int, ...]
+    status: Status
+    failure: Failure
+
+
+def warnings(table: Iterable[Row]) -> list[Noted]:
+    """Every warning once, by code and remedy, in order of appearance."""
+    groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for row in table:
+        for warning in row.warnings:
+            groups.setdefault((warning.code, warning.remedy), []).append((warning.seen, row.label))
+    return [
+        Noted(
+            code=code,
+            seen=tuple(dict.fromkeys(seen for seen, _ in found)),
+            remedy=remedy,
+            count=len(found),
+            cases=tuple(dict.fromkeys(label for _, label in found)),
+        )
+        for (code, remedy), found in groups.items()
+    ]
+
+
+def failures(table: Iterable[Row]) -> list[Failed]:
+    """Every failure once for each case and reason."""
+    found: list[Failed] = []
+    for row in table:
+        groups: dict[tuple[str, str, str], list[tuple[Result, Failure]]] = {}
+        for result, failure in row.failures:
+            groups.setdefault((result.status, failure.kind, failure.message), []).append((result, failure))
+        for members in groups.values():
+            result, failure = members[-1]
+            rounds = tuple(r.round for r, _ in members)
+            found.append(Failed(case=row.label, rounds=rounds, status=result.status, failure=failure))
+    return found
+
+
+def instrument(results: Sequence[Result]) -> str:
+    """One line: the verdict, and the worst of each fact that was measured; empty when nothing was stated."""
+    stated = [r.instrument for r in results if r.instrument]
+    if not stated:
+        return ""
+    parts = [verdict(results)]
+    for name, (words, unit, factor) in FACTS.items():
+        numbers = [n for facts in stated if (n := number(facts.get(name))) is not None]
+        if numbers:
+            parts.append(f"{words} {'at most ' if len(numbers) > 1 else ''}{format_value(max(numbers) * factor, unit)}")
+    rates = [r for facts in stated if (r := _delivered(facts.get("intended_rate"), facts.get("delivered_rate")))]
+    if rates:
+        parts.append(f"delivered {min(rates):.4%} of the intended arrivals")
+    return " · ".join(parts)
+
+
+def verdict(results: Sequence[Result]) -> str:
+    """The instrument's verdicts: the one they share, or each with its count, the worst first."""
+    verdicts = Counter(str(r.instrument["verdict"]) for r in results if "verdict" in r.instrument)
+    if not verdicts:
+        return "no verdict"
+    if len(verdicts) == 1:
+        return next(iter(verdicts))
+    kinds = Counter({kind: 0 for kind in sorted({_kind(v) for v in verdicts}, key=_badness)})
+    for text, count in verdicts.items():
+        kinds[_kind(text)] += count
+    worst = sorted(verdicts, key=lambda v: _badness(_kind(v)))[0]
+    total = sum(verdicts.values())
+    counted = ", ".join(f"{kind} in {count} of {total} results" for kind, count in kinds.items())
+    return f"{counted} ({worst})" if worst != _kind(worst) else counted
+
+
+def number(value: Value) -> float | None:
+    """The value when it is a number."""
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _kind(text: str) -> str:
+    return text.partition(":")[0]
+
+
+def _badness(kind: str) -> int:
+    return {"unreliable": 0, "noisy": 1}.get(kind, 2)
+
+
+def _delivered(intended: Value, delivered: Value) -> float | None:
+    a, b = number(intended), number(delivered)
+    return b / a if a and b is not None else None

@@ -1,0 +1,96 @@
+"""Numbers for people: one unit for a whole column, digits that the interval supports, points that line up."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from benchwright.records import Estimate
+from benchwright.units import format_number, scale_for
+
+MOST_DIGITS = 6  # more than any clock here supports
+FEWEST_DIGITS = 2  # of the point, however wide its interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """What a column's values are divided by, and the unit that leaves."""
+
+    factor: float
+    unit: str
+
+    def heading(self, title: str) -> str:
+        """The title with the unit: `median (ms)`."""
+        return f"{title} ({self.unit})" if self.unit not in ("", "1") else title
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """A number and its interval as text, without the unit."""
+
+    point: str
+    interval: str  # "± 0.12", "[1.2, 1.9]", or "" where one observation is all there is
+
+    def __str__(self) -> str:
+        return f"{self.point} {self.interval}".rstrip()
+
+
+def scale_of(points: Iterable[float], unit: str) -> Scale:
+    """The unit in which the middle one of `points` has one to three digits before the point."""
+    sizes = [abs(p) for p in points if p]
+    factor, label = scale_for(statistics.median_low(sizes), unit) if sizes else (1.0, unit)
+    return Scale(factor=factor, unit=label)
+
+
+def cell(estimate: Estimate, scale: Scale) -> Cell:
+    """The point with two digits of its uncertainty; `±` takes the longer side, lopsided intervals show both ends."""
+    point = estimate.point / scale.factor
+    if estimate.low is None or estimate.high is None:
+        return Cell(point=format_number(point, 4), interval="")
+    below, above = point - estimate.low / scale.factor, estimate.high / scale.factor - point
+    decimals = _decimals(point, max(abs(below), abs(above)))
+    if min(below, above) < 0 or max(below, above) > 2 * min(below, above) + 10**-decimals:
+        low, high = estimate.low / scale.factor, estimate.high / scale.factor
+        return Cell(point=f"{point:,.{decimals}f}", interval=f"[{low:,.{decimals}f}, {high:,.{decimals}f}]")
+    return Cell(point=f"{point:,.{decimals}f}", interval=f"± {max(below, above):,.{decimals}f}")
+
+
+def line_up(texts: Sequence[str], *, space: str = " ") -> list[str]:
+    """The texts padded on both sides so that their decimal points stand in one column; no digits, no padding."""
+    numbers = [t for t in texts if t[:1].isdigit() or t[:1] == "-" and len(t) > 1]
+    left = max((len(t.partition(".")[0]) for t in numbers), default=0)
+    right = max((len(t) - len(t.partition(".")[0]) for t in numbers), default=0)
+    return [_padded(t, left, right, space) if t in numbers else t for t in texts]
+
+
+def printable(text: str, *, lines: bool = False) -> str:
+    """The text with control characters written out, so that no name or log can drive a terminal."""
+    kept = "\n\t" if lines else ""
+    return "".join(
+        c if c in kept or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") else _escaped(c) for c in text
+    )
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def _padded(text: str, left: int, right: int, space: str) -> str:
+    before = text.partition(".")[0]
+    return space * (left - len(before)) + text + space * (right - (len(text) - len(before)))
+
+
+def _decimals(point: float, half: float) -> int:
+    fewest = _decimals_for(point, FEWEST_DIGITS)
+    if half == 0:
+        return _decimals_for(point, 4)
+    return max(fewest, min(_decimals_for(half, 2), _decimals_for(point, MOST_DIGITS)))
+
+
+def _decimals_for(value: float, digits: int) -> int:
+    if value == 0:
+        return 0
+    return min(12, max(0, digits - 1 - math.floor(math.log10(abs(value)))))

@@ -1,0 +1,104 @@
+"use strict";
+(() => {
+  const tip = document.getElementById("tip");
+  const SVG = "http://www.w3.org/2000/svg";
+
+  function show(words, x, y) {
+    tip.textContent = words;
+    tip.style.visibility = "visible";
+    const box = tip.getBoundingClientRect();
+    const left = x + 14 + box.width > innerWidth ? x - 14 - box.width : x + 14;
+    tip.style.left = Math.max(4, left) + "px";
+    tip.style.top = Math.max(4, Math.min(y + 14, innerHeight - box.height - 4)) + "px";
+  }
+
+  function hide() {
+    tip.style.visibility = "hidden";
+    for (const dot of document.querySelectorAll("svg.plot .cursor")) dot.remove();
+  }
+
+  // The points of every line in a drawing, read once, when the pointer first enters it.
+  const read = new WeakMap();
+  function lines(svg) {
+    if (!read.has(svg)) {
+      read.set(svg, [...svg.querySelectorAll("[data-tips]")].map((line) => ({
+        line,
+        x: line.dataset.x.split(" ").map(Number),
+        y: line.dataset.y.split(" ").map(Number),
+        words: line.dataset.tips.split("|"),
+      })));
+    }
+    return read.get(svg);
+  }
+
+  function nearest(svg, at) {
+    let best = null;
+    for (const { line, x, y, words } of lines(svg)) {
+      if (line.closest(".off")) continue;
+      for (let i = 0; i < x.length; i++) {
+        const distance = Math.hypot(x[i] - at.x, (y[i] - at.y) / 2);
+        if (!best || distance < best.distance) best = { distance, x: x[i], y: y[i], words: words[i] };
+      }
+    }
+    return best && best.distance < 60 ? best : null;
+  }
+
+  function mark(svg, point) {
+    let dot = svg.querySelector(".cursor");
+    if (!dot) {
+      dot = document.createElementNS(SVG, "circle");
+      dot.setAttribute("class", "cursor");
+      dot.setAttribute("r", "3.5");
+      svg.append(dot);
+    }
+    dot.setAttribute("cx", point.x);
+    dot.setAttribute("cy", point.y);
+  }
+
+  for (const svg of document.querySelectorAll("svg.plot")) {
+    svg.addEventListener("pointermove", (event) => {
+      const own = event.target.closest("[data-tip]");
+      if (own) return hide(), show(own.dataset.tip, event.clientX, event.clientY);
+      const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+      const point = nearest(svg, at);
+      if (!point) return hide();
+      mark(svg, point);
+      show(point.words, event.clientX, event.clientY);
+    });
+    svg.addEventListener("pointerleave", hide);
+    for (const own of svg.querySelectorAll("[data-tip][tabindex]")) {
+      own.addEventListener("focus", () => {
+        const box = own.getBoundingClientRect();
+        show(own.dataset.tip, box.right, box.top);
+      });
+      own.addEventListener("blur", hide);
+    }
+  }
+  addEventListener("scroll", hide, { passive: true });
+  addEventListener("keydown", (event) => event.key === "Escape" && hide());
+
+  // A key switches its case on and off in every overview plot of its run.
+  function set(key, on) {
+    key.setAttribute("aria-pressed", String(on));
+    const run = key.closest("[data-run]");
+    for (const part of run.querySelectorAll(`.overview [data-series="${key.dataset.key}"]`)) part.classList.toggle("off", !on);
+  }
+  for (const keys of document.querySelectorAll(".keys")) {
+    const all = [...keys.querySelectorAll("button[data-key]")];
+    for (const key of all) key.addEventListener("click", () => set(key, key.getAttribute("aria-pressed") !== "true"));
+    all.slice(Number(keys.dataset.most)).forEach((key) => set(key, false));
+    keys.querySelector("[data-all]")?.addEventListener("click", () => all.forEach((key) => set(key, true)));
+    keys.querySelector("[data-none]")?.addEventListener("click", () => all.forEach((key) => set(key, false)));
+    keys.hidden = false;
+  }
+
+  for (const button of document.querySelectorAll("button[data-copy]")) {
+    button.hidden = !navigator.clipboard;
+    button.addEventListener("click", () => {
+      navigator.clipboard.writeText(button.previousElementSibling.textContent).then(
+        () => { button.textContent = "copied"; },
+        () => { button.textContent = "could not copy"; },
+      );
+    });
+  }
+})();

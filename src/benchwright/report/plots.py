@@ -1,0 +1,266 @@
+"""The plots over all cases of a run: distribution, percentiles, throughput against latency."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from benchwright.records import Estimate
+from benchwright.report.axes import Axis, axis, bottom, exact, frame
+from benchwright.report.calls import Calls, calls
+from benchwright.report.numbers import printable
+from benchwright.report.rows import Row, show_scalar
+from benchwright.report.svg import Plot, colour, element, path, text, tips
+
+WIDTH, HEIGHT = 560.0, 340.0
+LEFT, RIGHT, TOP, BOTTOM = 70.0, 14.0, 28.0, 46.0
+BINS = 72
+LEVELS = 96
+STRIP = 50.0
+TOP_LABELS = 8
+
+Indexed = tuple[int, Row, Calls]
+
+
+def distribution(table: Sequence[Row]) -> Plot | None:
+    """A histogram strip for each case on one axis, with its median, 99th percentile and longest call."""
+    known = _known(table)
+    if not known:
+        return None
+    height = TOP + STRIP * len(known) + BOTTOM
+    across = axis(_ends(known), "s", 12.0, WIDTH - RIGHT)
+    body = bottom(across, height - BOTTOM, "latency of a call", top=TOP - 10)
+    for k, (i, row, found) in enumerate(known):
+        body += _strip(across, TOP + STRIP * (k + 1) - 6, i, row, found)
+    return Plot(
+        name="distribution",
+        title="Latency distribution",
+        description="For each case, how many calls took how long; marks at the median, the 99th percentile and the maximum.",
+        width=WIDTH,
+        height=height,
+        body=body,
+    )
+
+
+def percentiles(table: Sequence[Row]) -> Plot | None:
+    """Latency against the percentile, on an axis that gives each further nine the same room."""
+    known = [(i, row, found) for i, row, found in _known(table) if found.total > 1]
+    if not known:
+        return None
+    most = max(found.total for _, _, found in known)
+    up = axis(_ends(known), "s", HEIGHT - BOTTOM, TOP)
+    across = Axis(low=0.0, high=math.log10(most) * 1.03, start=LEFT, end=WIDTH - RIGHT, unit="")
+    body = frame(_Unlabelled.of(across), up, "share of calls at or below", "latency")
+    for nines, words in _nines(most):
+        x = across.at(nines)
+        body += element("line", class_="grid", x1=x, x2=x, y1=TOP, y2=HEIGHT - BOTTOM)
+        body += text(x, HEIGHT - BOTTOM + 18, words, class_="tick", text_anchor="middle")
+    for i, row, found in known:
+        body += _percentile_line(across, up, i, row, found)
+    return Plot(
+        name="percentiles",
+        title="Latency by percentile",
+        description="The latency that a share of all calls stays at or below; bars show the intervals of p50, p90 and p99.",
+        width=WIDTH,
+        height=HEIGHT,
+        body=body,
+    )
+
+
+def tradeoff(table: Sequence[Row], latency: str = "latency_p50", words: str = "median latency") -> Plot | None:
+    """Throughput against latency; the cases that no other beats in both are joined."""
+    known = [(i, row) for i, row in enumerate(table) if {latency, "throughput"} <= row.metrics.keys()]
+    points = [(i, row, row.metrics[latency].estimate, row.metrics["throughput"].estimate) for i, row in known]
+    points = [p for p in points if p[2].point > 0 and p[3].point > 0]
+    if len(points) < 2:
+        return None
+    across = axis((v for p in points for v in _span(p[2])), "s", LEFT, WIDTH - RIGHT - 10)
+    up = axis((v for p in points for v in _span(p[3])), "/s", HEIGHT - BOTTOM, TOP)
+    front = pareto([(p[2].point, p[3].point) for p in points])
+    body = frame(across, up, words, "throughput")
+    places = [(across.at(points[k][2].point), up.at(points[k][3].point)) for k in front]
+    steps = [q for a, b in zip(places, places[1:], strict=False) for q in (a, (b[0], a[1]))] + places[-1:]
+    body += element("path", class_="front", d=path(steps)) if len(steps) > 1 else ""
+    for k, (i, row, x, y) in enumerate(points):
+        body += _case_mark(across, up, i, row, x, y, on_front=k in front)
+    body += _front_labels(places, [printable(_short(points[k][1])) for k in front])
+    return Plot(
+        name=f"tradeoff-{latency.replace('_', '-')}",
+        title=f"Throughput against {words}",
+        description="One mark for each case with its intervals. Filled marks are the Pareto front: no other case is "
+        "both faster and higher in throughput.",
+        width=WIDTH,
+        height=HEIGHT,
+        body=body,
+    )
+
+
+def pareto(points: Sequence[tuple[float, float]]) -> list[int]:
+    """The indices of the points that no other beats, by ascending first value (lower and higher are better)."""
+    front: list[int] = []
+    best = -math.inf
+    for i in sorted(range(len(points)), key=lambda i: (points[i][0], -points[i][1])):
+        if points[i][1] > best:
+            front.append(i)
+            best = points[i][1]
+    return front
+
+
+# ---- distribution ----
+
+
+def _strip(across: Axis, base: float, i: int, row: Row, found: Calls) -> str:
+    places = np.linspace(across.start, across.end, BINS + 1)
+    edges = np.array([_value_at(across, x) for x in places])
+    counts = found.binned(edges)
+    tall = (STRIP - 20) / max(1, int(counts.max()))
+    tops = [base - float(c) * tall for c in counts]
+    filled = [k for k, c in enumerate(counts) if c]
+    outline = [(float(places[filled[0]]), base)]
+    for k in range(filled[0], filled[-1] + 1):
+        outline += [(float(places[k]), tops[k]), (float(places[k + 1]), tops[k])]
+    outline.append((float(places[filled[-1] + 1]), base))
+    middles = [(float(places[k] + places[k + 1]) / 2, tops[k]) for k in filled]
+    label = printable(row.label)
+    said = [f"{label}\n{exact(edges[k], 's')} to {exact(edges[k + 1], 's')}\n{int(counts[k]):,} calls" for k in filled]
+    body = text(across.start, base - STRIP + 18, label, class_="strip-label")
+    body += element("path", class_="area", d=path(outline, closed=True), **tips(middles, said))
+    median, high = (float(q) for q in found.quantiles(np.array([0.5, 0.99])))
+    for value, words, length in ((median, "median", 14.0), (high, "p99", 9.0)):
+        x = across.at(value)
+        body += element(
+            "line", class_="mark", x1=x, x2=x, y1=base + 2, y2=base - length, data_tip=f"{label}\n{words} {exact(value, 's')}"
+        )
+    longest = found.longest
+    body += element(
+        "circle", class_="mark dot", cx=across.at(longest), cy=base - 2, r=2.5, data_tip=f"{label}\nlongest {exact(longest, 's')}"
+    )
+    return element("g", body, class_=f"series {colour(i)}", data_series=str(i))
+
+
+def _value_at(across: Axis, place: float) -> float:
+    share = (place - across.start) / (across.end - across.start)
+    if across.log:
+        return float(across.low * (across.high / across.low) ** share)
+    return float(across.low + share * (across.high - across.low))
+
+
+# ---- percentiles ----
+
+
+class _Unlabelled(Axis):
+    """An axis whose ticks are drawn by hand."""
+
+    @classmethod
+    def of(cls, other: Axis) -> _Unlabelled:
+        return cls(low=other.low, high=other.high, start=other.start, end=other.end, unit=other.unit)
+
+    def ticks(self) -> list[tuple[float, str]]:
+        return []
+
+
+def _nines(total: int) -> list[tuple[float, str]]:
+    known = [(0.0, "0 %"), (math.log10(2), "50 %"), (1.0, "90 %")]
+    known += [(float(n), f"{100 * (1 - 10.0**-n):.{n - 2}f} %") for n in range(2, 10)]
+    return [(x, words) for x, words in known if x <= math.log10(total) + 1e-9]
+
+
+def _percentile_line(across: Axis, up: Axis, i: int, row: Row, found: Calls) -> str:
+    nines = np.linspace(0.0, math.log10(found.total), LEVELS)
+    levels = 1 - 10.0**-nines
+    levels[0], levels[-1] = 0.0, 1.0
+    values = found.quantiles(levels)
+    points = [(across.at(float(n)), up.at(float(v))) for n, v in zip(nines, values, strict=True)]
+    label = printable(row.label)
+    said = [f"{label}\n{_level(float(p))} {exact(float(v), 's')}" for p, v in zip(levels, values, strict=True)]
+    body = element("path", class_="line", d=path(points), **tips(points, said))
+    for name, n in (("p50", math.log10(2)), ("p90", 1.0), ("p99", 2.0)):
+        metric = row.metrics.get(f"latency_{name}")
+        if metric and metric.estimate.low is not None and n <= math.log10(found.total):
+            body += _whisker_up(across.at(n), up, metric.estimate, f"{label}\n{name}", "s")
+    return element("g", body, class_=f"series {colour(i)}", data_series=str(i))
+
+
+def _level(share: float) -> str:
+    if share in (0.0, 1.0):
+        return "smallest" if share == 0 else "longest"
+    return f"p{100 * share:.{max(1, math.ceil(-math.log10(1 - share)))}f}"
+
+
+# ---- throughput against latency ----
+
+
+def _case_mark(across: Axis, up: Axis, i: int, row: Row, x: Estimate, y: Estimate, *, on_front: bool) -> str:
+    at = (across.at(x.point), up.at(y.point))
+    said = f"{printable(row.label)}\nlatency {_interval(x, 's')}\nthroughput {_interval(y, '/s')}"
+    said += "\non the Pareto front" if on_front else ""
+    body = _whisker_up(at[0], up, y, "", "/s") if y.low is not None else ""
+    if x.low is not None and x.high is not None:
+        body += element("line", class_="whisker", x1=across.at(x.low), x2=across.at(x.high), y1=at[1], y2=at[1])
+    body += element(
+        "path", class_="mark point" + ("" if on_front else " hollow"), d=_shape(i, *at), tabindex="0", role="img",
+        aria_label=said.replace("\n", ", "), data_tip=said,
+    )  # fmt: skip
+    return element("g", body, class_=f"series {colour(i)}", data_series=str(i))
+
+
+def _shape(i: int, x: float, y: float) -> str:
+    """Circle, square, diamond, triangle: told apart without colour."""
+    r = 5.0
+    if i % 4 == 0:
+        return f"M{x - r:.1f} {y:.1f}a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0Z"
+    corners = {
+        1: [(-1, -1), (1, -1), (1, 1), (-1, 1)],
+        2: [(0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)],
+        3: [(0, -1.2), (1.2, 1), (-1.2, 1)],
+    }[i % 4]
+    return path([(x + a * (r - 0.6), y + b * (r - 0.6)) for a, b in corners], closed=True)
+
+
+def _front_labels(places: Sequence[tuple[float, float]], labels: Sequence[str]) -> str:
+    """Names beside the marks of the front, left out where they would cover one another."""
+    drawn: list[tuple[float, float, float]] = []
+    body = ""
+    for (x, y), label in list(zip(places, labels, strict=True))[:TOP_LABELS]:
+        wide = 6.4 * len(label)
+        left = x + 10 if x + 10 + wide < WIDTH else x - 10 - wide
+        if left < LEFT or any(abs(y - b) < 13 and left < c + d and c < left + wide for c, b, d in drawn):
+            continue
+        drawn.append((left, y, wide))
+        body += text(left, y - 6, label, class_="point-label")
+    return body
+
+
+def _short(row: Row) -> str:
+    return " ".join(show_scalar(v) for v in row.params.values()) or row.name
+
+
+# ---- shared ----
+
+
+def _known(table: Sequence[Row]) -> list[Indexed]:
+    return [(i, row, found) for i, row in enumerate(table) if (found := calls(row.ok))]
+
+
+def _ends(known: Sequence[Indexed]) -> list[float]:
+    return [max(v, 1e-9) for _, _, found in known for v in (found.shortest, found.longest)]
+
+
+def _span(estimate: Estimate) -> tuple[float, ...]:
+    return tuple(v for v in (estimate.low, estimate.point, estimate.high) if v is not None and v > 0)
+
+
+def _interval(estimate: Estimate, unit: str) -> str:
+    if estimate.low is None or estimate.high is None:
+        return exact(estimate.point, unit)
+    return f"{exact(estimate.point, unit)} [{exact(estimate.low, unit)}, {exact(estimate.high, unit)}]"
+
+
+def _whisker_up(x: float, up: Axis, estimate: Estimate, words: str, unit: str) -> str:
+    if estimate.low is None or estimate.high is None:
+        return ""
+    y1, y2 = up.at(estimate.low), up.at(estimate.high)
+    bar = path([(x - 3, y1), (x + 3, y1), (x, y1), (x, y2), (x - 3, y2), (x + 3, y2)])
+    return element("path", class_="whisker", d=bar, data_tip=f"{words} {_interval(estimate, unit)}" if words else None)

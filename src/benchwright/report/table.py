@@ -1,0 +1,182 @@
+"""The terminal table: as wide as it needs in a pipe, as wide as fits on a terminal, never cut off.
+
+When a terminal is too narrow the distribution goes first, then the intervals beyond the two main ones, and then each
+case gets lines of its own.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+from benchwright.records import Run, Status
+from benchwright.report.calls import calls
+from benchwright.report.columns import Column, columns
+from benchwright.report.numbers import line_up, printable
+from benchwright.report.rows import Row, param_names, rows, show_scalar
+from benchwright.report.terminal import sparkline
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+UNLIMITED = 100_000
+ALWAYS_WITH_INTERVAL = ("latency_p50", "throughput", "max_rate")
+ASCII = str.maketrans({"±": "+-", "µ": "u", "·": "|", "–": "-", "×": "x", "…": "...", "─": "-", "━": "-", "│": "|"})
+STYLES = {Status.OK: "green", Status.SKIPPED: "yellow"}
+
+
+def print_run(run: Run, *, file: TextIO | None = None, saved: str = "", width: int | None = None) -> None:
+    """Prints the table of a run and the notes below it; `saved` says where the run is kept."""
+    target = file or sys.stdout
+    emit(target, lambda console: _show(console, run, saved), width=width)
+
+
+def run_text(run: Run, *, saved: str = "", width: int | None = None) -> str:
+    """The same as plain text."""
+    out = io.StringIO()
+    print_run(run, file=out, saved=saved, width=width)
+    return out.getvalue()
+
+
+def emit(file: TextIO, show: Callable[[Console], None], *, width: int | None = None) -> None:
+    """Lets `show` write to a console on `file`: coloured on a terminal, plain and unwrapped elsewhere.
+
+    Where the encoding lacks a sign, its ASCII spelling is written; where it lacks a letter, its escape.
+    """
+    from rich.console import Console
+
+    wide = Console(file=file, highlight=False)
+    if wide.is_terminal and _takes_unicode(file):
+        show(wide if width is None else Console(file=file, highlight=False, width=width))
+        return
+    text = io.StringIO()
+    show(Console(file=text, width=width or (wide.width if wide.is_terminal else UNLIMITED), color_system=None))
+    plain = "".join(line.rstrip() + "\n" for line in text.getvalue().splitlines())
+    if not _takes_unicode(file):
+        plain = plain.translate(ASCII).encode("ascii", "backslashreplace").decode("ascii")
+    file.write(plain)
+
+
+def _takes_unicode(file: TextIO) -> bool:
+    return (getattr(file, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
+
+
+def _show(console: Console, run: Run, saved: str) -> None:
+    from benchwright.report.footer import show_footer
+
+    table = rows(run)
+    if not table:
+        console.print("no results: nothing was measured", markup=False)
+    else:
+        _show_rows(console, table)
+    show_footer(console, run, table, saved)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layout:
+    """How much a table shows; the layouts are tried from the fullest to the tightest."""
+
+    sparks: bool = False
+    intervals: bool = False  # beside every number, or beside the main ones alone
+    tight: bool = False  # one space between columns, a name that all cases share above the table
+
+
+LAYOUTS = (_Layout(sparks=True, intervals=True), _Layout(intervals=True), _Layout(), _Layout(tight=True))
+
+
+def _show_rows(console: Console, table: Sequence[Row]) -> None:
+    from rich.measure import Measurement
+
+    found = columns(table)
+    sparks = [sparkline(c) if (c := calls(row.ok)) else "" for row in table]
+    endless = console.options.update(max_width=UNLIMITED)
+    for layout in LAYOUTS:
+        drawn = _table(table, found, sparks, layout)
+        if Measurement.get(console, endless, drawn).maximum <= console.width:
+            console.print(drawn, crop=False)
+            if not layout.intervals:
+                console.print("narrow terminal: some intervals are left out; benchwright show --format csv has all", style="dim")
+            return
+    for row in range(len(table)):
+        _show_stacked(console, table[row], [(c, c.cells[row]) for c in found])
+
+
+def _table(table: Sequence[Row], found: Sequence[Column], sparks: Sequence[str], layout: _Layout) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 0, 0, 1))
+    if layout.tight:
+        drawn.padding = (0, 0)
+    shared = {row.name for row in table}
+    if layout.tight and len(shared) == 1:
+        drawn.title, drawn.title_justify, drawn.title_style = Text(printable(shared.pop())), "left", "bold"
+        shown = _cells(table, found, sparks, layout)[1:]
+    else:
+        shown = _cells(table, found, sparks, layout)
+    for heading, right, _ in shown:
+        drawn.add_column(Text(heading), no_wrap=True, justify="right" if right else "left", vertical="bottom")
+    for i in range(len(table)):
+        drawn.add_row(*(cells[i] for _, _, cells in shown))
+    return drawn
+
+
+def _cells(
+    table: Sequence[Row], found: Sequence[Column], sparks: Sequence[str], layout: _Layout
+) -> list[tuple[str, bool, list[Text]]]:
+    """Each column of the table: heading, whether numbers stand in it, and its cells."""
+    from rich.text import Text
+
+    shown = [("case", False, [Text(printable(row.name)) for row in table])]
+    for name in param_names(table):
+        numeric = all(isinstance(row.params.get(name), int | float | None) for row in table)
+        values = [printable(show_scalar(row.params[name])) if name in row.params else "" for row in table]
+        shown.append((printable(name), numeric, [Text(value) for value in values]))
+    for column in found:
+        heading = column.heading.replace(" (", "\n(")
+        shown.append((heading, True, [Text(words) for words in _texts(column, layout.intervals)]))
+    if layout.sparks and any(sparks):
+        shown.append(("distribution\n(min to p99)", False, [Text(spark, style="cyan") for spark in sparks]))
+    if len({row.rounds for row in table}) > 1:
+        shown.append(("rounds", True, [Text(str(row.rounds)) for row in table]))
+    shown.append(("status", False, [_status(row, warnings=not layout.tight) for row in table]))
+    return shown
+
+
+def _texts(column: Column, with_intervals: bool) -> list[str]:
+    points = line_up([c.point if c else "-" for c in column.cells])
+    if not with_intervals and column.metric not in ALWAYS_WITH_INTERVAL:
+        return points
+    signs = [c.interval if c else "" for c in column.cells]
+    ends = line_up([s.removeprefix("± ") for s in signs])
+    shown = [f"± {end}" if sign.startswith("±") else end for sign, end in zip(signs, ends, strict=True)]
+    wide = max(map(len, shown))
+    return [f"{point} {text:<{wide}}" if wide else point for point, text in zip(points, shown, strict=True)]
+
+
+def _show_stacked(console: Console, row: Row, cells: Sequence[tuple[Column, object]]) -> None:
+    from rich.text import Text
+
+    head = Text(printable(row.label), style="bold").append("  ").append_text(_status(row))
+    console.print(head, overflow="fold")
+    wide = max((len(column.title) for column, _ in cells), default=0)
+    for column, cell in cells:
+        if cell is not None:
+            console.print(Text(f"  {column.title:<{wide}}  {cell} {column.scale.unit}".rstrip()), overflow="fold")
+    if row.rounds > 1:
+        console.print(Text(f"  {row.rounds} rounds"))
+
+
+def _status(row: Row, *, warnings: bool = True) -> Text:
+    from rich.text import Text
+
+    worst = next((s for s in row.statuses if s not in STYLES), None) or next(iter(row.statuses))
+    noted = f", {len(row.warnings)} warning{'s' * (len(row.warnings) > 1)}" if row.warnings else ""
+    status = Text(row.status, style=STYLES.get(worst, "red"))
+    return status.append(noted, style="yellow") if warnings else status

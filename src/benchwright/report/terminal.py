@@ -1,0 +1,101 @@
+"""Plots out of block characters, for people who would rather look without leaving the terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from benchwright.report.calls import Calls, Floats, calls
+from benchwright.report.numbers import Scale, printable, scale_of
+from benchwright.report.rows import Row
+from benchwright.units import format_number
+
+BLOCKS = " ▁▂▃▄▅▆▇█"
+BARS = " ▏▎▍▌▋▊▉█"
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+
+def sparkline(found: Calls, width: int = 12) -> str:
+    """The shape of a distribution from its smallest call to its 99th percentile, tallest bin full."""
+    low, high = found.shortest, float(found.quantiles(np.array([0.99]))[0])
+    if high <= low:
+        return "█".ljust(width)
+    counts = found.binned(np.linspace(low, high, width + 1))
+    top = counts.max()
+    return "".join(BLOCKS[math.ceil(count / top * 8)] for count in counts)
+
+
+def plots(table: Sequence[Row], width: int = 80) -> str:
+    """A histogram for each case that kept its calls, and throughput against latency when there are several."""
+    parts = [histogram(found, row.label, width) for row in table if (found := calls(row.ok))]
+    if len(table) > 1 and (drawn := scatter(table, width)):
+        parts.append(drawn)
+    return "\n\n".join(parts)
+
+
+def histogram(found: Calls, title: str, width: int = 80, bins: int = 16) -> str:
+    """Horizontal bars from the smallest call to the 99.5th percentile, and one line for everything beyond."""
+    low, cut = found.shortest, float(found.quantiles(np.array([0.995]))[0])
+    edges = np.linspace(low, cut if cut > low else low + max(low, 1e-9) * 1e-3, bins + 1)
+    counts = found.binned(edges)
+    beyond = found.total - int(counts.sum())
+    scale = scale_of([low, cut], "s")
+    labels = _edge_labels(edges, scale)
+    room = max(10, width - len(labels[0]) - len(f"{found.total:,}") - 6)
+    lines = [f"{printable(title)}   {found.total:,} calls, {scale.unit}"]
+    lines += [f"  {labels[i]} {_bar(int(c), int(counts.max()), room)} {int(c):,}" for i, c in enumerate(counts)]
+    if beyond:
+        longest = format_number(found.longest / scale.factor)
+        lines.append(f"  and {beyond:,} beyond, the longest {longest} {scale.unit}")
+    return "\n".join(lines)
+
+
+def scatter(table: Sequence[Row], width: int = 80, height: int = 16) -> str:
+    """Throughput (up) against median latency (right), logarithmic, a letter for each case; empty without numbers."""
+    named = [row for row in table if {"latency_p50", "throughput"} <= row.metrics.keys()]
+    points = [(r.metrics["latency_p50"].estimate.point, r.metrics["throughput"].estimate.point, r) for r in named]
+    points = [p for p in points if p[0] > 0 and p[1] > 0]
+    if not points:
+        return ""
+    across, up = scale_of([p[0] for p in points], "s"), scale_of([p[1] for p in points], "/s")
+    ends = [f"{format_number(f(p[1] for p in points) / up.factor)} {up.unit}" for f in (max, min)]
+    margin = max(map(len, ends)) + 1
+    columns = max(20, width - margin - 2)
+    grid = [[" "] * columns for _ in range(height)]
+    for letter, (x, y, _) in zip(_letters(len(points)), points, strict=True):
+        i = _place(x, [p[0] for p in points], columns)
+        j = height - 1 - _place(y, [p[1] for p in points], height)
+        grid[j][i] = letter if grid[j][i] == " " else "*"
+    left = [ends[0], *[""] * (height - 2), ends[1]]
+    lines = ["throughput against median latency, both logarithmic; * = several cases"]
+    lines += [f"{text:>{margin}} │{''.join(line)}" for text, line in zip(left, grid, strict=True)]
+    lines.append(" " * margin + " └" + "─" * columns)
+    first, last = (f"{format_number(f(p[0] for p in points) / across.factor)} {across.unit}" for f in (min, max))
+    lines.append(" " * (margin + 2) + first + last.rjust(columns - len(first)))
+    lines += [f"  {letter}  {printable(p[2].label)}" for letter, p in zip(_letters(len(points)), points, strict=True)]
+    return "\n".join(lines)
+
+
+def _letters(count: int) -> list[str]:
+    return [LETTERS[i] if i < len(LETTERS) else "+" for i in range(count)]
+
+
+def _place(value: float, values: Sequence[float], size: int) -> int:
+    low, high = math.log(min(values)), math.log(max(values))
+    return round((math.log(value) - low) / (high - low) * (size - 1)) if high > low else size // 2
+
+
+def _edge_labels(edges: Floats, scale: Scale) -> list[str]:
+    step = (edges[1] - edges[0]) / scale.factor
+    decimals = min(12, max(0, 1 - math.floor(math.log10(step))))
+    texts = [f"{edge / scale.factor:,.{decimals}f}" for edge in edges[:-1]]
+    wide = max(map(len, texts))
+    return [t.rjust(wide) for t in texts]
+
+
+def _bar(count: int, top: int, room: int) -> str:
+    eighths = math.ceil(count / top * room * 8) if top else 0
+    full, rest = divmod(eighths, 8)
+    return "█" * full + (BARS[rest] if rest else "")

@@ -1,0 +1,90 @@
+"""The plots of one case against time: its latency, and what the monitors saw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from benchwright.records import Timeline
+from benchwright.report.axes import Axis, axis, exact, frame
+from benchwright.report.calls import Track, over_time, thin
+from benchwright.report.numbers import printable
+from benchwright.report.rows import Row
+from benchwright.report.svg import Plot, colour, element, path, tips
+
+WIDTH, HEIGHT = 560.0, 230.0
+LEFT, RIGHT, TOP, BOTTOM = 70.0, 14.0, 28.0, 46.0
+SLOTS = 600  # of one plot, shared by its rounds
+
+TITLES = {
+    "rss": "Memory",
+    "cpu": "CPU (100 % = one core)",
+    "cpu_others": "CPU taken by others",
+    "steal": "CPU taken by the hypervisor",
+}
+
+
+def latency_over_time(row: Row, index: int) -> Plot | None:
+    """Latency against the moment a call ended: a line through the middle, a band from smallest to largest."""
+    slots = max(20, SLOTS // max(1, len(row.ok)))
+    tracks = [(r.round, t) for r in row.ok if (t := over_time(r, slots))]
+    return _plot(f"case-{index}-latency", "Latency over time", row, index, tracks, "s", zero=False)
+
+
+def timelines(row: Row, index: int) -> list[Plot]:
+    """One plot for each quantity that the monitors recorded, all rounds in it."""
+    found: dict[str, list[tuple[int, Timeline]]] = {}
+    for result in row.ok:
+        for line in result.timelines:
+            if line.seconds:
+                found.setdefault(line.name, []).append((result.round, line))
+    plots = []
+    for name, lines in found.items():
+        slots = max(20, SLOTS // len(lines))
+        tracks = [(number, thin(np.array(t.seconds), np.array(t.values), slots)) for number, t in lines]
+        safe = "".join(c if c.isascii() and c.isalnum() else "-" for c in name)
+        title = f"{TITLES.get(name, printable(name))} over time"
+        plot = _plot(f"case-{index}-{safe}", title, row, index, tracks, lines[0][1].unit, zero=True)
+        plots += [plot] if plot else []
+    return plots
+
+
+def _plot(
+    name: str, title: str, row: Row, index: int, tracks: Sequence[tuple[int, Track]], unit: str, *, zero: bool
+) -> Plot | None:
+    if not tracks:
+        return None
+    across = axis((float(s) for _, t in tracks for s in t.seconds), "s", LEFT, WIDTH - RIGHT, zero=True)
+    values = (float(v) for _, t in tracks for v in (t.low.min(), t.high.max()))
+    up = axis(values, unit, HEIGHT - BOTTOM, TOP, zero=zero)
+    body = frame(across, up, "since the clock started", title.removesuffix(" over time").lower().replace("cpu", "CPU"))
+    for number, track in tracks:
+        body += _track(across, up, number, track, unit, len(row.ok) > 1)
+    points = sum(t.points for _, t in tracks)
+    return Plot(
+        name=name,
+        title=f"{title}: {printable(row.label)}",
+        description=f"{points:,} values in {len(tracks)} round(s), each thinned to at most {max(len(t.seconds) for _, t in tracks)} "
+        "slots of time; the line is the middle of a slot, the band its smallest and largest value.",
+        width=WIDTH,
+        height=HEIGHT,
+        body=element("g", body, class_=f"series {colour(index)}"),
+    )
+
+
+def _track(across: Axis, up: Axis, number: int, track: Track, unit: str, several: bool) -> str:
+    xs = [across.at(float(s)) for s in track.seconds]
+    low, middle, high = ([up.at(float(v)) for v in side] for side in (track.low, track.middle, track.high))
+    body = ""
+    if (track.high > track.low).any():
+        band = [*zip(xs, high, strict=True), *reversed(list(zip(xs, low, strict=True)))]
+        body += element("path", class_="band", d=path(band, closed=True))
+    start = f"round {number}, " if several else ""
+    said = []
+    for i, second in enumerate(track.seconds):
+        spread = f"\n{exact(float(track.low[i]), unit)} to {exact(float(track.high[i]), unit)}"
+        ends = spread if track.high[i] > track.low[i] else ""
+        said.append(f"{start}at {float(second):.3g} s\n{exact(float(track.middle[i]), unit)}{ends}")
+    points = list(zip(xs, middle, strict=True))
+    return body + element("path", class_="line thin", d=path(points), **tips(points, said))

@@ -1,0 +1,219 @@
+"""Cases × rounds become results: one fresh process each, interleaved, saved one by one."""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from benchwright import plugins, schema
+from benchwright._version import VERSION
+from benchwright.attempt import Attempt, Outcome
+from benchwright.errors import StoreError
+from benchwright.events import Began, Ended, Listener, Planned, Reached, nobody
+from benchwright.records import Case, Environment, Failure, Result, Run, Status
+
+DEFAULT_ROUNDS = 5
+MONITORS = ("process", "pressure", "gpu", "power")
+
+
+class Keeper(Protocol):
+    """What a run is saved in; every store is one."""
+
+    def begin(self, run: Run) -> None:
+        """Records the run before anything is measured."""
+        ...
+
+    def add(self, run_id: str, result: Result) -> None:
+        """Keeps one result, durably."""
+        ...
+
+    def close(self) -> None:
+        """Ends the connection."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What to measure and how often."""
+
+    cases: Sequence[Case]
+    rounds: int = DEFAULT_ROUNDS
+    retries: int = 0
+    host: str = "local"
+    paths: Sequence[str] = ()
+    cpus: Sequence[int] = ()
+    memory: int | None = None
+    monitors: Sequence[str] = MONITORS
+    reason: str = ""
+    tags: Sequence[str] = ()
+    command: Sequence[str] = ()  # what repeats this run
+    directory: Path = field(default_factory=Path.cwd)  # whose revision is recorded
+
+
+def execute(plan: Plan, open_store: Callable[[], Keeper] | None = None, listener: Listener = nobody) -> Run:
+    """Measures every case in every round and returns the whole run.
+
+    Rounds are interleaved over the cases, so that a machine that changes meanwhile changes for all of them. Each result
+    is saved as soon as there is one. The store is opened while the first worker loads: an unusable one raises before
+    anything is measured.
+    """
+    return _Execution(plan, open_store, listener).run()
+
+
+class _Execution:
+    """One call of `execute`: what it has learnt so far."""
+
+    def __init__(self, plan: Plan, open_store: Callable[[], Keeper] | None, listener: Listener) -> None:
+        self._plan, self._open_store, self._listener = plan, open_store, listener
+        self._host = plugins.load("hosts", plan.host)()
+        self._record = Run(
+            id=new_run_id(),
+            started_at=now(),
+            harness=VERSION,
+            command=tuple(plan.command),
+            reason=plan.reason,
+            tags=tuple(plan.tags),
+        )
+        self._environment: Environment | None = None
+        self._store: Keeper | None = None
+        self._rescue: Path | None = None
+        self._store_failure: StoreError | None = None
+        self._results: list[Result] = []
+
+    def run(self) -> Run:
+        planned = list(_interleaved(self._plan))
+        self._listener(Planned(total=len(planned)))
+        interrupted = False
+        try:
+            for index, (case, number) in enumerate(planned):
+                result = self._skipped(case, number) if interrupted else self._measured(index, case, number)
+                interrupted = interrupted or (result.error is not None and result.error.kind == "interrupted")
+                self._save(result)
+                self._listener(Ended(index=index, result=result))
+        finally:
+            if self._store is not None:
+                self._store.close()
+        if self._store_failure is not None:
+            raise StoreError(
+                f"{self._store_failure.message}; {len(self._results)} results were kept in {self._rescue}",
+                remedy=f"mend the store, then: benchwright import {self._rescue}",
+            )
+        return replace(self._record, results=tuple(self._results))
+
+    # ---- one result ----
+
+    def _measured(self, index: int, case: Case, number: int) -> Result:
+        self._listener(Began(index=index, case=case, round=number))
+        started_at, begin = now(), time.monotonic()
+        outcome = self._attempt(index, case)
+        for _ in range(self._plan.retries):
+            if outcome.status in (Status.OK, Status.KILLED):
+                break
+            outcome = self._attempt(index, case)
+        return self._result(case, number, outcome, started_at, time.monotonic() - begin)
+
+    def _attempt(self, index: int, case: Case) -> Outcome:
+        plan = self._plan
+        return Attempt(
+            case,
+            self._host,
+            paths=plan.paths,
+            cpus=plan.cpus,
+            memory=plan.memory,
+            monitors=plan.monitors,
+            while_loading=self._get_ready,
+            on_phase=lambda phase: self._listener(Reached(index=index, phase=phase)),
+        ).run()
+
+    def _get_ready(self) -> None:
+        """What takes long and can be done while the first worker loads its framework."""
+        if self._environment is not None:
+            return
+        from benchwright import environment, instrument, metrics, vcs  # noqa: F401 - numpy loads now, not later
+
+        self._environment = environment.collect()
+        self._record = replace(self._record, revision=vcs.revision(self._plan.directory))
+        if self._open_store is not None:
+            self._store = self._open_store()
+            self._store.begin(self._record)
+
+    def _result(self, case: Case, number: int, outcome: Outcome, started_at: str, duration: float) -> Result:
+        bare = Result(
+            id=f"{self._record.id}-{len(self._results)}",
+            case=case,
+            round=number,
+            status=outcome.status,
+            environment=self._environment or Environment(machine={}, system={}),
+            started_at=started_at,
+            duration=duration,
+            revision=self._record.revision,
+            error=outcome.failure,
+            timelines=outcome.observation.timelines,
+        )
+        if outcome.status is not Status.OK:
+            return replace(bare, metrics=outcome.observation.metrics)
+        return _with_numbers(bare, outcome)
+
+    def _skipped(self, case: Case, number: int) -> Result:
+        failure = Failure(kind="interrupted", message="the run was interrupted before this began")
+        return self._result(case, number, Outcome(status=Status.SKIPPED, failure=failure), now(), 0.0)
+
+    # ---- keeping ----
+
+    def _save(self, result: Result) -> None:
+        self._results.append(result)
+        if self._store is None:
+            return
+        if self._store_failure is None:
+            try:
+                self._store.add(self._record.id, result)
+                return
+            except StoreError as failure:
+                self._store_failure = failure
+                self._rescue = Path(tempfile.gettempdir()) / f"benchwright-{self._record.id}.jsonl"
+        assert self._rescue is not None
+        whole = replace(self._record, results=tuple(self._results))
+        self._rescue.write_text(schema.dumps(whole) + "\n", encoding="utf-8")
+
+
+def _interleaved(plan: Plan) -> Iterator[tuple[Case, int]]:
+    return ((case, number) for number in range(plan.rounds) for case in plan.cases)
+
+
+def _with_numbers(bare: Result, outcome: Outcome) -> Result:
+    from benchwright import instrument, metrics
+
+    case, answers = bare.case, outcome.answers
+    numbers = [*metrics.derive(case, answers), *outcome.observation.metrics]
+    facts = instrument.facts(case, answers, numbers, outcome.observation)
+    return replace(
+        bare,
+        metrics=tuple(numbers),
+        samples=tuple(answer.samples for answer in answers),
+        instrument=facts,
+        warnings=tuple(instrument.warnings(case, answers, numbers, facts)),
+        environment=_in_worker(bare.environment, answers[0].ready, answers[0].measured),
+    )
+
+
+def _in_worker(environment: Environment, ready: Mapping[str, object], measured: Mapping[str, object]) -> Environment:
+    """The environment with what only the worker knows: its runtime's versions and its packages."""
+    versions, packages = ready["versions"], measured["packages"]
+    assert isinstance(versions, dict) and isinstance(packages, dict)
+    return replace(environment, runtimes={**environment.runtimes, **versions}, packages=packages)
+
+
+def new_run_id() -> str:
+    """An id that sorts by time."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
+
+
+def now() -> str:
+    """The present instant, UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,251 @@
+"""What models are fed: random arrays, files, or a data set of the user's. Standard library and numpy only."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import traceback
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from benchwright.errors import LoadError, did_you_mean
+from benchwright.records import Inputs, ResultWarning
+from benchwright.runtimes.importing import load_object, split
+
+Array = npt.NDArray[Any]
+Feed = dict[str, Array]  # one call's arrays by input name, in the model's order
+
+MOST_ITEMS = 4096  # of a data set whose count was not limited; more are taken for a generator without end
+_ABOVE_IDS = 100  # random whole numbers stay below this, so that they are valid ids in almost any vocabulary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """One input of a model: a dimension is a number, a symbol's name, or None when only a call fixes it."""
+
+    name: str
+    shape: tuple[int | str | None, ...] | None  # None: the model does not tell
+    dtype: str  # numpy's name, "" when the model does not tell
+
+
+def build(specs: Sequence[Spec], inputs: Inputs) -> tuple[list[Feed], list[ResultWarning]]:
+    """The distinct feeds that calls go round, each complete and of the right shape, or a `LoadError`."""
+    warnings: list[ResultWarning] = []
+    resolved = resolve(specs, inputs, warnings)
+    if inputs.source == "random":
+        return [_random(resolved, inputs.seed, i) for i in range(max(1, inputs.count))], warnings
+    feeds = [_checked(feed, specs, inputs) for feed in _read(inputs, [spec.name for spec in specs])]
+    feeds = [part for feed in feeds for part in _batches(feed, inputs.batch_size)]
+    if not feeds:
+        raise LoadError(f"{inputs.source} holds no complete batch of {inputs.batch_size}")
+    return (feeds[: inputs.count] if inputs.count > 1 else feeds), warnings
+
+
+def resolve(specs: Sequence[Spec], inputs: Inputs, warnings: list[ResultWarning]) -> list[Spec]:
+    """The same inputs with every dimension a number: the leading one from the batch size, others from the shapes."""
+    names = [spec.name for spec in specs]
+    for name in [*inputs.shapes, *inputs.dtypes]:
+        if name and name not in names:
+            raise LoadError(f"the model has no input {name!r}", remedy=did_you_mean(name, names))
+    _check_batch(specs, inputs)
+    symbols = {spec.shape[0]: inputs.batch_size for spec in specs if spec.shape and isinstance(spec.shape[0], str)}
+    return [
+        Spec(
+            name=spec.name,
+            shape=_shape(spec, inputs, symbols, warnings) if inputs.source == "random" else spec.shape,
+            dtype=_dtype(spec, inputs),
+        )
+        for spec in specs
+    ]
+
+
+def _check_batch(specs: Sequence[Spec], inputs: Inputs) -> None:
+    """A batch size counts only if some input's leading dimension is free or equal to it."""
+    leading = {spec.name: spec.shape[0] for spec in specs if spec.shape}
+    fixed = {name: size for name, size in leading.items() if isinstance(size, int)}
+    if len(fixed) < len(leading) or not fixed or inputs.batch_size in fixed.values():
+        return
+    if inputs.batch_size == 1 and _explicit(next(iter(fixed)), inputs) is not None:
+        return
+    name, size = next(iter(fixed.items()))
+    raise LoadError(
+        f"input {name!r} has a fixed leading dimension of {size}; the batch size asked for is {inputs.batch_size}",
+        remedy=f"use --batch-size {size}, or export the model with a dynamic leading dimension",
+    )
+
+
+def _shape(
+    spec: Spec, inputs: Inputs, symbols: Mapping[Any, int], warnings: list[ResultWarning]
+) -> tuple[int | str | None, ...]:
+    explicit, known = _explicit(spec.name, inputs), spec.shape or ()
+    if explicit is None:
+        return tuple(_dimension(spec, i, inputs, symbols) for i in range(len(known)))
+    pairs = zip(known, explicit, strict=False)
+    if len(explicit) != len(known) or any(isinstance(size, int) and size != given for size, given in pairs):
+        asked = "x".join(map(str, explicit))
+        raise LoadError(f"input {spec.name!r} is {_shown(spec)}; the shape asked for is {asked}")
+    if not explicit or isinstance(known[0], int) or explicit[0] == inputs.batch_size:
+        return explicit
+    if explicit[0] == 1:
+        return (inputs.batch_size, *explicit[1:])
+    if inputs.batch_size != 1:
+        raise LoadError(
+            f"input {spec.name!r}: the shape says {explicit[0]}, the batch size asked for is {inputs.batch_size}",
+            remedy=f"write the shape with a leading 1, or use --batch-size {explicit[0]}",
+        )
+    warnings.append(
+        ResultWarning(
+            code="batch-shape",
+            seen=f"input {spec.name!r} has a leading dimension of {explicit[0]}, each call counts as one item",
+            remedy=f"if that is a batch, use --batch-size {explicit[0]}",
+        )
+    )
+    return explicit
+
+
+def _dimension(spec: Spec, index: int, inputs: Inputs, symbols: Mapping[Any, int]) -> int:
+    known = spec.shape or ()
+    size = known[index]
+    if isinstance(size, int):
+        return size
+    if index == 0:
+        return inputs.batch_size
+    if size in symbols:
+        return symbols[size]
+    example = "x".join("224" if not isinstance(d, int) else str(d) for d in known[1:])
+    raise LoadError(
+        f"input {spec.name!r} is {_shown(spec)}: dimension {index} has no size",
+        remedy=f"give it one, for example --shape {spec.name}:1x{example}",
+    )
+
+
+def _explicit(name: str, inputs: Inputs) -> tuple[int, ...] | None:
+    shape = inputs.shapes.get(name, inputs.shapes.get(""))
+    return None if shape is None else tuple(shape)
+
+
+def _dtype(spec: Spec, inputs: Inputs) -> str:
+    asked = inputs.dtypes.get(spec.name, inputs.dtypes.get("", spec.dtype))
+    if asked != spec.dtype:
+        raise LoadError(f"input {spec.name!r} takes {spec.dtype}; the dtype asked for is {asked}")
+    return asked
+
+
+def _shown(spec: Spec) -> str:
+    return "x".join("?" if size is None else str(size) for size in spec.shape or ()) or "a scalar"
+
+
+# ---- where the arrays come from ----
+
+
+def _random(specs: Sequence[Spec], seed: int, index: int) -> Feed:
+    """Seeded by input name, so that a model gets the same numbers in every runtime."""
+    return {spec.name: random_array(spec, seed, index) for spec in specs}
+
+
+def random_array(spec: Spec, seed: int, index: int = 0) -> Array:
+    """Floats in [0, 1), booleans, bytes of the whole range, other whole numbers below 100."""
+    generator = np.random.default_rng([seed, index, zlib.crc32(spec.name.encode())])
+    shape = tuple(int(size or 0) for size in spec.shape or ())
+    try:
+        dtype = np.dtype(spec.dtype)
+    except TypeError:
+        raise LoadError(
+            f"input {spec.name!r} takes {spec.dtype}, which cannot be drawn at random", remedy="give --inputs a file"
+        ) from None
+    if dtype.kind == "b":
+        return generator.integers(0, 2, size=shape).astype(dtype)
+    if dtype.kind in "iu":
+        return generator.integers(0, 256 if dtype == np.uint8 else _ABOVE_IDS, size=shape).astype(dtype)
+    if dtype.kind in "fc":
+        return np.asarray(generator.random(size=shape)).astype(dtype)
+    raise LoadError(f"input {spec.name!r} takes {spec.dtype}, which cannot be drawn at random")
+
+
+def _read(inputs: Inputs, names: Sequence[str]) -> Iterable[Feed]:
+    where, name = split(inputs.source)
+    if name:
+        return [_named(item, names, inputs.source) for item in _data_set(inputs)]
+    path = Path(where)
+    files = sorted(f for f in path.iterdir() if f.suffix in (".npy", ".npz")) if path.is_dir() else [path]
+    if not files:
+        raise LoadError(f"{path} holds no .npy or .npz file")
+    return [_named(_from_file(file), names, str(file)) for file in files]
+
+
+def _from_file(path: Path) -> Any:
+    if path.suffix not in (".npy", ".npz"):
+        raise LoadError(f"inputs {path}: unknown ending", remedy="known: .npy, .npz, file.py::name, module:name")
+    try:
+        with path.open("rb") as stream:
+            content = np.load(stream, allow_pickle=False)
+            return dict(content) if path.suffix == ".npz" else content
+    except (OSError, ValueError) as error:
+        raise LoadError(f"inputs {path}: {error}") from None
+
+
+def _data_set(inputs: Inputs) -> list[Any]:
+    source = load_object(inputs.source)
+    most = inputs.count if inputs.count > 1 else MOST_ITEMS + 1
+    try:
+        items = list(itertools.islice(iter(source() if callable(source) else source), most))
+    except Exception as error:  # the border to the user's code
+        traceback.print_exc(file=sys.stderr)
+        raise LoadError(f"{inputs.source} failed: {type(error).__name__}: {error}", remedy="see the log") from error
+    if len(items) > MOST_ITEMS >= inputs.count:
+        raise LoadError(
+            f"{inputs.source} did not end after {MOST_ITEMS} items", remedy="say how many with --inputs-count"
+        )
+    return items
+
+
+def _named(item: Any, names: Sequence[str], where: str) -> Feed:
+    """One feed from an array, a sequence of arrays in the model's order, or a mapping by input name."""
+    if isinstance(item, Mapping):
+        for name in names:
+            if name not in item:
+                raise LoadError(
+                    f"{where}: no array for input {name!r}", remedy=f"it holds: {', '.join(map(str, item))}"
+                )
+        return {name: np.asarray(item[name]) for name in names}
+    arrays = list(item) if isinstance(item, tuple | list) else [item]
+    if len(arrays) != len(names):
+        raise LoadError(f"{where}: {len(arrays)} arrays for {len(names)} inputs ({', '.join(names)})")
+    return {name: np.asarray(array) for name, array in zip(names, arrays, strict=True)}
+
+
+def _checked(feed: Feed, specs: Sequence[Spec], inputs: Inputs) -> Feed:
+    """The feed with arrays the model accepts: dtypes converted where nothing is lost, shapes compared."""
+    for spec in specs:
+        array = feed[spec.name]
+        _check_array(array, spec, inputs.source)
+        dtype = spec.dtype or array.dtype
+        feed[spec.name] = np.ascontiguousarray(array, dtype=dtype).reshape(array.shape)
+    return feed
+
+
+def _check_array(array: Array, spec: Spec, source: str) -> None:
+    if spec.dtype and array.dtype.kind != np.dtype(spec.dtype).kind and not np.can_cast(array.dtype, spec.dtype):
+        raise LoadError(f"{source}: input {spec.name!r} takes {spec.dtype}, not {array.dtype}")
+    if spec.shape is None:
+        return
+    rest = zip(spec.shape[1:], array.shape[1:], strict=False)
+    if array.ndim != len(spec.shape) or any(isinstance(size, int) and size != given for size, given in rest):
+        found = "x".join(map(str, array.shape)) or "a scalar"
+        raise LoadError(f"{source}: input {spec.name!r} is {_shown(spec)}, the array is {found}")
+
+
+def _batches(feed: Feed, batch_size: int) -> list[Feed]:
+    """Cuts arrays that hold several batches along their leading dimension; an incomplete last batch is left out."""
+    leading = {array.shape[0] for array in feed.values() if array.ndim}
+    if len(leading) != 1 or leading == {batch_size}:
+        return [feed]
+    (rows,) = leading
+    starts = range(0, rows - batch_size + 1, batch_size)
+    return [{name: a[i : i + batch_size] if a.ndim else a for name, a in feed.items()} for i in starts]

@@ -1,0 +1,212 @@
+"""ONNX Runtime. One call is `InferenceSession.run` with the arrays of one feed, as an application would call it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from benchwright.errors import DeviceError, LoadError, did_you_mean
+from benchwright.records import Case, ResultWarning, Scalar, Value
+from benchwright.runtimes import Loaded
+from benchwright.runtimes.inputs import Feed, Spec, build
+from benchwright.runtimes.options import boolean, refuse_unknown
+
+PROVIDERS = {
+    "cpu": "CPUExecutionProvider",
+    "cuda": "CUDAExecutionProvider",
+    "tensorrt": "TensorrtExecutionProvider",
+    "rocm": "ROCMExecutionProvider",
+    "migraphx": "MIGraphXExecutionProvider",
+    "openvino": "OpenVINOExecutionProvider",
+    "directml": "DmlExecutionProvider",
+    "coreml": "CoreMLExecutionProvider",
+    "qnn": "QNNExecutionProvider",
+    "xnnpack": "XnnpackExecutionProvider",
+}
+OWN_OPTIONS = frozenset({"provider", "io_binding"})
+_ENUMS = {"graph_optimization_level": "GraphOptimizationLevel", "execution_mode": "ExecutionMode"}
+_DTYPES = {"float": "float32", "double": "float64"}
+_ASSIGNMENT = "session.record_ep_graph_assignment_info"
+
+
+class OnnxRuntime:
+    """Loads `.onnx` files. Every attribute of `SessionOptions` is an option, and so is every entry with a dot."""
+
+    name: ClassVar[str] = "onnxruntime"
+    extensions: ClassVar[tuple[str, ...]] = (".onnx", ".ort")
+    requires: ClassVar[str] = "onnxruntime"
+    module: ClassVar[str] = "onnxruntime"
+
+    def load(self, case: Case) -> Loaded:
+        import onnxruntime
+
+        if case.target.precision:
+            raise LoadError(
+                f"onnxruntime computes in the model's own precision, not in {case.target.precision!r}",
+                remedy="export the model in that precision, or use openvino or torch",
+            )
+        provider, settings = _provider(onnxruntime, case)
+        session = _session(onnxruntime, case, provider, settings)
+        specs = [Spec(name=i.name, shape=tuple(i.shape), dtype=_dtype(i.type)) for i in session.get_inputs()]
+        feeds, warnings = build(specs, case.inputs)
+        call, arguments = _calls(session, case, feeds)
+        return Loaded(
+            call=call,
+            arguments=arguments,
+            device=case.target.device,
+            items_per_call=case.inputs.batch_size,
+            versions={"onnxruntime": str(onnxruntime.__version__)},
+            details=_details(session, feeds, case),
+            warnings=[*warnings, *_threads_warning(case)],
+        )
+
+
+def _provider(onnxruntime: Any, case: Case) -> tuple[str, dict[str, str]]:
+    """The execution provider that the device or the option asks for, with its own options."""
+    options = case.target.options
+    kind, _, index = case.target.device.partition(":")
+    settings = {name.removeprefix("provider."): str(v) for name, v in options.items() if name.startswith("provider.")}
+    if index:
+        settings["device_id"] = index
+    available = onnxruntime.get_available_providers()
+    name = str(options.get("provider", "")) or PROVIDERS.get(kind, "")
+    if not name:
+        raise DeviceError(f"onnxruntime knows no device {kind!r}", remedy=did_you_mean(kind, PROVIDERS))
+    if name not in available:
+        package = "onnxruntime-gpu" if kind in ("cuda", "tensorrt") else "the onnxruntime build that contains it"
+        raise DeviceError(
+            f"{name} is not in this onnxruntime, which has {', '.join(available)}", remedy=f"install {package}"
+        )
+    return name, settings
+
+
+def _session(onnxruntime: Any, case: Case, provider: str, settings: Mapping[str, str]) -> Any:
+    options = onnxruntime.SessionOptions()
+    _apply(onnxruntime, options, case.target.options)
+    if provider != PROVIDERS["cpu"]:
+        options.add_session_config_entry(_ASSIGNMENT, "1")
+    try:
+        session = onnxruntime.InferenceSession(case.target.uri, options, providers=[(provider, dict(settings))])
+    except Exception as error:  # the library raises many kinds, all of which mean that it did not load
+        raise LoadError(f"onnxruntime could not load {case.target.uri}: {error}") from error
+    session.disable_fallback()
+    _check_used(session, provider)
+    return session
+
+
+def _apply(onnxruntime: Any, session_options: Any, options: Mapping[str, Scalar]) -> None:
+    attributes = [
+        name for name in dir(session_options) if name[0] != "_" and not callable(getattr(session_options, name))
+    ]
+    refuse_unknown([n for n in options if "." not in n], [*attributes, *OWN_OPTIONS], "onnxruntime")
+    for name, value in options.items():
+        if name in OWN_OPTIONS or name.startswith("provider."):
+            continue
+        try:
+            if "." in name:
+                session_options.add_session_config_entry(name, str(value))
+            elif name in _ENUMS:
+                setattr(session_options, name, _member(getattr(onnxruntime, _ENUMS[name]), name, str(value)))
+            else:
+                kind = type(getattr(session_options, name))
+                setattr(session_options, name, boolean(options, name, False) if kind is bool else kind(value))
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise LoadError(f"onnxruntime option {name}={value}: {error}") from None
+
+
+def _member(enumeration: Any, option: str, text: str) -> Any:
+    """A member by its full name, or by its last word in lower case: `all`, `basic`, `parallel`."""
+    members = enumeration.__members__
+    short = {name.removeprefix("ORT_").removeprefix("ENABLE_").lower(): member for name, member in members.items()}
+    chosen = members.get(text) or short.get(text.lower())
+    if chosen is None:
+        raise LoadError(f"onnxruntime option {option}: unknown value {text!r}", remedy=did_you_mean(text, short))
+    return chosen
+
+
+def _check_used(session: Any, provider: str) -> None:
+    """Fails when the provider is absent from the session or was given no node of the graph."""
+    used = session.get_providers()
+    if provider not in used:
+        raise DeviceError(f"{provider} was asked for; the session uses {', '.join(used)}")
+    if provider == PROVIDERS["cpu"]:
+        return
+    counts: dict[str, int] = {}
+    for part in session.get_provider_graph_assignment_info():
+        counts[part.ep_name] = counts.get(part.ep_name, 0) + len(part.get_nodes())
+    if not counts.get(provider):
+        shown = ", ".join(f"{name} {count}" for name, count in counts.items())
+        raise DeviceError(f"{provider} was asked for and got no node of the graph", remedy=f"nodes went to: {shown}")
+
+
+def _calls(session: Any, case: Case, feeds: list[Feed]) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
+    names = [output.name for output in session.get_outputs()]
+    if not boolean(case.target.options, "io_binding", False):
+        return session.run, [(names, feed) for feed in feeds]
+    if _concurrent(case):
+        return _bound_per_thread(session, names), [(feed,) for feed in feeds]
+    return session.run_with_iobinding, [(_binding(session, names, feed),) for feed in feeds]
+
+
+def _bound_per_thread(session: Any, names: list[str]) -> Callable[[Feed], None]:
+    """Bindings hold their outputs, so threads must not share them."""
+    local = threading.local()
+    run = session.run_with_iobinding
+
+    def call(feed: Feed) -> None:
+        bindings: dict[int, Any] | None = getattr(local, "bindings", None)
+        if bindings is None:
+            bindings = local.bindings = {}
+        key = id(feed)
+        if key not in bindings:
+            bindings[key] = _binding(session, names, feed)
+        run(bindings[key])
+
+    return call
+
+
+def _binding(session: Any, names: list[str], feed: Feed) -> Any:
+    binding = session.io_binding()
+    for name, array in feed.items():
+        binding.bind_cpu_input(name, array)
+    for name in names:
+        binding.bind_output(name)
+    return binding
+
+
+def _concurrent(case: Case) -> bool:
+    return max(case.load.workers, case.load.streams) > 1
+
+
+def _dtype(text: str) -> str:
+    inner = text.removeprefix("tensor(").removesuffix(")")
+    return _DTYPES.get(inner, inner)
+
+
+def _details(session: Any, feeds: list[Feed], case: Case) -> dict[str, Value]:
+    options = session.get_session_options()
+    return {
+        "inputs": {name: f"{array.dtype}[{'x'.join(map(str, array.shape))}]" for name, array in feeds[0].items()},
+        "outputs": {o.name: f"{_dtype(o.type)}[{'x'.join(map(str, o.shape))}]" for o in session.get_outputs()},
+        "distinct_inputs": len(feeds),
+        "providers": list(session.get_providers()),
+        "intra_op_num_threads": options.intra_op_num_threads,
+        "inter_op_num_threads": options.inter_op_num_threads,
+        "graph_optimization_level": str(options.graph_optimization_level.name),
+        "execution_mode": str(options.execution_mode.name),
+        "io_binding": boolean(case.target.options, "io_binding", False),
+    }
+
+
+def _threads_warning(case: Case) -> list[ResultWarning]:
+    """Workers that each wake a pool of threads fight for the cores."""
+    if not _concurrent(case) or "intra_op_num_threads" in case.target.options:
+        return []
+    return [
+        ResultWarning(
+            code="threads",
+            seen="several workers share a session whose own thread pool spans every core",
+            remedy="try --option intra_op_num_threads=1",
+        )
+    ]

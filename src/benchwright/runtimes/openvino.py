@@ -1,0 +1,186 @@
+"""OpenVINO. One call is `InferRequest.infer` on input tensors that are already in place, outputs not copied."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from benchwright.errors import DeviceError, LoadError
+from benchwright.records import Case, Scalar, Value
+from benchwright.runtimes import Loaded
+from benchwright.runtimes.inputs import Feed, Spec, build
+from benchwright.runtimes.options import boolean, refuse_unknown
+
+PRECISIONS = {"": "f32", "fp32": "f32", "fp16": "f16", "bf16": "bf16"}
+OWN_OPTIONS = frozenset({"reshape"})
+_HINT = "INFERENCE_PRECISION_HINT"
+_DTYPES = {
+    "f16": "float16",
+    "f32": "float32",
+    "f64": "float64",
+    "boolean": "bool",
+    **{f"{kind}{bits}": f"{word}{bits}" for kind, word in (("i", "int"), ("u", "uint")) for bits in (8, 16, 32, 64)},
+}
+
+
+class OpenVino:
+    """Loads `.onnx` and `.xml` files. Every property of the device that can be set is an option, in any case.
+
+    Without a precision the model runs in single precision. OpenVINO's own default is a lower one on processors that
+    have it, which would compare different work with other runtimes.
+    """
+
+    name: ClassVar[str] = "openvino"
+    extensions: ClassVar[tuple[str, ...]] = (".onnx", ".xml")
+    requires: ClassVar[str] = "openvino"
+    module: ClassVar[str] = "openvino"
+
+    def load(self, case: Case) -> Loaded:
+        openvino = _import()
+        core = openvino.Core()
+        device = _device(core, case.target.device)
+        properties = _properties(core, device, case)
+        try:
+            model = core.read_model(case.target.uri)
+        except RuntimeError as error:
+            raise LoadError(f"openvino could not read {case.target.uri}: {_short(error)}") from None
+        feeds, warnings = build(_specs(model), case.inputs)
+        if boolean(case.target.options, "reshape", True):
+            model.reshape({name: list(array.shape) for name, array in feeds[0].items()})
+        try:
+            compiled = core.compile_model(model, device, properties)
+        except RuntimeError as error:
+            raise LoadError(f"openvino could not compile {case.target.uri}: {_short(error)}") from None
+        _check_used(compiled, device, properties)
+        call, arguments = _calls(openvino, compiled, feeds, case)
+        return Loaded(
+            call=call,
+            arguments=arguments,
+            device=case.target.device,
+            items_per_call=case.inputs.batch_size,
+            versions={"openvino": str(openvino.__version__)},
+            details=_details(compiled, feeds),
+            warnings=warnings,
+        )
+
+
+def _import() -> Any:
+    """The library without its telemetry: it does without when that package cannot be imported."""
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
+    import openvino
+
+    return openvino
+
+
+def _device(core: Any, asked: str) -> str:
+    name = asked.upper().replace(":", ".")
+    available = core.available_devices
+    if name not in available and f"{name}.0" not in available:
+        raise DeviceError(f"openvino has no device {name} here, only {', '.join(available)}")
+    return name
+
+
+def _properties(core: Any, device: str, case: Case) -> dict[str, Scalar]:
+    """Compile properties: the precision hint, then every option, each checked against what the device can set."""
+    supported = core.get_property(device, "SUPPORTED_PROPERTIES")
+    writable = {str(name) for name, access in supported.items() if access != "RO"}
+    options = {name.upper(): value for name, value in case.target.options.items() if name not in OWN_OPTIONS}
+    refuse_unknown(options, writable | {name.upper() for name in OWN_OPTIONS}, f"openvino on {device}")
+    if case.target.precision not in PRECISIONS:
+        known = ", ".join(filter(None, PRECISIONS))
+        raise LoadError(f"openvino has no precision {case.target.precision!r}", remedy=f"known: {known}")
+    hint: Mapping[str, Scalar] = {_HINT: PRECISIONS[case.target.precision]} if _HINT in writable else {}
+    return {**hint, **options}
+
+
+def _specs(model: Any) -> list[Spec]:
+    specs = []
+    for port in model.inputs:
+        shape = tuple(d.get_length() if d.is_static else None for d in port.partial_shape)
+        dtype = port.element_type.get_type_name()
+        specs.append(Spec(name=port.any_name, shape=shape, dtype=_DTYPES.get(dtype, dtype)))
+    return specs
+
+
+def _check_used(compiled: Any, device: str, properties: Mapping[str, Scalar]) -> None:
+    """Fails when another device or precision than the one asked for will execute."""
+    used = list(compiled.get_property("EXECUTION_DEVICES"))
+    kind = device.partition(".")[0]
+    if not used or any(name.partition(".")[0] != kind for name in used):
+        raise DeviceError(f"openvino was asked for {device} and uses {', '.join(used) or 'nothing'}")
+    asked = properties.get(_HINT)
+    if asked is not None and (real := compiled.get_property(_HINT).get_type_name()) != asked:
+        raise DeviceError(f"openvino was asked for precision {asked} and uses {real}")
+
+
+def _calls(
+    openvino: Any, compiled: Any, feeds: list[Feed], case: Case
+) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
+    tensors = [[openvino.Tensor(array, shared_memory=True) for array in feed.values()] for feed in feeds]
+    if max(case.load.workers, case.load.streams) > 1:
+        return _per_thread(compiled), [(feed,) for feed in tensors]
+    request = compiled.create_infer_request()
+    if len(tensors) == 1:
+        _place(request, tensors[0])
+        return request.infer, [(None, True, True)]
+    return _placing(request), [(feed,) for feed in tensors]
+
+
+def _placing(request: Any) -> Callable[[list[Any]], Any]:
+    infer = request.infer
+
+    def call(feed: list[Any]) -> Any:
+        _place(request, feed)
+        return infer(None, True, True)
+
+    return call
+
+
+def _per_thread(compiled: Any) -> Callable[[list[Any]], Any]:
+    """A request serves one thread at a time, so each thread has its own."""
+    requests = threading.local()
+
+    def call(feed: list[Any]) -> Any:
+        request = getattr(requests, "request", None)
+        if request is None:
+            request = requests.request = compiled.create_infer_request()
+        _place(request, feed)
+        return request.infer(None, True, True)
+
+    return call
+
+
+def _place(request: Any, feed: list[Any]) -> None:
+    for index, tensor in enumerate(feed):
+        request.set_input_tensor(index, tensor)
+
+
+def _details(compiled: Any, feeds: list[Feed]) -> dict[str, Value]:
+    outputs = {
+        port.any_name if port.names else f"output{i}": f"{port.element_type.get_type_name()}{port.partial_shape}"
+        for i, port in enumerate(compiled.outputs)
+    }
+    known = [str(name) for name in compiled.get_property("SUPPORTED_PROPERTIES")]
+    wanted = ("INFERENCE_NUM_THREADS", "NUM_STREAMS", "PERFORMANCE_HINT", _HINT, "EXECUTION_DEVICES")
+    return {
+        "inputs": {name: f"{array.dtype}[{'x'.join(map(str, array.shape))}]" for name, array in feeds[0].items()},
+        "outputs": dict(outputs),
+        "distinct_inputs": len(feeds),
+        **{name.lower(): _plain(compiled.get_property(name)) for name in wanted if name in known},
+    }
+
+
+def _plain(value: Any) -> Value:
+    if isinstance(value, str | int | float | bool):
+        return value
+    if hasattr(value, "get_type_name"):
+        return str(value.get_type_name())
+    return ", ".join(map(str, value)) if isinstance(value, list | set | tuple) else str(value)
+
+
+def _short(error: RuntimeError) -> str:
+    """The last line that says something; the ones before are places in OpenVINO's own source."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else "no reason given"

@@ -1,0 +1,275 @@
+"""PyTorch: a module from Python code, a TorchScript file, or an archive of `torch.export`."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from benchwright.errors import DeviceError, LoadError, did_you_mean
+from benchwright.records import Case, ResultWarning, Value
+from benchwright.runtimes import Loaded
+from benchwright.runtimes.importing import load_object
+from benchwright.runtimes.inputs import Feed, Spec, build
+from benchwright.runtimes.options import boolean, refuse_unknown, whole
+
+PRECISIONS = {"": "float32", "fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
+OPTIONS = frozenset(
+    {
+        *("compile", "compile_backend", "compile_mode", "channels_last", "inference_mode"),
+        *("threads", "interop_threads", "seed", "weights"),
+    }
+)
+
+
+class Torch:
+    """`net.py::Net`, `package.module:factory`, `.pt`/`.ts` (TorchScript) or `.pt2`; always in evaluation mode."""
+
+    name: ClassVar[str] = "torch"
+    extensions: ClassVar[tuple[str, ...]] = (".pt2", ".pt", ".ts", ".py")
+    requires: ClassVar[str] = "torch"
+    module: ClassVar[str] = "torch"
+
+    def load(self, case: Case) -> Loaded:
+        options = case.target.options
+        refuse_unknown(options, OPTIONS, "torch")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the library about itself
+            import torch
+
+            _set_threads(torch, case)
+            device = _device(torch, case.target.device)
+            model, specs = _load(torch, case, device)
+            arguments, shown, found = _arguments(torch, case, model, specs, device)
+            if boolean(options, "compile", False):
+                model = _compiled(torch, model, case)
+        return Loaded(
+            call=_caller(torch, model, device, boolean(options, "inference_mode", True)),
+            arguments=arguments,
+            device=str(device),
+            items_per_call=case.inputs.batch_size,
+            versions={"torch": str(torch.__version__)},
+            details={
+                "inputs": shown,
+                "distinct_inputs": len(arguments),
+                "threads": torch.get_num_threads(),
+                "interop_threads": torch.get_num_interop_threads(),
+                "compiled": boolean(options, "compile", False),
+                "inference_mode": boolean(options, "inference_mode", True),
+            },
+            warnings=found,
+        )
+
+
+def _set_threads(torch: Any, case: Case) -> None:
+    options = case.target.options
+    if threads := whole(options, "threads", 0):
+        torch.set_num_threads(threads)
+    if threads := whole(options, "interop_threads", 0):
+        torch.set_num_interop_threads(threads)
+    torch.manual_seed(whole(options, "seed", 0))
+
+
+def _device(torch: Any, asked: str) -> Any:
+    try:
+        device = torch.device(asked)
+    except RuntimeError:
+        raise DeviceError(f"torch knows no device {asked!r}", remedy="for example cpu, cuda, cuda:1, mps") from None
+    if device.type == "cpu":
+        return device
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0]
+        raise DeviceError(
+            f"torch cannot use device {asked!r}: {reason}", remedy="a build of torch for it is needed"
+        ) from None
+    return device
+
+
+# ---- the three kinds of model ----
+
+
+def _load(torch: Any, case: Case, device: Any) -> tuple[Any, list[Spec] | None]:
+    uri = case.target.uri
+    if case.target.precision not in PRECISIONS:
+        known = ", ".join(filter(None, PRECISIONS))
+        raise LoadError(f"torch has no precision {case.target.precision!r}", remedy=f"known: {known}")
+    try:
+        if uri.endswith(".pt2"):
+            return _exported(torch, case, device)
+        if uri.endswith((".pt", ".ts")):
+            model, specs = _script(torch, uri, device), None
+        else:
+            model, specs = _module(torch, case), None
+        model = model.eval().to(device)
+    except (RuntimeError, OSError, TypeError, ValueError) as error:
+        traceback.print_exc(file=sys.stderr)
+        raise LoadError(f"torch could not load {uri}: {_first_line(error)}", remedy="see the log") from None
+    if case.target.precision:
+        model = model.to(getattr(torch, PRECISIONS[case.target.precision]))
+    if boolean(case.target.options, "channels_last", False):
+        model = model.to(memory_format=torch.channels_last)
+    return model, specs
+
+
+def _exported(torch: Any, case: Case, device: Any) -> tuple[Any, list[Spec]]:
+    for name in ("precision", "channels_last"):
+        if case.target.precision if name == "precision" else case.target.options.get(name):
+            raise LoadError(f"an exported program keeps what it was exported with; {name} cannot be changed")
+    program = torch.export.load(case.target.uri)
+    if device.type != "cpu":
+        from torch.export.passes import move_to_device_pass
+
+        program = move_to_device_pass(program, device)
+    given = set(program.graph_signature.user_inputs)
+    values = [(n.name, n.meta["val"]) for n in program.graph.nodes if n.op == "placeholder" and n.name in given]
+    specs = [
+        Spec(name=name, shape=tuple(d if isinstance(d, int) else str(d) for d in v.shape), dtype=_dtype(v.dtype))
+        for name, v in values
+    ]
+    return program.module(), specs
+
+
+def _script(torch: Any, uri: str, device: Any) -> Any:
+    try:
+        return torch.jit.load(uri, map_location=device)
+    except RuntimeError as error:
+        if "constants.pkl" in str(error) or "PytorchStreamReader" in str(error):
+            raise LoadError(
+                f"{uri} is not TorchScript; a file of weights alone says nothing about the model",
+                remedy=f"name the module and its weights: net.py::Net --runtime torch --option weights={uri}",
+            ) from None
+        raise
+
+
+def _module(torch: Any, case: Case) -> Any:
+    made = load_object(case.target.uri)
+    if not isinstance(made, torch.nn.Module):
+        if not callable(made):
+            raise LoadError(f"{case.target.uri} is neither a module nor a class or function that makes one")
+        made = made()
+    if not isinstance(made, torch.nn.Module):
+        raise LoadError(f"{case.target.uri} made {type(made).__name__}, not an nn.Module")
+    if weights := str(case.target.options.get("weights", "")):
+        made.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
+    return made
+
+
+def _compiled(torch: Any, model: Any, case: Case) -> Any:
+    options = case.target.options
+    chosen = {key: str(options[f"compile_{key}"]) for key in ("backend", "mode") if f"compile_{key}" in options}
+    return torch.compile(model, **chosen)
+
+
+# ---- inputs ----
+
+
+def _arguments(
+    torch: Any, case: Case, model: Any, specs: list[Spec] | None, device: Any
+) -> tuple[list[tuple[Any, ...]], dict[str, Value], list[ResultWarning]]:
+    examples = getattr(model, "example_inputs", None)
+    if specs is None and not case.inputs.shapes and case.inputs.source == "random" and callable(examples):
+        given = examples(case.inputs.batch_size)
+        feeds = [tuple(given) if isinstance(given, tuple | list) else (given,)]
+        found: list[ResultWarning] = []
+    else:
+        arrays, found = build(specs if specs is not None else _specs(torch, case, model), case.inputs)
+        feeds = [_tensors(torch, feed) for feed in arrays]
+    dtype = getattr(torch, PRECISIONS[case.target.precision]) if case.target.precision else None
+    placed = [tuple(_placed(torch, tensor, device, dtype, case) for tensor in feed) for feed in feeds]
+    shown: dict[str, Value] = {
+        str(i): f"{_dtype(t.dtype)}[{'x'.join(map(str, t.shape))}]" for i, t in enumerate(placed[0])
+    }
+    return placed, shown, found
+
+
+def _specs(torch: Any, case: Case, model: Any) -> list[Spec]:
+    """Modules do not tell the shapes they take; the request must, by the names of `forward`'s parameters."""
+    required = _forward_names(model)
+    shapes, dtypes, random = case.inputs.shapes, case.inputs.dtypes, case.inputs.source == "random"
+    for name in [*shapes, *dtypes]:
+        if name and name not in required:
+            raise LoadError(f"forward has no parameter {name!r}", remedy=did_you_mean(name, required))
+    wanted = [name for name, needed in required.items() if needed or name in shapes]
+    unknown = [name for name in wanted if name not in shapes and "" not in shapes]
+    if random and unknown:
+        raise LoadError(
+            f"the shape of {unknown[0]!r} is not known",
+            remedy=f"give it: --shape {unknown[0]}:1x3x224x224; or give the module a method example_inputs(batch_size)",
+        )
+    usual = next((_dtype(p.dtype) for p in model.parameters() if p.is_floating_point()), "float32")
+    usual = ("float32" if usual == "bfloat16" else usual) if random else ""
+    return [
+        Spec(
+            name=name,
+            shape=None if name in unknown else (None, *shapes.get(name, shapes.get("", ()))[1:]),
+            dtype=dtypes.get(name, dtypes.get("", usual)),
+        )
+        for name in wanted
+    ]
+
+
+def _forward_names(model: Any) -> dict[str, bool]:
+    """The positional parameters of `forward`, and whether each must be given."""
+    schema = getattr(model.forward, "schema", None)
+    if schema is not None:
+        return {argument.name: not argument.has_default_value() for argument in schema.arguments[1:]}
+    parameters = inspect.signature(model.forward).parameters.values()
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return {p.name: p.default is p.empty for p in positional}
+
+
+def _tensors(torch: Any, feed: Feed) -> tuple[Any, ...]:
+    return tuple(torch.from_numpy(array) for array in feed.values())
+
+
+def _placed(torch: Any, tensor: Any, device: Any, dtype: Any, case: Case) -> Any:
+    if dtype is not None and tensor.is_floating_point():
+        tensor = tensor.to(dtype)
+    if boolean(case.target.options, "channels_last", False) and tensor.dim() == 4:
+        tensor = tensor.to(memory_format=torch.channels_last)
+    return tensor.to(device)
+
+
+# ---- calling ----
+
+
+def _caller(torch: Any, model: Any, device: Any, inference_mode: bool) -> Callable[..., Any]:
+    """The model, in inference mode in whichever thread calls it, waiting for the device before it returns.
+
+    Entering the mode costs 2 to 4 µs; so each thread enters it at its first call and stays in it.
+    """
+    synchronize = _synchronize(torch, device)
+    if not inference_mode and synchronize is None:
+        return model  # type: ignore[no-any-return]
+    entered, guards = torch.is_inference_mode_enabled, []
+
+    def call(*arguments: Any) -> Any:
+        if inference_mode and not entered():
+            guards.append(torch.inference_mode())
+            guards[-1].__enter__()
+        result = model(*arguments)
+        if synchronize is not None:
+            synchronize()
+        return result
+
+    return call
+
+
+def _synchronize(torch: Any, device: Any) -> Callable[[], None] | None:
+    if device.type == "cuda":
+        return lambda: torch.cuda.synchronize(device)
+    module = getattr(torch, device.type, None)
+    return getattr(module, "synchronize", None) if device.type != "cpu" else None
+
+
+def _dtype(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,35 @@
+"""The files that targets name, and what identifies their content."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from benchwright.errors import TargetError
+
+_CHUNK = 2**20
+
+
+def existing(target: str) -> Path:
+    """The resolved path of the file that `target` names, or a `TargetError` that names the nearest one beside it."""
+    path = Path(target).expanduser().resolve()
+    if path.is_file():
+        return path
+    if path.is_dir():
+        raise TargetError(f"{target} is a folder", remedy="name a file in it")
+    if not path.parent.is_dir():
+        raise TargetError(f"there is no file {target}", remedy=f"there is no folder {path.parent} either")
+    near = difflib.get_close_matches(path.name, [entry.name for entry in path.parent.iterdir()], n=1)
+    raise TargetError(f"there is no file {target}", remedy=f"did you mean {near[0]!r}?" if near else "")
+
+
+def digest(paths: Iterable[Path]) -> str:
+    """SHA-256 of the files' contents one after another, read in pieces."""
+    state = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as stream:
+            while chunk := stream.read(_CHUNK):
+                state.update(chunk)
+    return state.hexdigest()

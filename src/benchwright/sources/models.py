@@ -1,0 +1,69 @@
+"""Model files, and the fake runtime's targets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+from benchwright import plugins
+from benchwright.errors import TargetError
+from benchwright.records import Case
+from benchwright.runtimes import check_installed, is_installed
+from benchwright.sources import Request, content, matrix
+
+FAKE = "fake:"
+
+
+class Models:
+    """`model.onnx`, `model.xml`, `model.pt2`: any file whose ending some runtime loads; and `fake:constant?ms=5`."""
+
+    name: ClassVar[str] = "models"
+
+    def accepts(self, target: str) -> bool:
+        if target.startswith(FAKE):
+            return True
+        return "::" not in target and Path(target).suffix not in ("", ".py") and ":" not in Path(target).suffix
+
+    def cases(self, target: str, request: Request) -> Iterator[Case]:
+        if target.startswith(FAKE):
+            yield from self._fake(target, request)
+            return
+        path = content.existing(target)
+        runtimes = request.runtimes or (_default_runtime(path),)
+        for runtime in runtimes:
+            known = plugins.load("runtimes", runtime).extensions
+            if path.suffix not in known:
+                loads = f"it loads {', '.join(known)}" if known else "it loads no files"
+                raise TargetError(f"{runtime} does not load {path.name}", remedy=loads)
+            check_installed(runtime)
+        version = content.digest(_parts(path))
+        for runtime in runtimes:
+            yield from matrix.models(path.name, str(path), runtime, version, request)
+
+    def _fake(self, target: str, request: Request) -> Iterator[Case]:
+        for runtime in request.runtimes:
+            if runtime != "fake":
+                raise TargetError(f"{target} is for the runtime fake, not {runtime}")
+        yield from matrix.models(target, target, "fake", "", request)
+
+
+def _default_runtime(path: Path) -> str:
+    """The first installed runtime that loads such a file; else the first at all, which then says what to install."""
+    matching = [name for name in plugins.names("runtimes") if path.suffix in _endings(name)]
+    if not matching:
+        known = sorted({ending for name in plugins.names("runtimes") for ending in _endings(name)})
+        raise TargetError(
+            f"no runtime loads {path.name}: unknown ending {path.suffix!r}", remedy=f"known endings: {', '.join(known)}"
+        )
+    return next((name for name in matching if is_installed(name)), matching[0])
+
+
+def _endings(runtime: str) -> tuple[str, ...]:
+    return tuple(plugins.load("runtimes", runtime).extensions)
+
+
+def _parts(path: Path) -> list[Path]:
+    """The model's file, and the weights that OpenVINO keeps in a second one."""
+    weights = path.with_suffix(".bin")
+    return [path, weights] if path.suffix == ".xml" and weights.is_file() else [path]

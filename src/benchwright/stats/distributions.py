@@ -1,0 +1,86 @@
+"""Quantiles and tails of the normal and of Student's t. Standard library only.
+
+`statistics.NormalDist` would do for the normal, but importing it costs a worker 14 ms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+_NORMAL_FROM = 1e7  # degrees of freedom beyond which t and normal agree to better than 1e-7
+
+
+def normal_cdf(x: float) -> float:
+    """P(Z <= x) for a standard normal Z, accurate in both tails."""
+    return 0.5 * math.erfc(-x / math.sqrt(2.0))
+
+
+@lru_cache(maxsize=256)
+def normal_quantile(probability: float) -> float:
+    """The x with P(Z <= x) = `probability`, for 0 < probability < 1."""
+    return _invert(normal_cdf, probability)
+
+
+def student_cdf(x: float, df: float) -> float:
+    """P(T <= x) for Student's t with `df` degrees of freedom, which need not be whole."""
+    if df <= 0:
+        raise ValueError(f"degrees of freedom must be positive, not {df}")
+    if df > _NORMAL_FROM:
+        return normal_cdf(x)
+    square = x * x
+    if math.isinf(square):
+        return float(x > 0)
+    tail = 0.5 * _incomplete_beta(df / 2, 0.5, df / (df + square), square / (df + square))
+    return 1.0 - tail if x > 0 else tail
+
+
+@lru_cache(maxsize=1024)
+def student_quantile(probability: float, df: float) -> float:
+    """The x with P(T <= x) = `probability`, for 0 < probability < 1."""
+    return _invert(lambda x: student_cdf(x, df), probability)
+
+
+def _invert(cdf: Callable[[float], float], probability: float) -> float:
+    """Bisection in the lower tail, where a small probability keeps all its digits; symmetry does the rest."""
+    if not 0.0 < probability < 1.0:
+        raise ValueError(f"a probability lies between 0 and 1, not at {probability}")
+    if probability > 0.5:
+        return -_invert(cdf, 1.0 - probability)
+    low, high = -1.0, 0.0
+    while cdf(low) > probability:
+        low, high = low * 2.0, low
+    while (middle := (low + high) / 2) not in (low, high):
+        if cdf(middle) > probability:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _incomplete_beta(a: float, b: float, x: float, complement: float) -> float:
+    """The regularised incomplete beta function I_x(a, b); `complement` is 1 - x without its rounding error."""
+    if x <= 0.0 or complement <= 0.0:
+        return float(x > 0.0)
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log(complement))
+    if x < (a + 1.0) / (a + b + 2.0):
+        return front * _beta_fraction(a, b, x) / a
+    return 1.0 - front * _beta_fraction(b, a, complement) / b
+
+
+def _beta_fraction(a: float, b: float, x: float) -> float:
+    """The continued fraction of the incomplete beta function (DLMF 8.17.22) by Lentz's method."""
+    tiny = 1e-300
+    c, d = 1.0, 1.0 / ((1.0 - (a + b) * x / (a + 1.0)) or tiny)
+    value = d
+    for m in range(1, 20_000):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for term in (even, odd):
+            d = 1.0 / ((1.0 + term * d) or tiny)
+            c = (1.0 + term / c) or tiny
+            value *= c * d
+        if abs(c * d - 1.0) < 1e-15:
+            break
+    return value

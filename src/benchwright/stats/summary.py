@@ -1,0 +1,216 @@
+"""Means, quantiles and rounds with their intervals.
+
+Every interval here allows for autocorrelation, because calls that follow each other resemble each other, and none of
+them assumes normal latencies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from benchwright.records import Estimate, Histogram
+from benchwright.stats import correlation, histogram, ranks
+from benchwright.stats.distributions import normal_quantile, student_quantile
+
+PERCENTILES: tuple[float, ...] = (50, 90, 95, 99, 99.9)
+
+Values = Sequence[int] | Sequence[float] | npt.NDArray[np.int64] | npt.NDArray[np.float64]
+_Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outliers:
+    """Values beyond Tukey's fences: `mild` past 1.5 times the quartiles' distance, `severe` past 3 times."""
+
+    count: int  # of all values
+    mild: int  # without the severe ones
+    severe: int
+    share: float  # of both together among all
+
+
+def mean_interval(values: Values, confidence: float = 0.95) -> Estimate:
+    """The mean with an interval that stays honest for skewed and for autocorrelated values.
+
+    Student's t after Hall's cubic transformation (Journal of the Royal Statistical Society B 54, 1992), which takes
+    out the skewness that makes the plain t interval of latencies miss too often on one side; stretched by the root of
+    the variance inflation that batch means show (`correlation.inflation`).
+    """
+    array = _as_floats(values)
+    count = array.size
+    point = float(array.mean())
+    if count == 1:
+        return Estimate(point=point, low=None, high=None, confidence=confidence, method="one value")
+    centred = array - point
+    variance = float(np.dot(centred, centred)) / (count - 1)
+    if variance == 0.0:
+        return Estimate(point=point, low=point, high=point, confidence=confidence, method="all values equal")
+    length = correlation.batch_length(count)
+    batches = centred[: count - count % length].reshape(-1, length).mean(axis=1)
+    inflation = correlation.inflation(batches.tolist(), length, variance)
+    error = math.sqrt(variance * inflation / count)
+    effective = count / inflation
+    t = student_quantile((1.0 + confidence) / 2, max(1.0, effective - 1.0))
+    lean = _skewness(centred, variance) / math.sqrt(effective)
+    return Estimate(
+        point=point,
+        low=point - _hall(t, lean) * error,
+        high=point - _hall(-t, lean) * error,
+        confidence=confidence,
+        method="t with Hall's skewness transformation, allowing for autocorrelation",
+    )
+
+
+def quantile_interval(values: Values, q: float, confidence: float = 0.95) -> Estimate:
+    """The q-quantile of values in the order they were measured; its interval assumes no distribution.
+
+    The same method as `ranks.quantile_estimate`, by selection instead of sorting.
+    """
+    array = _as_floats(values)
+    count = array.size
+    middle = ranks.rank(count, q) - 1
+    ordered = np.partition(array, middle)
+    point = float(ordered[middle])
+    if count == 1:
+        return Estimate(point=point, low=None, high=None, confidence=confidence, method="one value")
+    length = correlation.batch_length(count)
+    below = (array[: count - count % length] <= point).reshape(-1, length).mean(axis=1)
+    share = float(below.mean())
+    inflation = correlation.inflation(below.tolist(), length, share * (1.0 - share))
+    bounds = ranks.quantile_bounds(count, q, confidence, inflation)
+    ordered.partition(sorted({min(int(r) + i, count) - 1 for r in (bounds.low, bounds.high) for i in (0, 1)}))
+    return _ordered_estimate(
+        point, ranks.interpolate(ordered, bounds.low), ranks.interpolate(ordered, bounds.high), bounds, confidence
+    )
+
+
+def from_histogram(counts: Histogram, q: float, confidence: float = 0.95, *, inflation: float = 1.0) -> Estimate:
+    """The q-quantile of a histogram. The ends are rounded outwards to the edges of their buckets.
+
+    A histogram forgets the order of the calls, so `inflation` must come from calls that were kept one by one
+    (`ranks.inflation`); 1 takes them as independent.
+    """
+    point = histogram.quantile(counts, q)
+    if counts.total == 1:
+        return Estimate(point=point, low=None, high=None, confidence=confidence, method="one value")
+    bounds = ranks.quantile_bounds(counts.total, q, confidence, inflation)
+    low = histogram.edges_at(counts, math.floor(bounds.low))[0]
+    high = histogram.edges_at(counts, math.ceil(bounds.high))[1]
+    estimate = _ordered_estimate(point, low, high, bounds, confidence)
+    error = histogram.error_bound(counts)
+    return replace(estimate, method=f"{estimate.method}; histogram, error below {error:.2%}")
+
+
+def mean_from_histogram(counts: Histogram, confidence: float = 0.95, *, inflation: float = 1.0) -> Estimate:
+    """The exact mean of what a histogram has seen; the interval's width comes from its buckets."""
+    point = histogram.mean(counts)
+    if counts.total == 1:
+        return Estimate(point=point, low=None, high=None, confidence=confidence, method="one value")
+    squares = math.fsum(n * (middle - point) ** 2 for middle, n in histogram.buckets(counts))
+    effective = counts.total / inflation
+    t = student_quantile((1.0 + confidence) / 2, max(1.0, effective - 1.0))
+    half = t * math.sqrt(squares / (counts.total - 1) / effective)
+    return Estimate(
+        point=point, low=point - half, high=point + half, confidence=confidence, method="t, from a histogram"
+    )
+
+
+def combine(estimates: Sequence[Estimate], *, confidence: float = 0.95) -> Estimate:
+    """Rounds, each measured in a process of its own, as one estimate. The process is the unit of repetition.
+
+    The point is the mean of the rounds' points: its interval, Student's t on R - 1 degrees of freedom, is the one whose
+    coverage is known for as few rounds as people run (a median's needs six rounds to exist). What differs from process
+    to process - layout of memory, placement, neighbours - is in that spread and in no single round's interval (Georges
+    et al., OOPSLA 2007; Kalibera & Jones, ISMM 2013). The result is never narrower than the rounds' own intervals allow.
+    """
+    if not estimates:
+        raise ValueError("no rounds")
+    if len(estimates) == 1:
+        only = estimates[0]
+        return replace(only, method=f"{only.method}; within one process" if only.method else "within one process")
+    count = len(estimates)
+    points = [estimate.point for estimate in estimates]
+    point = points[0] if len(set(points)) == 1 else math.fsum(points) / count
+    spread = math.sqrt(math.fsum((p - point) ** 2 for p in points) / (count - 1) / count)
+    between = student_quantile((1.0 + confidence) / 2, count - 1.0) * spread
+    within = math.sqrt(math.fsum(_half_width(e, confidence) ** 2 for e in estimates)) / count
+    half = max(between, within)
+    low = point - half
+    method = f"t over {count} processes"
+    if any(e.confidence < confidence for e in estimates):
+        method += "; some with too few values for this metric"
+    return Estimate(
+        point=point,
+        low=max(low, 0.0) if min(points) >= 0.0 else low,
+        high=point + half,
+        confidence=confidence,
+        method=method,
+    )
+
+
+def scaled(estimate: Estimate, factor: float) -> Estimate:
+    """The estimate in another unit: every number times a positive `factor`."""
+    return replace(
+        estimate,
+        point=estimate.point * factor,
+        low=None if estimate.low is None else estimate.low * factor,
+        high=None if estimate.high is None else estimate.high * factor,
+    )
+
+
+def outliers(values: Values) -> Outliers:
+    """How many values lie far outside the middle half (Tukey, Exploratory Data Analysis, 1977). They are counted,
+    never removed."""
+    array = _as_floats(values)
+    first, third = np.quantile(array, (0.25, 0.75))
+    distance = np.maximum(first - array, array - third)
+    severe = int(np.count_nonzero(distance > 3.0 * (third - first)))
+    both = int(np.count_nonzero(distance > 1.5 * (third - first)))
+    return Outliers(count=array.size, mild=both - severe, severe=severe, share=both / array.size)
+
+
+def _as_floats(values: Values) -> _Floats:
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError("no values" if array.size == 0 else "values must form one row")
+    return array
+
+
+def _skewness(centred: _Floats, variance: float) -> float:
+    """The sample skewness with its bias removed (G1)."""
+    count = centred.size
+    if count < 3:
+        return 0.0
+    third = float(np.dot(centred * centred, centred))
+    return count / (count - 1) / (count - 2) * third / variance**1.5
+
+
+def _hall(t: float, lean: float) -> float:
+    """The inverse of Hall's g(t) = t + lean t²/3 + lean² t³/27 + lean/6, a cubic that is monotone for every `lean`."""
+    if abs(lean) < 1e-8:
+        return t
+    return 3.0 / lean * (math.cbrt(1.0 + lean * (t - lean / 6.0)) - 1.0)
+
+
+def _ordered_estimate(point: float, low: float, high: float, bounds: ranks.Bounds, asked: float) -> Estimate:
+    return Estimate(
+        point=point,
+        low=min(low, point),
+        high=max(high, point),
+        confidence=bounds.confidence,
+        method=ranks.describe(bounds, asked),
+    )
+
+
+def _half_width(estimate: Estimate, confidence: float) -> float:
+    """Half the interval's width at `confidence`; an interval with less of its own is taken as it is."""
+    if estimate.low is None or estimate.high is None:
+        return 0.0
+    half = (estimate.high - estimate.low) / 2
+    if estimate.confidence <= confidence:
+        return half
+    return half * normal_quantile((1.0 + confidence) / 2) / normal_quantile((1.0 + estimate.confidence) / 2)

@@ -1,0 +1,150 @@
+"""Records to what the tables hold, and back. Knows no SQL.
+
+A result is kept as one JSON document, compressed, without its samples and with its environment by reference: of an
+environment only the knobs and the moment change between results, so the rest is kept once under its hash.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from benchwright import schema
+from benchwright.errors import DecodeError, StoreError
+from benchwright.records import Case, Environment, Result, Run, Samples
+from benchwright.store import columns
+
+# What differs from one look at the same machine to the next, and so stays in the result's own document.
+_MOMENTARY = ("knobs", "collected_at")
+_LEVEL = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentRow:
+    """An environment as it is kept: `hash` depends on the content alone."""
+
+    hash: str
+    document: bytes
+    key: str  # schema.environment_key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplesRow:
+    """The samples of one copy: all but the columns as a document, and each column as (predictor, blob)."""
+
+    document: bytes
+    columns: Mapping[str, tuple[str, bytes]]
+
+
+def run_document(run: Run) -> str:
+    """A run without its results."""
+    return _dumps(schema.encode(replace(run, results=())))
+
+
+def read_run(document: str, version: int, *, where: str) -> Run:
+    """The inverse of `run_document`."""
+    return schema.open_document(_envelope("run", version, _loads(document, where)), Run, where=where)
+
+
+def environment_row(environment: Environment) -> EnvironmentRow:
+    """The lasting part of an environment."""
+    lasting = {k: v for k, v in schema.encode(environment).items() if k not in _MOMENTARY}
+    return EnvironmentRow(
+        hash=schema.fingerprint({"format": schema.FORMAT, "environment": lasting}),
+        document=_compressed(lasting),
+        key=schema.environment_key(environment),
+    )
+
+
+def result_document(result: Result) -> bytes:
+    """A result without its samples and without the lasting part of its environment."""
+    nowhere = replace(result.environment, machine={}, system={}, accelerators=(), runtimes={}, packages={})
+    data = schema.encode(replace(result, samples=(), environment=nowhere))
+    data["environment"] = {k: data["environment"][k] for k in _MOMENTARY}
+    return _compressed(data)
+
+
+def read_result(document: bytes, version: int, environment: bytes, *, where: str) -> Result:
+    """The inverse of `result_document` and `environment_row`."""
+    data = _loads(_expanded(document, where), where)
+    data["environment"] = _loads(_expanded(environment, where), where) | data["environment"]
+    return schema.open_document(_envelope("result", version, data), Result, where=where)
+
+
+def samples_rows(samples: tuple[Samples, ...]) -> list[SamplesRow]:
+    """The raw samples of a result."""
+    return [
+        SamplesRow(document=_compressed(schema.encode(replace(copy, columns={}))), columns=columns.pack(copy.columns))
+        for copy in samples
+    ]
+
+
+def read_samples(row: SamplesRow, *, where: str) -> Samples:
+    """The inverse of `samples_rows`, for one copy."""
+    about = schema.decode(Samples, _loads(_expanded(row.document, where), where), where=where)
+    return replace(about, columns=columns.unpack(row.columns, where=where))
+
+
+def params_text(case: Case) -> str:
+    """What tells a case from others of the same name, as compact JSON."""
+    return _dumps(schema.encode(case.params))
+
+
+def microseconds(instant: str, *, where: str) -> int:
+    """An ISO 8601 instant as microseconds since 1970; without an offset it is taken as UTC."""
+    try:
+        moment = datetime.fromisoformat(instant)
+    except ValueError:
+        raise DecodeError(f"{where}: {instant!r} is not an ISO 8601 instant") from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def plain(text: str) -> str:
+    r"""`text` as every database can hold it: a byte that is not UTF-8 and the zero character are written as `\x..`.
+
+    Columns are for finding; the documents keep such text exactly.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-8", "backslashreplace").decode()
+    return text.replace("\0", "\\x00")
+
+
+def _envelope(kind: str, version: int, data: Any) -> dict[str, Any]:
+    return {"format": version, "kind": kind, "data": data}
+
+
+def _dumps(data: Any) -> str:
+    return json.dumps(data, separators=(",", ":"), allow_nan=False)
+
+
+def _loads(text: str | bytes, where: str) -> Any:
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise _damaged(where, error) from None
+    if not isinstance(data, dict):
+        raise _damaged(where, ValueError("not a mapping"))
+    return data
+
+
+def _compressed(data: Any) -> bytes:
+    return zlib.compress(_dumps(data).encode("ascii"), _LEVEL)
+
+
+def _expanded(document: bytes, where: str) -> bytes:
+    try:
+        return zlib.decompress(document)
+    except zlib.error as error:
+        raise _damaged(where, error) from None
+
+
+def _damaged(where: str, error: Exception) -> StoreError:
+    return StoreError(f"{where}: the stored document is damaged: {error}", remedy="restore the store from a backup")

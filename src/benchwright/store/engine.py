@@ -1,0 +1,135 @@
+"""Connections. Everything in which SQLite and PostgreSQL differ stands here, and nowhere else."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+import urllib.parse
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Dialect, Engine, Insert, Table, create_engine, event, make_url, text
+from sqlalchemy.exc import ArgumentError
+
+from benchwright.errors import NotInstalledError, StoreError
+
+# A lock of our own in PostgreSQL, held while the tables are made or changed.
+_SCHEMA_LOCK = 0x62656E6368
+
+
+def connect(url: str, *, timeout: float) -> Engine:
+    """An engine for the URL; nothing is opened yet. `timeout` is how long to wait for another writer, in seconds."""
+    if url.startswith("sqlite"):
+        return _sqlite(database_file(url), timeout)
+    return _postgresql(url, timeout)
+
+
+def database_file(url: str) -> Path:
+    """The file of an SQLite URL: all that follows `sqlite:///`."""
+    path = url.partition("://")[2].removeprefix("/")
+    if not path:
+        raise StoreError(f"{url}: names no file", remedy="write sqlite:///path/to/results.db, or just the path")
+    return Path(path).expanduser().absolute()
+
+
+def writing(connection: Connection) -> Connection:
+    """The connection, about to begin a transaction that writes."""
+    return connection.execution_options(benchwright_writes=True)
+
+
+def insert_missing(dialect: Dialect, table: Table) -> Insert:
+    """An INSERT that leaves rows alone which are there already."""
+    if dialect.name == "sqlite":
+        from sqlalchemy.dialects import sqlite
+
+        return sqlite.insert(table).on_conflict_do_nothing()
+    from sqlalchemy.dialects import postgresql
+
+    return postgresql.insert(table).on_conflict_do_nothing()
+
+
+def lock_schema(connection: Connection) -> None:
+    """Holds off others that would make or change the tables until this transaction ends."""
+    if connection.dialect.name == "postgresql":  # in SQLite a writing transaction is alone by itself
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _SCHEMA_LOCK})
+
+
+# ---- SQLite ----
+
+
+def _sqlite(path: Path, timeout: float) -> Engine:
+    if _cannot_change(path):
+        # Nobody can write there, so no lock is needed; and the lock file WAL wants could not be made.
+        uri = "file:" + urllib.parse.quote(str(path))
+        url = URL.create("sqlite", database=uri, query={"uri": "true", "mode": "ro", "immutable": "1"})
+    else:
+        url = URL.create("sqlite", database=str(path))
+    engine = create_engine(url, connect_args={"timeout": timeout, "isolation_level": None})
+    event.listen(engine, "connect", lambda connection, _: _tune(connection, timeout))
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _cannot_change(path: Path) -> bool:
+    if not path.is_file() or not os.statvfs(path).f_flag & os.ST_RDONLY:
+        return False
+    log = path.with_name(path.name + "-wal")
+    return not log.exists() or log.stat().st_size == 0
+
+
+def _tune(connection: Any, timeout: float) -> None:
+    """Settings of one connection.
+
+    WAL: readers and one writer do not wait for each other, and a killed writer leaves nothing to repair. FULL: a commit
+    is on the disk, not just with the system, when it returns; that costs a millisecond or so per result.
+    """
+    deadline = time.monotonic() + timeout
+    while _journal(connection) != "wal":
+        try:
+            if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
+                break  # a file system without shared memory: the rollback journal is as safe, if slower
+        except sqlite3.OperationalError as error:
+            # While another process makes this very switch, SQLite says busy without waiting.
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _journal(connection: Any) -> str:
+    return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
+
+
+def _begin(connection: Connection) -> None:
+    # A transaction that reads first and writes later would fail at once when another writer came between; one that
+    # takes the write lock at its start waits for it.
+    writes = connection.get_execution_options().get("benchwright_writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+# ---- PostgreSQL ----
+
+
+def _postgresql(url: str, timeout: float) -> Engine:
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError) as error:
+        raise StoreError(
+            f"cannot read the store's URL: {error}", remedy="write postgresql://user@host/database"
+        ) from None
+    if "+" not in parsed.drivername:
+        parsed = parsed.set(drivername=f"{parsed.drivername}+psycopg")
+    milliseconds = max(1, round(timeout * 1000))
+    try:
+        engine = create_engine(parsed, pool_pre_ping=True)
+    except ModuleNotFoundError:
+        raise NotInstalledError("psycopg, which PostgreSQL needs,", "'benchwright[postgres]'") from None
+
+    @event.listens_for(engine, "connect")
+    def _settings(connection: Any, _: Any) -> None:
+        connection.execute(f"SET lock_timeout = {milliseconds}")
+        connection.commit()
+
+    return engine

@@ -1,0 +1,103 @@
+"""What a database complains about, as an error that says what to do next."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+
+from benchwright.errors import StoreError
+
+_FULL_BELOW = 1 << 20  # bytes free
+
+
+@contextmanager
+def explained(place: str, file: Path | None) -> Iterator[None]:
+    """Turns errors of the database at `place` (its `file`, if it is one) into a `StoreError`."""
+    try:
+        yield
+    except IntegrityError as error:
+        raise StoreError(f"{place}: {_first_line(error)}", remedy="is it there already?") from error
+    except SQLAlchemyError as error:
+        if file is None:
+            raise _server(place, error) from error
+        raise sqlite_fault(file, error) from error
+    except sqlite3.Error as error:  # raised while a connection is set up, before SQLAlchemy has it
+        raise sqlite_fault(file or Path(place), error) from error
+
+
+def sqlite_fault(file: Path, error: Exception) -> StoreError:
+    """The error for what SQLite reported about `file`."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    code = getattr(cause, "sqlite_errorcode", 0) & 0xFF  # the primary code
+    if code == sqlite3.SQLITE_FULL or (code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and _is_full(file)):
+        return StoreError(
+            f"{file}: the disk is full; what was saved before is safe",
+            remedy="free space, or choose another place with --store",
+        )
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return _damaged(file, code)
+    message, remedy = _SIMPLE.get(code, (_first_line(error), ""))
+    return StoreError(f"{file}: {message}", remedy=remedy)
+
+
+_SIMPLE = {
+    sqlite3.SQLITE_READONLY: ("the store is read-only", "choose another place with --store, or make it writable"),
+    sqlite3.SQLITE_CANTOPEN: (
+        "the store cannot be opened",
+        "SQLite must be able to write to the file and its folder; copy it elsewhere to read it there",
+    ),
+    sqlite3.SQLITE_PERM: ("access is not permitted", "choose another place with --store"),
+    sqlite3.SQLITE_BUSY: (
+        "another process holds the store and did not let go in time",
+        "wait for it, or end it; is a backup or a debugger holding a transaction open?",
+    ),
+    sqlite3.SQLITE_LOCKED: ("another connection holds the store", "try again"),
+    sqlite3.SQLITE_IOERR: (
+        "the disk reports an error",
+        "look at the system's log (dmesg) and copy the file while you can",
+    ),
+}
+
+
+def _damaged(file: Path, code: int) -> StoreError:
+    """Says what a check of the file finds. The check opens it read-only, so nothing in it changes."""
+    if code == sqlite3.SQLITE_NOTADB:
+        return StoreError(
+            f"{file}: not a database",
+            remedy="nothing was changed; give another file with --store, or restore this one from a backup",
+        )
+    return StoreError(
+        f"{file}: the database is damaged: {_quick_check(file)}",
+        remedy=f"nothing was changed; restore a backup, or save what is readable: "
+        f"sqlite3 '{file}' .recover | sqlite3 recovered.db",
+    )
+
+
+def _quick_check(file: Path) -> str:
+    try:
+        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as connection:
+            lines = [str(row[0]) for row in connection.execute("PRAGMA quick_check(3)")]
+    except sqlite3.Error as error:
+        return str(error)
+    return "; ".join(" ".join(line.split()) for line in lines if line != "ok") or "a page could not be read"
+
+
+def _is_full(file: Path) -> bool:
+    try:
+        return shutil.disk_usage(file.parent).free < _FULL_BELOW
+    except OSError:
+        return False
+
+
+def _server(place: str, error: SQLAlchemyError) -> StoreError:
+    return StoreError(f"{place}: {_first_line(error)}", remedy="is the server up, and are user and database right?")
+
+
+def _first_line(error: Exception) -> str:
+    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    return (str(cause).strip().splitlines() or [type(cause).__name__])[0]

@@ -1,0 +1,74 @@
+"""Which run a person means."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sqlalchemy import Connection, Select, func, or_, select
+
+from benchwright.errors import StoreError, did_you_mean
+from benchwright.store import tables
+from benchwright.store.codec import plain
+
+_LAST = re.compile(r"last(?:~(\d+))?")
+_SHOWN = 5
+
+
+def find(connection: Connection, reference: str) -> str:
+    """The id of the run named by `last`, `last~N`, an id, a tag, a commit, or the beginning of a commit or an id.
+
+    A tag or a commit with several runs means the newest of them. A beginning must be of one commit or one run only.
+    """
+    if match := _LAST.fullmatch(reference):
+        return _nth(connection, int(match[1] or 0))
+    word = plain(reference)
+    table = tables.runs
+    exact = (
+        _newest_first().where(table.c.run == word),
+        _newest_first().join(tables.run_tags).where(tables.run_tags.c.tag == word),
+        _newest_first().where(table.c.revision == word),
+    )
+    for query in exact if word else ():
+        if found := connection.scalar(query.limit(1)):
+            return str(found)
+    return _by_beginning(connection, word, reference)
+
+
+def _nth(connection: Connection, back: int) -> str:
+    found = connection.scalar(_newest_first().offset(back).limit(1))
+    if found is None:
+        there = connection.scalar(select(func.count()).select_from(tables.runs))
+        raise StoreError(
+            f"there is no run {back} before the last: the store holds {there}" if there else "the store holds no runs",
+            remedy="benchwright list shows them" if there else "benchwright run TARGET makes one",
+        )
+    return str(found)
+
+
+def _by_beginning(connection: Connection, word: str, reference: str) -> str:
+    table = tables.runs
+    begins = or_(table.c.run.startswith(word, autoescape=True), table.c.revision.startswith(word, autoescape=True))
+    meant: dict[str, str] = {}  # a commit or a run's id -> the newest run
+    for run, revision in connection.execute(_newest_first().add_columns(table.c.revision).where(begins)):
+        for name in (revision, run):
+            if word and name.startswith(word):  # LIKE may have ignored case
+                meant.setdefault(name, run)
+    if not meant:
+        raise StoreError(f"no run, tag or commit {reference!r} in this store", remedy=_nearest(connection, word))
+    if len(meant) > 1:
+        names = ", ".join(list(meant)[:_SHOWN]) + (" ..." if len(meant) > _SHOWN else "")
+        raise StoreError(f"{reference!r} may be any of {len(meant)}", remedy=f"write more of one of: {names}")
+    return next(iter(meant.values()))
+
+
+def _nearest(connection: Connection, word: str) -> str:
+    newest = connection.scalars(_newest_first().limit(_SHOWN)).all()
+    if not newest:
+        return "the store holds no runs; benchwright run TARGET makes one"
+    tags = connection.scalars(select(tables.run_tags.c.tag).distinct()).all()
+    return did_you_mean(word, ["last", *newest, *tags])
+
+
+def _newest_first() -> Select[Any]:
+    return select(tables.runs.c.run).order_by(tables.runs.c.at.desc(), tables.runs.c.id.desc())

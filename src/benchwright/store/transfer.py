@@ -1,0 +1,108 @@
+"""Runs to a file and back: JSON Lines (one document per line, `.gz` when the name ends so) or Parquet.
+
+What is read back equals what was written, raw samples included. Each run is one transaction: a line that cannot be read
+stops the import with its place, the runs before it stay, and running the import again changes nothing that is there.
+"""
+
+from __future__ import annotations
+
+import gzip
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, BinaryIO, cast
+
+from benchwright import schema
+from benchwright.errors import DecodeError, OptionError, TargetError
+from benchwright.records import Run
+from benchwright.store import Store
+from benchwright.store.files import new_file
+
+STANDARD = "-"  # standard output or input, as JSON Lines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What an import did."""
+
+    added: tuple[str, ...]  # run ids
+    present: tuple[str, ...]  # there already, and left as they were
+
+
+def export_runs(store: Store, run_ids: Iterable[str], path: str, *, samples: bool = True, force: bool = False) -> int:
+    """Writes the runs, in the order given, and says how many. One run is in memory at a time."""
+    runs = (store.run(run_id, samples=samples) for run_id in run_ids)
+    if path == STANDARD:
+        return write_lines(runs, sys.stdout.buffer)
+    kind = _kind(path)
+    with new_file(Path(path), force=force) as file:
+        if kind == "parquet":
+            from benchwright.store import parquet
+
+            return parquet.write(runs, file)
+        if kind == "gz":
+            # No time and no name inside: the same runs give the same bytes.
+            with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
+                return write_lines(runs, cast(BinaryIO, packed))
+        return write_lines(runs, file)
+
+
+def import_runs(store: Store, path: str) -> Imported:
+    """Adds every run of the file that the store does not hold yet."""
+    added, present = [], []
+    for run in read_runs(path):
+        (added if store.add_run(run) else present).append(run.id)
+    return Imported(added=tuple(added), present=tuple(present))
+
+
+def read_runs(path: str) -> Iterator[Run]:
+    """The runs of a file, one at a time."""
+    if path == STANDARD:
+        yield from read_lines(sys.stdin.buffer, "standard input")
+        return
+    kind = _kind(path)
+    if not Path(path).is_file():
+        raise TargetError(f"{path}: no such file")
+    if kind == "parquet":
+        from benchwright.store import parquet
+
+        yield from parquet.read(path)
+        return
+    with ExitStack() as stack:
+        file: IO[bytes] = stack.enter_context(Path(path).open("rb"))
+        if kind == "gz":
+            file = cast(IO[bytes], stack.enter_context(gzip.GzipFile(fileobj=file)))
+        yield from read_lines(file, path)
+
+
+def write_lines(runs: Iterable[Run], file: BinaryIO) -> int:
+    """Each run as a versioned document on a line of its own; says how many."""
+    count = 0
+    for run in runs:
+        file.write(schema.dumps(run).encode("ascii") + b"\n")
+        count += 1
+    file.flush()
+    return count
+
+
+def read_lines(file: IO[bytes], name: str) -> Iterator[Run]:
+    """The inverse of `write_lines`; errors name the line."""
+    number = 0
+    try:
+        for number, line in enumerate(file, 1):  # noqa: B007 - the number is for the errors below
+            if line.strip():
+                yield schema.loads(line, Run, where=f"{name}:{number}")
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DecodeError(
+            f"{name}:{number + 1}: the compressed file is damaged: {error}", remedy="was it copied to its end?"
+        ) from None
+
+
+def _kind(path: str) -> str:
+    for ending, kind in ((".jsonl", "jsonl"), (".jsonl.gz", "gz"), (".parquet", "parquet")):
+        if path.endswith(ending):
+            return kind
+    raise OptionError(f"{path}: the ending says no known format", remedy="use .jsonl, .jsonl.gz or .parquet")

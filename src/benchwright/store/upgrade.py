@@ -1,0 +1,70 @@
+"""Makes the tables in a new database, and brings those of an older version up to date.
+
+Alembic costs a third of a second to import, so it is asked only when there is a step to take. A new database is made in
+one go from `tables.py`; a test holds the two ways equal.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import Column, Connection, Engine, MetaData, String, Table, inspect, select
+
+from benchwright.errors import StoreError
+from benchwright.store import engine as engines
+from benchwright.store import tables
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+_version = Table(tables.VERSION_TABLE, MetaData(), Column("version_num", String(32), primary_key=True, key="version"))
+
+
+def prepare(engine: Engine, place: str) -> None:
+    """Leaves the tables at the present version, or raises a `StoreError` and changes nothing."""
+    with engine.connect() as connection:
+        if _check(connection, place) == tables.VERSION:
+            return
+    with engine.connect() as connection, engines.writing(connection).begin():
+        engines.lock_schema(connection)
+        version = _check(connection, place)  # another process may have been faster
+        if not version:
+            _create(connection)
+        elif version != tables.VERSION:
+            upgrade(connection)
+
+
+def upgrade(connection: Connection, *, to: str = "head") -> None:
+    """Takes every migration that is missing, inside the connection's transaction."""
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    command.upgrade(config, to)
+
+
+def _check(connection: Connection, place: str) -> str:
+    """The version found; "" for an empty database. Anything we should not touch is an error."""
+    inspector = inspect(connection)
+    if not inspector.has_table(tables.VERSION_TABLE):
+        if others := inspector.get_table_names():
+            raise StoreError(
+                f"{place}: a database of something else (it has a table {others[0]!r}), not a Benchwright store",
+                remedy="nothing was changed; give another file or an empty database with --store",
+            )
+        return ""
+    version = connection.scalar(select(_version.c.version)) or ""
+    if version > tables.VERSION:
+        raise StoreError(
+            f"{place}: made by a newer Benchwright (schema {version}; this version knows up to {tables.VERSION})",
+            remedy="pip install --upgrade benchwright",
+        )
+    return version
+
+
+def _create(connection: Connection) -> None:
+    tables.metadata.create_all(connection)
+    _version.create(connection, checkfirst=True)
+    connection.execute(_version.insert(), {"version": tables.VERSION})

@@ -1,0 +1,177 @@
+"""The child's whole life: one job in, one answer out. Standard library only until a runtime is loaded.
+
+Started with three inherited pipe ends: control, answer, lifeline. Its stdout and stderr are a log. It loads the
+model, warms up, says it is ready, waits for the parent's word, measures, answers, ends.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+import traceback
+from typing import Any
+
+from benchwright import channel, plugins, schema
+from benchwright.channel import TOKEN_VARIABLE, Job, Message
+from benchwright.errors import BenchwrightError
+from benchwright.measure.engine import Measured, Prepared, prepare
+from benchwright.measure.subject import Subject
+from benchwright.runtimes import Loaded
+
+_F_SETSIG = 10
+
+
+def start() -> None:
+    """The entry of the process: runs the job and leaves without exit handlers.
+
+    Frameworks' own threads and handlers must not turn an answer that was given into a hang.
+    """
+    code = main(sys.argv[1:])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def main(arguments: list[str]) -> int:
+    """Runs one job. Every way it can end is told on the answer channel, or by the way the process ended."""
+    control, answer, lifeline = map(int, arguments)
+    for fd in (control, answer, lifeline):
+        os.set_inheritable(fd, False)
+    die_with(lifeline)
+    token = bytes.fromhex(os.environ[TOKEN_VARIABLE])
+    line = Line(control, answer, token)
+    try:
+        work(line)
+    except BaseException as failure:  # the process border: whatever user code raises becomes an answer
+        traceback.print_exc()
+        line.say("failed", **_described(failure))
+        return 1
+    return 0
+
+
+class Line:
+    """This worker's end of the channel."""
+
+    def __init__(self, control: int, answer: int, token: bytes) -> None:
+        self._control, self._answer, self._token = control, answer, token
+
+    def say(self, kind: str, **data: Any) -> None:
+        """Sends a message without arrays."""
+        channel.write_message(self._answer, self._token, Message(kind=kind, data=data))
+
+    def send(self, message: Message) -> None:
+        """Sends any message."""
+        channel.write_message(self._answer, self._token, message)
+
+    def hear(self) -> Message:
+        """The parent's next message; a parent that has gone ends this process."""
+        message = channel.read_message(self._control, self._token)
+        if message is None:
+            sys.exit("the parent has gone")
+        return message
+
+
+def work(line: Line) -> None:
+    """Loads, prepares, waits for the others, measures, answers."""
+    job = schema.decode(Job, line.hear().data, where="job")
+    if job.protocol != channel.PROTOCOL:
+        raise BenchwrightError(f"the parent speaks protocol {job.protocol}, this worker {channel.PROTOCOL}")
+    _confine(job)
+    line.say("loading")
+    begin = time.perf_counter()
+    loaded: Loaded = plugins.load("runtimes", job.case.target.runtime)().load(job.case)
+    load_time = time.perf_counter() - begin
+    try:
+        line.say("warming")
+        prepared = prepare(_subject(loaded), job.case.load, clock=loaded.clock, copy=job.copy)
+        line.say("ready", load_time=load_time, **_facts(loaded, prepared))
+        zero = int(line.hear().data["zero"])
+        measured = prepared.run(zero if loaded.clock is None else loaded.clock.now())
+        line.send(_answer(measured))
+    finally:
+        loaded.close()
+
+
+def die_with(lifeline: int) -> None:
+    """Ties this process group to the other end of a pipe: when it closes, the kernel kills the whole group.
+
+    That holds even for a call that never gives the interpreter back. Where no kernel does this, a thread watches.
+    """
+    if sys.platform.startswith("linux"):
+        import fcntl
+
+        fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
+        fcntl.fcntl(lifeline, _F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
+    else:
+        import threading
+
+        def watch() -> None:
+            os.read(lifeline, 1)
+            os.killpg(os.getpgrp(), signal.SIGKILL)
+
+        threading.Thread(target=watch, daemon=True).start()
+
+
+def _confine(job: Job) -> None:
+    sys.path[:0] = job.paths
+    if job.cpus and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, job.cpus)
+    if job.memory is not None:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (job.memory, job.memory))
+
+
+def _subject(loaded: Loaded) -> Subject:
+    event_loop = None
+    if loaded.is_async:
+        import asyncio
+
+        event_loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(event_loop)
+    return Subject(call=loaded.call, arguments=loaded.arguments, event_loop=event_loop)
+
+
+def _facts(loaded: Loaded, prepared: Prepared) -> dict[str, Any]:
+    warmup, facts = prepared.warmup, prepared.facts
+    return {
+        "device": loaded.device,
+        "items_per_call": loaded.items_per_call,
+        "versions": dict(loaded.versions),
+        "details": dict(loaded.details),
+        "warnings": schema.encode(tuple(loaded.warnings)),
+        "clock": {"read": facts.read, "loop": facts.loop, "resolution": facts.resolution},
+        "warmup": {name: getattr(warmup, name) for name in type(warmup).__slots__},
+        "oversleep": prepared.oversleep,
+        "virtual": loaded.clock is not None,
+    }
+
+
+def _answer(measured: Measured) -> Message:
+    data, columns = channel.pack_samples(measured.samples)
+    probes = [{"rate": p.rate, "meets": p.meets} for p in measured.probes]
+    whole = {
+        "samples": data,
+        "gc_collections": measured.gc_collections,
+        "probes": probes,
+        "rate": measured.rate,
+        "packages": _packages(),
+    }
+    return Message(kind="measured", data=whole, arrays=columns)
+
+
+def _packages() -> dict[str, str]:
+    """Every installed distribution of this interpreter, asked for after the measurement."""
+    from importlib.metadata import distributions
+
+    return {d.name: d.version for d in distributions() if d.name}
+
+
+def _described(failure: BaseException) -> dict[str, str]:
+    if isinstance(failure, BenchwrightError):
+        return {"kind": type(failure).__name__, "message": failure.message, "remedy": failure.remedy}
+    text = str(failure).strip() or repr(failure)
+    return {"kind": type(failure).__name__, "message": text, "remedy": ""}

@@ -1,0 +1,91 @@
+"""What many tests share: records drawn from their declarations, and the command line as a process."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import subprocess
+import sys
+import types
+import typing
+from array import array
+from collections.abc import Callable, Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+
+ROOT = Path(__file__).parent.parent
+
+_INT64 = st.integers(min_value=-(2**63), max_value=2**63 - 1)
+_FLOAT = st.floats(allow_nan=False, allow_infinity=False)
+_SCALARS: dict[Any, st.SearchStrategy[Any]] = {
+    str: st.text(max_size=12),
+    int: _INT64,
+    float: _FLOAT,
+    bool: st.booleans(),
+    type(None): st.none(),
+}
+_VALUE = st.recursive(
+    st.one_of(*_SCALARS.values()),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=6), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.register_profile("benchwright", deadline=None, print_blob=True)  # a loaded machine is not a failure
+    settings.load_profile("benchwright")
+    os.environ.pop("BENCHWRIGHT_STORE", None)  # tests never touch the store of whoever runs them
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The folder of the repository."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def records_of() -> Callable[[type], st.SearchStrategy[Any]]:
+    """`records_of(Case)` draws any well-typed Case."""
+    return _records
+
+
+@pytest.fixture
+def benchwright(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """`benchwright("env", "--json")` runs the command line in a process of its own, in `tmp_path`."""
+
+    def call(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "benchwright", *arguments]
+        options = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 100} | options
+        return subprocess.run(command, check=False, **options)
+
+    return call
+
+
+def _records(kind: type) -> st.SearchStrategy[Any]:
+    hints = typing.get_type_hints(kind)
+    return st.builds(kind, **{f.name: _values(hints[f.name]) for f in dataclasses.fields(kind)})
+
+
+def _values(kind: Any) -> st.SearchStrategy[Any]:
+    if kind in _SCALARS:
+        return _SCALARS[kind]
+    if kind is array:
+        return st.lists(_INT64, max_size=3).map(lambda values: array("q", values))
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return st.sampled_from(list(kind))
+    if dataclasses.is_dataclass(kind):
+        return st.deferred(lambda: _records(typing.cast(type, kind)))
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is tuple:
+        return st.lists(_values(arguments[0]), max_size=2).map(tuple)
+    if origin is Mapping:
+        return st.dictionaries(_values(arguments[0]), _values(arguments[1]), max_size=2)
+    assert origin in (typing.Union, types.UnionType), kind
+    if any(typing.get_origin(a) in (list, dict) for a in arguments):
+        return _VALUE
+    return st.one_of(*map(_values, arguments))

@@ -1,0 +1,127 @@
+"""Every example in the documentation runs.
+
+A block that begins with a comment naming a file (`# bench.py`) is written to that file. Other blocks of Python are
+executed, each page's in one namespace; lines that begin with `$ ` in console blocks are run with bash and must end with
+code 0, or with N where the line ends in `# exits N`. Each page has a folder of its own, with the examples and a small
+model in it; what it installs with pip goes there too. A block below `<!-- not executed: reason -->` is left out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+MOST_LEFT_OUT = 8
+
+_BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>\w+)[^\n]*\n(?P<body>.*?)^(?P=indent)```", re.M | re.S)
+_FILE = re.compile(r"# (\S+\.(?:py|toml))\n")
+_LEFT_OUT = re.compile(r"<!-- not executed: (?P<reason>.+?) -->\s*\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    page: Path
+    line: int
+    language: str
+    body: str
+    left_out: str  # why it is not executed, or ""
+
+
+def test_few_examples_are_left_out() -> None:
+    left_out = [block for page in PAGES for block in _blocks(page) if block.left_out]
+    assert len(left_out) <= MOST_LEFT_OUT, [f"{b.page.name}:{b.line}: {b.left_out}" for b in left_out]
+
+
+def test_the_examples_are_found() -> None:
+    languages = [block.language for page in PAGES for block in _blocks(page)]
+    assert languages.count("console") >= 5 and languages.count("python") >= 5
+
+
+@pytest.mark.serial
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_example_of_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _prepare(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    _install_into(tmp_path / "site", monkeypatch)
+    modules = set(sys.modules)
+    namespace: dict[str, object] = {"__name__": "__example__"}
+    try:
+        for block in _blocks(page):
+            if not block.left_out:
+                _execute(block, namespace)
+    finally:
+        for name in set(sys.modules) - modules:
+            if getattr(sys.modules[name], "__file__", None) and str(tmp_path) in str(sys.modules[name].__file__):
+                del sys.modules[name]
+
+
+def _blocks(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    blocks = []
+    for match in _BLOCK.finditer(text):
+        before = text[: match.start()]
+        reason = _LEFT_OUT.search(before)
+        body = re.sub(rf"^{match['indent']}", "", match["body"], flags=re.M)
+        blocks.append(
+            Block(
+                page=page,
+                line=before.count("\n") + 2,
+                language=match["language"],
+                body=body,
+                left_out=reason["reason"] if reason else "",
+            )
+        )
+    return blocks
+
+
+def _prepare(folder: Path) -> None:
+    examples = shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    for script in examples.glob("*.py"):  # pages name the examples without their folder, as a reader in it would
+        shutil.copy(script, folder)
+    subprocess.run([sys.executable, "examples/make_model.py", "model.onnx"], cwd=folder, check=True)
+
+
+def _install_into(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a page installs is built with what is here and seen by this page alone."""
+    monkeypatch.setenv("PIP_TARGET", str(folder))
+    monkeypatch.setenv("PIP_NO_BUILD_ISOLATION", "false")  # pip's way of saying: without isolation
+    monkeypatch.setenv("PIP_NO_DEPS", "true")
+    monkeypatch.setenv("PIP_QUIET", "2")
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+
+
+def _execute(block: Block, namespace: dict[str, object]) -> None:
+    if named := _FILE.match(block.body):
+        path = Path(named[1])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(block.body, encoding="utf-8")
+    elif block.language == "python":
+        exec(compile("\n" * (block.line - 1) + block.body, str(block.page), "exec"), namespace)
+    elif block.language == "console":
+        for command in _commands(block.body):
+            _run(command, f"{block.page.name}:{block.line}")
+
+
+def _commands(body: str) -> list[str]:
+    """Commands after `$ `, continued over lines that end with a backslash."""
+    joined = re.sub(r"\\\n(?:> )?\s*", " ", body)
+    return [line[2:] for line in joined.splitlines() if line.startswith("$ ")]
+
+
+def _run(command: str, where: str) -> None:
+    stated = re.search(r"#\s*exits (\d+)\s*$", command)
+    ended = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=170, check=False)
+    expected = int(stated[1]) if stated else 0
+    assert ended.returncode == expected, f"{where}: $ {command}\n{ended.stdout}\n{ended.stderr}"

@@ -1,0 +1,90 @@
+"""Imports point down only, heavy libraries have one home, and the worker stands on the standard library."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchwright import plugins
+
+# Where a third-party library may be imported; everywhere else it is reached through what lives there.
+HOMES = {
+    "torch": ("runtimes/torch",),
+    "onnxruntime": ("runtimes/onnxruntime",),
+    "onnx": ("runtimes/onnxruntime",),
+    "openvino": ("runtimes/openvino",),
+    "sqlalchemy": ("store/",),
+    "alembic": ("store/",),
+    "psycopg": ("store/",),
+    "pynvml": ("monitors/gpu", "environment/accelerators"),
+    "click": ("cli/",),
+    "rich": ("report/",),
+    "pandas": ("report/",),
+    "pyarrow": ("store/",),
+    "matplotlib": ("report/",),
+}
+EVERYWHERE = {"numpy", "psutil"}
+
+
+def test_the_contracts_hold(root: Path) -> None:
+    script = Path(sys.executable).parent / "lint-imports"
+    ended = subprocess.run([script, "--no-logo", "--no-cache"], cwd=root, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_the_contracts_name_every_adapter(root: Path) -> None:
+    tool = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    listed = {m for c in tool["contracts"] if c["type"] == "independence" for m in c["modules"]}
+    expected = {
+        reference.partition(":")[0]
+        for group in ("runtimes", "sources", "monitors")
+        for reference in plugins.BUILTIN[group].values()
+    }
+    assert listed == expected
+
+
+def test_the_layers_name_every_module(root: Path) -> None:
+    tool = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    layers = next(c for c in tool["contracts"] if c["id"] == "layers")["layers"]
+    named = {name.strip(" ()") for layer in layers for part in layer.split(":") for name in part.split("|")}
+    package = root / "src" / "benchwright"
+    real = {p.stem for p in package.glob("*.py")} | {p.parent.name for p in package.glob("*/__init__.py")}
+    assert real - named == {"__init__", "__main__", "_version"}
+
+
+def test_a_third_party_library_is_imported_in_one_place(root: Path) -> None:
+    astray = [
+        f"{path}: {library}"
+        for path, library in _third_party_imports(root / "src" / "benchwright")
+        if library not in EVERYWHERE and not path.startswith(HOMES.get(library, ()))
+    ]
+    assert astray == []
+
+
+@pytest.mark.parametrize("module", ["worker", "measure.engine", "schema", "json_schema", "runtimes.fake"])
+def test_what_runs_in_the_worker_needs_nothing_but_python(module: str, root: Path) -> None:
+    script = f"import sys; sys.path.insert(0, {str(root / 'src')!r}); import benchwright.{module}"
+    ended = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_no_file_outgrows_its_idea(root: Path) -> None:
+    sources = [*root.glob("src/**/*.py"), *root.glob("tests/**/*.py"), *root.glob("examples/**/*.py")]
+    long = [str(p.relative_to(root)) for p in sources if len(p.read_text(encoding="utf-8").splitlines()) > 400]
+    assert long == []
+
+
+def _third_party_imports(package: Path) -> Iterator[tuple[str, str]]:
+    for path in sorted(package.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names = [node.module]
+            for name in {n.partition(".")[0] for n in names} - set(sys.stdlib_module_names) - {"benchwright"}:
+                yield path.relative_to(package).as_posix(), name

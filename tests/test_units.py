@@ -1,0 +1,99 @@
+"""Quantities: what is shown keeps three digits, what is typed is read in base units."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchwright import units
+from benchwright.errors import OptionError
+
+TYPED_UNITS = ["s", "B", "/s", "%"]
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [
+        (1.83e-05, "s", "18.3 µs"),
+        (0.0, "s", "0 s"),
+        (1.0, "s", "1.00 s"),
+        (0.999, "s", "999 ms"),
+        (1e-10, "s", "0.100 ns"),
+        (-0.002, "s", "-2.00 ms"),
+        (75.0, "s", "75.0 s"),
+        (1536.0, "B", "1.50 KiB"),
+        (3.0, "B", "3.00 B"),
+        (1234.5, "/s", "1.23 k/s"),
+        (12.0, "/s", "12.0/s"),
+        (54_321_000.0, "/s", "54.3 M/s"),
+        (12.34, "%", "12.3%"),
+        (3.0, "", "3.00"),
+        (42.0, "inferences", "42.0 inferences"),
+    ],
+)
+def test_values_are_shown_for_people(value: float, unit: str, shown: str) -> None:
+    assert units.format_value(value, unit) == shown
+
+
+@given(value=st.floats(min_value=1e-9, max_value=999.0))
+def test_what_is_shown_is_within_half_of_the_third_digit(value: float) -> None:
+    number, label = units.format_value(value, "s").split(" ")
+    assert units.parse_quantity(number.replace(",", "") + label, "s") == pytest.approx(value, rel=0.005)
+
+
+@given(value=st.floats(min_value=1.0, max_value=1e12), unit=st.sampled_from(["B", "/s"]))
+def test_scaled_values_have_one_to_four_digits_before_the_point(value: float, unit: str) -> None:
+    factor, _ = units.scale_for(value, unit)
+    assert 1.0 <= value / factor < 1024.0
+
+
+@given(value=st.floats(min_value=-1e9, max_value=1e9, allow_nan=False), digits=st.integers(1, 6))
+def test_everyday_numbers_have_no_exponent(value: float, digits: int) -> None:
+    assert re.fullmatch(r"-?[\d,]+(\.\d+)?", units.format_number(value, digits))
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("20ms", "s", 0.02),
+        (" 1.5 GiB ", "B", 1.5 * 2**30),
+        ("2kB", "B", 2000.0),
+        ("3", "s", 3.0),
+        ("1e-3", "s", 0.001),
+        (".5h", "s", 1800.0),
+        ("5us", "s", 5e-6),
+        ("5µs", "s", 5e-6),
+        ("2min", "s", 120.0),
+        ("60/min", "/s", 1.0),
+        ("1%", "%", 1.0),
+        ("7 inferences", "inferences", 7.0),
+    ],
+)
+def test_quantities_are_read_in_base_units(text: str, unit: str, value: float) -> None:
+    assert units.parse_quantity(text, unit) == pytest.approx(value)
+
+
+@given(value=st.floats(allow_nan=False, allow_infinity=False), unit=st.sampled_from(TYPED_UNITS))
+def test_a_bare_number_is_taken_in_the_base_unit(value: float, unit: str) -> None:
+    assert units.parse_quantity(repr(value), unit) == value
+
+
+@given(text=st.text(max_size=10), unit=st.sampled_from(TYPED_UNITS))
+def test_anything_else_is_refused_with_the_units_that_fit(text: str, unit: str) -> None:
+    try:
+        number = units.parse_quantity(text, unit, what="--rate")
+    except OptionError as error:
+        assert error.message.startswith("--rate: ")
+        assert unit in error.remedy
+    else:
+        assert not math.isnan(number)
+
+
+@pytest.mark.parametrize("text", ["", "fast", "1 2", "20 parsecs", "ms", "nan", "1e999", "0x10", "٣"])
+def test_what_is_no_quantity_is_refused(text: str) -> None:
+    with pytest.raises(OptionError, match="--duration"):
+        units.parse_quantity(text, "s", what="--duration")
