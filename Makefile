@@ -15,10 +15,10 @@ help:  ## List these commands.
 
 demo: $(VENV)/.demo  ## Build a small model, measure it, show a table, write an HTML report.
 	@mkdir -p $(DEMO)
-	@$(BIN)/python examples/make_model.py $(DEMO)/model.onnx
-	$(BIN)/benchwright run $(DEMO)/model.onnx --runtime onnxruntime --batch-size 1,8,32 --duration 2s --store $(DEMO)/results.db
-	@$(BIN)/benchwright report last --store $(DEMO)/results.db --output $(DEMO)/report.html
-	@echo "The report is in $(DEMO)/report.html: open it in a browser."
+	@$(BIN)/python examples/make_model.py small $(DEMO)/model.onnx
+	$(BIN)/benchwright run $(DEMO)/model.onnx --runtime onnxruntime --batch-size 1,8,32 \
+	  --store $(DEMO)/results.db --report $(DEMO)/report.html
+	@echo "Open $(DEMO)/report.html in a browser. Next: docs/quickstart.md"
 
 test: lint $(VENV)/.test  ## Check everything: lint, the parallel tests, then those that measure.
 	@.ci/need chromium chromium

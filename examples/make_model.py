@@ -5,7 +5,8 @@ dimension is dynamic, so any --batch-size fits; `--batch N` fixes it.
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Sequence
 
 import numpy as np
 import onnx
@@ -16,10 +17,9 @@ SEED = 0
 
 def perceptron(sizes: Sequence[int], batch: int | str = "batch") -> onnx.ModelProto:
     """Dense layers of the given sizes with ReLU between them; input `x`, output `y`."""
-    weights, nodes, last = _weights(), [], "x"
-    initializers = []
-    for i, (rows, columns) in enumerate(zip(sizes, sizes[1:], strict=False)):
-        initializers += [next_array(weights, (rows, columns), f"w{i}"), next_array(weights, (columns,), f"b{i}")]
+    weights, nodes, initializers, last = np.random.default_rng(SEED), [], [], "x"
+    for i, (rows, columns) in enumerate(itertools.pairwise(sizes)):
+        initializers += [_drawn(weights, (rows, columns), f"w{i}"), _drawn(weights, (columns,), f"b{i}")]
         final = i == len(sizes) - 2
         nodes.append(helper.make_node("Gemm", [last, f"w{i}", f"b{i}"], ["y" if final else f"h{i}"]))
         if not final:
@@ -30,17 +30,15 @@ def perceptron(sizes: Sequence[int], batch: int | str = "batch") -> onnx.ModelPr
 
 def convnet(size: int, channels: Sequence[int], batch: int | str = "batch") -> onnx.ModelProto:
     """3x3 convolutions over a `size` x `size` image, each halving it, then a dense layer with ten outputs."""
-    weights, nodes, initializers, last = _weights(), [], [], "x"
+    weights, nodes, initializers, last = np.random.default_rng(SEED), [], [], "x"
     for i, (before, after) in enumerate(zip((3, *channels), channels, strict=False)):
-        initializers.append(next_array(weights, (after, before, 3, 3), f"k{i}"))
+        initializers.append(_drawn(weights, (after, before, 3, 3), f"k{i}"))
         nodes.append(
-            helper.make_node(
-                "Conv", [last, f"k{i}"], [f"c{i}"], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]
-            )
+            helper.make_node("Conv", [last, f"k{i}"], [f"c{i}"], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
         )
         nodes.append(helper.make_node("Relu", [f"c{i}"], [f"a{i}"]))
         last = f"a{i}"
-    initializers += [next_array(weights, (channels[-1], 10), "w"), next_array(weights, (10,), "b")]
+    initializers += [_drawn(weights, (channels[-1], 10), "w"), _drawn(weights, (10,), "b")]
     nodes += [
         helper.make_node("GlobalAveragePool", [last], ["pooled"]),
         helper.make_node("Flatten", ["pooled"], ["flat"]),
@@ -54,16 +52,10 @@ def make(variant: str, batch: int | str = "batch") -> onnx.ModelProto:
     return VARIANTS[variant](batch)
 
 
-def next_array(weights: Iterator[np.random.Generator], shape: tuple[int, ...], name: str) -> onnx.TensorProto:
+def _drawn(weights: np.random.Generator, shape: tuple[int, ...], name: str) -> onnx.TensorProto:
     """A seeded array whose scale keeps activations near one."""
-    scale = np.sqrt(2.0 / max(1, int(np.prod(shape[1:])) if len(shape) > 2 else shape[0]))
-    return numpy_helper.from_array((next(weights).standard_normal(shape) * scale).astype(np.float32), name)
-
-
-def _weights() -> Iterator[np.random.Generator]:
-    generator = np.random.default_rng(SEED)
-    while True:
-        yield generator
+    inputs = shape[0] if len(shape) <= 2 else int(np.prod(shape[1:]))
+    return numpy_helper.from_array((weights.standard_normal(shape) * np.sqrt(2 / inputs)).astype(np.float32), name)
 
 
 def _model(nodes: list, initializers: list, shape: tuple, result: tuple) -> onnx.ModelProto:
@@ -80,8 +72,8 @@ def _model(nodes: list, initializers: list, shape: tuple, result: tuple) -> onnx
 
 
 VARIANTS = {
-    "tiny": lambda batch: perceptron((128, 256, 256, 10), batch),
-    "small": lambda batch: convnet(128, (32, 64, 128), batch),
+    "tiny": lambda batch: perceptron((256, 256, 256, 256, 256, 10), batch),
+    "small": lambda batch: convnet(224, (32, 64, 128, 256), batch),
 }
 
 

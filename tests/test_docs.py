@@ -90,7 +90,7 @@ def _prepare(folder: Path) -> None:
     examples = shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     for script in examples.glob("*.py"):  # pages name the examples without their folder, as a reader in it would
         shutil.copy(script, folder)
-    subprocess.run([sys.executable, "examples/make_model.py", "model.onnx"], cwd=folder, check=True)
+    subprocess.run([sys.executable, "examples/make_model.py", "tiny", "model.onnx"], cwd=folder, check=True)
 
 
 def _install_into(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

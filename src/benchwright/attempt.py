@@ -145,6 +145,8 @@ class Attempt:
             raise _BrokenError(Status.FAILED, failure) from None
         if messages is None:
             self._selector.unregister(copy.worker.fileno())
+            if copy.phase == "measured":  # it has answered and gone; others may still be measuring
+                return
             raise _BrokenError(*_died(copy.worker.end(GRACE)))
         for message in messages:
             self._take(copy, message)

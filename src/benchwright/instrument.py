@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -17,8 +18,11 @@ from benchwright.units import format_value
 
 OTHERS_NOISY, OTHERS_BAD = 10.0, 60.0  # % of one core taken by other processes
 STEAL_NOISY, STEAL_BAD = 1.0, 10.0  # % of the time taken by the hypervisor
+MOST_WARNED = 99  # percentiles beyond need so many calls that only their own method text says so
 WIDE = 0.05  # relative half-width of the median's interval
-OFF_RATE = 0.001  # relative difference of delivered and intended arrivals
+OFF_RATE = 0.005  # relative difference of delivered and intended arrivals
+OBJECTIVE_MISSED = "objective-missed"
+_RELATIONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 THREADS_HELP = 1.1  # what several threads must gain over one to be worth it
 
 
@@ -73,6 +77,7 @@ def warnings(
     if others > OTHERS_NOISY or steal > STEAL_NOISY:
         seen = f"other processes took {others:.0f} % of a core, the hypervisor {steal:.1f} % of the time"
         found.append(_warning("busy-machine", seen, "measure on a quieter machine, or pin with --cpus"))
+    found += _missed_objectives(case, metrics)
     if told["gc_collections"]:
         seen = f"{told['gc_collections']} garbage collections ran while calls were timed"
         found.append(_warning("gc-ran", seen, "the measured code turns the collector on; turn it off there"))
@@ -132,12 +137,10 @@ def _percentile_warnings(metrics: Sequence[Metric]) -> list[ResultWarning]:
     latency = next((m for m in metrics if m.name == "latency"), None)
     if latency is None:
         return []
-    short = validity.check(latency.count, [q / 100 for q in summary.PERCENTILES])
+    short = validity.check(latency.count, [q / 100 for q in summary.PERCENTILES if q <= MOST_WARNED])
     if not short:
         return []
-    names = ", ".join(f"p{quantile * 100:g} needs {needed:,}" for quantile, needed, _ in short)
-    seen = f"{latency.count:,} calls are too few for a sure percentile: {names}"
-    return [_warning("few-samples", seen, "measure longer with --duration or --samples")]
+    return [_warning("few-samples", "; ".join(map(str, short)), "measure longer with --duration or --samples")]
 
 
 def _thread_warnings(case: Case, answers: Sequence[Answer], metrics: Sequence[Metric]) -> list[ResultWarning]:
@@ -161,10 +164,26 @@ def _open_loop_warnings(metrics: Sequence[Metric], told: Mapping[str, Value]) ->
         delivered, intended = _number(told["delivered_rate"]), _number(told["intended_rate"])
         seen = f"{delivered:.2f} arrivals/s were issued, {intended:.2f} intended"
         found.append(_warning("off-rate", seen, "lower --rate or leave a CPU free for the generator"))
-    queued, service = named(metrics, "latency_p50") or 0.0, named(metrics, "service_p50") or 0.0
+    service = named(metrics, "service_p50") or 0.0
+    queued = median - service - (named(metrics, "lateness_p50") or 0.0)
     if service > 0 and queued > 10 * service:
         seen = f"calls wait longer than they run: {format_value(queued, 's')} against {format_value(service, 's')}"
         found.append(_warning("overload", seen, "the rate is more than the target can serve; try --find-rate"))
+    return found
+
+
+def _missed_objectives(case: Case, metrics: Sequence[Metric]) -> list[ResultWarning]:
+    """Bounds that do not hold; a search for a rate has judged them already."""
+    found = []
+    for objective in case.load.objectives:
+        metric = next((m for m in metrics if m.name == objective.metric), None)
+        if case.load.find_rate and (named(metrics, "max_rate") or 0.0) > 0:
+            continue
+        if metric is None or not _RELATIONS[objective.relation](metric.estimate.point, objective.bound):
+            value = "not measured" if metric is None else format_value(metric.estimate.point, metric.unit)
+            bound = format_value(objective.bound, metric.unit if metric else "")
+            seen = f"{objective.metric} is {value}, not {objective.relation} {bound}"
+            found.append(_warning(OBJECTIVE_MISSED, seen, "make it faster, or change --objective"))
     return found
 
 

@@ -104,8 +104,13 @@ def encode(value: Any) -> Any:
     kind = type(value)
     if kind in _AS_THEY_ARE or (kind is float and math.isfinite(value)):  # most values, and the tests below are slow
         return value
+    if kind is tuple or kind is list:
+        return [encode(item) for item in value]
     if hasattr(kind, "__dataclass_fields__"):
-        return {name: encode(getattr(value, name)) for name in _fields(cast(type, kind))}
+        return {
+            name: item if type(item := getattr(value, name)) in _AS_THEY_ARE else encode(item)
+            for name in _fields(cast(type, kind))
+        }
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, str | int | float):

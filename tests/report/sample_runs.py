@@ -81,7 +81,9 @@ def make_run(
     )
 
 
-def model_case(runtime: str, batch_size: int, *, copies: int = 1, name: str = "model.onnx", version: str = "a1") -> Case:
+def model_case(
+    runtime: str, batch_size: int, *, copies: int = 1, name: str = "model.onnx", version: str = "a1"
+) -> Case:
     """One cell of the matrix."""
     params: dict[str, Scalar] = {"runtime": runtime, "batch_size": batch_size, "copies": copies, "device": "cpu"}
     return Case(
@@ -95,7 +97,12 @@ def model_case(runtime: str, batch_size: int, *, copies: int = 1, name: str = "m
 
 
 def ok_result(
-    case: Case, number: int, seconds: float, calls: int, rng: np.random.Generator, environment: Environment = ENVIRONMENT
+    case: Case,
+    number: int,
+    seconds: float,
+    calls: int,
+    rng: np.random.Generator,
+    environment: Environment = ENVIRONMENT,
 ) -> Result:
     """A round with a lognormal body, a slow start and a few stalls."""
     shift = seconds * rng.normal(1.0, 0.004)
@@ -131,7 +138,9 @@ def failed_result(case: Case, number: int, environment: Environment = ENVIRONMEN
         environment=environment,
         started_at=f"2026-11-02T09:00:{number:02d}Z",
         duration=0.4,
-        error=Failure(kind="LoadError", message="torch cannot read model.onnx", remedy="export it again", log_tail=tail),
+        error=Failure(
+            kind="LoadError", message="torch cannot read model.onnx", remedy="export it again", log_tail=tail
+        ),
     )
 
 

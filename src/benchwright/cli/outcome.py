@@ -9,8 +9,6 @@ import click
 from benchwright import schema
 from benchwright.records import Run, Status
 
-MISSED = "objective-missed"
-
 
 def show(run: Run, *, as_json: bool, saved: str, report: str | None) -> None:
     """The table, or the whole run as JSON; the report when it was asked for."""
@@ -30,8 +28,10 @@ def show(run: Run, *, as_json: bool, saved: str, report: str | None) -> None:
 
 def exit_code(run: Run) -> int:
     """0 when every case was measured and every objective met; 130 when interrupted; else 1."""
+    from benchwright.instrument import OBJECTIVE_MISSED
+
     if any(r.error is not None and r.error.kind == "interrupted" for r in run.results):
         return 130
     failed = any(r.status is not Status.OK for r in run.results)
-    missed = any(w.code == MISSED for r in run.results for w in r.warnings)
+    missed = any(w.code == OBJECTIVE_MISSED for r in run.results for w in r.warnings)
     return 1 if failed or missed else 0

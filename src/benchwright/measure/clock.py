@@ -10,8 +10,8 @@ from itertools import repeat, starmap
 from operator import sub
 from typing import Protocol
 
-SLEEPS = 24  # how many sleeps teach the spin margin
-SLEEP = 0.0005  # seconds each
+SLEEPS = 16  # how many sleeps teach the spin margin
+SLEEP = 0.0003  # seconds each
 LEAST_MARGIN, MOST_MARGIN = 20_000, 2_000_000  # ns
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 from array import array
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from benchwright.errors import OptionError
@@ -60,7 +60,7 @@ def prepare(subject: Subject, load: Load, *, clock: Clock | None = None, copy: i
         loops = load.loops or calibrated_loops(subject, clock, facts)
         subject = replace(subject, loops=loops)
     warmup = warm_up(subject, clock, limit=load.warmup)
-    oversleep = learn_margin(clock) if isinstance(clock, SystemClock) and load.mode is Mode.OPEN else 0
+    oversleep = learn_margin(clock) if isinstance(clock, SystemClock) else 0
     run = _RUNS[load.mode](subject, load, clock, warmup, copy)
     return Prepared(clock=clock, facts=facts, warmup=warmup, loops=subject.loops, oversleep=oversleep, run=run)
 
@@ -77,7 +77,7 @@ def _completed(load: Load) -> Load:
 
 def _closed(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Callable[[int], Measured]:
     def run(zero: int) -> Measured:
-        with collector_held_off() as collections:
+        with collector_held_off() as collector:
             if subject.event_loop is not None:
                 from benchwright.measure.coroutines import run_closed_async
 
@@ -85,7 +85,7 @@ def _closed(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: in
             else:
                 recorders = run_closed(subject, load, clock, typical=warmup.typical, zero=zero)
         samples = _from_recorders(recorders, copy=copy, loops=subject.loops, zero=zero)
-        return Measured(samples=samples, gc_collections=collections())
+        return Measured(samples=samples, gc_collections=collector.collections)
 
     return run
 
@@ -111,13 +111,13 @@ def _open(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int)
     timed = _open_loop(subject, schedule, load.workers, clock)
 
     def run(zero: int) -> Measured:
-        with collector_held_off() as collections:
+        with collector_held_off() as collector:
             calls = timed(zero)
         columns = calls.columns()
         elapsed = max(calls.done[-1], _span(load, schedule))
         samples = _from_columns(columns, copy=copy, elapsed=elapsed)
         rate = None if load.rate is None else load.rate / load.copies
-        return Measured(samples=samples, gc_collections=collections(), rate=rate)
+        return Measured(samples=samples, gc_collections=collector.collections, rate=rate)
 
     return run
 
@@ -215,18 +215,28 @@ def _from_columns(columns: dict[str, Int64s], *, copy: int, elapsed: int) -> Sam
     return Samples(copy=copy, calls=calls, loops=1, elapsed=elapsed, columns=columns, histograms=histograms)
 
 
+@dataclass(slots=True)
+class Collector:
+    """What the garbage collector did although it was held off."""
+
+    collections: int = 0
+
+
 @contextmanager
-def collector_held_off() -> Iterator[Callable[[], int]]:
-    """No garbage collection inside; the value counts the collections that happened all the same."""
-    with ExitStack() as stack:
-        if gc.isenabled():
-            stack.callback(gc.enable)
-        gc.collect()
-        gc.freeze()
-        stack.callback(gc.unfreeze)
-        gc.disable()
-        before = _collections()
-        yield lambda: _collections() - before
+def collector_held_off() -> Iterator[Collector]:
+    """No garbage collection inside, unless the measured code asks for it; that is counted."""
+    seen, was_enabled = Collector(), gc.isenabled()
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    before = _collections()
+    try:
+        yield seen
+    finally:
+        seen.collections = _collections() - before
+        gc.unfreeze()
+        if was_enabled:
+            gc.enable()
 
 
 def _collections() -> int:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import count, islice
 from operator import sub
 
+from benchwright.errors import MeasureError
 from benchwright.measure.clock import Clock
 from benchwright.measure.closed import in_threads
 from benchwright.measure.generator import Generator
@@ -32,12 +33,17 @@ class OpenCalls:
 
     def columns(self) -> dict[str, Int64s]:
         """The columns of `records.Samples`."""
+        service = array("q", map(sub, self.done, self.started))
+        if min(service, default=0) < 0:
+            raise MeasureError(
+                f"the clock went back by {-min(service)} ns", remedy="this machine's clock cannot be used"
+            )
         return {
             "latency": array("q", map(sub, self.done, self.scheduled)),
             "end": self.done,
             "scheduled": self.scheduled,
             "lateness": array("q", map(sub, self.issued, self.scheduled)),
-            "service": array("q", map(sub, self.done, self.started)),
+            "service": service,
         }
 
 

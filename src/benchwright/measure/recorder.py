@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import accumulate, chain
 from operator import sub
 
+from benchwright.errors import MeasureError
 from benchwright.records import Histogram, Int64s
 from benchwright.stats import histogram
 
@@ -35,6 +36,10 @@ class Recorder:
         if not ticks:
             return
         latencies = array("q", map(sub, ticks, chain((start,), ticks)))
+        if min(latencies) < 0:
+            raise MeasureError(
+                f"the clock went back by {-min(latencies)} ns", remedy="this machine's clock cannot be used"
+            )
         if self.calls < self.limit:
             self._keep(start, latencies[: self.limit - self.calls])
         if self.calls + len(ticks) > self.limit:

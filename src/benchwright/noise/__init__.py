@@ -23,14 +23,12 @@ from dataclasses import dataclass
 
 from benchwright.noise.advice import advice
 from benchwright.noise.interference import Interference
-from benchwright.noise.probes import ClockFacts, clock_facts, sleep_errors
+from benchwright.noise.probes import clock_facts, quantile, sleep_errors
 from benchwright.noise.processes import WORKLOADS, run_process
 from benchwright.noise.selftest import self_test
 from benchwright.stats.distributions import normal_quantile, student_quantile
-from benchwright.stats.ranks import interpolate
 
 __all__ = [
-    "ClockFacts",
     "NoiseFloor",
     "WorkloadNoise",
     "advice",
@@ -79,13 +77,13 @@ def measure_noise(seconds: float = 60, progress: Callable[[float], None] | None 
     began = time.perf_counter()
     told = progress or (lambda share: None)
     clock, sleeps = clock_facts(), sleep_errors()
-    medians: dict[str, list[Sequence[float]]] = {name: [] for name in WORKLOADS}
+    processes: dict[str, list[Sequence[float]]] = {name: [] for name in WORKLOADS}
     with Interference() as interference:
-        while not _enough(medians, time.perf_counter() - began, seconds):
-            for name, processes in medians.items():
-                processes.append(run_process(name))
+        while not _enough(processes, time.perf_counter() - began, seconds):
+            for name, done in processes.items():
+                done.append(run_process(name))
                 told(min(1.0, (time.perf_counter() - began) / seconds))
-    workloads = {name: _noise(processes) for name, processes in medians.items()}
+    workloads = {name: _noise(done) for name, done in processes.items()}
     return NoiseFloor(
         seconds=time.perf_counter() - began,
         workloads=workloads,
@@ -93,8 +91,8 @@ def measure_noise(seconds: float = 60, progress: Callable[[float], None] | None 
         smallest_change=max(noise.smallest_change for noise in workloads.values()),
         cpu_others=interference.cpu_others,
         steal=interference.steal,
-        sleep_error_p50=interpolate(sleeps, 0.50 * (len(sleeps) - 1)),
-        sleep_error_p99=interpolate(sleeps, 0.99 * (len(sleeps) - 1)),
+        sleep_error_p50=quantile(sleeps, 0.50),
+        sleep_error_p99=quantile(sleeps, 0.99),
         clock_cost=clock.read / 1e9,
         clock_resolution=clock.resolution / 1e9,
     )

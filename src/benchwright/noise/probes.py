@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from benchwright.measure.clock import ClockFacts, SystemClock, calibrate
-
-__all__ = ["ClockFacts", "clock_facts", "sleep_errors"]
+from benchwright.stats.ranks import interpolate
 
 
 def clock_facts() -> ClockFacts:
@@ -22,3 +22,8 @@ def sleep_errors(count: int = 200, asked: float = 0.001) -> list[float]:
         time.sleep(asked)
         errors.append(time.perf_counter() - begin - asked)
     return sorted(errors)
+
+
+def quantile(ordered: Sequence[float], q: float) -> float:
+    """The value below which the share `q` of ordered values lies."""
+    return interpolate(ordered, 1 + q * (len(ordered) - 1))

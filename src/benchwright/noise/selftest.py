@@ -9,9 +9,8 @@ from benchwright.measure.clock import SystemClock
 from benchwright.measure.engine import Measured, prepare
 from benchwright.measure.subject import Subject
 from benchwright.noise.interference import Interference
-from benchwright.noise.probes import sleep_errors
+from benchwright.noise.probes import quantile, sleep_errors
 from benchwright.records import Arrivals, Load, Mode, Value
-from benchwright.stats.ranks import interpolate
 
 RATE = 1000.0  # arrivals a second
 
@@ -36,10 +35,10 @@ def self_test(seconds: float = 5) -> Mapping[str, Value]:
         "clock_resolution_ns": closed.facts.resolution,
         "cost_per_call_ns": closed.facts.loop,
         "nothing_p50_ns": statistics.median(calls.columns["latency"]),
-        "sleep_error_p50_ns": _quantile(sleeps, 0.50) * 1e9,
-        "sleep_error_p99_ns": _quantile(sleeps, 0.99) * 1e9,
-        "wakeup_error_p50_ns": _quantile(late, 0.50),
-        "wakeup_error_p99_ns": _quantile(late, 0.99),
+        "sleep_error_p50_ns": quantile(sleeps, 0.50) * 1e9,
+        "sleep_error_p99_ns": quantile(sleeps, 0.99) * 1e9,
+        "wakeup_error_p50_ns": quantile(late, 0.50),
+        "wakeup_error_p99_ns": quantile(late, 0.99),
         "intended_rate": RATE,
         "delivered_rate": delivered.samples.calls / (delivered.samples.elapsed / 1e9),
         "cpu_others_percent": interference.cpu_others,
@@ -75,10 +74,6 @@ def _open_loop(subject: Subject, duration: float) -> Measured:
 
 def _nothing() -> None:
     pass
-
-
-def _quantile(ordered: list[float] | list[int], q: float) -> float:
-    return interpolate(ordered, q * (len(ordered) - 1))
 
 
 def _number(value: Value) -> float:

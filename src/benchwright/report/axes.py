@@ -37,11 +37,16 @@ class Axis:
         """Round values inside the axis with their words, few enough to be read."""
         room = 72.0 if self.end > self.start else 34.0
         most = max(2, int(abs(self.end - self.start) / room))
-        values = _log_ticks(self.low, self.high, most) if self.log else _linear_ticks(self.low, self.high, self.unit, most)
-        return [(v, tick_text(v, self.unit)) for v in values]
+        if self.log:
+            return [(v, tick_text(v, self.unit)) for v in _log_ticks(self.low, self.high, most)]
+        values = _linear_ticks(self.low, self.high, self.unit, most)
+        largest = max(abs(self.low), abs(self.high))  # one unit along a linear axis
+        return [(v, tick_text(v, self.unit, largest)) for v in values]
 
 
-def axis(values: Iterable[float], unit: str, start: float, end: float, *, zero: bool = False, log: bool | None = None) -> Axis:
+def axis(
+    values: Iterable[float], unit: str, start: float, end: float, *, zero: bool = False, log: bool | None = None
+) -> Axis:
     """An axis around the values: logarithmic when they span much, from zero when asked."""
     found = [v for v in values if math.isfinite(v)]
     low, high = min(found, default=0.0), max(found, default=1.0)
@@ -57,11 +62,11 @@ def axis(values: Iterable[float], unit: str, start: float, end: float, *, zero: 
     return Axis(low=low if zero else low - room, high=high + room, start=start, end=end, unit=unit)
 
 
-def tick_text(value: float, unit: str) -> str:
-    """A round value in words: `2.5 ms`, `0`."""
+def tick_text(value: float, unit: str, like: float | None = None) -> str:
+    """A round value in words, in the unit that suits it, or that suits a value `like` it: `2.5 ms`, `0`."""
     if value == 0:
         return "0"
-    factor, label = scale_for(value * (1 + 1e-9), unit)
+    factor, label = scale_for((like or value) * (1 + 1e-9), unit)
     number = format_number(value / factor, 4)
     number = number.rstrip("0").rstrip(".") if "." in number else number
     return f"{number}{label}" if label in ("%",) or label.startswith("/") else f"{number} {label}".rstrip()
@@ -109,7 +114,7 @@ def _linear_ticks(low: float, high: float, unit: str, most: int) -> list[float]:
 
 def _log_ticks(low: float, high: float, most: int) -> list[float]:
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for digits in ((1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
+    for digits in ((1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,)):
         found = [v for d in decades for m in digits if low <= (v := m * 10.0**d) <= high]
         if len(found) <= most + 1:
             return found if len(found) > 1 else _linear_ticks(low, high, "", most)

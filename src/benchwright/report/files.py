@@ -1,42 +1,66 @@
-"""Runs in files: a document that `--json` printed, or the JSON Lines that `export` wrote."""
+"""Which runs a person means: references into a store, or files."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Protocol
 
 from benchwright import schema
-from benchwright.errors import DecodeError
+from benchwright.errors import DecodeError, OptionError
 from benchwright.records import Run
 
 
-def read_runs(path: Path) -> list[Run]:
-    """Every run in a JSON or JSON Lines file, in its order."""
+class Finder(Protocol):
+    """The part of a store that is needed here."""
+
+    def find(self, reference: str) -> str:
+        """The id that a reference names."""
+        ...
+
+    def run(self, run_id: str, *, samples: bool = True) -> Run:
+        """The run of that id."""
+        ...
+
+    def close(self) -> None:
+        """Ends the connection."""
+        ...
+
+
+Opener = Callable[[], Finder]
+Reader = Callable[[str], Iterable[Run]]
+
+
+def find_runs(reference: str, opened: Opener, read: Reader, *, samples: bool = True) -> list[Run]:
+    """The runs of a file, when `reference` is the path of one; otherwise the run that the store knows by it.
+
+    `read` yields the runs of an exported file. A `.json` file is a document that `show --json` printed.
+    """
+    path = Path(reference)
+    if path.is_file():
+        return [_document(path)] if path.suffix == ".json" else list(read(reference))
+    if path.suffix in (".json", ".jsonl", ".gz", ".parquet"):
+        raise OptionError(f"{reference}: no such file", remedy="give a file that exists, or a run: `benchwright list`")
+    store = opened()
     try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise DecodeError(f"{path}: not text", remedy="give a .json or .jsonl file that benchwright wrote") from None
-    if _is_one_document(text):
-        return [schema.loads(text, Run, where=str(path))]
-    lines = [(i, line) for i, line in enumerate(text.splitlines(), 1) if line.strip()]
-    if not lines:
-        raise DecodeError(f"{path}: empty", remedy="give a .json or .jsonl file that benchwright wrote")
-    return [schema.loads(line, Run, where=f"{path}:{i}") for i, line in lines]
+        return [store.run(store.find(reference), samples=samples)]
+    finally:
+        store.close()
 
 
-def read_run(path: Path) -> Run:
-    """The one run in a file."""
-    runs = read_runs(path)
-    if len(runs) > 1:
-        raise DecodeError(
-            f"{path}: holds {len(runs)} runs, and one is needed",
-            remedy="import the file into a store and name the run, or export that run alone",
+def find_run(reference: str, opened: Opener, read: Reader, *, samples: bool = True) -> Run:
+    """The one run that `reference` names."""
+    runs = find_runs(reference, opened, read, samples=samples)
+    if len(runs) != 1:
+        raise OptionError(
+            f"{reference}: holds {len(runs)} runs, and one is needed",
+            remedy="export the one run alone, or import the file and name the run",
         )
     return runs[0]
 
 
-def _is_one_document(text: str) -> bool:
+def _document(path: Path) -> Run:
     try:
-        return isinstance(json.loads(text), dict)
-    except json.JSONDecodeError:
-        return False
+        return schema.loads(path.read_bytes(), Run, where=str(path))
+    except OSError as error:
+        raise DecodeError(f"{path}: cannot be read: {error.strerror}") from None

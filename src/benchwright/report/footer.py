@@ -30,7 +30,9 @@ def show_footer(console: Console, run: Run, table: Sequence[Row], saved: str) ->
         _line(console, f"Instrument: {stated}", "dim" if calm else "yellow")
     if run.id:
         kept = f" saved in {saved}" if saved else ""
-        _line(console, f"Run {run.id}{kept}. More: benchwright show {run.id} --plot, benchwright report {run.id}", "dim")
+        _line(
+            console, f"Run {run.id}{kept}. More: benchwright show {run.id} --plot, benchwright report {run.id}", "dim"
+        )
 
 
 def _about_intervals(table: Sequence[Row]) -> str:

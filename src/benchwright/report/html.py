@@ -24,14 +24,20 @@ LINES_AT_FIRST = 8  # more lines than colours cannot be told apart; the others w
 OPEN_AT_FIRST = 3
 
 
-def write_html(runs: Sequence[Run], path: Path, *, force: bool = False) -> None:
+def write_html(runs: Sequence[Run], path: Path, *, force: bool = False) -> Path:
     """Writes a report of the runs, the first being the baseline of the others.
 
     A file that is there already is replaced only when Benchwright wrote it, or with `force`.
     """
     if not force and path.exists() and not _is_ours(path):
         raise OptionError(f"{path}: exists and is not a report of ours", remedy="choose another name, or add --force")
-    path.write_text(html_page(runs), encoding="utf-8")
+    try:
+        path.write_text(html_page(runs), encoding="utf-8")
+    except OSError as error:
+        raise OptionError(
+            f"{path}: cannot be written: {error.strerror}", remedy="choose another name with -o"
+        ) from None
+    return path
 
 
 def html_page(runs: Sequence[Run]) -> str:
@@ -85,7 +91,9 @@ def _head(run: Run) -> str:
     known = [("Run", run.id), ("Started", run.started_at), ("benchwright", run.harness), ("Reason", run.reason)]
     if run.revision:
         dirty = " with local changes" if run.revision.dirty else ""
-        known.append(("Revision", f"{run.revision.id[:12]} {run.revision.branch}{dirty} {run.revision.subject}".strip()))
+        known.append(
+            ("Revision", f"{run.revision.id[:12]} {run.revision.branch}{dirty} {run.revision.subject}".strip())
+        )
     known += [("Tags", ", ".join(run.tags)), ("Baseline", run.baseline)]
     stated = notes.instrument(run.results)
     command = shlex.join(run.command)
@@ -123,7 +131,7 @@ def _notes(run: Run, table: Sequence[Row]) -> str:
 def _keys(table: Sequence[Row]) -> str:
     buttons = "".join(
         f'<button type="button" aria-pressed="true" data-key="{i}"><span class="swatch {colour(i)}"></span>'
-        f"{escape(row.label)}</button>"
+        f"{escape(row.short)}</button>"
         for i, row in enumerate(table)
         if row.ok
     )
@@ -135,7 +143,7 @@ def _figures(plots: Sequence[Plot], prefix: str) -> str:
     return "".join(
         tag(
             "figure",
-            tag("h3", escape(plot.title))
+            tag("h3", escape(plot.heading or plot.title))
             + tag("div", drawing(plot, prefix=prefix), class_="scroll")
             + tag("figcaption", escape(plot.description)),
         )
@@ -151,7 +159,7 @@ def _case(row: Row, index: int, number: int) -> str:
     parts += [metric_table(row), _instrument(row)]
     inside = tag("div", "".join(parts), class_="inside")
     opened = " open" if index < OPEN_AT_FIRST else ""
-    return f"<details{opened}><summary>{escape(row.label)}{said}</summary>{inside}</details>"
+    return f"<details{opened}><summary>{escape(row.short)}{said}</summary>{inside}</details>"
 
 
 def _instrument(row: Row) -> str:

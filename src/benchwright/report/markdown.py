@@ -53,7 +53,9 @@ def _notes(run: Run) -> list[str]:
     table = rows(run)
     parts = []
     if warned := notes.warnings(table):
-        parts.append("\n".join(f"- **{escaped(w.code)}** (×{w.count}): {escaped(w.text)} {escaped(w.remedy)}" for w in warned))
+        parts.append(
+            "\n".join(f"- **{escaped(w.code)}** (×{w.count}): {escaped(w.text)} {escaped(w.remedy)}" for w in warned)
+        )
     for failed in notes.failures(table):
         reason = escaped(f"{failed.failure.kind}: {failed.failure.message}")
         parts.append(f"**{escaped(failed.case)}**: {failed.status}: {reason} {escaped(failed.failure.remedy)}".rstrip())

@@ -49,14 +49,17 @@ def number_cell(content: str) -> str:
 
 def facts(known: Sequence[tuple[str, str]]) -> str:
     """Name and value pairs in one flowing line."""
-    return tag("ul", "".join(f"<li>{escape(name)} <b>{escape(value)}</b></li>" for name, value in known), class_="facts")
+    return tag(
+        "ul", "".join(f"<li>{escape(name)} <b>{escape(value)}</b></li>" for name, value in known), class_="facts"
+    )
 
 
 def pairs(title: str, lines: Mapping[str, Sequence[str]], heads: Sequence[str] = ()) -> str:
     """A table of named values, one column for each head."""
     head = tag("thead", tag("tr", "<td></td>" + "".join(map(column_head, heads)))) if heads else ""
     body = "".join(
-        tag("tr", row_head(name) + "".join(tag("td", escape(value)) for value in values)) for name, values in lines.items()
+        tag("tr", row_head(name) + "".join(tag("td", escape(value)) for value in values))
+        for name, values in lines.items()
     )
     table = f'<table class="pairs"><caption>{escape(title)}</caption>{head}<tbody>{body}</tbody></table>'
     return tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=title)

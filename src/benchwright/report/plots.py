@@ -18,7 +18,7 @@ WIDTH, HEIGHT = 560.0, 340.0
 LEFT, RIGHT, TOP, BOTTOM = 70.0, 14.0, 28.0, 46.0
 BINS = 72
 LEVELS = 96
-STRIP = 50.0
+STRIP = 58.0
 TOP_LABELS = 8
 
 Indexed = tuple[int, Row, Calls]
@@ -85,7 +85,7 @@ def tradeoff(table: Sequence[Row], latency: str = "latency_p50", words: str = "m
     body += element("path", class_="front", d=path(steps)) if len(steps) > 1 else ""
     for k, (i, row, x, y) in enumerate(points):
         body += _case_mark(across, up, i, row, x, y, on_front=k in front)
-    body += _front_labels(places, [printable(_short(points[k][1])) for k in front])
+    body += _front_labels(places, [printable(_few_words(points[k][1])) for k in front])
     return Plot(
         name=f"tradeoff-{latency.replace('_', '-')}",
         title=f"Throughput against {words}",
@@ -115,7 +115,7 @@ def _strip(across: Axis, base: float, i: int, row: Row, found: Calls) -> str:
     places = np.linspace(across.start, across.end, BINS + 1)
     edges = np.array([_value_at(across, x) for x in places])
     counts = found.binned(edges)
-    tall = (STRIP - 20) / max(1, int(counts.max()))
+    tall = (STRIP - 24) / max(1, int(counts.max()))
     tops = [base - float(c) * tall for c in counts]
     filled = [k for k, c in enumerate(counts) if c]
     outline = [(float(places[filled[0]]), base)]
@@ -123,19 +123,30 @@ def _strip(across: Axis, base: float, i: int, row: Row, found: Calls) -> str:
         outline += [(float(places[k]), tops[k]), (float(places[k + 1]), tops[k])]
     outline.append((float(places[filled[-1] + 1]), base))
     middles = [(float(places[k] + places[k + 1]) / 2, tops[k]) for k in filled]
-    label = printable(row.label)
+    label = printable(row.short)
     said = [f"{label}\n{exact(edges[k], 's')} to {exact(edges[k + 1], 's')}\n{int(counts[k]):,} calls" for k in filled]
-    body = text(across.start, base - STRIP + 18, label, class_="strip-label")
+    body = text(across.start, base - STRIP + 16, label, class_="strip-label")
     body += element("path", class_="area", d=path(outline, closed=True), **tips(middles, said))
     median, high = (float(q) for q in found.quantiles(np.array([0.5, 0.99])))
     for value, words, length in ((median, "median", 14.0), (high, "p99", 9.0)):
         x = across.at(value)
         body += element(
-            "line", class_="mark", x1=x, x2=x, y1=base + 2, y2=base - length, data_tip=f"{label}\n{words} {exact(value, 's')}"
+            "line",
+            class_="mark",
+            x1=x,
+            x2=x,
+            y1=base + 2,
+            y2=base - length,
+            data_tip=f"{label}\n{words} {exact(value, 's')}",
         )
     longest = found.longest
     body += element(
-        "circle", class_="mark dot", cx=across.at(longest), cy=base - 2, r=2.5, data_tip=f"{label}\nlongest {exact(longest, 's')}"
+        "circle",
+        class_="mark dot",
+        cx=across.at(longest),
+        cy=base - 2,
+        r=2.5,
+        data_tip=f"{label}\nlongest {exact(longest, 's')}",
     )
     return element("g", body, class_=f"series {colour(i)}", data_series=str(i))
 
@@ -173,7 +184,7 @@ def _percentile_line(across: Axis, up: Axis, i: int, row: Row, found: Calls) -> 
     levels[0], levels[-1] = 0.0, 1.0
     values = found.quantiles(levels)
     points = [(across.at(float(n)), up.at(float(v))) for n, v in zip(nines, values, strict=True)]
-    label = printable(row.label)
+    label = printable(row.short)
     said = [f"{label}\n{_level(float(p))} {exact(float(v), 's')}" for p, v in zip(levels, values, strict=True)]
     body = element("path", class_="line", d=path(points), **tips(points, said))
     for name, n in (("p50", math.log10(2)), ("p90", 1.0), ("p99", 2.0)):
@@ -194,7 +205,7 @@ def _level(share: float) -> str:
 
 def _case_mark(across: Axis, up: Axis, i: int, row: Row, x: Estimate, y: Estimate, *, on_front: bool) -> str:
     at = (across.at(x.point), up.at(y.point))
-    said = f"{printable(row.label)}\nlatency {_interval(x, 's')}\nthroughput {_interval(y, '/s')}"
+    said = f"{printable(row.short)}\nlatency {_interval(x, 's')}\nthroughput {_interval(y, '/s')}"
     said += "\non the Pareto front" if on_front else ""
     body = _whisker_up(at[0], up, y, "", "/s") if y.low is not None else ""
     if x.low is not None and x.high is not None:
@@ -233,7 +244,7 @@ def _front_labels(places: Sequence[tuple[float, float]], labels: Sequence[str]) 
     return body
 
 
-def _short(row: Row) -> str:
+def _few_words(row: Row) -> str:
     return " ".join(show_scalar(v) for v in row.params.values()) or row.name
 
 

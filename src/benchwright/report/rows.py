@@ -25,6 +25,7 @@ class Row:
     metrics: Mapping[str, Metric]  # combined over the rounds that went well
     statuses: Mapping[Status, int]
     results: tuple[Result, ...]  # one for each round, in order
+    only_name: bool = False  # every case of the run has this name, so the params say which one it is
 
     @property
     def name(self) -> str:
@@ -35,6 +36,11 @@ class Row:
     def label(self) -> str:
         """Name and varying params in one line."""
         return " ".join([self.name, *(f"{name}={show_scalar(value)}" for name, value in self.params.items())])
+
+    @property
+    def short(self) -> str:
+        """The label without the name where every case of the run has the same."""
+        return self.label.removeprefix(f"{self.name} ") if self.only_name else self.label
 
     @property
     def rounds(self) -> int:
@@ -83,6 +89,7 @@ def rows(run: Run) -> list[Row]:
             metrics=_combined([r for r in results if r.status is Status.OK]),
             statuses=Counter(r.status for r in results),
             results=tuple(sorted(results, key=lambda r: r.round)),
+            only_name=len(cases) > 1 and len({case.name for case in cases}) == 1,
         )
         for i, ((key, _), results) in enumerate(groups.items())
     ]

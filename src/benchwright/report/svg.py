@@ -19,12 +19,15 @@ class Plot:
     width: float
     height: float
     body: str
+    heading: str = ""  # a shorter title, where a page says already which case it is
 
 
 def element(name: str, content: str = "", **attributes: str | float | None) -> str:
     """An element; `content` is markup already, attribute values are escaped. `class_` and `data_x` lose their marks."""
     pairs = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"' for key, value in attributes.items() if value is not None
+        f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"'
+        for key, value in attributes.items()
+        if value is not None
     )
     return f"<{name}{pairs}>{content}</{name}>" if content else f"<{name}{pairs}/>"
 

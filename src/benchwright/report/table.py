@@ -7,6 +7,7 @@ case gets lines of its own.
 from __future__ import annotations
 
 import io
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -56,10 +57,19 @@ def emit(file: TextIO, show: Callable[[Console], None], *, width: int | None = N
         return
     text = io.StringIO()
     show(Console(file=text, width=width or (wide.width if wide.is_terminal else UNLIMITED), color_system=None))
-    plain = "".join(line.rstrip() + "\n" for line in text.getvalue().splitlines())
+    emit_text(file, "".join(line.rstrip() + "\n" for line in text.getvalue().splitlines()))
+
+
+def emit_text(file: TextIO, words: str) -> None:
+    """Writes text, spelled in ASCII where the encoding takes nothing else."""
     if not _takes_unicode(file):
-        plain = plain.translate(ASCII).encode("ascii", "backslashreplace").decode("ascii")
-    file.write(plain)
+        words = words.translate(ASCII).encode("ascii", "backslashreplace").decode("ascii")
+    file.write(words)
+
+
+def width_of(file: TextIO) -> int:
+    """How wide plots on `file` should be."""
+    return shutil.get_terminal_size().columns if file.isatty() else 80
 
 
 def _takes_unicode(file: TextIO) -> bool:
@@ -100,7 +110,9 @@ def _show_rows(console: Console, table: Sequence[Row]) -> None:
         if Measurement.get(console, endless, drawn).maximum <= console.width:
             console.print(drawn, crop=False)
             if not layout.intervals:
-                console.print("narrow terminal: some intervals are left out; benchwright show --format csv has all", style="dim")
+                console.print(
+                    "narrow terminal: some intervals are left out; benchwright show --format csv has all", style="dim"
+                )
             return
     for row in range(len(table)):
         _show_stacked(console, table[row], [(c, c.cells[row]) for c in found])

@@ -65,6 +65,7 @@ def _plot(
     return Plot(
         name=name,
         title=f"{title}: {printable(row.label)}",
+        heading=title,
         description=f"{points:,} values in {len(tracks)} round(s), each thinned to at most {max(len(t.seconds) for _, t in tracks)} "
         "slots of time; the line is the middle of a slot, the band its smallest and largest value.",
         width=WIDTH,

@@ -26,7 +26,7 @@ def new_file(path: Path, *, force: bool) -> Iterator[BinaryIO]:
         raise OptionError(f"{path}: cannot be written: {error.strerror}") from None
     temporary = Path(name)
     try:
-        with open(descriptor, "wb") as file:
+        with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
             os.fsync(descriptor)

@@ -52,7 +52,8 @@ def export_runs(store: Store, run_ids: Iterable[str], path: str, *, samples: boo
 
 def import_runs(store: Store, path: str) -> Imported:
     """Adds every run of the file that the store does not hold yet."""
-    added, present = [], []
+    added: list[str] = []
+    present: list[str] = []
     for run in read_runs(path):
         (added if store.add_run(run) else present).append(run.id)
     return Imported(added=tuple(added), present=tuple(present))
@@ -92,7 +93,7 @@ def read_lines(file: IO[bytes], name: str) -> Iterator[Run]:
     """The inverse of `write_lines`; errors name the line."""
     number = 0
     try:
-        for number, line in enumerate(file, 1):  # noqa: B007 - the number is for the errors below
+        for number, line in enumerate(file, 1):
             if line.strip():
                 yield schema.loads(line, Run, where=f"{name}:{number}")
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:

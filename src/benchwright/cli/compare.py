@@ -1,0 +1,39 @@
+"""benchwright compare"""
+
+from __future__ import annotations
+
+import click
+
+from benchwright.cli.options import json_option, opened, store_option
+
+
+@click.command("compare")
+@click.argument("before", metavar="A")
+@click.argument("after", metavar="B")
+@store_option
+@json_option
+@click.option("--markdown", is_flag=True, help="Print a GitHub table.")
+@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Judge this metric; may be repeated.")
+@click.option(
+    "--smallest", default="1%", show_default=True, metavar="SHARE", help="A change below this counts as none."
+)
+def command(
+    before: str, after: str, store: str | None, as_json: bool, markdown: bool, metrics: tuple[str, ...], smallest: str
+) -> int:
+    """B against A: two runs, revisions or files. Exits with 1 when something became worse."""
+    from benchwright.records import Verdict
+    from benchwright.report import comparison, comparison_text
+    from benchwright.report.files import find_run
+    from benchwright.store.transfer import read_runs
+    from benchwright.units import parse_quantity
+
+    least = parse_quantity(smallest, "%", what="--smallest") / 100
+    a, b = (find_run(name, lambda: opened(store), read_runs, samples=False) for name in (before, after))
+    compared = comparison.compare_runs(a, b, smallest=least, metrics=metrics or comparison.JUDGED)
+    if as_json:
+        click.echo(comparison_text.comparison_json(compared, a, b, smallest=least))
+    elif markdown:
+        click.echo(comparison_text.comparison_markdown(compared, a, b, smallest=least), nl=False)
+    else:
+        comparison_text.print_comparison(compared, a, b, smallest=least)
+    return 1 if comparison.worst(compared) is Verdict.WORSE else 0

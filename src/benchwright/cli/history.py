@@ -1,0 +1,130 @@
+"""`benchwright history`: a target's results over time."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from benchwright.cli.options import json_option, opened, store_option
+
+if TYPE_CHECKING:
+    from benchwright.store import Miss, Series
+    from benchwright.store.trend import Step
+
+_COLOURS = {"better": "green", "worse": "red"}
+
+
+@click.command(
+    epilog="TARGET is a name as in the results (model.onnx, bench.py::encode), a path that ends in one, or a pattern "
+    "with *. A change is called better or worse only when the two intervals lie apart."
+)
+@click.argument("target")
+@click.option(
+    "--metric", "metrics", multiple=True, metavar="NAME", help="Default: latency_p50, throughput. Repeatable."
+)
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Newest runs per series.")
+@store_option
+@json_option
+def command(target: str, metrics: tuple[str, ...], limit: int, store: str | None, as_json: bool) -> None:
+    """How TARGET's results changed from run to run."""
+    from contextlib import closing
+
+    from benchwright.store.trend import look_up, steps
+
+    with closing(opened(store)) as results:
+        found, misses = look_up(results, target, metrics=metrics, runs=limit)
+    tables = [(series, steps(series)[-limit:]) for series in found]
+    if as_json:
+        click.echo(json.dumps(_document(tables, misses), indent=2))
+        return
+    several = len({series.machine for series in found}) > 1
+    blocks = [[_heading(series, with_machine=several), *_lines(series, rows)] for series, rows in tables]
+    if misses:
+        blocks.append([click.style("Not measured", bold=True), *map(_miss_line, misses)])
+    click.echo("\n\n".join("\n".join(block) for block in blocks), color=_colour())
+
+
+def _heading(series: Series, *, with_machine: bool) -> str:
+    from benchwright.report.numbers import printable
+
+    params = " ".join(f"{name}={value}" for name, value in json.loads(series.params).items())
+    machine = f"machine {series.machine[:8]}" if with_machine else ""
+    better = f"({series.better} is better)" if series.better else ""
+    return " ".join(
+        part
+        for part in (click.style(printable(series.case), bold=True), printable(params), machine, series.metric, better)
+        if part
+    )
+
+
+def _lines(series: Series, rows: list[Step]) -> list[str]:
+    """The table of one series, and its sparkline."""
+    from benchwright.report.numbers import cell, line_up, scale_of
+    from benchwright.store.trend import sparkline
+
+    if not rows:
+        return ["  no run has a value"]
+    scale = scale_of((row.estimate.point for row in rows), series.unit)
+    cells = [cell(row.estimate, scale) for row in rows]
+    columns = [
+        ["started (UTC)", *(_date(row.started_at) for row in rows)],
+        ["run", *(row.run for row in rows)],
+        ["revision", *(row.revision[:10] or "-" for row in rows)],
+        ["rounds", *(str(row.rounds) for row in rows)],
+        [scale.heading(series.metric), *line_up([one.point for one in cells])],
+        ["", *(one.interval for one in cells)],
+        ["change", *(_change(row) for row in rows)],
+    ]
+    widths = [max(map(len, column)) for column in columns]
+    words = ["", *(str(row.verdict) if row.verdict in _COLOURS else "" for row in rows)]
+    lines = []
+    for index, word in enumerate(words):
+        texts = (column[index].ljust(width) for column, width in zip(columns, widths, strict=True))
+        lines.append(f"  {'  '.join(texts)}  {click.style(word, fg=_COLOURS.get(word))}".rstrip())
+    return [*lines, "  " + sparkline([row.estimate.point for row in rows])]
+
+
+def _date(instant: str) -> str:
+    return instant[:16].replace("T", " ")
+
+
+def _change(row: Step) -> str:
+    return "-" if row.change is None else f"{row.change:+.1%}"
+
+
+def _miss_line(miss: Miss) -> str:
+    from benchwright.report.numbers import printable
+
+    reason = (miss.reason.strip().splitlines() or [""])[0][:100]
+    parts = (_date(miss.started_at), miss.run, miss.revision[:10] or "-", miss.params, f"round {miss.round}")
+    return printable(f"  {'  '.join(parts)}  {miss.status}{': ' if reason else ''}{reason}")
+
+
+def _colour() -> bool | None:
+    """None leaves it to click: colour on a terminal, none in a pipe."""
+    import os
+
+    return False if os.environ.get("NO_COLOR") else None
+
+
+def _document(tables: list[tuple[Series, list[Step]]], misses: list[Miss]) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "series": [
+            {
+                "key": series.key,
+                "case": series.case,
+                "params": json.loads(series.params),
+                "metric": series.metric,
+                "unit": series.unit,
+                "better": series.better or None,
+                "machine": series.machine,
+                "runs": [asdict(row) for row in rows],
+            }
+            for series, rows in tables
+        ],
+        "misses": [{**asdict(miss), "params": json.loads(miss.params)} for miss in misses],
+    }

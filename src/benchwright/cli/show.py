@@ -1,0 +1,26 @@
+"""benchwright show"""
+
+from __future__ import annotations
+
+import click
+
+from benchwright.cli.options import json_option, opened, store_option
+
+
+@click.command("show")
+@click.argument("run", default="last", metavar="[RUN]")
+@store_option
+@json_option
+@click.option("--format", "form", type=click.Choice(["csv", "markdown", "json"]), help="Print in this format.")
+@click.option("--plot", is_flag=True, help="Draw the distributions below the table.")
+@click.option("--samples", is_flag=True, help="Every recorded call, in CSV; with JSON, the document holds them.")
+@click.option("--log", is_flag=True, help="Print what the workers wrote.")
+def command(run: str, store: str | None, as_json: bool, form: str | None, plot: bool, samples: bool, log: bool) -> None:
+    """One run in full. RUN is `last`, `last~1`, an id or its beginning, a tag, a commit, or a file; default: last."""
+    from benchwright.report.files import find_run
+    from benchwright.report.show import Wanted, show
+    from benchwright.store.transfer import read_runs
+
+    form = "json" if as_json else form
+    found = find_run(run, lambda: opened(store), read_runs, samples=samples or form is None)
+    show(found, Wanted(form=form or "table", plot=plot, samples=samples, log=log))

@@ -1,0 +1,221 @@
+"""Two runs against each other: ratios with intervals, and verdicts that may be "unclear".
+
+Many comparisons at 95 % make false alarms certain, so of all the changes seen only those stay that keep the expected
+share of false ones among them at 5 % (`stats.compare.benjamini_hochberg`). The others are unclear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from benchwright import schema
+from benchwright.errors import OptionError, did_you_mean
+from benchwright.records import Better, Estimate, Run, Status, Verdict
+from benchwright.report import notes
+from benchwright.report.numbers import cell, scale_of
+from benchwright.report.rows import Row, rows
+from benchwright.stats.compare import benjamini_hochberg, compare
+
+SMALLEST = 0.01  # a change below this counts as none
+FALSE_RATE = 0.05  # expected share of false ones among the changes that are named
+JUDGED = ("latency_p50", "latency_p99", "throughput", "max_rate", "rss_peak", "energy")
+WORDS = {"s": ("slower", "faster", "long"), "B": ("more", "less", "much")}  # above one, below one, "times as ..."
+_WORST_FIRST = (Verdict.WORSE, Verdict.UNCLEAR, Verdict.BETTER, Verdict.SAME)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedMetric:
+    """One metric of one case on both sides."""
+
+    name: str
+    unit: str
+    better: Better | None
+    before: Estimate
+    after: Estimate
+    ratio: Estimate | None  # after / before; None where a value is not positive
+    verdict: Verdict
+    sentence: str  # the verdict in words
+    why: str
+    p_value: float
+
+    @property
+    def before_text(self) -> str:
+        """The first side, in the unit of both."""
+        return self._text(self.before)
+
+    @property
+    def after_text(self) -> str:
+        """The second side, in the unit of both."""
+        return self._text(self.after)
+
+    @property
+    def ratio_text(self) -> str:
+        """The ratio with its interval."""
+        if self.ratio is None:
+            return "-"
+        if self.ratio.low is None or self.ratio.high is None:
+            return f"{self.ratio.point:.3f}"
+        return f"{self.ratio.point:.3f} [{self.ratio.low:.3f}, {self.ratio.high:.3f}]"
+
+    def _text(self, estimate: Estimate) -> str:
+        scale = scale_of([self.before.point, self.after.point], self.unit)
+        return f"{cell(estimate, scale)} {scale.unit}".strip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedRow:
+    """One case: its metrics on both sides, or notes that say why there are none."""
+
+    label: str
+    metrics: tuple[ComparedMetric, ...]
+    notes: tuple[str, ...]
+    verdict: Verdict  # the worst of its metrics; worse when the second side alone failed
+
+
+def compare_runs(a: Run, b: Run, *, smallest: float = SMALLEST, metrics: Sequence[str] = JUDGED) -> list[ComparedRow]:
+    """Every case of either run, `b` against `a`; cases match by `schema.case_key`."""
+    before, after = rows(a), rows(b)
+    if metrics is not JUDGED:
+        _check(metrics, [*before, *after])
+    pairs = _paired(before, after)
+    found = [_compared(x, y, smallest, metrics) for x, y in pairs]
+    return _only_what_stands_out(found)
+
+
+def worst(compared: Sequence[ComparedRow]) -> Verdict:
+    """The worst verdict of all; `same` when there is none."""
+    return next((v for v in _WORST_FIRST if any(row.verdict is v for row in compared)), Verdict.SAME)
+
+
+# ---- which case goes with which ----
+
+
+def _paired(before: Sequence[Row], after: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
+    """Cases of equal key; of several, those at the same place first. Then what one side alone has."""
+    left = list(after)
+    pairs: list[tuple[Row | None, Row | None]] = []
+    for row in before:
+        same = [other for other in left if other.key == row.key]
+        match = next((o for o in same if o.case.target.uri == row.case.target.uri), same[0] if same else None)
+        pairs.append((row, match))
+        if match:
+            left.remove(match)
+    return pairs + [(None, row) for row in left]
+
+
+def _compared(a: Row | None, b: Row | None, smallest: float, metrics: Sequence[str]) -> ComparedRow:
+    if a is None or b is None:
+        row = a or b
+        assert row is not None
+        only = "only in the first run" if b is None else "only in the second run"
+        return ComparedRow(label=row.short, metrics=(), notes=(only,), verdict=Verdict.UNCLEAR)
+    said = tuple(_sides(a, b))
+    found = tuple(m for name in metrics if (m := _metric(name, a, b, smallest)))
+    failed = (bool(a.ok) and not b.ok) or (len(a.ok) == len(a.results) and len(b.ok) < len(b.results))
+    verdict = Verdict.WORSE if failed else _worst_of(found)
+    return ComparedRow(label=b.short, metrics=found, notes=said, verdict=verdict)
+
+
+def _sides(a: Row, b: Row) -> list[str]:
+    """What a reader must know before taking the ratios at their word."""
+    said = []
+    if not a.ok or not b.ok:
+        said += [f"{side} run: {_reason(row)}" for side, row in (("first", a), ("second", b)) if not row.ok]
+    elif len(b.ok) < len(b.results) and len(a.ok) == len(a.results):
+        said.append(f"second run: {_reason(b)} in some rounds")
+    machines = [{schema.environment_key(r.environment) for r in row.results} for row in (a, b)]
+    if machines[0] != machines[1]:
+        said.append("measured on different machines: a difference may be the machine's")
+    if a.case.version != b.case.version:
+        said.append("what is measured changed: its version is another in the second run")
+    for side, row in (("first", a), ("second", b)):
+        if notes.verdict(row.results).startswith("unreliable"):
+            said.append(f"{side} run: the instrument says {notes.verdict(row.results)}")
+    return said
+
+
+def _reason(row: Row) -> str:
+    status = next(s for s in row.statuses if s is not Status.OK)
+    failure = row.failures[0][1]
+    return f"{status}: {failure.message}" if failure.message else str(status)
+
+
+# ---- one metric ----
+
+
+def _metric(name: str, a: Row, b: Row, smallest: float) -> ComparedMetric | None:
+    if name not in a.metrics or name not in b.metrics:
+        return None
+    before, after = a.metrics[name], b.metrics[name]
+    rounds = [[m.estimate for r in row.ok if (m := r.metric(name))] for row in (a, b)]
+    judged = compare(rounds[0], rounds[1], better=after.better, smallest=smallest)
+    return ComparedMetric(
+        name=name,
+        unit=after.unit,
+        better=after.better,
+        before=before.estimate,
+        after=after.estimate,
+        ratio=judged.ratio,
+        verdict=judged.verdict,
+        sentence=_sentence(judged.verdict, judged.ratio, after.unit, smallest, judged.why),
+        why=judged.why,
+        p_value=judged.p_value,
+    )
+
+
+def _sentence(verdict: Verdict, ratio: Estimate | None, unit: str, smallest: float, why: str) -> str:
+    if ratio is None:
+        return f"{verdict}: {why}"
+    if verdict is Verdict.SAME:
+        return f"same: within ±{_percent(smallest)}"
+    if verdict is not Verdict.UNCLEAR:
+        return f"{verdict}: {_change(ratio.point, unit)}"
+    if ratio.low is None or ratio.high is None:
+        return f"unclear: {_change(ratio.point, unit)}, without an interval"
+    return f"unclear: between {_change(ratio.low, unit)} and {_change(ratio.high, unit)}"
+
+
+def _change(ratio: float, unit: str) -> str:
+    above, below, times = WORDS.get(unit, ("higher", "lower", "high"))
+    if ratio >= 2:
+        return f"{ratio:.3g} times as {times}"
+    return f"{_percent(abs(ratio - 1))} {above if ratio >= 1 else below}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 0.0995 else f"{100 * share:.3g} %"
+
+
+# ---- all of them together ----
+
+
+def _only_what_stands_out(found: Sequence[ComparedRow]) -> list[ComparedRow]:
+    """Takes back the changes that so many comparisons would show by chance."""
+    all_metrics = [m for row in found for m in row.metrics]
+    called = iter(benjamini_hochberg([m.p_value for m in all_metrics], FALSE_RATE) if all_metrics else ())
+    kept = []
+    for row in found:
+        fresh = tuple(m if next(called) else _doubted(m, len(all_metrics)) for m in row.metrics)
+        verdict = row.verdict if row.verdict is not _worst_of(row.metrics) else _worst_of(fresh)
+        kept.append(replace(row, metrics=fresh, verdict=verdict))
+    return kept
+
+
+def _doubted(metric: ComparedMetric, count: int) -> ComparedMetric:
+    if metric.verdict not in (Verdict.BETTER, Verdict.WORSE):
+        return metric
+    assert metric.ratio is not None
+    sentence = f"unclear: {_change(metric.ratio.point, metric.unit)}, but {count} comparisons show as much by chance"
+    return replace(metric, verdict=Verdict.UNCLEAR, sentence=sentence, why=f"{metric.why}; one of {count} comparisons")
+
+
+def _worst_of(metrics: Sequence[ComparedMetric]) -> Verdict:
+    return next((v for v in _WORST_FIRST if any(m.verdict is v for m in metrics)), Verdict.UNCLEAR)
+
+
+def _check(metrics: Sequence[str], table: Sequence[Row]) -> None:
+    known = {name for row in table for name in row.metrics}
+    for name in metrics:
+        if name not in known:
+            raise OptionError(f"neither run has a metric {name!r}", remedy=did_you_mean(name, known))

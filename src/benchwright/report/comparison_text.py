@@ -1,0 +1,127 @@
+"""A comparison for the terminal and for Markdown."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from benchwright import schema
+from benchwright.records import Run, Verdict
+from benchwright.report.comparison import FALSE_RATE, ComparedRow
+from benchwright.report.markdown import escaped, markdown_table
+from benchwright.report.numbers import printable
+from benchwright.report.table import UNLIMITED, emit
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+HEADS = ("case", "metric", "before", "after", "ratio", "verdict")
+STYLES = {Verdict.WORSE: "red", Verdict.BETTER: "green", Verdict.UNCLEAR: "yellow", Verdict.SAME: ""}
+
+
+def print_comparison(
+    compared: Sequence[ComparedRow],
+    a: Run,
+    b: Run,
+    *,
+    smallest: float,
+    file: TextIO | None = None,
+    width: int | None = None,
+) -> None:
+    """Prints the comparison: a table where it fits, otherwise lines of its own for each metric."""
+    emit(file or sys.stdout, lambda console: _show(console, compared, a, b, smallest), width=width)
+
+
+def comparison_markdown(compared: Sequence[ComparedRow], a: Run, b: Run, *, smallest: float) -> str:
+    """The comparison as a GitHub table."""
+    body = [list(line) for line, _ in _lines(compared)]
+    table = markdown_table(HEADS, body, [False, False, True, True, True, False])
+    said = "\n".join(f"- {escaped(note)}" for note in _notes(compared))
+    parts = [f"{escaped(b.id)} against {escaped(a.id)}: {summary(compared)}", table, said, _rules(smallest)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def comparison_json(compared: Sequence[ComparedRow], a: Run, b: Run, *, smallest: float) -> str:
+    """The comparison as JSON, every estimate with its interval."""
+    document = {"before": a.id, "after": b.id, "smallest": smallest, "false_rate": FALSE_RATE, "cases": compared}
+    return json.dumps(schema.encode(document), indent=2, allow_nan=False)
+
+
+def summary(compared: Sequence[ComparedRow]) -> str:
+    """How many metrics went which way: `1 worse, 3 same`."""
+    counts = Counter(metric.verdict for row in compared for metric in row.metrics)
+    counts[Verdict.WORSE] += sum(row.verdict is Verdict.WORSE and not row.metrics for row in compared)
+    words = [f"{counts[v]} {v}" for v in (Verdict.WORSE, Verdict.BETTER, Verdict.UNCLEAR, Verdict.SAME) if counts[v]]
+    return ", ".join(words) if words else "nothing to compare"
+
+
+def _show(console: Console, compared: Sequence[ComparedRow], a: Run, b: Run, smallest: float) -> None:
+    from rich.measure import Measurement
+    from rich.text import Text
+
+    drawn = _table(compared)
+    if drawn.row_count:
+        wide = Measurement.get(console, console.options.update(max_width=UNLIMITED), drawn).maximum
+        if wide <= console.width:
+            console.print(drawn, crop=False)
+        else:
+            _show_stacked(console, compared)
+        console.print()
+    for note in _notes(compared):
+        console.print(Text(printable(note), style="yellow"), overflow="fold")
+    console.print(
+        Text(f"{printable(b.id)} against {printable(a.id)}: {summary(compared)}", style="bold"), overflow="fold"
+    )
+    console.print(Text(_rules(smallest), style="dim"), overflow="fold")
+
+
+def _table(compared: Sequence[ComparedRow]) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 0, 0, 1))
+    for head in HEADS:
+        drawn.add_column(head, no_wrap=True, justify="right" if head in ("before", "after", "ratio") else "left")
+    for line, verdict in _lines(compared):
+        drawn.add_row(*(Text(printable(word)) for word in line[:-1]), Text(printable(line[-1]), style=STYLES[verdict]))
+    return drawn
+
+
+def _show_stacked(console: Console, compared: Sequence[ComparedRow]) -> None:
+    from rich.text import Text
+
+    for row in (r for r in compared if r.metrics):
+        console.print(Text(printable(row.label), style="bold"), overflow="fold")
+        for m in row.metrics:
+            console.print(Text(f"  {m.name}: ").append(m.sentence, style=STYLES[m.verdict]), overflow="fold")
+            console.print(Text(f"    {m.before_text} to {m.after_text}, ratio {m.ratio_text}"), overflow="fold")
+
+
+def _lines(compared: Sequence[ComparedRow]) -> list[tuple[tuple[str, ...], Verdict]]:
+    lines = []
+    for row in compared:
+        for i, m in enumerate(row.metrics):
+            label = row.label if i == 0 else ""
+            lines.append(((label, m.name, m.before_text, m.after_text, m.ratio_text, m.sentence), m.verdict))
+    return lines
+
+
+def _notes(compared: Sequence[ComparedRow]) -> list[str]:
+    """Each note once, with the cases it holds for when it does not hold for all."""
+    found: dict[str, list[str]] = {}
+    for row in compared:
+        for note in row.notes:
+            found.setdefault(note, []).append(row.label)
+    return [n if len(labels) == len(compared) > 1 else f"{', '.join(labels)}: {n}" for n, labels in found.items()]
+
+
+def _rules(smallest: float) -> str:
+    return (
+        f"A change below {100 * smallest:.3g} % counts as none; of the changes called better or worse, "
+        f"at most {100 * FALSE_RATE:g} % are expected to be chance."
+    )

@@ -1,0 +1,68 @@
+"""`benchwright show`: a run in the form that was asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from benchwright import schema
+from benchwright.errors import OptionError
+from benchwright.records import Result, Run
+from benchwright.report.csv import run_csv, samples_csv
+from benchwright.report.markdown import run_markdown
+from benchwright.report.numbers import printable
+from benchwright.report.rows import rows
+from benchwright.report.table import emit_text, print_run, width_of
+from benchwright.report.terminal import plots
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What to show: `form` is table, csv, markdown or json; the flags add to it or narrow it."""
+
+    form: str = "table"
+    plot: bool = False
+    samples: bool = False
+    log: bool = False
+
+
+def show(run: Run, wanted: Wanted, file: TextIO | None = None) -> None:
+    """Writes the run to `file`, standard output by default."""
+    out = file or sys.stdout
+    if wanted.form != "table" and (wanted.plot or wanted.log):
+        flag = "--plot" if wanted.plot else "--log"
+        raise OptionError(
+            f"{flag} draws text and cannot be part of {wanted.form}", remedy=f"leave out {flag} or the format"
+        )
+    if wanted.form == "json":
+        out.write(schema.dumps(run, indent=2) + "\n")
+    elif wanted.form == "markdown":
+        out.write(run_markdown(run))
+    elif wanted.samples:
+        out.write(samples_csv(run))
+    elif wanted.form == "csv":
+        out.write(run_csv(run))
+    elif wanted.log:
+        emit_text(out, "\n".join(_logs(run)) + "\n")
+    else:
+        print_run(run, file=out)
+        if wanted.plot:
+            emit_text(out, "\n" + (plots(rows(run), width_of(out)) or "no calls were kept to draw") + "\n")
+
+
+def _logs(run: Run) -> Iterator[str]:
+    labels = {result.id: row.label for row in rows(run) for result in row.results}
+    for result in run.results:
+        yield f"--- {printable(labels[result.id])}, round {result.round}: {result.status}"
+        yield printable(_log(result), lines=True).rstrip() or "(nothing was written)"
+
+
+def _log(result: Result) -> str:
+    """The log's file when it is still there, else the end that the result keeps."""
+    for artifact in result.artifacts:
+        if artifact.kind == "log" and Path(artifact.path).is_file():
+            return Path(artifact.path).read_text(encoding="utf-8", errors="replace")
+    return result.error.log_tail if result.error else ""

@@ -1,0 +1,53 @@
+"""Whether a runtime's library is there is found out without importing it."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchwright import plugins
+from benchwright.errors import NotInstalledError, OptionError
+from benchwright.runtimes import check_installed, is_installed
+
+_FRAMEWORKS = ("torch", "onnxruntime", "openvino", "numpy")
+
+
+@pytest.mark.parametrize("name", plugins.BUILTIN["runtimes"])
+def test_every_runtime_declares_itself_and_is_installed_here(name: str) -> None:
+    runtime = plugins.load("runtimes", name)
+    assert runtime.name == name
+    assert all(ending.startswith(".") for ending in runtime.extensions)
+    assert bool(runtime.module) == bool(runtime.requires)
+    assert is_installed(name)
+
+
+def test_asking_imports_no_framework() -> None:
+    script = (
+        "import sys; from benchwright import plugins; from benchwright.runtimes import check_installed\n"
+        f"[check_installed(n) for n in plugins.BUILTIN['runtimes']]; print([m for m in {_FRAMEWORKS} if m in sys.modules])"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() in ("[]", "['numpy']")
+
+
+def test_what_is_not_installed_says_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "openvino" else real(name))
+    with pytest.raises(NotInstalledError, match="runtime openvino is not installed\n  pip install openvino"):
+        check_installed("openvino")
+
+
+def test_an_unknown_runtime_names_the_nearest() -> None:
+    with pytest.raises(OptionError, match="did you mean 'onnxruntime'"):
+        check_installed("onxruntime")
+
+
+def test_the_modules_stay_importable_without_their_library(tmp_path: Path) -> None:
+    for name in ("torch", "onnxruntime", "openvino"):
+        (tmp_path / f"{name}.py").write_text("raise ImportError('not here')")
+    script = "import benchwright.runtimes.torch, benchwright.runtimes.onnxruntime, benchwright.runtimes.openvino"
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
