@@ -15,7 +15,6 @@ BenchwrightError
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -76,6 +75,8 @@ class ChannelError(MeasureError):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A remedy that names the nearest known word, or lists them all when none is near."""
+    import difflib  # costs 5 ms and is needed only when something is wrong
+
     names = sorted(known)
     near = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
     if near:

@@ -115,9 +115,7 @@ def _throughput(answers: Sequence[Answer]) -> list[Metric]:
     points, spreads = [], []
     for answer in answers:
         samples, items = answer.samples, int(answer.ready["items_per_call"])
-        cost = loop_cost(answer) * (samples.calls / samples.loops)
-        elapsed = max(1.0, samples.elapsed - cost / _workers(samples)) / 1e9
-        points.append(samples.calls * items / elapsed)
+        points.append(samples.calls * items / (max(1, samples.elapsed) / 1e9))
         spreads.append(_relative_spread(samples))
     point = sum(points)
     if any(spread is None for spread in spreads):
@@ -127,13 +125,6 @@ def _throughput(answers: Sequence[Answer]) -> list[Metric]:
         method = f"counts in {BINS} stretches of time"
         estimate = Estimate(point=point, low=max(0.0, point - half), high=point + half, method=method)
     return [Metric(name="throughput", unit="/s", better=Better.HIGHER, estimate=estimate, count=len(points))]
-
-
-def _workers(samples: Samples) -> float:
-    """How many workers shared the elapsed time, from how much time the calls took in all."""
-    if samples.elapsed <= 0 or samples.histograms:
-        return 1.0
-    return max(1.0, round(sum(samples.columns["latency"]) / samples.elapsed))
 
 
 def _relative_spread(samples: Samples) -> float | None:

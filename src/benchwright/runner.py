@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
-import tempfile
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -176,6 +175,8 @@ class _Execution:
                 return
             except StoreError as failure:
                 self._store_failure = failure
+                import tempfile
+
                 self._rescue = Path(tempfile.gettempdir()) / f"benchwright-{self._record.id}.jsonl"
         assert self._rescue is not None
         whole = replace(self._record, results=tuple(self._results))
@@ -211,7 +212,7 @@ def _in_worker(environment: Environment, ready: Mapping[str, object], measured: 
 
 def new_run_id() -> str:
     """An id that sorts by time."""
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.urandom(3).hex()}"
 
 
 def now() -> str:

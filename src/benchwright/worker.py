@@ -10,7 +10,6 @@ import os
 import signal
 import sys
 import time
-import traceback
 from typing import Any
 
 from benchwright import channel, plugins, schema
@@ -45,6 +44,8 @@ def main(arguments: list[str]) -> int:
     try:
         work(line)
     except BaseException as failure:  # the process border: whatever user code raises becomes an answer
+        import traceback
+
         traceback.print_exc()
         line.say("failed", **_described(failure))
         return 1

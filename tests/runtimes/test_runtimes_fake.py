@@ -152,7 +152,10 @@ print("still here", flush=True)
 
 def _child(uri: str, **options: object) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-c", _SCRIPT, uri], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options  # type: ignore[call-overload]
+        [sys.executable, "-c", _SCRIPT, uri],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **options,  # type: ignore[call-overload]
     )
 
 
@@ -177,7 +180,9 @@ def test_a_hang_hangs() -> None:
 
 def test_a_flood_is_100_mb_and_not_utf8(tmp_path: Path) -> None:
     with (tmp_path / "log").open("wb") as log:
-        subprocess.run([sys.executable, "-c", _SCRIPT, "fake:constant?ms=0&crash=flood"], stdout=log, stderr=log, check=True)
+        subprocess.run(
+            [sys.executable, "-c", _SCRIPT, "fake:constant?ms=0&crash=flood"], stdout=log, stderr=log, check=True
+        )
     log_file = tmp_path / "log"
     assert log_file.stat().st_size >= FLOOD_BYTES
     with pytest.raises(UnicodeDecodeError):

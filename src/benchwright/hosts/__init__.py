@@ -28,7 +28,7 @@ class Worker(Protocol):
         ...
 
     def end(self, grace: float) -> int:
-        """Waits `grace` seconds for its end, then kills it and all it started. Its exit status: below zero, a signal."""
+        """Waits `grace` seconds for its end, then kills it and all it started. Exit status; below zero, a signal."""
         ...
 
     def bound_log(self) -> None:

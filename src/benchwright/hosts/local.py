@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import signal
 import subprocess
 import sys
@@ -31,7 +30,7 @@ class LocalWorker:
     """One child process, its log and its private line."""
 
     def __init__(self, job: Job) -> None:
-        self._token = secrets.token_bytes(channel.TOKEN_BYTES)
+        self._token = os.urandom(channel.TOKEN_BYTES)
         self._reader = FrameReader(self._token)
         self._log = tempfile.TemporaryFile(mode="ab+", buffering=0)  # noqa: SIM115 - closed in end()
         self._exit: int | None = None

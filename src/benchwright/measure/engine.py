@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from benchwright.errors import OptionError
 from benchwright.measure import search
@@ -22,6 +23,9 @@ from benchwright.measure.subject import Subject, calibrated_loops
 from benchwright.measure.warmup import Warmup, warm_up
 from benchwright.records import Int64s, Load, Mode, Objective, Samples
 from benchwright.stats import histogram, ranks
+
+if TYPE_CHECKING:
+    from benchwright.measure.open import OpenCalls
 
 DEFAULT_DURATION = 1.0
 PROBE_DURATION = 1.0
@@ -122,7 +126,7 @@ def _open(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int)
     return run
 
 
-def _open_loop(subject: Subject, schedule: Int64s, workers: int, clock: Clock):  # type: ignore[no-untyped-def]
+def _open_loop(subject: Subject, schedule: Int64s, workers: int, clock: Clock) -> Callable[[int], OpenCalls]:
     if subject.event_loop is not None:
         from benchwright.measure.coroutines import arriving
 

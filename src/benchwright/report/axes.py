@@ -77,22 +77,22 @@ def exact(value: float, unit: str) -> str:
     return format_value(value, unit, 4)
 
 
-def frame(across: Axis, up: Axis, across_title: str, up_title: str) -> str:
-    """Grid lines, tick labels and the two titles."""
+def frame(across: Axis, up: Axis, across_title: str, up_title: str, *, name_across: bool = True) -> str:
+    """Grid lines, tick labels and the two titles; without `name_across` the caller names the ticks across."""
     parts = []
     for value, words in up.ticks():
         y = up.at(value)
         parts.append(element("line", class_="grid", x1=across.start, x2=across.end, y1=y, y2=y))
         parts.append(text(across.start - 8, y + 4, words, class_="tick", text_anchor="end"))
-    parts.append(bottom(across, up.start, across_title))
+    parts.append(bottom(across, up.start, across_title, named=name_across))
     parts.append(text(4, 14, up_title, class_="axis-title"))
     return "".join(parts)
 
 
-def bottom(across: Axis, y: float, title: str, top: float | None = None) -> str:
+def bottom(across: Axis, y: float, title: str, *, top: float | None = None, named: bool = True) -> str:
     """The horizontal axis at height `y`; with `top`, its grid lines too."""
     parts = [element("line", class_="axis", x1=across.start, x2=across.end, y1=y, y2=y)]
-    for value, words in across.ticks():
+    for value, words in across.ticks() if named else ():
         x = across.at(value)
         parts.append(element("line", class_="axis", x1=x, x2=x, y1=y, y2=y + 4))
         if top is not None:

@@ -33,7 +33,8 @@ class Calls:
         """The latency below or at which the given shares of all calls lie (the inverse of the ECDF)."""
         ranks = np.cumsum(self.counts)
         wanted = np.clip(np.ceil(np.asarray(levels) * ranks[-1] - 1e-9), 1, ranks[-1])
-        return self.seconds[np.searchsorted(ranks, wanted)]
+        found: Floats = self.seconds[np.searchsorted(ranks, wanted)]
+        return found
 
     def binned(self, edges: Floats) -> Ints:
         """How many calls lie in each bin; the last one includes its upper edge."""

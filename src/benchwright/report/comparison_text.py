@@ -103,7 +103,7 @@ def _show_stacked(console: Console, compared: Sequence[ComparedRow]) -> None:
 
 
 def _lines(compared: Sequence[ComparedRow]) -> list[tuple[tuple[str, ...], Verdict]]:
-    lines = []
+    lines: list[tuple[tuple[str, ...], Verdict]] = []
     for row in compared:
         for i, m in enumerate(row.metrics):
             label = row.label if i == 0 else ""

@@ -1,4 +1,4 @@
-"""`benchwright report`: runs as one HTML file that opens from disk, asks the network for nothing and runs no stranger's code."""
+"""`benchwright report`: runs as one HTML file that opens from disk, loads nothing and runs no code but its own."""
 
 from __future__ import annotations
 
@@ -136,7 +136,8 @@ def _keys(table: Sequence[Row]) -> str:
         if row.ok
     )
     ends = '<button type="button" data-all>all</button><button type="button" data-none>none</button>'
-    return f'<div class="keys" role="group" aria-label="Cases to show" data-most="{LINES_AT_FIRST}" hidden>{buttons}{ends}</div>'
+    start = f'<div class="keys" role="group" aria-label="Cases to show" data-most="{LINES_AT_FIRST}" hidden>'
+    return f"{start}{buttons}{ends}</div>"
 
 
 def _figures(plots: Sequence[Plot], prefix: str) -> str:
@@ -201,15 +202,17 @@ def _comparisons(runs: Sequence[Run]) -> str:
     from benchwright.report.comparison import compare_runs
 
     parts = [tag("h1", "Comparison")]
-    for run in runs[1:]:
-        parts.append(tag("h2", escape(f"{run.id} against {runs[0].id}")) + comparison_table(compare_runs(runs[0], run)))
+    parts += [
+        tag("h2", escape(f"{run.id} against {runs[0].id}")) + comparison_table(compare_runs(runs[0], run))
+        for run in runs[1:]
+    ]
     return tag("section", "".join(parts))
 
 
 def _footer() -> str:
     words = (
-        f"Drawn from every recorded call. Distributions are counted into {BINS} bins; percentile lines pass through {LEVELS} "
-        f"levels up to the longest call; plots over time keep, of at most {SLOTS} slots, the smallest, middle and largest value, "
-        "so no spike is lost. Intervals are those of the table. This file loads nothing from anywhere."
+        f"Drawn from every recorded call. Distributions are counted into {BINS} bins; percentile lines pass through "
+        f"{LEVELS} levels up to the longest call; plots over time cut time into at most {SLOTS} slots and keep of each "
+        "the smallest, middle and largest value, so no spike is lost. This file loads nothing from anywhere."
     )
     return tag("footer", tag("p", words), class_="page")

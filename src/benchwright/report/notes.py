@@ -104,7 +104,7 @@ def verdict(results: Sequence[Result]) -> str:
         return "no verdict"
     if len(verdicts) == 1:
         return next(iter(verdicts))
-    kinds = Counter({kind: 0 for kind in sorted({_kind(v) for v in verdicts}, key=_badness)})
+    kinds = Counter(dict.fromkeys(sorted({_kind(v) for v in verdicts}, key=_badness), 0))
     for text, count in verdicts.items():
         kinds[_kind(text)] += count
     worst = sorted(verdicts, key=lambda v: _badness(_kind(v)))[0]

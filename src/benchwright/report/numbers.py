@@ -60,7 +60,7 @@ def cell(estimate: Estimate, scale: Scale) -> Cell:
 
 def line_up(texts: Sequence[str], *, space: str = " ") -> list[str]:
     """The texts padded on both sides so that their decimal points stand in one column; no digits, no padding."""
-    numbers = [t for t in texts if t[:1].isdigit() or t[:1] == "-" and len(t) > 1]
+    numbers = [t for t in texts if t[:1].isdigit() or (t[:1] == "-" and len(t) > 1)]
     left = max((len(t.partition(".")[0]) for t in numbers), default=0)
     right = max((len(t) - len(t.partition(".")[0]) for t in numbers), default=0)
     return [_padded(t, left, right, space) if t in numbers else t for t in texts]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -37,7 +38,7 @@ def distribution(table: Sequence[Row]) -> Plot | None:
     return Plot(
         name="distribution",
         title="Latency distribution",
-        description="For each case, how many calls took how long; marks at the median, the 99th percentile and the maximum.",
+        description="How many calls took how long; marks at the median, the 99th percentile and the longest call.",
         width=WIDTH,
         height=height,
         body=body,
@@ -52,7 +53,7 @@ def percentiles(table: Sequence[Row]) -> Plot | None:
     most = max(found.total for _, _, found in known)
     up = axis(_ends(known), "s", HEIGHT - BOTTOM, TOP)
     across = Axis(low=0.0, high=math.log10(most) * 1.03, start=LEFT, end=WIDTH - RIGHT, unit="")
-    body = frame(_Unlabelled.of(across), up, "share of calls at or below", "latency")
+    body = frame(across, up, "share of calls at or below", "latency", name_across=False)
     for nines, words in _nines(most):
         x = across.at(nines)
         body += element("line", class_="grid", x1=x, x2=x, y1=TOP, y2=HEIGHT - BOTTOM)
@@ -62,7 +63,7 @@ def percentiles(table: Sequence[Row]) -> Plot | None:
     return Plot(
         name="percentiles",
         title="Latency by percentile",
-        description="The latency that a share of all calls stays at or below; bars show the intervals of p50, p90 and p99.",
+        description="What a share of all calls stays at or below; bars are the intervals of p50, p90 and p99.",
         width=WIDTH,
         height=HEIGHT,
         body=body,
@@ -81,7 +82,7 @@ def tradeoff(table: Sequence[Row], latency: str = "latency_p50", words: str = "m
     front = pareto([(p[2].point, p[3].point) for p in points])
     body = frame(across, up, words, "throughput")
     places = [(across.at(points[k][2].point), up.at(points[k][3].point)) for k in front]
-    steps = [q for a, b in zip(places, places[1:], strict=False) for q in (a, (b[0], a[1]))] + places[-1:]
+    steps = [q for a, b in itertools.pairwise(places) for q in (a, (b[0], a[1]))] + places[-1:]
     body += element("path", class_="front", d=path(steps)) if len(steps) > 1 else ""
     for k, (i, row, x, y) in enumerate(points):
         body += _case_mark(across, up, i, row, x, y, on_front=k in front)
@@ -161,17 +162,6 @@ def _value_at(across: Axis, place: float) -> float:
 # ---- percentiles ----
 
 
-class _Unlabelled(Axis):
-    """An axis whose ticks are drawn by hand."""
-
-    @classmethod
-    def of(cls, other: Axis) -> _Unlabelled:
-        return cls(low=other.low, high=other.high, start=other.start, end=other.end, unit=other.unit)
-
-    def ticks(self) -> list[tuple[float, str]]:
-        return []
-
-
 def _nines(total: int) -> list[tuple[float, str]]:
     known = [(0.0, "0 %"), (math.log10(2), "50 %"), (1.0, "90 %")]
     known += [(float(n), f"{100 * (1 - 10.0**-n):.{n - 2}f} %") for n in range(2, 10)]
@@ -222,7 +212,7 @@ def _shape(i: int, x: float, y: float) -> str:
     r = 5.0
     if i % 4 == 0:
         return f"M{x - r:.1f} {y:.1f}a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0Z"
-    corners = {
+    corners: list[tuple[float, float]] = {
         1: [(-1, -1), (1, -1), (1, 1), (-1, 1)],
         2: [(0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)],
         3: [(0, -1.2), (1.2, 1), (-1.2, 1)],

@@ -61,13 +61,14 @@ def _plot(
     body = frame(across, up, "since the clock started", title.removesuffix(" over time").lower().replace("cpu", "CPU"))
     for number, track in tracks:
         body += _track(across, up, number, track, unit, len(row.ok) > 1)
-    points = sum(t.points for _, t in tracks)
+    points, slots = sum(t.points for _, t in tracks), max(len(t.seconds) for _, t in tracks)
+    spread = f", thinned to at most {slots} slots each: a line through the middle, a band from smallest to largest"
     return Plot(
         name=name,
         title=f"{title}: {printable(row.label)}",
         heading=title,
-        description=f"{points:,} values in {len(tracks)} round(s), each thinned to at most {max(len(t.seconds) for _, t in tracks)} "
-        "slots of time; the line is the middle of a slot, the band its smallest and largest value.",
+        description=f"{points:,} values in {len(tracks)} round{'s' * (len(tracks) > 1)}"
+        + (spread if points > slots * len(tracks) else ""),
         width=WIDTH,
         height=HEIGHT,
         body=element("g", body, class_=f"series {colour(index)}"),

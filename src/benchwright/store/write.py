@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -10,10 +11,10 @@ from sqlalchemy import Connection, Table, insert, select, tuple_, update
 
 from benchwright import schema
 from benchwright.errors import StoreError
-from benchwright.records import Environment, Estimate, Metric, Result, Run
+from benchwright.records import Environment, Metric, Result, Run
 from benchwright.store import codec, tables
-from benchwright.store.codec import EnvironmentRow, plain
-from benchwright.store.engine import insert_missing
+from benchwright.store.codec import plain
+from benchwright.store.engine import insert_missing, insert_tuples
 
 Row = dict[str, Any]
 
@@ -28,11 +29,21 @@ class Known:
     """
 
     def __init__(self) -> None:
-        self.environments: dict[tuple[Any, ...], int] = {}  # by (hash,)
-        self.methods: dict[tuple[Any, ...], int] = {}  # by (method,)
-        self.series: dict[tuple[Any, ...], int] = {}  # by (key, unit)
-        self.better: dict[int, str] = {}  # by series id
-        self.keys: dict[tuple[str, str, str], str] = {}  # (case key, environment key, metric) -> series key
+        self.environments: dict[str, int] = {}  # by hash
+        self.methods: dict[str, int] = {}
+        self.series: dict[tuple[str, ...], int] = {}  # by case key, environment key, metric and unit
+        self.better: dict[tuple[str, ...], str] = {}  # the same, -> direction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Measured:
+    """A result that has its row, with what its points need."""
+
+    number: int  # of the row
+    result: Result
+    at: int
+    case: str  # schema.case_key
+    machine: str  # schema.environment_key
 
 
 def add_header(connection: Connection, run: Run) -> int | None:
@@ -57,22 +68,32 @@ def add_results(connection: Connection, known: Known, run_id: int, revision: str
     remaining = iter(results)
     while chunk := list(islice(remaining, _RESULTS_AT_ONCE)):
         environments = _environments(connection, known, chunk)
-        rows = [_result_row(result, run_id, environments[id(result.environment)][0], revision) for result in chunk]
+        rows = [_result_row(result, run_id, revision, environments[id(result.environment)][0]) for result in chunk]
         returned = insert(tables.results).returning(tables.results.c.id, sort_by_parameter_order=True)
-        ids = connection.execute(returned, rows).scalars().all()
-        connection.execute(
-            insert(tables.documents),
-            [
-                {"result_id": number, "format": schema.FORMAT, "document": codec.result_document(result)}
-                for number, result in zip(ids, chunk, strict=True)
-            ],
+        numbers = connection.execute(returned, rows).scalars().all()
+        documents = map(codec.result_document, chunk)
+        insert_tuples(
+            connection,
+            tables.documents,
+            [(number, schema.FORMAT, document) for number, document in zip(numbers, documents, strict=True)],
         )
-        _add_points(connection, known, list(zip(ids, chunk, strict=True)), environments)
-        for number, result in zip(ids, chunk, strict=True):
-            _add_samples(connection, number, result)
+        measured = [
+            _Measured(
+                number=number,
+                result=result,
+                at=row["at"],
+                case=schema.case_key(result.case),
+                machine=environments[id(result.environment)][1],
+            )
+            for number, result, row in zip(numbers, chunk, rows, strict=True)
+        ]
+        _add_points(connection, known, measured)
+        _add_samples(connection, measured)
 
 
-def _result_row(result: Result, run_id: int, environment_id: int, revision: str) -> Row:
+def _result_row(result: Result, run_id: int, revision: str, environment_id: int) -> Row:
+    if len({metric.name for metric in result.metrics}) < len(result.metrics):
+        raise StoreError(f"result {result.id}: two metrics have the same name")
     return {
         "result": plain(result.id),
         "run_id": run_id,
@@ -86,139 +107,125 @@ def _result_row(result: Result, run_id: int, environment_id: int, revision: str)
     }
 
 
-def _environments(
-    connection: Connection, known: Known, results: Sequence[Result]
-) -> dict[int, tuple[int, EnvironmentRow]]:
-    """The row id and the row of each environment, by the identity of the record: most results share one."""
+def _environments(connection: Connection, known: Known, results: Sequence[Result]) -> dict[int, tuple[int, str]]:
+    """The row's id and the key of each environment, by the identity of the record: most results share one."""
     records: dict[int, Environment] = {id(result.environment): result.environment for result in results}
     rows = {identity: codec.environment_row(record) for identity, record in records.items()}
-    wanted: dict[tuple[Any, ...], Row] = {
-        (row.hash,): {"hash": row.hash, "document": row.document} for row in rows.values()
+    wanted = {
+        (row.hash,): {"hash": row.hash, "document": row.document}
+        for row in rows.values()
+        if row.hash not in known.environments
     }
-    _learn(connection, tables.environments, ("hash",), wanted, known.environments)
-    return {identity: (known.environments[(row.hash,)], row) for identity, row in rows.items()}
+    found = _rows_of(connection, tables.environments, ("hash",), wanted)
+    known.environments |= {hash_: row.id for (hash_,), row in found.items()}
+    return {identity: (known.environments[row.hash], row.key) for identity, row in rows.items()}
 
 
 # ---- points ----
 
 
-def _add_points(
-    connection: Connection,
-    known: Known,
-    numbered: Sequence[tuple[int, Result]],
-    environments: Mapping[int, tuple[int, EnvironmentRow]],
-) -> None:
-    series: dict[tuple[Any, ...], Row] = {}
-    methods: dict[tuple[Any, ...], Row] = {}
-    points: list[tuple[tuple[str, str], tuple[str], Row]] = []
-    for number, result in numbered:
-        machine = environments[id(result.environment)][1].key
-        place = {"result_id": number, "at": codec.microseconds(result.started_at, where=f"result {result.id}")}
-        for metric, key in _series_keys(known, result, machine):
-            where, how = (key, plain(metric.unit)), (plain(metric.estimate.method),)
-            if where not in series:
-                series[where] = _series_row(where, result, metric, machine)
-            methods[how] = {"method": how[0]}
-            points.append((where, how, place | _numbers(metric.estimate)))
-    _learn(connection, tables.methods, ("method",), methods, known.methods)
-    _learn(connection, tables.series, ("key", "unit"), series, known.series)
-    _note_directions(connection, known, series)
+def _add_points(connection: Connection, known: Known, sources: Sequence[_Measured]) -> None:
+    _learn_series(connection, known, sources)
+    _learn_methods(connection, known, sources)
+    points = []
+    for source in sources:
+        number, at, case, machine = source.number, source.at, source.case, source.machine
+        for metric in source.result.metrics:
+            estimate = metric.estimate
+            points.append(
+                (
+                    known.series[case, machine, metric.name, metric.unit],
+                    at,
+                    number,
+                    float(estimate.point),
+                    estimate.low,
+                    estimate.high,
+                    float(estimate.confidence),
+                    known.methods[estimate.method],
+                )
+            )
     if points:
-        connection.execute(
-            insert(tables.points),
-            [row | {"series_id": known.series[where], "method_id": known.methods[how]} for where, how, row in points],
-        )
+        insert_tuples(connection, tables.points, points)
 
 
-def _numbers(estimate: Estimate) -> Row:
+def _learn_series(connection: Connection, known: Known, sources: Sequence[_Measured]) -> None:
+    """Makes `known` hold the series of every metric, with the direction that was stated last."""
+    wanted: dict[tuple[str, ...], Row] = {}
+    keys: dict[tuple[str, ...], tuple[str, ...]] = {}  # how `known` names a series -> how the table does
+    directions: dict[tuple[str, ...], str] = {}
+    for source in sources:
+        for metric in source.result.metrics:
+            name = (source.case, source.machine, metric.name, metric.unit)
+            directions[name] = metric.better or ""
+            if name not in known.series and name not in keys:
+                row = _series_row(source, metric)
+                keys[name] = (row["key"], row["unit"])
+                wanted[keys[name]] = row
+    found = _rows_of(connection, tables.series, ("key", "unit"), wanted)
+    for name, key in keys.items():
+        known.series[name] = found[key].id
+        known.better[name] = found[key].better
+    for name, better in directions.items():
+        if known.better[name] != better:
+            table = tables.series
+            connection.execute(update(table).where(table.c.id == known.series[name]).values(better=str(better)))
+            known.better[name] = better
+
+
+def _series_row(source: _Measured, metric: Metric) -> Row:
+    result = source.result
     return {
-        "point": float(estimate.point),
-        "low": None if estimate.low is None else float(estimate.low),
-        "high": None if estimate.high is None else float(estimate.high),
-        "confidence": float(estimate.confidence),
-    }
-
-
-def _series_keys(known: Known, result: Result, machine: str) -> Iterator[tuple[Metric, str]]:
-    """Each metric with the key of its series."""
-    if len({metric.name for metric in result.metrics}) < len(result.metrics):
-        raise StoreError(f"result {result.id}: two metrics have the same name")
-    case = schema.case_key(result.case) if result.metrics else ""
-    for metric in result.metrics:
-        parts = (case, machine, metric.name)
-        if (key := known.keys.get(parts)) is None:
-            key = known.keys[parts] = schema.series_key(result.case, result.environment, metric.name)
-        yield metric, key
-
-
-def _series_row(where: tuple[str, str], result: Result, metric: Metric, machine: str) -> Row:
-    return {
-        "key": where[0],
-        "unit": where[1],
+        "key": schema.series_key(result.case, result.environment, metric.name),
+        "unit": plain(metric.unit),
         "case_name": plain(result.case.name),
         "params": codec.params_text(result.case),
         "metric": plain(metric.name),
         "better": metric.better.value if metric.better else "",
-        "machine": machine,
+        "machine": source.machine,
     }
 
 
-def _note_directions(connection: Connection, known: Known, wanted: Mapping[tuple[Any, ...], Row]) -> None:
-    """The direction that counts is the one stated last."""
-    table = tables.series
-    numbers = {known.series[key]: row["better"] for key, row in wanted.items()}
-    unknown = [number for number in numbers if number not in known.better]
-    for start in range(0, len(unknown), _KEYS_AT_ONCE):
-        chunk = unknown[start : start + _KEYS_AT_ONCE]
-        for number, better in connection.execute(select(table.c.id, table.c.better).where(table.c.id.in_(chunk))):
-            known.better[number] = better
-    for number, better in numbers.items():
-        if known.better[number] != better:
-            connection.execute(update(table).where(table.c.id == number).values(better=better))
-            known.better[number] = better
+def _learn_methods(connection: Connection, known: Known, sources: Sequence[_Measured]) -> None:
+    methods = {metric.estimate.method for source in sources for metric in source.result.metrics}
+    missing = {method: (plain(method),) for method in methods if method not in known.methods}
+    wanted = {key: {"method": key[0]} for key in missing.values()}
+    found = _rows_of(connection, tables.methods, ("method",), wanted)
+    known.methods |= {method: found[key].id for method, key in missing.items()}
 
 
 # ---- samples ----
 
 
-def _add_samples(connection: Connection, number: int, result: Result) -> None:
-    copies = codec.samples_rows(result.samples)
-    if not copies:
-        return
-    places = [{"result_id": number, "position": position} for position in range(len(copies))]
-    connection.execute(
-        insert(tables.samples),
-        [{**place, "document": copy.document} for place, copy in zip(places, copies, strict=True)],
-    )
-    columns = [
-        {**place, "name": plain(name), "predictor": predictor, "data": data}
-        for place, copy in zip(places, copies, strict=True)
-        for name, (predictor, data) in copy.columns.items()
-    ]
-    if columns:
-        connection.execute(insert(tables.sample_columns), columns)
+def _add_samples(connection: Connection, sources: Sequence[_Measured]) -> None:
+    for source in sources:  # one at a time: samples are what is large
+        copies = codec.samples_rows(source.result.samples)
+        heads = [(source.number, position, copy.document) for position, copy in enumerate(copies)]
+        columns = [
+            (source.number, position, plain(name), predictor, data)
+            for position, copy in enumerate(copies)
+            for name, (predictor, data) in copy.columns.items()
+        ]
+        for table, rows in ((tables.samples, heads), (tables.sample_columns, columns)):
+            if rows:
+                insert_tuples(connection, table, rows)
 
 
 # ---- rows that are there once ----
 
 
-def _learn(
-    connection: Connection,
-    table: Table,
-    key: Sequence[str],
-    wanted: Mapping[tuple[Any, ...], Row],
-    known: dict[tuple[Any, ...], int],
-) -> None:
-    """Adds to `known` the id of every wanted row, making those that are not there yet.
+def _rows_of(
+    connection: Connection, table: Table, key: Sequence[str], wanted: Mapping[tuple[str, ...], Row]
+) -> dict[tuple[str, ...], Any]:
+    """The row of every key, made first where it is not there yet.
 
-    The rows go in sorted, so that two writers who want the same ones wait for each other instead of deadlocking.
+    They go in sorted, so that two writers who want the same ones wait for each other instead of deadlocking.
     """
-    missing = sorted(k for k in wanted if k not in known)
-    if not missing:
-        return
+    found: dict[tuple[str, ...], Any] = {}
     columns = [table.c[name] for name in key]
-    for start in range(0, len(missing), _KEYS_AT_ONCE):
-        chunk = missing[start : start + _KEYS_AT_ONCE]
+    ordered = sorted(wanted)
+    for start in range(0, len(ordered), _KEYS_AT_ONCE):
+        chunk = ordered[start : start + _KEYS_AT_ONCE]
         connection.execute(insert_missing(connection.dialect, table), [wanted[k] for k in chunk])
-        for number, *values in connection.execute(select(table.c.id, *columns).where(tuple_(*columns).in_(chunk))):
-            known[tuple(values)] = number
+        for row in connection.execute(select(table).where(tuple_(*columns).in_(chunk))):
+            found[tuple(getattr(row, name) for name in key)] = row
+    return found
