@@ -15,9 +15,8 @@ help:  ## List these commands.
 
 demo: $(VENV)/.demo  ## Build a small model, measure it, show a table, write an HTML report.
 	@mkdir -p $(DEMO)
-	@$(BIN)/python examples/make_model.py small $(DEMO)/model.onnx
-	$(BIN)/benchwright run $(DEMO)/model.onnx --runtime onnxruntime --batch-size 1,8,32 \
-	  --store $(DEMO)/results.db --report $(DEMO)/report.html
+	@$(BIN)/python examples/make_model.py tiny $(DEMO)/model.onnx
+	$(BIN)/benchwright run $(DEMO)/model.onnx --runtime onnxruntime --batch-size 1,8,32 --report $(DEMO)/report.html
 	@echo "Open $(DEMO)/report.html in a browser. Next: docs/quickstart.md"
 
 test: lint $(VENV)/.test  ## Check everything: lint, the parallel tests, then those that measure.

@@ -57,7 +57,7 @@ def _sections(command: click.Command, context: click.Context, level: int) -> Ite
         yield _paragraphs(command.help)
     rows = [record for p in command.params if (record := p.get_help_record(context)) and record[1]]
     if rows:
-        table = "\n".join(f"| `{_cell(flags)}` | {_cell(text)} |" for flags, text in rows)
+        table = "\n".join(f"| `{_cell(_plain(flags))}` | {_cell(text)} |" for flags, text in rows)
         yield f"| option | what it does |\n| --- | --- |\n{table}\n"
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
@@ -73,6 +73,19 @@ def _paragraphs(text: str) -> str:
         kept = part.removeprefix("\b\n")
         parts.append(kept if kept == part else f"```text\n{kept}\n```")
     return "\n\n".join(parts) + "\n"
+
+
+def _plain(flags: str) -> str:
+    """Click's names of types in the words of everybody."""
+    for name, word in (
+        ("INTEGER RANGE", "N"),
+        ("INTEGER", "N"),
+        ("FLOAT RANGE", "X"),
+        ("FLOAT", "X"),
+        ("TEXT", "WORD"),
+    ):
+        flags = flags.replace(name, word)
+    return flags
 
 
 def _cell(text: str) -> str:

@@ -5,7 +5,7 @@ import random
 import re
 import zlib
 
-from benchwright.marks import benchmark
+from benchwright import benchmark
 
 WORDS = ("model", "tensor", "batch", "layer", "weight", "token", "kernel", "stream")
 

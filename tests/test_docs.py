@@ -36,37 +36,6 @@ class Block:
     left_out: str  # why it is not executed, or ""
 
 
-def test_few_examples_are_left_out() -> None:
-    left_out = [block for page in PAGES for block in _blocks(page) if block.left_out]
-    assert len(left_out) <= MOST_LEFT_OUT, [f"{b.page.name}:{b.line}: {b.left_out}" for b in left_out]
-
-
-def test_the_examples_are_found() -> None:
-    languages = [block.language for page in PAGES for block in _blocks(page)]
-    assert languages.count("console") >= 5 and languages.count("python") >= 5
-
-
-@pytest.mark.serial
-@pytest.mark.timeout(180)
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_example_of_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _prepare(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
-    _install_into(tmp_path / "site", monkeypatch)
-    modules = set(sys.modules)
-    namespace: dict[str, object] = {"__name__": "__example__"}
-    try:
-        for block in _blocks(page):
-            if not block.left_out:
-                _execute(block, namespace)
-    finally:
-        for name in set(sys.modules) - modules:
-            if getattr(sys.modules[name], "__file__", None) and str(tmp_path) in str(sys.modules[name].__file__):
-                del sys.modules[name]
-
-
 def _blocks(page: Path) -> list[Block]:
     text = page.read_text(encoding="utf-8")
     blocks = []
@@ -86,11 +55,53 @@ def _blocks(page: Path) -> list[Block]:
     return blocks
 
 
-def _prepare(folder: Path) -> None:
-    examples = shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+def _has_examples(page: Path) -> bool:
+    return any(block.language in ("python", "console") and not block.left_out for block in _blocks(page))
+
+
+def test_few_examples_are_left_out() -> None:
+    left_out = [block for page in PAGES for block in _blocks(page) if block.left_out]
+    assert len(left_out) <= MOST_LEFT_OUT, [f"{b.page.name}:{b.line}: {b.left_out}" for b in left_out]
+
+
+def test_the_examples_are_found() -> None:
+    languages = [block.language for page in PAGES for block in _blocks(page)]
+    assert languages.count("console") >= 5 and languages.count("python") >= 5
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as the pages assume it: the examples, and a small model."""
+    folder = tmp_path_factory.mktemp("workshop")
+    ignored = shutil.ignore_patterns("__pycache__")
+    examples = shutil.copytree(ROOT / "examples", folder / "examples", ignore=ignored)
     for script in examples.glob("*.py"):  # pages name the examples without their folder, as a reader in it would
         shutil.copy(script, folder)
     subprocess.run([sys.executable, "examples/make_model.py", "tiny", "model.onnx"], cwd=folder, check=True)
+    return folder
+
+
+@pytest.mark.serial
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("page", [page for page in PAGES if _has_examples(page)], ids=lambda page: page.stem)
+def test_every_example_of_the_page_runs(
+    page: Path, workshop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = shutil.copytree(workshop, tmp_path / "here")
+    monkeypatch.chdir(here)
+    monkeypatch.syspath_prepend(str(here))
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    _install_into(here / "site", monkeypatch)
+    modules = set(sys.modules)
+    namespace: dict[str, object] = {"__name__": "__example__"}
+    try:
+        for block in _blocks(page):
+            if not block.left_out:
+                _execute(block, namespace)
+    finally:
+        for name in set(sys.modules) - modules:  # the next page may have a module of the same name
+            if str(here) in str(getattr(sys.modules[name], "__file__", "")):
+                del sys.modules[name]
 
 
 def _install_into(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,9 +82,17 @@ def test_no_file_outgrows_its_idea(root: Path) -> None:
 
 def _third_party_imports(package: Path) -> Iterator[tuple[str, str]]:
     for path in sorted(package.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in _walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 names = [node.module]
             for name in {n.partition(".")[0] for n in names} - set(sys.stdlib_module_names) - {"benchwright"}:
                 yield path.relative_to(package).as_posix(), name
+
+
+def _walk(node: ast.AST) -> Iterator[ast.AST]:
+    """Every node but those that only type checkers see."""
+    yield node
+    hidden = isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+    for child in node.orelse if isinstance(node, ast.If) and hidden else ast.iter_child_nodes(node):
+        yield from _walk(child)

@@ -134,12 +134,46 @@ def check(request: Request, rounds: int) -> None:
             raise OptionError(f"{name}: {list(values)} must be whole numbers of at least 1")
     if rounds < 1:
         raise OptionError(f"rounds: {rounds} is below 1")
-    if load.duration is not None and not load.duration > 0:
-        raise OptionError(f"duration: {load.duration} is not above zero")
-    if load.find_rate and not load.objectives:
-        raise OptionError("--find-rate needs to know what to meet", remedy="add --objective 'p99<20ms'")
-    if load.mode is Mode.OPEN and not load.find_rate and load.arrivals is not Arrivals.TRACE and None in request.rates:
+    _check_amounts(load, request.inputs)
+    if load.find_rate:
+        _check_search(load, request.copies)
+    if load.mode is Mode.OPEN and (load.once or load.precision is not None):
+        raise OptionError(
+            "an open loop ends after a time or a count, not at a precision or the end of the inputs",
+            remedy="give --duration or --samples",
+        )
+    if load.mode is Mode.OPEN and load.arrivals is Arrivals.TRACE:
+        from benchwright.measure.load import arrivals
+
+        arrivals(load)  # says what is wrong with the file
+    elif load.mode is Mode.OPEN and not load.find_rate and None in request.rates:
         raise OptionError("an open loop needs a rate", remedy="add --rate 200")
+
+
+def _check_amounts(load: Load, inputs: Inputs) -> None:
+    counts = {"samples": load.samples, "streams": load.streams, "input count": inputs.count}
+    for name, count in counts.items():
+        if count is not None and count < 1:
+            raise OptionError(f"{name}: {count} is below 1")
+    for name, seconds in {"duration": load.duration, "timeout": load.timeout}.items():
+        if seconds is not None and not seconds > 0:
+            raise OptionError(f"{name}: {seconds} is not above zero")
+    for name, least_zero in {"warmup": load.warmup, "loops": load.loops}.items():
+        if least_zero is not None and least_zero < 0:
+            raise OptionError(f"{name}: {least_zero} is below zero")
+
+
+def _check_search(load: Load, copies: Sequence[int]) -> None:
+    if not load.objectives:
+        raise OptionError("--find-rate needs to know what to meet", remedy="add --objective 'p99<20ms'")
+    for objective in load.objectives:
+        if not objective.metric.startswith("latency_p") or not objective.relation.startswith("<"):
+            raise OptionError(
+                f"--find-rate cannot aim at {objective.metric}{objective.relation}{objective.bound:g}",
+                remedy="bound percentiles of the latency from above, for example --objective 'p99<20ms'",
+            )
+    if tuple(copies) != (1,):
+        raise OptionError("--find-rate searches with one copy", remedy="leave --copies out, or use --workers")
 
 
 def name_of(function: Callable[..., Any]) -> str:

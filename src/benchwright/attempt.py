@@ -6,6 +6,7 @@ Whatever a worker does, the answer is an outcome and never an exception.
 from __future__ import annotations
 
 import contextlib
+import select
 import selectors
 import signal
 import time
@@ -24,6 +25,7 @@ LOAD_ALLOWANCE = 300.0  # seconds for loading, before warm-up and measuring begi
 GRACE = 5.0  # seconds a worker may take to end after its answer
 HEAD_START = 3_000_000  # ns between the parent's word and time zero, per copy
 LOOK = 0.25  # seconds between two looks at the clock while waiting
+INTERRUPTED = "interrupted"  # the kind of failure that Ctrl-C makes
 _FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 
 
@@ -103,7 +105,7 @@ class Attempt:
         except _BrokenError as broken:
             return self._broken(broken.status, broken.failure)
         except KeyboardInterrupt:
-            return self._broken(Status.KILLED, Failure(kind="interrupted", message="interrupted from the keyboard"))
+            return self._broken(Status.KILLED, Failure(kind=INTERRUPTED, message="interrupted from the keyboard"))
         finally:
             self._stop_watching()
             for copy in self._copies:
@@ -136,6 +138,8 @@ class Attempt:
                 self._hear(cast(Copy, key.data))
             for copy in self._copies:
                 copy.worker.bound_log()
+                if copy.phase != until and copy.worker.gone():
+                    self._hear_out(copy, until)
 
     def _hear(self, copy: Copy) -> None:
         try:
@@ -147,9 +151,16 @@ class Attempt:
             self._selector.unregister(copy.worker.fileno())
             if copy.phase == "measured":  # it has answered and gone; others may still be measuring
                 return
-            raise _BrokenError(*_died(copy.worker.end(GRACE)))
+            raise _BrokenError(*_silent(copy.worker))
         for message in messages:
             self._take(copy, message)
+
+    def _hear_out(self, copy: Copy, until: str) -> None:
+        """Its process has ended: what is still on the line counts; whoever else holds the line open does not."""
+        while copy.phase != until:
+            if not select.select([copy.worker], [], [], 0)[0]:
+                raise _BrokenError(*_died(copy.worker.end(0)))
+            self._hear(copy)
 
     def _take(self, copy: Copy, message: Message) -> None:
         if message.kind == "failed":
@@ -210,6 +221,8 @@ def timeout(case: Case) -> float:
     if load.timeout is not None:
         return load.timeout
     measuring = load.duration or 60.0
+    if load.rate and load.samples:
+        measuring = max(measuring, load.samples / load.rate)
     return LOAD_ALLOWANCE + (5.0 if load.warmup is None else load.warmup) + measuring * (20 if load.find_rate else 2)
 
 
@@ -220,6 +233,18 @@ def _for_copy(job: Job, index: int, copies: int) -> Job:
         share = len(cpus) // copies
         cpus = cpus[index * share : (index + 1) * share]
     return Job(protocol=job.protocol, case=job.case, copy=index, paths=job.paths, cpus=cpus, memory=job.memory)
+
+
+def _silent(worker: Worker) -> tuple[Status, Failure]:
+    """What a line that was closed without an answer means: an end that is due any moment, or a worker without voice."""
+    deadline = time.monotonic() + GRACE
+    while not worker.gone() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    if worker.gone():
+        return _died(worker.end(0))
+    message = "the worker closed its answer channel and went on"
+    remedy = "the measured code closes file descriptors it did not open"
+    return Status.FAILED, Failure(kind="channel", message=message, remedy=remedy)
 
 
 def _died(exit_status: int) -> tuple[Status, Failure]:

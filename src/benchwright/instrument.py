@@ -146,7 +146,9 @@ def _percentile_warnings(metrics: Sequence[Metric]) -> list[ResultWarning]:
 def _thread_warnings(case: Case, answers: Sequence[Answer], metrics: Sequence[Metric]) -> list[ResultWarning]:
     if case.load.workers == 1 or case.load.mode not in (Mode.CLOSED, Mode.OFFLINE):
         return []
-    alone = sum(1e9 * int(a.ready["items_per_call"]) / max(1.0, a.ready["warmup"]["typical"]) for a in answers)
+    alone = sum(
+        1e9 * int(a.ready["items_per_call"]) * a.samples.loops / max(1.0, a.ready["warmup"]["typical"]) for a in answers
+    )
     gain = (named(metrics, "throughput") or 0.0) / alone
     if gain >= THREADS_HELP:
         return []

@@ -25,10 +25,15 @@ Seconds = NDArray[np.float64]
 
 def derive(case: Case, answers: Sequence[Answer]) -> list[Metric]:
     """Metrics of one measured case, pooled over its copies."""
-    metrics = [*_latency_metrics(answers), *_throughput(answers), *_once(answers)]
+    metrics = [*_latency_metrics(answers), *_throughput(case, answers), *_once(answers)]
     if case.load.mode is Mode.OPEN:
         metrics += _open_loop_metrics(case, answers)
     return metrics
+
+
+def calls_per_query(case: Case) -> int:
+    """How many calls the latency of one query covers: all of its streams."""
+    return case.load.streams if case.load.mode is Mode.MULTISTREAM else 1
 
 
 def named(metrics: Sequence[Metric], name: str) -> float | None:
@@ -110,11 +115,11 @@ def _from_histogram(name: str, folded: Histogram, answers: Sequence[Answer]) -> 
     ]
 
 
-def _throughput(answers: Sequence[Answer]) -> list[Metric]:
+def _throughput(case: Case, answers: Sequence[Answer]) -> list[Metric]:
     """Items per second: completions over elapsed time, empty time included, summed over the copies."""
     points, spreads = [], []
     for answer in answers:
-        samples, items = answer.samples, int(answer.ready["items_per_call"])
+        samples, items = answer.samples, int(answer.ready["items_per_call"]) * calls_per_query(case)
         points.append(samples.calls * items / (max(1, samples.elapsed) / 1e9))
         spreads.append(_relative_spread(samples))
     point = sum(points)

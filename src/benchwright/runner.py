@@ -12,10 +12,11 @@ from typing import Protocol
 
 from benchwright import plugins, schema
 from benchwright._version import VERSION
-from benchwright.attempt import Attempt, Outcome
+from benchwright.attempt import INTERRUPTED, Attempt, Outcome
 from benchwright.errors import StoreError
 from benchwright.events import Began, Ended, Listener, Planned, Reached, nobody
-from benchwright.records import Case, Environment, Failure, Result, Run, Status
+from benchwright.interrupts import Interrupt
+from benchwright.records import Case, Environment, Failure, Result, ResultWarning, Run, Status
 
 DEFAULT_ROUNDS = 5
 MONITORS = ("process", "pressure", "gpu", "power")
@@ -81,26 +82,29 @@ class _Execution:
         )
         self._environment: Environment | None = None
         self._store: Keeper | None = None
+        self._saved = 0
         self._rescue: Path | None = None
         self._store_failure: StoreError | None = None
+        self._interrupt = Interrupt()
         self._results: list[Result] = []
 
     def run(self) -> Run:
         planned = list(_interleaved(self._plan))
         self._listener(Planned(total=len(planned)))
-        interrupted = False
         try:
-            for index, (case, number) in enumerate(planned):
-                result = self._skipped(case, number) if interrupted else self._measured(index, case, number)
-                interrupted = interrupted or (result.error is not None and result.error.kind == "interrupted")
-                self._save(result)
-                self._listener(Ended(index=index, result=result))
+            with self._interrupt.watched():
+                for index, (case, number) in enumerate(planned):
+                    stop = self._interrupt.seen
+                    result = self._skipped(case, number) if stop else self._measured(index, case, number)
+                    self._save(result)
+                    self._listener(Ended(index=index, result=result))
         finally:
             if self._store is not None:
                 self._store.close()
         if self._store_failure is not None:
+            unsaved = len(self._results) - self._saved
             raise StoreError(
-                f"{self._store_failure.message}; {len(self._results)} results were kept in {self._rescue}",
+                f"{self._store_failure.message}; {unsaved} results were kept in {self._rescue}",
                 remedy=f"mend the store, then: benchwright import {self._rescue}",
             )
         return replace(self._record, results=tuple(self._results))
@@ -110,16 +114,17 @@ class _Execution:
     def _measured(self, index: int, case: Case, number: int) -> Result:
         self._listener(Began(index=index, case=case, round=number))
         started_at, begin = now(), time.monotonic()
+        failures: list[Failure] = []
         outcome = self._attempt(index, case)
-        for _ in range(self._plan.retries):
-            if outcome.status in (Status.OK, Status.KILLED):
-                break
+        while outcome.failure is not None and len(failures) < self._plan.retries and not self._interrupt.seen:
+            failures.append(outcome.failure)
             outcome = self._attempt(index, case)
-        return self._result(case, number, outcome, started_at, time.monotonic() - begin)
+        result = self._result(case, number, outcome, started_at, time.monotonic() - begin)
+        return replace(result, warnings=(*result.warnings, *_retried(failures)))
 
     def _attempt(self, index: int, case: Case) -> Outcome:
         plan = self._plan
-        return Attempt(
+        attempt = Attempt(
             case,
             self._host,
             paths=plan.paths,
@@ -128,7 +133,12 @@ class _Execution:
             monitors=plan.monitors,
             while_loading=self._get_ready,
             on_phase=lambda phase: self._listener(Reached(index=index, phase=phase)),
-        ).run()
+        )
+        with self._interrupt.allowed():
+            outcome = attempt.run()
+        if outcome.failure is not None and outcome.failure.kind == INTERRUPTED:
+            self._interrupt.seen = True  # also when somebody else's handler raised it
+        return outcome
 
     def _get_ready(self) -> None:
         """What takes long and can be done while the first worker loads its framework."""
@@ -160,7 +170,7 @@ class _Execution:
         return _with_numbers(bare, outcome)
 
     def _skipped(self, case: Case, number: int) -> Result:
-        failure = Failure(kind="interrupted", message="the run was interrupted before this began")
+        failure = Failure(kind=INTERRUPTED, message="the run was interrupted before this began")
         return self._result(case, number, Outcome(status=Status.SKIPPED, failure=failure), now(), 0.0)
 
     # ---- keeping ----
@@ -172,6 +182,7 @@ class _Execution:
         if self._store_failure is None:
             try:
                 self._store.add(self._record.id, result)
+                self._saved += 1
                 return
             except StoreError as failure:
                 self._store_failure = failure
@@ -179,8 +190,21 @@ class _Execution:
 
                 self._rescue = Path(tempfile.gettempdir()) / f"benchwright-{self._record.id}.jsonl"
         assert self._rescue is not None
-        whole = replace(self._record, results=tuple(self._results))
-        self._rescue.write_text(schema.dumps(whole) + "\n", encoding="utf-8")
+        # An id of its own: the store may hold the beginning of this run, and import adds whole runs only.
+        rescued = replace(self._record, id=f"{self._record.id}-rescued", results=tuple(self._results[self._saved :]))
+        try:
+            self._rescue.write_text(schema.dumps(rescued) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise StoreError(
+                f"{self._store_failure.message}; {self._rescue} cannot be written either: {error.strerror}",
+                remedy="free space, or choose other places with --store and TMPDIR",
+            ) from None
+
+
+def _retried(failures: Sequence[Failure]) -> Iterator[ResultWarning]:
+    if failures:
+        seen = f"{len(failures)} attempts failed before this one: {failures[-1].message}"
+        yield ResultWarning(code="retried", seen=seen, remedy="find out why it fails at times")
 
 
 def _interleaved(plan: Plan) -> Iterator[tuple[Case, int]]:
@@ -211,8 +235,9 @@ def _in_worker(environment: Environment, ready: Mapping[str, object], measured: 
 
 
 def new_run_id() -> str:
-    """An id that sorts by time."""
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.urandom(3).hex()}"
+    """An id that sorts by time, to the millisecond."""
+    present = datetime.now(UTC)
+    return f"{present:%Y%m%dT%H%M%S}{present.microsecond // 1000:03d}-{os.urandom(3).hex()}"
 
 
 def now() -> str:

@@ -106,13 +106,13 @@ def encode(value: Any) -> Any:
         return value
     if kind is tuple or kind is list:
         return [encode(item) for item in value]
+    if isinstance(value, Enum):
+        return value.value
     if hasattr(kind, "__dataclass_fields__"):
         return {
             name: item if type(item := getattr(value, name)) in _AS_THEY_ARE else encode(item)
             for name in _fields(cast(type, kind))
         }
-    if isinstance(value, Enum):
-        return value.value
     if isinstance(value, str | int | float):
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"{value} cannot be recorded: a missing number is a status, not a NaN")

@@ -7,19 +7,16 @@ model, warms up, says it is ready, waits for the parent's word, measures, answer
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import time
 from typing import Any
 
-from benchwright import channel, plugins, schema
+from benchwright import channel, orphans, plugins, schema
 from benchwright.channel import TOKEN_VARIABLE, Job, Message
 from benchwright.errors import BenchwrightError
 from benchwright.measure.engine import Measured, Prepared, prepare
 from benchwright.measure.subject import Subject
 from benchwright.runtimes import Loaded
-
-_F_SETSIG = 10
 
 
 def start() -> None:
@@ -38,9 +35,9 @@ def main(arguments: list[str]) -> int:
     control, answer, lifeline = map(int, arguments)
     for fd in (control, answer, lifeline):
         os.set_inheritable(fd, False)
-    die_with(lifeline)
-    token = bytes.fromhex(os.environ[TOKEN_VARIABLE])
-    line = Line(control, answer, token)
+    orphans.die_with(lifeline)
+    orphans.stand_guard(lifeline, os.environ[TOKEN_VARIABLE], closing=(control, answer))
+    line = Line(control, answer, bytes.fromhex(os.environ[TOKEN_VARIABLE]))
     try:
         work(line)
     except BaseException as failure:  # the process border: whatever user code raises becomes an answer
@@ -57,13 +54,16 @@ class Line:
 
     def __init__(self, control: int, answer: int, token: bytes) -> None:
         self._control, self._answer, self._token = control, answer, token
+        self._owner = os.getpid()
 
     def say(self, kind: str, **data: Any) -> None:
         """Sends a message without arrays."""
-        channel.write_message(self._answer, self._token, Message(kind=kind, data=data))
+        self.send(Message(kind=kind, data=data))
 
     def send(self, message: Message) -> None:
-        """Sends any message."""
+        """Sends any message. A child that the measured code forked and that came back here has no say: it ends."""
+        if os.getpid() != self._owner:
+            os._exit(1)
         channel.write_message(self._answer, self._token, message)
 
     def hear(self) -> Message:
@@ -90,30 +90,9 @@ def work(line: Line) -> None:
         line.say("ready", load_time=load_time, **_facts(loaded, prepared))
         zero = int(line.hear().data["zero"])
         measured = prepared.run(zero if loaded.clock is None else loaded.clock.now())
-        line.send(_answer(measured))
     finally:
         loaded.close()
-
-
-def die_with(lifeline: int) -> None:
-    """Ties this process group to the other end of a pipe: when it closes, the kernel kills the whole group.
-
-    That holds even for a call that never gives the interpreter back. Where no kernel does this, a thread watches.
-    """
-    if sys.platform.startswith("linux"):
-        import fcntl
-
-        fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
-        fcntl.fcntl(lifeline, _F_SETSIG, signal.SIGKILL)
-        fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
-    else:
-        import threading
-
-        def watch() -> None:
-            os.read(lifeline, 1)
-            os.killpg(os.getpgrp(), signal.SIGKILL)
-
-        threading.Thread(target=watch, daemon=True).start()
+    line.send(_answer(measured))  # after closing: a teardown that fails is a failure, not a matter of timing
 
 
 def _confine(job: Job) -> None:

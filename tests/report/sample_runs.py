@@ -76,7 +76,7 @@ def make_run(
         harness="0.1.0",
         command=("benchwright", "run", "model.onnx", "--runtime", "onnxruntime,openvino,torch", "--batch-size", "1,8"),
         revision=REVISION,
-        results=tuple(results),
+        results=tuple(replace(r, id=f"{run_id}-{i}") for i, r in enumerate(results)),
         tags=("nightly",),
     )
 

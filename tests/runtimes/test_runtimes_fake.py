@@ -209,7 +209,7 @@ def test_rubbish_reaches_every_channel() -> None:
     with _child("fake:constant?ms=0&crash=channel", pass_fds=(write,)) as child:
         os.close(write)
         out, _ = child.communicate(timeout=60)
-    with open(read, "rb") as stream:
+    with os.fdopen(read, "rb") as stream:
         assert b"rubbish" in stream.read()
     assert child.returncode == 0 and b"still here" in out
 

@@ -179,7 +179,7 @@ def test_a_failing_import_leaves_its_traceback_in_the_log(
 ) -> None:
     path = tmp_path / "bench_failing.py"
     path.write_text("def inner():\n    raise KeyError('weights')\n\ninner()\n")
-    with pytest.raises(LoadError, match="importing .*bench_failing.py failed: KeyError: 'weights'"):
+    with pytest.raises(LoadError, match=r"importing .*bench_failing\.py failed: KeyError: 'weights'"):
         Python().load(make_case("python", f"{path}::f"))
     assert "line 2, in inner" in capsys.readouterr().err
 

@@ -36,7 +36,7 @@ Commands:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The console script. Returns the exit code: 0 all well, 1 something measured is bad, 2 a wrong request."""
-    argv = list(sys.argv[1:] if arguments is None else arguments)
+    argv = [*(sys.argv[1:] if arguments is None else arguments)]  # `list` is a verb's module in this package
     if not argv or argv[0] in ("--help", "-h"):
         sys.stdout.write(top_level_help())
         return 0

@@ -53,18 +53,22 @@ def _load(given: Mapping[str, Any]) -> Load:
         mode=_mode(given),
         arrivals=Arrivals.TRACE if given["trace"] else Arrivals(given["arrivals"]),
         trace=given["trace"] or "",
-        streams=given["streams"] or 1,
+        streams=1 if given["streams"] is None else given["streams"],
         find_rate=given["find_rate"],
-        warmup=None if given["warmup"] is None else max(0.0, parse_quantity(given["warmup"], "s", what="--warmup")),
-        samples=given["offline"] or given["samples"],
-        duration=asking.positive(given["duration"], "s", "--duration") if given["duration"] else None,
+        warmup=None if given["warmup"] is None else parse_quantity(given["warmup"], "s", what="--warmup"),
+        samples=given["samples"] if given["offline"] is None else given["offline"],
+        duration=_seconds(given, "duration"),
         once=given["once"],
-        precision=asking.fraction(given["precision"], "--precision") if given["precision"] else None,
+        precision=None if given["precision"] is None else asking.fraction(given["precision"], "--precision"),
         loops=given["loops"],
-        timeout=asking.positive(given["timeout"], "s", "--timeout") if given["timeout"] else None,
+        timeout=_seconds(given, "timeout"),
         seed=given["seed"],
         objectives=tuple(map(asking.objective, given["objective"])),
     )
+
+
+def _seconds(given: Mapping[str, Any], name: str) -> float | None:
+    return None if given[name] is None else asking.positive(given[name], "s", f"--{name}")
 
 
 def _mode(given: Mapping[str, Any]) -> Mode:

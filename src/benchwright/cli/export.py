@@ -26,7 +26,7 @@ def command(names: tuple[str, ...], everything: bool, no_samples: bool, force: b
     *references, file = names
     if everything and references:
         raise OptionError("--all and RUN exclude each other", remedy="leave one out")
-    with closing(opened(store)) as results:
+    with closing(opened(store, create=False)) as results:
         runs = list(results.run_ids()) if everything else [results.find(r) for r in references or ["last"]]
         count = export_runs(results, dict.fromkeys(runs), file, samples=not no_samples, force=force)
     click.echo(f"{file}: {count} run{'s' * (count != 1)} written", err=True)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from benchwright.cli.options import json_option, opened, store_option
+from benchwright.records import Verdict
 
 if TYPE_CHECKING:
     from benchwright.store import Miss, Series
     from benchwright.store.trend import Step
 
-_COLOURS = {"better": "green", "worse": "red"}
+_COLOURS = {Verdict.BETTER: "green", Verdict.WORSE: "red"}
 
 
 @click.command(
@@ -33,7 +34,7 @@ def command(target: str, metrics: tuple[str, ...], limit: int, store: str | None
 
     from benchwright.store.trend import look_up, steps
 
-    with closing(opened(store)) as results:
+    with closing(opened(store, create=False)) as results:
         found, misses = look_up(results, target, metrics=metrics, runs=limit)
     tables = [(series, steps(series)[-limit:]) for series in found]
     if as_json:
@@ -49,12 +50,17 @@ def command(target: str, metrics: tuple[str, ...], limit: int, store: str | None
 def _heading(series: Series, *, with_machine: bool) -> str:
     from benchwright.report.numbers import printable
 
-    params = " ".join(f"{name}={value}" for name, value in json.loads(series.params).items())
     machine = f"machine {series.machine[:8]}" if with_machine else ""
     better = f"({series.better} is better)" if series.better else ""
     return " ".join(
         part
-        for part in (click.style(printable(series.case), bold=True), printable(params), machine, series.metric, better)
+        for part in (
+            click.style(printable(series.case), bold=True),
+            _params(series.params),
+            machine,
+            series.metric,
+            better,
+        )
         if part
     )
 
@@ -78,12 +84,18 @@ def _lines(series: Series, rows: list[Step]) -> list[str]:
         ["change", *(_change(row) for row in rows)],
     ]
     widths = [max(map(len, column)) for column in columns]
-    words = ["", *(str(row.verdict) if row.verdict in _COLOURS else "" for row in rows)]
     lines = []
-    for index, word in enumerate(words):
+    for index, verdict in enumerate([None, *(row.verdict for row in rows)]):
         texts = (column[index].ljust(width) for column, width in zip(columns, widths, strict=True))
-        lines.append(f"  {'  '.join(texts)}  {click.style(word, fg=_COLOURS.get(word))}".rstrip())
+        line = f"  {'  '.join(texts)}"
+        lines.append(f"{line}  {click.style(verdict, fg=_COLOURS[verdict])}" if verdict in _COLOURS else line.rstrip())
     return [*lines, "  " + sparkline([row.estimate.point for row in rows])]
+
+
+def _params(text: str) -> str:
+    from benchwright.report.numbers import printable
+
+    return printable(" ".join(f"{name}={value}" for name, value in json.loads(text).items()))
 
 
 def _date(instant: str) -> str:
@@ -98,7 +110,7 @@ def _miss_line(miss: Miss) -> str:
     from benchwright.report.numbers import printable
 
     reason = (miss.reason.strip().splitlines() or [""])[0][:100]
-    parts = (_date(miss.started_at), miss.run, miss.revision[:10] or "-", miss.params, f"round {miss.round}")
+    parts = (_date(miss.started_at), miss.run, miss.revision[:10] or "-", _params(miss.params), f"round {miss.round}")
     return printable(f"  {'  '.join(parts)}  {miss.status}{': ' if reason else ''}{reason}")
 
 

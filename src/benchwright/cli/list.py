@@ -60,4 +60,5 @@ def _run_line(row: dict[str, Any]) -> str:
     tags = f"  [{', '.join(row['tags'])}]" if row["tags"] else ""
     revision = f"  {row['revision']['id'][:10]}" if row["revision"] else ""
     cases = ", ".join(row["cases"])
-    return f"{row['id']}  {row['started_at'][:19]}  {row['results']} results{failed}{revision}{tags}  {cases}"
+    results = "1 result" if row["results"] == 1 else f"{row['results']} results"
+    return f"{row['id']}  {row['started_at'][:19]}  {results}{failed}{revision}{tags}  {cases}"

@@ -29,6 +29,6 @@ def json_option(function: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")(function)
 
 
-def opened(store: str | None) -> Store:
-    """The store that the flag, the environment or the configuration names."""
-    return open_store(config.store_url(store))
+def opened(store: str | None, *, create: bool = True) -> Store:
+    """The store that the flag, the environment or the configuration names; verbs that only read pass `create=False`."""
+    return open_store(config.store_url(store), create=create)

@@ -13,7 +13,14 @@ from benchwright.cli.options import json_option, opened, store_option
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @store_option
 @json_option
-@click.option("-o", "--output", default="benchwright-report.html", show_default=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    default="benchwright-report.html",
+    show_default=True,
+    type=click.Path(path_type=Path),
+    help="The file to write.",
+)
 @click.option("--svg", type=click.Path(path_type=Path, file_okay=False), help="Also write each plot into this folder.")
 @click.option("--force", is_flag=True, help="Replace a file that Benchwright did not write.")
 def command(

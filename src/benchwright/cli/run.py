@@ -52,7 +52,7 @@ class _WithCommand(click.Command):
 @click.option("--warmup", metavar="SECONDS", help="Warm up at most so long; 0: not at all. Default: until steady, 5 s.")
 @click.option("--loops", type=int, default=0, help="Calls per sample. Default: one, more only for very fast callables.")
 @click.option("--rounds", type=int, default=5, show_default=True, help="Fresh processes per case, interleaved.")
-@click.option("--retries", type=int, default=0, help="Try a failed case again so often.")
+@click.option("--retries", type=click.IntRange(min=0), default=0, help="Try a failed case again so often.")
 @click.option("--timeout", metavar="SECONDS", help="Kill a worker that takes longer.")
 @click.option("--cpus", metavar="0,2-3", help="CPUs the workers may use.")
 @click.option("--memory-limit", metavar="4GiB", help="Address space a worker may use.")

@@ -27,6 +27,10 @@ class Worker(Protocol):
         """What arrived since; None at the end of the line. A `ChannelError` when it is not a message."""
         ...
 
+    def gone(self) -> bool:
+        """Whether its process has ended; what it started may still hold the line open."""
+        ...
+
     def end(self, grace: float) -> int:
         """Waits `grace` seconds for its end, then kills it and all it started. Exit status; below zero, a signal."""
         ...

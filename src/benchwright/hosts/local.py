@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchwright import channel, schema
+from benchwright import channel, orphans, schema
 from benchwright.channel import TOKEN_VARIABLE, FrameReader, Job, Message
 
 TAIL = 8192  # bytes of the log that are kept
@@ -34,6 +34,7 @@ class LocalWorker:
         self._reader = FrameReader(self._token)
         self._log = tempfile.TemporaryFile(mode="ab+", buffering=0)  # noqa: SIM115 - closed in end()
         self._exit: int | None = None
+        self._tail = ""  # of the log, once it is closed
         control, self._control = os.pipe()
         self._answer, answer = os.pipe()
         lifeline, self._lifeline = os.pipe()
@@ -66,6 +67,10 @@ class LocalWorker:
         self._reader.feed(data)
         return list(iter(self._reader.next, None))
 
+    def gone(self) -> bool:
+        """Whether its process has ended; what it started may still hold the line open."""
+        return self._exit is not None or self._process.poll() is not None
+
     def end(self, grace: float) -> int:
         """Waits `grace` seconds, then kills it and all it started. Its exit status: below zero, a signal."""
         if self._exit is None:
@@ -74,20 +79,24 @@ class LocalWorker:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)
             self._exit = self._process.wait()
+            orphans.sweep(self._token.hex())  # before the lifeline closes: the guard goes too, and never acts
             for fd in (self._control, self._answer, self._lifeline):
                 os.close(fd)
-            sweep(self._token.hex())
+            self._tail = self.log_tail()
+            self._log.close()
         return self._exit
 
     def log_tail(self) -> str:
         """The end of what it printed."""
+        if self._log.closed:
+            return self._tail
         size = os.fstat(self._log.fileno()).st_size
         self._log.seek(max(0, size - TAIL))
         return self._log.read(TAIL).decode("utf-8", errors="replace")
 
     def bound_log(self) -> None:
         """Cuts a log that has grown beyond reason; a flood must not fill the disk."""
-        if os.fstat(self._log.fileno()).st_size > MOST_LOG:
+        if not self._log.closed and os.fstat(self._log.fileno()).st_size > MOST_LOG:
             self._log.truncate(0)
 
     def _spawn(self, control: int, answer: int, lifeline: int) -> subprocess.Popen[bytes]:
@@ -102,16 +111,3 @@ class LocalWorker:
             start_new_session=True,
             env={**os.environ, TOKEN_VARIABLE: self._token.hex()},
         )
-
-
-def sweep(token: str) -> int:
-    """Kills every process that carries the job's token, also those that left its group. Returns how many."""
-    wanted, killed = f"{TOKEN_VARIABLE}={token}".encode(), 0
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if wanted in (entry / "environ").read_bytes().split(b"\0"):
-                os.kill(int(entry.name), signal.SIGKILL)
-                killed += 1
-        except OSError:  # gone meanwhile, or not ours to read
-            continue
-    return killed

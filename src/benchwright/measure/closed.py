@@ -40,7 +40,7 @@ class StopRule:
         if self.samples is not None:
             room = min(room, self.samples - recorder.calls)
         if self.deadline is not None:
-            if now >= self.deadline:
+            if now >= self.deadline and recorder.calls:  # a duration too short for any call is good for one
                 return 0
             room = min(room, max(1, int((self.deadline - now) / self.typical)))
         if room <= 0 or self._precise(recorder):
@@ -55,10 +55,10 @@ class StopRule:
         return width is not None and width <= self.precision
 
 
-def run_worker(subject: Subject, recorder: Recorder, rule: StopRule, clock: Clock, *, offset: int, once: bool) -> None:
+def run_worker(subject: Subject, recorder: Recorder, rule: StopRule, clock: Clock, *, once: bool) -> None:
     """One worker's calls, from now until the rule says stop or the inputs end."""
     now = clock.now
-    call, stream = subject.sampled(subject.argument_stream(offset=offset, once=once))
+    call, stream = subject.sampled(subject.argument_stream(once=once))
     while wanted := rule.next_chunk(recorder, now()):
         start = now()
         ticks = [now() for _ in starmap(call, islice(stream, wanted))]
@@ -75,7 +75,7 @@ def run_closed(subject: Subject, load: Load, clock: Clock, *, typical: float, ze
     def work(index: int) -> None:
         share = None if load.samples is None else (load.samples + load.workers - 1 - index) // load.workers
         rule = StopRule(typical=typical, deadline=deadline, samples=share, precision=load.precision)
-        run_worker(subject, recorders[index], rule, clock, offset=index % len(subject.arguments), once=load.once)
+        run_worker(subject.share(index, load), recorders[index], rule, clock, once=load.once)
 
     in_threads(work, load.workers, clock, zero)
     return recorders

@@ -25,7 +25,7 @@ def run_closed_async(subject: Subject, load: Load, clock: Clock, *, typical: flo
         share = None if load.samples is None else (load.samples + load.workers - 1 - index) // load.workers
         rule = StopRule(typical=typical, deadline=deadline, samples=share, precision=load.precision)
         now, recorder = clock.now, recorders[index]
-        stream = subject.argument_stream(offset=index % len(subject.arguments), once=load.once)
+        stream = subject.share(index, load).argument_stream(once=load.once)
         while rule.next_chunk(recorder, now()):
             arguments = next(stream, None)
             if arguments is None:

@@ -7,6 +7,7 @@ writes one byte that wakes a worker.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import mmap
 import os
@@ -35,7 +36,8 @@ class Generator:
         self._shared.flush()
         self.tokens, write_end = os.pipe()
         if sys.platform.startswith("linux"):
-            fcntl.fcntl(write_end, F_SETPIPE_SZ, PIPE_SIZE)
+            with contextlib.suppress(PermissionError):  # this user's share of pipe memory is used up: less will do
+                fcntl.fcntl(write_end, F_SETPIPE_SZ, PIPE_SIZE)
         self._child = self._spawn(write_end)
         os.close(write_end)
         assert self._child.stdout is not None

@@ -19,6 +19,9 @@ def arrivals(load: Load, *, copy: int = 0) -> Int64s:
     Arrivals are dealt to the copies in turn, as a round-robin balancer would.
     """
     drawn = _trace(load) if load.arrivals is Arrivals.TRACE else _drawn(load)
+    if len(drawn) < load.copies:
+        found = f"{len(drawn)} arrivals are too few for {load.copies} copies"
+        raise OptionError(found, remedy="change --rate, --duration or --samples")
     return drawn[copy :: load.copies] if load.copies > 1 else drawn
 
 

@@ -14,6 +14,7 @@ from benchwright.stats import histogram
 
 LIMIT = 1_000_000  # calls kept raw per worker: 8 MB
 DISTINCT = 65_536  # distinct values counted before they are folded
+BLOCK = 8192  # calls that memory is taken for at once
 ANCHOR_EVERY = 256  # calls between two recorded instants
 
 
@@ -25,7 +26,7 @@ class Recorder:
         self.calls = 0
         self.active = 0  # ns inside chunks; the recorder's own work between them is not counted
         self.last = 0  # instant of the latest completion
-        self._latency = array("q", bytes(8 * min(limit, 4096)))
+        self._blocks: list[Int64s] = []
         self._anchors = array("q")  # pairs: position, instant at which the call there began
         self._next_anchor = 0
         self._counter: Counter[int] = Counter()
@@ -51,7 +52,10 @@ class Recorder:
     @property
     def latencies(self) -> Int64s:
         """The raw latencies kept, in order."""
-        return self._latency[: min(self.calls, self.limit)]
+        whole = array("q")
+        for block in self._blocks:
+            whole += block
+        return whole[: min(self.calls, self.limit)]
 
     def ends(self, zero: int) -> Int64s:
         """For each raw latency, the instant its call ended, in ns since `zero`."""
@@ -69,18 +73,25 @@ class Recorder:
         return self._histogram
 
     def _keep(self, start: int, latencies: Int64s) -> None:
-        end = self.calls + len(latencies)
-        if end > len(self._latency):
-            grown = min(self.limit, max(end, 2 * len(self._latency)))
-            self._latency.extend(array("q", bytes(8 * (grown - len(self._latency)))))
-        self._latency[self.calls : end] = latencies
+        kept = 0
+        while kept < len(latencies):
+            at = (self.calls + kept) % BLOCK
+            if at == 0:  # made by repeating, which takes exactly the memory it needs; growing takes more
+                self._blocks.append(array("q", (0,)) * BLOCK)
+            part = latencies[kept : kept + BLOCK - at]
+            self._blocks[-1][at : at + len(part)] = part
+            kept += len(part)
         if self.calls >= self._next_anchor:
             self._anchors.extend((self.calls, start))
             self._next_anchor = self.calls + ANCHOR_EVERY
 
     def _fold(self, latencies: Int64s) -> None:
         if self._histogram is None and not self._counter:  # the limit is crossed now: what was kept raw counts too
-            self._counter.update(self._latency[: self.calls])
+            for start, block in enumerate(self._blocks):
+                self._count(block[: max(0, self.calls - start * BLOCK)])
+        self._count(latencies)
+
+    def _count(self, latencies: Int64s) -> None:
         self._counter.update(latencies)
         if len(self._counter) > DISTINCT:
             self._drain()

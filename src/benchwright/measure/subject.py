@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle, islice, repeat, starmap
 from operator import sub
 from typing import Any
 
 from benchwright.measure.clock import Clock, ClockFacts
+from benchwright.records import Load
 
 TARGET_SAMPLE = 20_000  # ns a sample should last at least, when calls are looped
 NEGLIGIBLE = 20  # a call this many times the loop's own cost needs no looping
@@ -27,8 +28,16 @@ class Subject:
 
     def argument_stream(self, *, offset: int = 0, once: bool = False) -> Iterator[tuple[Any, ...]]:
         """The argument tuples from `offset` on: each once, or round and round."""
-        turned = [*self.arguments[offset:], *self.arguments[:offset]]
+        start = offset % len(self.arguments) if self.arguments else 0
+        turned = [*self.arguments[start:], *self.arguments[:start]]
         return iter(turned) if once else cycle(turned)
+
+    def share(self, index: int, load: Load) -> Subject:
+        """What worker `index` of the load calls: its part of the inputs when each is used once, else all in turn."""
+        if load.once:
+            return replace(self, arguments=self.arguments[index :: load.workers])
+        start = index % len(self.arguments)
+        return replace(self, arguments=[*self.arguments[start:], *self.arguments[:start]])
 
     def sampled(self, stream: Iterator[tuple[Any, ...]]) -> tuple[Callable[..., Any], Iterator[tuple[Any, ...]]]:
         """The callable and arguments of one sample: the call itself, or `loops` of them in one go."""
@@ -56,7 +65,7 @@ def calibrated_loops(subject: Subject, clock: Clock, facts: ClockFacts, *, calls
     now = clock.now
     stream = subject.argument_stream()
     begin = now()
-    next(starmap(subject.call, islice(stream, 1)))
+    subject.call(*next(stream))
     if now() - begin > TARGET_SAMPLE:  # one call is long enough already: do not spend 64 of them to learn that
         return 1
     ticks = [now() for _ in starmap(subject.call, islice(stream, calls))]

@@ -15,6 +15,7 @@ from benchwright.monitors.tree import Totals, Tree, Use, open_tree
 from benchwright.records import Better, Metric
 
 REFRESH = 1.0  # seconds between searches for new descendants
+COUNTERS = 5.0  # seconds between looks at the dear counters: what a process does after the last one ends with it
 CPU_WINDOW = 0.5  # seconds: the kernel counts CPU time in ticks of 10 ms, so a shorter window shows steps
 
 
@@ -33,7 +34,7 @@ class ProcessMonitor:
 
     def start(self, pids: list[int]) -> None:
         self._tree = self._open_tree(pids)
-        self._zero = self._refreshed = self._now()
+        self._zero = self._refreshed = self._counted = self._now()
         self._first_totals = self._tree.totals()
         self._first = self._last = self._windowed = self._tree.use()
         self._window_began = 0.0
@@ -47,6 +48,9 @@ class ProcessMonitor:
         if now - self._refreshed >= REFRESH:
             self._refreshed = now
             self._tree.refresh()
+        if now - self._counted >= COUNTERS:
+            self._counted = now
+            self._tree.totals()
         self._record(now - self._zero, self._tree.use())
 
     def stop(self) -> Observation:

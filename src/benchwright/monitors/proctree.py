@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from benchwright.monitors.tree import Totals, Use
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TICK = 1.0 / os.sysconf("SC_CLK_TCK")
+_LONG = 65536  # bytes, more than any of these files
 _GONE = (ProcessLookupError, FileNotFoundError)  # ended, and ended before its file was opened
 
 
@@ -33,12 +35,9 @@ class ProcTree:
         while queue:
             process = queue.pop()
             try:
-                process.read_counters()
-                children = list(process.children())
+                children = process.children()
             except _GONE:
                 continue  # the next look notices
-            except PermissionError:
-                continue  # a descendant with other rights: its memory and time are still readable
             new = (self._adopt(pid, parent=process.pid) for pid in children if pid not in self._alive)
             queue += [found for found in new if found is not None]
 
@@ -60,8 +59,10 @@ class ProcTree:
             ticks += process.ticks
             faults += process.faults
             major += process.major
-            threads += int(f[17])
-            rss += int(f[21])
+            if (pages := int(f[21])) > 0:  # one that has ended and waits to be collected has no memory left
+                rss += pages
+                process.threads = int(f[17])
+                threads += process.threads
         if ended:
             lost = self._bury(ended)
             ticks, faults, major = ticks + lost[0], faults + lost[1], major + lost[2]
@@ -69,8 +70,11 @@ class ProcTree:
 
     def totals(self) -> Totals:
         every = _Counters()
-        for counters in (self._counters, *(process.counters for process in self._alive.values())):
-            every.include(counters)
+        every.include(self._counters)
+        for process in self._alive.values():
+            with suppress(*_GONE):  # what was read before it ended counts
+                process.read_counters()
+            every.include(process.counters)
         return Totals(
             peak=every.peak,
             voluntary=every.voluntary,
@@ -91,7 +95,7 @@ class ProcTree:
     def _adopt(self, pid: int, parent: int) -> _Process | None:
         try:
             process = _Process(pid, parent, self._proc)
-        except _GONE:
+        except (*_GONE, PermissionError):  # ended already, or hidden from this user
             return None
         self._alive[pid] = process
         return process
@@ -133,46 +137,45 @@ class _Counters:
         self.denied = self.denied or other.denied
 
 
-@dataclass(slots=True)
-class _Switches:
-    """Of one thread; they end with it, so the last look is kept."""
-
-    voluntary: int = 0
-    involuntary: int = 0
-
-
 class _Process:
     """One process by its kept descriptors."""
 
     def __init__(self, pid: int, parent: int, proc: Path) -> None:
         self.pid, self.parent = pid, parent
         self.ticks = self.faults = self.major = 0
+        self.threads = 0  # as of the last look; 0 before the first
         self.counters = _Counters()
-        self._threads: dict[str, _Switches] = {}
-        self.folder = os.open(proc / str(pid), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            self.stat = os.open("stat", os.O_RDONLY | os.O_CLOEXEC, dir_fd=self.folder)
-        except OSError:
-            os.close(self.folder)
-            raise
+        self._switches_of: dict[str, tuple[int, int]] = {}  # by thread, ended ones too
+        with ExitStack() as undo:  # a process may end between two files
+            self._folder = os.open(proc / str(pid), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            undo.callback(os.close, self._folder)
+            self.stat = self._open("stat")
+            undo.callback(os.close, self.stat)
+            self._children = self._open(f"task/{pid}/children")
+            undo.pop_all()
 
-    def children(self) -> Iterator[int]:
-        """Every thread's children."""
-        for thread in self._tasks():
-            try:
-                yield from map(int, self._read(f"task/{thread}/children").split())
-            except _GONE:
-                continue
+    def children(self) -> list[int]:
+        """The children of every thread: the kernel lists them by the thread that started them."""
+        found = os.pread(self._children, _LONG, 0)
+        if self.threads != 1:
+            for thread in self._tasks():
+                with suppress(*_GONE):
+                    found += b" " + (self._read(f"task/{thread}/children") if thread != str(self.pid) else b"")
+        return [int(pid) for pid in found.split()]
 
     def read_counters(self) -> None:
+        """Reads what is too dear for every sample: one file for each thread."""
         c = self.counters
         for thread in self._tasks():
-            try:
-                self._threads[thread] = self._switches(thread)
-            except _GONE:
-                continue
-        c.voluntary = sum(t.voluntary for t in self._threads.values())
-        c.involuntary = sum(t.involuntary for t in self._threads.values())
+            with suppress(*_GONE):
+                status = self._read(f"task/{thread}/status")
+                self._switches_of[thread] = (
+                    _number(status, b"\nvoluntary_ctxt_switches:"),
+                    _number(status, b"\nnonvoluntary_ctxt_switches:"),
+                )
+                c.peak = max(c.peak, _number(status, b"\nVmHWM:") * 1024)
+        c.voluntary = sum(voluntary for voluntary, _ in self._switches_of.values())
+        c.involuntary = sum(involuntary for _, involuntary in self._switches_of.values())
         try:
             io = self._read("io")
         except PermissionError:
@@ -180,32 +183,27 @@ class _Process:
         else:
             c.read, c.written = _number(io, b"\nread_bytes:"), _number(io, b"\nwrite_bytes:")
 
-    def _switches(self, thread: str) -> _Switches:
-        status = self._read(f"task/{thread}/status")
-        if thread == str(self.pid):
-            self.counters.peak = max(self.counters.peak, _number(status, b"VmHWM:") * 1024)
-        return _Switches(
-            _number(status, b"\nvoluntary_ctxt_switches:"), _number(status, b"nonvoluntary_ctxt_switches:")
-        )
+    def close(self) -> None:
+        for descriptor in (self._children, self.stat, self._folder):
+            os.close(descriptor)
 
     def _tasks(self) -> list[str]:
-        # A listing needs a descriptor of its own: a kept one would have to be rewound and would miss new threads.
-        descriptor = os.open("task", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self.folder)
+        # A listing needs a descriptor of its own: a kept one would have to be rewound.
+        descriptor = self._open("task", os.O_DIRECTORY)
         try:
             return os.listdir(descriptor)  # noqa: PTH208 - pathlib knows no descriptors
         finally:
             os.close(descriptor)
 
     def _read(self, name: str) -> bytes:
-        descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self.folder)
+        descriptor = self._open(name)
         try:
-            return os.read(descriptor, 65536)
+            return os.read(descriptor, _LONG)
         finally:
             os.close(descriptor)
 
-    def close(self) -> None:
-        os.close(self.stat)
-        os.close(self.folder)
+    def _open(self, name: str, flags: int = 0) -> int:
+        return os.open(name, os.O_RDONLY | os.O_CLOEXEC | flags, dir_fd=self._folder)
 
 
 def _number(page: bytes, key: bytes) -> int:

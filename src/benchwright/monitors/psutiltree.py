@@ -35,8 +35,6 @@ class PsutilTree:
                 continue
             for process in family:
                 self._alive.setdefault(process.pid, process)
-        for process in list(self._alive.values()):
-            self._look(process, dear=True)
 
     def use(self) -> Use:
         rss = threads = 0
@@ -50,6 +48,8 @@ class PsutilTree:
         return Use(rss, threads, cpu, faults, major)
 
     def totals(self) -> Totals:
+        for process in list(self._alive.values()):
+            self._look(process, dear=True)
         every = list(self._seen.values())
         totals = Totals(
             peak=max((seen.peak for seen in every if seen.peak is not None), default=None),
@@ -103,7 +103,8 @@ class _Seen:
 
     def now(self, process: Any) -> None:
         memory, times = process.memory_info(), process.cpu_times()
-        self.rss, self.threads = memory.rss, process.num_threads()
+        # One that has ended and waits to be collected has no memory left.
+        self.rss, self.threads = memory.rss, process.num_threads() if memory.rss else 0
         self.cpu = times.user + times.system
         self.peak = getattr(memory, "peak_wset", self.peak)  # Windows
         self.faults = getattr(memory, "pfaults", getattr(memory, "num_page_faults", None))  # macOS, Windows

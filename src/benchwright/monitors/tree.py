@@ -40,7 +40,7 @@ class Tree(Protocol):
     """Processes and their descendants."""
 
     def refresh(self) -> None:
-        """Looks for new descendants and reads the dear counters."""
+        """Looks for new descendants."""
         ...
 
     def use(self) -> Use:
@@ -48,7 +48,7 @@ class Tree(Protocol):
         ...
 
     def totals(self) -> Totals:
-        """The dear counters as of the last refresh, summed over every process ever seen."""
+        """The dear counters now, summed over every process ever seen."""
         ...
 
     def pids(self) -> list[int]:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from benchwright.environment.reading import cpu_numbers, is_known
+from benchwright.instrument import OTHERS_NOISY, STEAL_NOISY
+from benchwright.noise.resolution import rounds_to_resolve
 from benchwright.records import Environment, ResultWarning, Value
 
 if TYPE_CHECKING:
     from benchwright.noise import NoiseFloor
 
 LOAD_PER_CPU = 0.25  # load average from which other work disturbs
-OTHERS = 10.0  # % of one core
-STEAL = 1.0  # % of the machine
 COARSE = 0.05  # a smallest change above this asks for more rounds
 
 
@@ -24,23 +24,24 @@ def advice(environment: Environment, noise: NoiseFloor | None = None) -> list[Re
 
 
 def _from_noise(noise: NoiseFloor) -> Iterator[ResultWarning]:
-    if noise.cpu_others is not None and noise.cpu_others > OTHERS:
+    if noise.cpu_others is not None and noise.cpu_others > OTHERS_NOISY:
         yield ResultWarning(
             code="busy",
             seen=f"other processes took {noise.cpu_others:.0f} % of a core during the noise measurement",
             remedy="find and stop them: top -o %CPU",
         )
-    if noise.steal is not None and noise.steal > STEAL:
+    if noise.steal is not None and noise.steal > STEAL_NOISY:
         yield ResultWarning(
             code="steal",
             seen=f"the hypervisor withheld {noise.steal:.1f} % of the machine's time",
-            remedy="use a dedicated or metal instance; here, more rounds: benchwright run --rounds 20",
+            remedy="use a dedicated or metal instance; on this one take more rounds: benchwright run --rounds 20",
         )
     if noise.smallest_change > COARSE:
+        rounds = rounds_to_resolve(COARSE, max(work.between for work in noise.workloads.values()))
         yield ResultWarning(
             code="noisy",
-            seen=f"{noise.rounds} rounds resolve only changes above {noise.smallest_change:.1%}",
-            remedy="follow the advice below, or take more rounds: benchwright run --rounds 20",
+            seen=f"{noise.rounds} rounds resolve no change below {noise.smallest_change:.1%}",
+            remedy=f"quieten the machine; as it is, {COARSE:.0%} needs: benchwright run --rounds {rounds}",
         )
 
 
@@ -97,7 +98,7 @@ def _affinity(environment: Environment) -> Iterator[ResultWarning]:
         yield ResultWarning(
             code="affinity",
             seen=f"work may move between all {threads} CPUs",
-            remedy=f"keep it on a few, away from CPU 0 and its interrupts: taskset -c {chosen} benchwright run ...",
+            remedy=f"keep it on a few, away from CPU 0 and its interrupts: benchwright run --cpus {chosen}",
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping
 
+from benchwright.instrument import OFF_RATE, OTHERS_BAD, OTHERS_NOISY, STEAL_BAD, STEAL_NOISY
 from benchwright.measure.clock import SystemClock
 from benchwright.measure.engine import Measured, prepare
 from benchwright.measure.subject import Subject
@@ -14,11 +15,7 @@ from benchwright.records import Arrivals, Load, Mode, Value
 
 RATE = 1000.0  # arrivals a second
 
-# From which on a figure makes the instrument noisy, and unreliable.
-OTHERS_LIMITS = 10.0, 60.0  # % of one core
-STEAL_LIMITS = 1.0, 10.0  # % of the machine
-LATENESS_LIMITS = 50e3, 1e6  # ns, 99 % of arrivals
-RATE_LIMITS = 1e-4, 1e-2  # relative
+LATE_NOISY, LATE_BAD = 50e3, 1e6  # ns, one arrival in a hundred
 
 
 def self_test(seconds: float = 5) -> Mapping[str, Value]:
@@ -54,10 +51,10 @@ def verdict(told: Mapping[str, Value]) -> str:
         _number(told[name]) for name in ("cpu_others_percent", "steal_percent", "wakeup_error_p99_ns")
     )
     judged = [
-        (others, OTHERS_LIMITS, f"others took {others:.0f} % of a core"),
-        (steal, STEAL_LIMITS, f"steal {steal:.1f} %"),
-        (late, LATENESS_LIMITS, f"1 % of arrivals later than {late / 1e3:,.0f} µs"),
-        (rate, RATE_LIMITS, f"arrivals off by {rate:.2%}"),
+        (others, (OTHERS_NOISY, OTHERS_BAD), f"others took {others:.0f} % of a core"),
+        (steal, (STEAL_NOISY, STEAL_BAD), f"steal {steal:.1f} %"),
+        (late, (LATE_NOISY, LATE_BAD), f"1 % of arrivals later than {late / 1e3:,.0f} µs"),
+        (rate, (OFF_RATE, OFF_RATE), f"arrivals off by {rate:.2%}"),
     ]
     bad = [text for value, (_, limit), text in judged if value > limit]
     noisy = [text for value, (low, high), text in judged if low < value <= high]

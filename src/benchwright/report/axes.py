@@ -98,7 +98,7 @@ def bottom(across: Axis, y: float, title: str, *, top: float | None = None, name
         if top is not None:
             parts.append(element("line", class_="grid", x1=x, x2=x, y1=top, y2=y))
         parts.append(text(x, y + 18, words, class_="tick", text_anchor="middle"))
-    parts.append(text(across.end, y + 36, title, class_="axis-title", text_anchor="end"))
+    parts.append(text(across.end, y + 38, title, class_="axis-title", text_anchor="end"))
     return "".join(parts)
 
 

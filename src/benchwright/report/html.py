@@ -22,6 +22,7 @@ from benchwright.report.timeplots import SLOTS
 SIGNATURE = '<meta name="generator" content="benchwright">'
 LINES_AT_FIRST = 8  # more lines than colours cannot be told apart; the others wait behind their keys
 OPEN_AT_FIRST = 3
+CASES_DRAWN = 40  # with plots of their own; keeps the file small enough to mail
 
 
 def write_html(runs: Sequence[Run], path: Path, *, force: bool = False) -> Path:
@@ -42,7 +43,7 @@ def write_html(runs: Sequence[Run], path: Path, *, force: bool = False) -> Path:
 
 def html_page(runs: Sequence[Run]) -> str:
     """The report as one text."""
-    style, script = _asset("page.css") + _asset("plot.css"), _asset("page.js")
+    style, script = _asset("plot.css") + _asset("page.css"), _asset("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     # Even if a name slipped through the escaping, the browser would run nothing but our own script and load nothing.
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
@@ -155,7 +156,12 @@ def _figures(plots: Sequence[Plot], prefix: str) -> str:
 def _case(row: Row, index: int, number: int) -> str:
     said = tag("span", escape(f" · {row.status}, {row.rounds} round{'s' * (row.rounds > 1)}"), class_="soft")
     parts = []
-    if plots := case_plots(row, index):
+    if index >= CASES_DRAWN:
+        words = (
+            f"Plots over time are drawn for the first {CASES_DRAWN} cases; `benchwright report --svg DIR` draws all."
+        )
+        parts.append(tag("p", escape(words), class_="soft"))
+    elif plots := case_plots(row, index):
         parts.append(tag("div", _figures(plots, f"r{number}-"), class_="plots"))
     parts += [metric_table(row), _instrument(row)]
     inside = tag("div", "".join(parts), class_="inside")

@@ -42,9 +42,9 @@ def row_head(words: str, *, before: str = "") -> str:
     return f'<th scope="row">{before}{escape(words)}</th>'
 
 
-def number_cell(content: str) -> str:
-    """A cell whose markup is a number."""
-    return f"<td{_NUMBER}>{content}</td>"
+def number_cell(content: str, label: str = "") -> str:
+    """A cell whose markup is a number; `label` names its column where a narrow page shows no heads."""
+    return f"<td{_NUMBER}{_labelled(label)}>{content}</td>"
 
 
 def facts(known: Sequence[tuple[str, str]]) -> str:
@@ -76,12 +76,14 @@ def results_table(table: Sequence[Row], *, swatches: bool = True) -> str:
     for i, row in enumerate(table):
         swatch = f'<span class="swatch {colour(i)}"></span>' if swatches and len(table) > 1 else ""
         line = row_head(row.name, before=swatch)
-        line += "".join(tag("td", escape(show_scalar(row.params[n])) if n in row.params else "") for n in names)
-        line += "".join(column[i] for column in drawn) + number_cell(str(row.rounds)) + _status(row)
+        line += "".join(
+            tag("td", escape(show_scalar(row.params[n])) if n in row.params else "", data_label=n) for n in names
+        )
+        line += "".join(column[i] for column in drawn) + number_cell(str(row.rounds), "rounds") + _status(row)
         body += f"<tr>{line}</tr>\n"
     caption = "Each case with its rounds combined; intervals are at 95 % where enough was measured."
     inner = f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return tag("div", inner, class_="scroll", tabindex="0", role="region", aria_label="Results")
+    return tag("div", inner, class_="scroll results", tabindex="0", role="region", aria_label="Results")
 
 
 def metric_table(row: Row) -> str:
@@ -129,7 +131,7 @@ def _numbers(column: Column, table: Sequence[Row], *, whiskers: bool) -> list[st
     for point, c, metric in zip(points, column.cells, found, strict=True):
         interval = f' <span class="interval">{escape(c.interval)}</span>' if c and c.interval else ""
         whisker = _whisker(metric.estimate, max(ends)) if whiskers and metric else ""
-        drawn.append(number_cell(f"{point}{interval}{whisker}"))
+        drawn.append(number_cell(f"<span>{point}{interval}</span>{whisker}", column.heading))
     return drawn
 
 
@@ -149,7 +151,12 @@ def _status(row: Row) -> str:
     worst = next((s for s in row.statuses if s != "ok"), "ok")
     count = len(row.warnings)
     noted = " " + tag("span", f"{count} warning{'s' * (count > 1)}", class_="warned") if count else ""
-    return f'<td><span class="{escape(worst)}">{escape(row.status)}</span>{noted}</td>'
+    words = tag("span", escape(row.status), class_=worst)
+    return f"<td{_labelled('status')}><span>{words}{noted}</span></td>"
+
+
+def _labelled(label: str) -> str:
+    return f' data-label="{escape(label)}"' if label else ""
 
 
 def _valued(estimate: Estimate, scale: Scale) -> str:

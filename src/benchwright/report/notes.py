@@ -109,8 +109,11 @@ def verdict(results: Sequence[Result]) -> str:
         kinds[_kind(text)] += count
     worst = sorted(verdicts, key=lambda v: _badness(_kind(v)))[0]
     total = sum(verdicts.values())
-    counted = ", ".join(f"{kind} in {count} of {total} results" for kind, count in kinds.items())
-    return f"{counted} ({worst})" if worst != _kind(worst) else counted
+    reason = worst.partition(": ")[2]
+    if len(kinds) == 1:
+        return f"{_kind(worst)} in all {total} results" + (f" (one of them: {reason})" if reason else "")
+    first, *others = [f"{kind} in {count}" for kind, count in kinds.items()]
+    return f"{first} of {total} results" + (f" ({reason})" if reason else "") + "".join(f", {o}" for o in others)
 
 
 def number(value: Value) -> float | None:

@@ -16,11 +16,16 @@ from benchwright.report.rows import Row, show_scalar
 from benchwright.report.svg import Plot, colour, element, path, text, tips
 
 WIDTH, HEIGHT = 560.0, 340.0
-LEFT, RIGHT, TOP, BOTTOM = 70.0, 14.0, 28.0, 46.0
+LEFT, RIGHT, TOP, BOTTOM = 72.0, 26.0, 28.0, 48.0
 BINS = 72
 LEVELS = 96
 STRIP = 58.0
 TOP_LABELS = 8
+CORNERS: dict[int, list[tuple[float, float]]] = {
+    1: [(-1, -1), (1, -1), (1, 1), (-1, 1)],
+    2: [(0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)],
+    3: [(0, -1.2), (1.2, 1), (-1.2, 1)],
+}
 
 Indexed = tuple[int, Row, Calls]
 
@@ -57,7 +62,8 @@ def percentiles(table: Sequence[Row]) -> Plot | None:
     for nines, words in _nines(most):
         x = across.at(nines)
         body += element("line", class_="grid", x1=x, x2=x, y1=TOP, y2=HEIGHT - BOTTOM)
-        body += text(x, HEIGHT - BOTTOM + 18, words, class_="tick", text_anchor="middle")
+        close = "tick minor" if nines == 0 else "tick"  # a narrow page has no room for it beside its neighbour
+        body += text(x, HEIGHT - BOTTOM + 18, words, class_=close, text_anchor="middle")
     for i, row, found in known:
         body += _percentile_line(across, up, i, row, found)
     return Plot(
@@ -77,7 +83,7 @@ def tradeoff(table: Sequence[Row], latency: str = "latency_p50", words: str = "m
     points = [p for p in points if p[2].point > 0 and p[3].point > 0]
     if len(points) < 2:
         return None
-    across = axis((v for p in points for v in _span(p[2])), "s", LEFT, WIDTH - RIGHT - 10)
+    across = axis((v for p in points for v in _span(p[2])), "s", LEFT, WIDTH - RIGHT)
     up = axis((v for p in points for v in _span(p[3])), "/s", HEIGHT - BOTTOM, TOP)
     front = pareto([(p[2].point, p[3].point) for p in points])
     body = frame(across, up, words, "throughput")
@@ -212,12 +218,7 @@ def _shape(i: int, x: float, y: float) -> str:
     r = 5.0
     if i % 4 == 0:
         return f"M{x - r:.1f} {y:.1f}a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0Z"
-    corners: list[tuple[float, float]] = {
-        1: [(-1, -1), (1, -1), (1, 1), (-1, 1)],
-        2: [(0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)],
-        3: [(0, -1.2), (1.2, 1), (-1.2, 1)],
-    }[i % 4]
-    return path([(x + a * (r - 0.6), y + b * (r - 0.6)) for a, b in corners], closed=True)
+    return path([(x + a * (r - 0.6), y + b * (r - 0.6)) for a, b in CORNERS[i % 4]], closed=True)
 
 
 def _front_labels(places: Sequence[tuple[float, float]], labels: Sequence[str]) -> str:
@@ -226,11 +227,14 @@ def _front_labels(places: Sequence[tuple[float, float]], labels: Sequence[str]) 
     body = ""
     for (x, y), label in list(zip(places, labels, strict=True))[:TOP_LABELS]:
         wide = 6.4 * len(label)
-        left = x + 10 if x + 10 + wide < WIDTH else x - 10 - wide
+        turned = x + 10 + wide > WIDTH
+        left = x - 10 - wide if turned else x + 10
         if left < LEFT or any(abs(y - b) < 13 and left < c + d and c < left + wide for c, b, d in drawn):
             continue
         drawn.append((left, y, wide))
-        body += text(left, y - 6, label, class_="point-label")
+        body += text(
+            x - 10 if turned else left, y - 6, label, class_="point-label", text_anchor="end" if turned else None
+        )
     return body
 
 

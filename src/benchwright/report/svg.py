@@ -78,5 +78,5 @@ def drawing(plot: Plot, *, prefix: str = "", standalone: bool = False) -> str:
 
 def _value(value: str | float) -> str:
     if isinstance(value, str):
-        return html.escape(value)
+        return html.escape(value).replace("\n", "&#10;")  # XML would read a bare one as a space
     return f"{value:.1f}".removesuffix(".0")

@@ -8,21 +8,25 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchwright.report.calls import Calls, Floats, calls
-from benchwright.report.numbers import Scale, printable, scale_of
+from benchwright.report.numbers import Scale, line_up, printable, scale_of
 from benchwright.report.rows import Row
 from benchwright.units import format_number
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 BARS = " ▏▎▍▌▋▊▉█"
+LOG_FROM = 4.0  # largest over smallest, from which equal steps would put nearly all calls into one bin
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 
 def sparkline(found: Calls, width: int = 12) -> str:
-    """The shape of a distribution from its smallest call to its 99th percentile, tallest bin full."""
+    """The shape of a distribution from its smallest call to its 99th percentile, tallest bin full.
+
+    Bins are logarithmic where the two lie far apart.
+    """
     low, high = found.shortest, float(found.quantiles(np.array([0.99]))[0])
     if high <= low:
         return "█".ljust(width)
-    counts = found.binned(np.linspace(low, high, width + 1))
+    counts = found.binned(_edges(low, high, width))
     top = counts.max()
     return "".join(BLOCKS[math.ceil(count / top * 8)] for count in counts)
 
@@ -38,7 +42,7 @@ def plots(table: Sequence[Row], width: int = 80) -> str:
 def histogram(found: Calls, title: str, width: int = 80, bins: int = 16) -> str:
     """Horizontal bars from the smallest call to the 99.5th percentile, and one line for everything beyond."""
     low, cut = found.shortest, float(found.quantiles(np.array([0.995]))[0])
-    edges = np.linspace(low, cut if cut > low else low + max(low, 1e-9) * 1e-3, bins + 1)
+    edges = _edges(low, cut if cut > low else low + max(low, 1e-9) * 1e-3, bins)
     counts = found.binned(edges)
     beyond = found.total - int(counts.sum())
     scale = scale_of([low, cut], "s")
@@ -78,6 +82,12 @@ def scatter(table: Sequence[Row], width: int = 80, height: int = 16) -> str:
     return "\n".join(lines)
 
 
+def _edges(low: float, high: float, bins: int) -> Floats:
+    if low > 0 and high / low > LOG_FROM:
+        return np.geomspace(low, high, bins + 1)
+    return np.linspace(low, high, bins + 1)
+
+
 def _letters(count: int) -> list[str]:
     return [LETTERS[i] if i < len(LETTERS) else "+" for i in range(count)]
 
@@ -88,11 +98,9 @@ def _place(value: float, values: Sequence[float], size: int) -> int:
 
 
 def _edge_labels(edges: Floats, scale: Scale) -> list[str]:
-    step = (edges[1] - edges[0]) / scale.factor
-    decimals = min(12, max(0, 1 - math.floor(math.log10(step))))
-    texts = [f"{edge / scale.factor:,.{decimals}f}" for edge in edges[:-1]]
-    wide = max(map(len, texts))
-    return [t.rjust(wide) for t in texts]
+    steps = np.diff(edges) / scale.factor
+    places = [min(12, max(0, 1 - math.floor(math.log10(step)))) for step in steps]
+    return line_up([f"{edge / scale.factor:,.{n}f}" for edge, n in zip(edges, places, strict=False)])
 
 
 def _bar(count: int, top: int, room: int) -> str:

@@ -14,8 +14,8 @@ from benchwright.report.rows import Row
 from benchwright.report.svg import Plot, colour, element, path, tips
 
 WIDTH, HEIGHT = 560.0, 230.0
-LEFT, RIGHT, TOP, BOTTOM = 70.0, 14.0, 28.0, 46.0
-SLOTS = 600  # of one plot, shared by its rounds
+LEFT, RIGHT, TOP, BOTTOM = 72.0, 26.0, 28.0, 48.0
+SLOTS = 360  # of one plot, shared by its rounds
 
 TITLES = {
     "rss": "Memory",

@@ -157,7 +157,7 @@ def random_array(spec: Spec, seed: int, index: int = 0) -> Array:
         dtype = np.dtype(spec.dtype)
     except TypeError:
         raise LoadError(
-            f"input {spec.name!r} takes {spec.dtype}, which cannot be drawn at random", remedy="give --inputs a file"
+            f"input {spec.name!r} takes {spec.dtype}, which cannot be drawn at random", remedy="give --input a file"
         ) from None
     if dtype.kind == "b":
         return generator.integers(0, 2, size=shape).astype(dtype)
@@ -200,7 +200,7 @@ def _data_set(inputs: Inputs) -> list[Any]:
         raise LoadError(f"{inputs.source} failed: {type(error).__name__}: {error}", remedy="see the log") from error
     if len(items) > MOST_ITEMS >= inputs.count:
         raise LoadError(
-            f"{inputs.source} did not end after {MOST_ITEMS} items", remedy="say how many with --inputs-count"
+            f"{inputs.source} did not end after {MOST_ITEMS} items", remedy="say how many with --input-count"
         )
     return items
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from benchwright.errors import DeviceError, LoadError, did_you_mean
 from benchwright.records import Case, ResultWarning, Scalar, Value
 from benchwright.runtimes import Loaded
-from benchwright.runtimes.inputs import Feed, Spec, build
 from benchwright.runtimes.options import boolean, refuse_unknown
+
+if TYPE_CHECKING:
+    from benchwright.runtimes.inputs import Feed
 
 PROVIDERS = {
     "cpu": "CPUExecutionProvider",
@@ -41,6 +43,8 @@ class OnnxRuntime:
     def load(self, case: Case) -> Loaded:
         import onnxruntime
 
+        from benchwright.runtimes.inputs import Spec, build
+
         if case.target.precision:
             raise LoadError(
                 f"onnxruntime computes in the model's own precision, not in {case.target.precision!r}",
@@ -51,6 +55,7 @@ class OnnxRuntime:
         specs = [Spec(name=i.name, shape=tuple(i.shape), dtype=_dtype(i.type)) for i in session.get_inputs()]
         feeds, warnings = build(specs, case.inputs)
         call, arguments = _calls(session, case, feeds)
+        kept = [feeds]  # bindings look into this memory and do not own it
         return Loaded(
             call=call,
             arguments=arguments,
@@ -59,6 +64,7 @@ class OnnxRuntime:
             versions={"onnxruntime": str(onnxruntime.__version__)},
             details=_details(session, feeds, case),
             warnings=[*warnings, *_threads_warning(case)],
+            close=kept.clear,
         )
 
 

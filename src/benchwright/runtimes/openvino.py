@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from benchwright.errors import DeviceError, LoadError
 from benchwright.records import Case, Scalar, Value
 from benchwright.runtimes import Loaded
-from benchwright.runtimes.inputs import Feed, Spec, build
 from benchwright.runtimes.options import boolean, refuse_unknown
+
+if TYPE_CHECKING:
+    from benchwright.runtimes.inputs import Feed, Spec
 
 PRECISIONS = {"": "f32", "fp32": "f32", "fp16": "f16", "bf16": "bf16"}
 OWN_OPTIONS = frozenset({"reshape"})
@@ -38,6 +40,8 @@ class OpenVino:
     module: ClassVar[str] = "openvino"
 
     def load(self, case: Case) -> Loaded:
+        from benchwright.runtimes.inputs import build
+
         openvino = _import()
         core = openvino.Core()
         device = _device(core, case.target.device)
@@ -54,7 +58,9 @@ class OpenVino:
         except RuntimeError as error:
             raise LoadError(f"openvino could not compile {case.target.uri}: {_short(error)}") from None
         _check_used(compiled, device, properties)
-        call, arguments = _calls(openvino, compiled, feeds, case)
+        tensors = [[openvino.Tensor(array, shared_memory=True) for array in feed.values()] for feed in feeds]
+        call, arguments = _calls(compiled, tensors, case)
+        kept = [feeds, tensors]  # requests look into this memory and do not own it
         return Loaded(
             call=call,
             arguments=arguments,
@@ -63,6 +69,7 @@ class OpenVino:
             versions={"openvino": str(openvino.__version__)},
             details=_details(compiled, feeds),
             warnings=warnings,
+            close=kept.clear,
         )
 
 
@@ -96,6 +103,8 @@ def _properties(core: Any, device: str, case: Case) -> dict[str, Scalar]:
 
 
 def _specs(model: Any) -> list[Spec]:
+    from benchwright.runtimes.inputs import Spec
+
     specs = []
     for port in model.inputs:
         shape = tuple(d.get_length() if d.is_static else None for d in port.partial_shape)
@@ -115,10 +124,7 @@ def _check_used(compiled: Any, device: str, properties: Mapping[str, Scalar]) ->
         raise DeviceError(f"openvino was asked for precision {asked} and uses {real}")
 
 
-def _calls(
-    openvino: Any, compiled: Any, feeds: list[Feed], case: Case
-) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
-    tensors = [[openvino.Tensor(array, shared_memory=True) for array in feed.values()] for feed in feeds]
+def _calls(compiled: Any, tensors: list[list[Any]], case: Case) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
     if max(case.load.workers, case.load.streams) > 1:
         return _per_thread(compiled), [(feed,) for feed in tensors]
     request = compiled.create_infer_request()

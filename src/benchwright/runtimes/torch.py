@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import os
+import pickle
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from benchwright.errors import DeviceError, LoadError, did_you_mean
 from benchwright.records import Case, ResultWarning, Value
 from benchwright.runtimes import Loaded
 from benchwright.runtimes.importing import load_object
-from benchwright.runtimes.inputs import Feed, Spec, build
 from benchwright.runtimes.options import boolean, refuse_unknown, whole
 
+if TYPE_CHECKING:
+    from benchwright.runtimes.inputs import Feed, Spec
+
 PRECISIONS = {"": "float32", "fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
+_FORCE = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
 OPTIONS = frozenset(
     {
         *("compile", "compile_backend", "compile_mode", "channels_last", "inference_mode"),
@@ -106,7 +112,7 @@ def _load(torch: Any, case: Case, device: Any) -> tuple[Any, list[Spec] | None]:
         else:
             model, specs = _module(torch, case), None
         model = model.eval().to(device)
-    except (RuntimeError, OSError, TypeError, ValueError) as error:
+    except (RuntimeError, OSError, TypeError, ValueError, pickle.UnpicklingError) as error:
         traceback.print_exc(file=sys.stderr)
         raise LoadError(f"torch could not load {uri}: {_first_line(error)}", remedy="see the log") from None
     if case.target.precision:
@@ -117,10 +123,13 @@ def _load(torch: Any, case: Case, device: Any) -> tuple[Any, list[Spec] | None]:
 
 
 def _exported(torch: Any, case: Case, device: Any) -> tuple[Any, list[Spec]]:
+    from benchwright.runtimes.inputs import Spec
+
     for name in ("precision", "channels_last"):
         if case.target.precision if name == "precision" else case.target.options.get(name):
             raise LoadError(f"an exported program keeps what it was exported with; {name} cannot be changed")
-    program = torch.export.load(case.target.uri)
+    with _only_weights():
+        program = torch.export.load(case.target.uri)
     if device.type != "cpu":
         from torch.export.passes import move_to_device_pass
 
@@ -132,6 +141,20 @@ def _exported(torch: Any, case: Case, device: Any) -> tuple[Any, list[Spec]]:
         for name, v in values
     ]
     return program.module(), specs
+
+
+@contextlib.contextmanager
+def _only_weights() -> Iterator[None]:
+    """Keeps torch from executing what is pickled in an archive, which its own reader would fall back to."""
+    before = os.environ.get(_FORCE)
+    os.environ[_FORCE] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_FORCE]
+        else:
+            os.environ[_FORCE] = before
 
 
 def _script(torch: Any, uri: str, device: Any) -> Any:
@@ -171,6 +194,8 @@ def _compiled(torch: Any, model: Any, case: Case) -> Any:
 def _arguments(
     torch: Any, case: Case, model: Any, specs: list[Spec] | None, device: Any
 ) -> tuple[list[tuple[Any, ...]], dict[str, Value], list[ResultWarning]]:
+    from benchwright.runtimes.inputs import build
+
     examples = getattr(model, "example_inputs", None)
     if specs is None and not case.inputs.shapes and case.inputs.source == "random" and callable(examples):
         given = examples(case.inputs.batch_size)
@@ -189,6 +214,8 @@ def _arguments(
 
 def _specs(torch: Any, case: Case, model: Any) -> list[Spec]:
     """Modules do not tell the shapes they take; the request must, by the names of `forward`'s parameters."""
+    from benchwright.runtimes.inputs import Spec
+
     required = _forward_names(model)
     shapes, dtypes, random = case.inputs.shapes, case.inputs.dtypes, case.inputs.source == "random"
     for name in [*shapes, *dtypes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import ClassVar, Protocol
 from benchwright import plugins, schema
 from benchwright.errors import TargetError
 from benchwright.records import Case, Inputs, Load, Scalar
+from benchwright.sources import content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,14 +65,29 @@ def plan(request: Request) -> list[Case]:
 
 
 def _source(target: str) -> Source:
-    for name in plugins.names("sources"):
+    """The first source that reads the target. What is installed is looked through only when no built-in one does."""
+    for name in itertools.chain(plugins.BUILTIN["sources"], _added("sources")):
         source: Source = plugins.load("sources", name)()
         if source.accepts(target):
             return source
+    ending = PurePath(target).suffix
+    endings = {end for name in plugins.names("runtimes") for end in plugins.load("runtimes", name).extensions}
+    if ending in endings:
+        return plugins.load("sources", "models")()  # type: ignore[no-any-return]
+    if ending:
+        path = content.existing(target)
+        raise TargetError(
+            f"nothing here loads {path.name}: unknown ending {ending!r}",
+            remedy=f"known endings: {', '.join(sorted(endings))}",
+        )
     raise TargetError(
         f"{target!r} is not a target that is known here",
         remedy="name a model file, file.py::name, package.module:name, or a command after --",
     )
+
+
+def _added(group: str) -> Iterator[str]:
+    yield from (name for name in plugins.names(group) if name not in plugins.BUILTIN[group])
 
 
 def _told_apart(cases: list[Case]) -> list[Case]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 import shutil
 from collections.abc import Iterator
@@ -33,12 +32,13 @@ class Commands:
             raise TargetError("a command runs in no runtime", remedy="leave --runtime out")
         if tuple(request.devices) != ("cpu",) or tuple(request.precisions) != ("",):
             raise TargetError("a command chooses its device and precision itself", remedy="pass it arguments for that")
+        if tuple(request.batch_sizes) != (1,) or request.params:
+            raise TargetError("a command has neither a batch size nor parameters", remedy="pass it arguments for that")
         line = shlex.join(argv)
         version = content.digest([Path(program), *_small_files(argv[1:])])
-        inputs = dataclasses.replace(request.inputs, batch_size=request.batch_sizes[0])
         for load, issuing in matrix.loads(request):
             made = Target(runtime="command", uri=line, options=matrix.options_for("command", request))
-            yield matrix.case(line, made, {"runtime": "command", **issuing}, inputs, load, version, request)
+            yield matrix.case(line, made, {"runtime": "command", **issuing}, request.inputs, load, version, request)
 
 
 def _small_files(arguments: list[str]) -> list[Path]:

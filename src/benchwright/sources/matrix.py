@@ -11,12 +11,15 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from benchwright import plugins
+from benchwright.errors import TargetError
 from benchwright.records import Case, Inputs, Load, Mode, Scalar, Target
 from benchwright.sources import Request
 
 
 def models(name: str, uri: str, runtime: str, version: str, request: Request) -> Iterator[Case]:
     """The cases of one model in one runtime."""
+    for parameter in request.params:
+        raise TargetError(f"{name} is a model and takes no parameter {parameter!r}", remedy="leave --param out")
     for device, precision, batch_size in itertools.product(request.devices, request.precisions, request.batch_sizes):
         shape: dict[str, Scalar] = {"runtime": runtime}
         shape |= {"device": device} if device != "cpu" else {}
@@ -31,6 +34,8 @@ def models(name: str, uri: str, runtime: str, version: str, request: Request) ->
 
 def options_for(runtime: str, request: Request) -> dict[str, Scalar]:
     """The request's options, those of the form `RUNTIME.name` only in that runtime and without its name."""
+    if not any("." in key for key in request.options):
+        return dict(request.options)
     names = plugins.names("runtimes")
     shared = {key: value for key, value in request.options.items() if key.partition(".")[0] not in names}
     own = {k.removeprefix(f"{runtime}."): v for k, v in request.options.items() if k.startswith(f"{runtime}.")}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import ClassVar
 
@@ -21,9 +21,8 @@ class Models:
     name: ClassVar[str] = "models"
 
     def accepts(self, target: str) -> bool:
-        if target.startswith(FAKE):
-            return True
-        return "::" not in target and Path(target).suffix not in ("", ".py") and ":" not in Path(target).suffix
+        endings = {end for name in plugins.BUILTIN["runtimes"] for end in _endings(name)} - {".py"}
+        return target.startswith(FAKE) or Path(target).suffix in endings
 
     def cases(self, target: str, request: Request) -> Iterator[Case]:
         if target.startswith(FAKE):
@@ -50,13 +49,14 @@ class Models:
 
 def _default_runtime(path: Path) -> str:
     """The first installed runtime that loads such a file; else the first at all, which then says what to install."""
-    matching = [name for name in plugins.names("runtimes") if path.suffix in _endings(name)]
+    matching = _matching(plugins.BUILTIN["runtimes"], path) or _matching(plugins.names("runtimes"), path)
     if not matching:
-        known = sorted({ending for name in plugins.names("runtimes") for ending in _endings(name)})
-        raise TargetError(
-            f"no runtime loads {path.name}: unknown ending {path.suffix!r}", remedy=f"known endings: {', '.join(known)}"
-        )
+        raise TargetError(f"no runtime loads {path.name}")
     return next((name for name in matching if is_installed(name)), matching[0])
+
+
+def _matching(names: Iterable[str], path: Path) -> list[str]:
+    return [name for name in names if path.suffix in _endings(name)]
 
 
 def _endings(runtime: str) -> tuple[str, ...]:

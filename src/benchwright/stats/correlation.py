@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 BATCHES = 200  # fewer make the estimate noisy, more leave correlation between neighbouring batches
 _LARGEST = 0.97  # a lag-1 correlation above it is a drift, for which no interval holds
@@ -34,7 +35,7 @@ def inflation(means: Sequence[float], length: int, variance: float) -> float:
     squares = math.fsum(d * d for d in deviations)
     if squares == 0.0:
         return 1.0
-    lagged = math.fsum(d * e for d, e in zip(deviations, deviations[1:], strict=False)) / squares
+    lagged = math.fsum(d * e for d, e in pairwise(deviations)) / squares
     correlation = min(max(lagged + (1.0 + 3.0 * lagged) / count, 0.0), _LARGEST)
     within = length * squares / (count - 1) / variance
     return max(1.0, within * (1.0 + correlation) / (1.0 - correlation))

@@ -10,10 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, SupportsFloat
 
 from benchwright.records import Estimate
 from benchwright.stats import correlation
 from benchwright.stats.distributions import normal_quantile
+
+
+class Indexed(Protocol):
+    """Sorted numbers, whether a list or an array."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int, /) -> SupportsFloat: ...
 
 
 def rank(count: int, q: float) -> int:
@@ -124,7 +132,7 @@ def inflation(values: Sequence[float], threshold: float, batches: int = correlat
     return correlation.inflation(means, length, share * (1.0 - share))
 
 
-def interpolate(ordered: Sequence[float], position: float) -> float:
+def interpolate(ordered: Indexed, position: float) -> float:
     """The value at a rank with a fraction, on the line between its two neighbours."""
     below = min(int(position), len(ordered))
     above = min(below + 1, len(ordered))

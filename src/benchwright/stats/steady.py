@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 FEWEST = 20  # values; with fewer, a change in the last quarter could not be told from chance
 TOLERANCE = 0.01  # a change of level smaller than this share does not matter
@@ -121,11 +121,9 @@ def _opening(values: Sequence[float]) -> int:
     ordered = sorted(values)
     tenth = len(ordered) // 10
     low, high = ordered[tenth], ordered[-1 - tenth]
-    for beyond in (lambda v: v > high, lambda v: v < low):
-        run = next((i for i, value in enumerate(values) if not beyond(value)), len(values))
-        if run >= 3:
-            return run
-    return 0
+    above = next((i for i, value in enumerate(values) if value <= high), 0)
+    below = next((i for i, value in enumerate(values) if value >= low), 0)
+    return run if (run := max(above, below)) >= 3 else 0
 
 
 def _winsorised(values: Sequence[float]) -> list[float]:
@@ -159,7 +157,7 @@ def _correlation(residuals: Sequence[float]) -> float:
     squares = _squares(residuals)
     if squares == 0.0:
         return 0.0
-    return math.fsum(r * s for r, s in zip(residuals, residuals[1:], strict=False)) / squares
+    return math.fsum(r * s for r, s in pairwise(residuals)) / squares
 
 
 def _centred_ranks(values: Sequence[float]) -> list[float]:

@@ -125,7 +125,8 @@ def combine(estimates: Sequence[Estimate], *, confidence: float = 0.95) -> Estim
     The point is the mean of the rounds' points: its interval, Student's t on R - 1 degrees of freedom, is the one whose
     coverage is known for as few rounds as people run (a median's needs six rounds to exist). What differs from process
     to process - layout of memory, placement, neighbours - is in that spread and in no single round's interval (Georges
-    et al., OOPSLA 2007; Kalibera & Jones, ISMM 2013). The result is never narrower than the rounds' own intervals allow.
+    et al., OOPSLA 2007; Kalibera & Jones, ISMM 2013). The result is never narrower than the rounds' own intervals
+    allow, and a quantity that is never negative gets no negative end.
     """
     if not estimates:
         raise ValueError("no rounds")
@@ -186,7 +187,7 @@ def _skewness(centred: _Floats, variance: float) -> float:
     if count < 3:
         return 0.0
     third = float(np.dot(centred * centred, centred))
-    return count / (count - 1) / (count - 2) * third / variance**1.5
+    return count / (count - 1) / (count - 2) * third / (variance * math.sqrt(variance))
 
 
 def _hall(t: float, lean: float) -> float:

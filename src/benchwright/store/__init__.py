@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -121,10 +121,14 @@ class Store(Protocol):
         ...
 
 
-def open_store(url: str | Path) -> Store:
-    """The store at `url`: `sqlite:///file`, `postgresql://...`, or the path of an SQLite file, made when absent."""
+def open_store(url: str | Path, *, create: bool = True) -> Store:
+    """The store at `url`: `sqlite:///file`, `postgresql://...`, or the path of an SQLite file.
+
+    An SQLite file is made when absent, unless `create` is false: then its absence is a `StoreError`.
+    """
     text = str(url)
     scheme, separator, _ = text.partition("://")
     if not separator:
-        return plugins.load("stores", "sqlite")(f"sqlite:///{text}")  # type: ignore[no-any-return]
-    return plugins.load("stores", scheme.partition("+")[0])(text)  # type: ignore[no-any-return]
+        scheme, text = "sqlite", f"sqlite:///{text}"
+    adapter: Callable[..., Store] = plugins.load("stores", scheme.partition("+")[0])
+    return adapter(text, create=create)

@@ -39,14 +39,20 @@ def read(path: str) -> Iterator[Run]:
     pa, pq = _pyarrow()
     try:
         with pq.ParquetFile(path) as file:
-            if missing := [name for name in ("run", "result") if name not in file.schema_arrow.names]:
-                raise DecodeError(
-                    f"{path}: has no column {missing[0]!r}", remedy="was it written by benchwright export?"
-                )
+            _check_columns(file.schema_arrow, path)
             yield from _grouped(_documents(file), path)
     except pa.ArrowException as error:
         message = str(error).strip().splitlines()[0]
         raise DecodeError(f"{path}: not a Parquet file that can be read: {message}") from None
+
+
+def _check_columns(layout: Any, path: str) -> None:
+    for name in ("run", "result"):
+        kind = str(layout.field(name).type) if name in layout.names else "absent"
+        if kind not in ("string", "large_string", "string_view", "null"):
+            raise DecodeError(
+                f"{path}: column {name!r} is {kind}, not text", remedy="was it written by benchwright export?"
+            )
 
 
 def _documents(file: Any) -> Iterator[tuple[str | None, str | None]]:

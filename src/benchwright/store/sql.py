@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from sqlalchemy import Connection, select
 
@@ -20,20 +21,21 @@ TIMEOUT = 60.0  # seconds to wait for another writer
 
 
 class SqlStore:
-    """A `Store` at `sqlite:///path` or `postgresql://...`. Opening it makes what is missing: folder, file, tables.
+    """A `Store` at `sqlite:///path` or `postgresql://...`. Opening it makes what is missing: folder, file, tables;
+    with `create` false, a missing file is an error.
 
     What a method wrote is on the disk when it returns. Several processes may write at once. One object serves several
     threads, but not a forked child.
     """
 
-    def __init__(self, url: str, *, timeout: float = TIMEOUT) -> None:
+    def __init__(self, url: str, *, create: bool = True, timeout: float = TIMEOUT) -> None:
         self._file = engines.database_file(url) if url.startswith("sqlite") else None
         self._engine = engines.connect(url, timeout=timeout)
         self._place = str(self._file or self._engine.url.render_as_string(hide_password=True))
         self._known = write.Known()
         self._one_writer = threading.Lock()
-        if self._file:
-            self._make_folder()
+        if self._file and not self._file.exists():
+            self._make_folder(self._file, create)
         try:
             with explained(self._place, self._file):
                 prepare(self._engine, self._place)
@@ -131,12 +133,12 @@ class SqlStore:
                 self._known = write.Known()  # ids learnt in a transaction that was rolled back name nothing
                 raise
 
-    def _make_folder(self) -> None:
-        assert self._file is not None
+    def _make_folder(self, file: Path, create: bool) -> None:
+        if not create:
+            raise StoreError(f"{file}: no such store", remedy="benchwright run makes one; --store names another")
         try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
+            file.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(
-                f"{self._file.parent}: cannot make the folder: {error.strerror}",
-                remedy="choose another place with --store",
+                f"{file.parent}: cannot make the folder: {error.strerror}", remedy="choose another place with --store"
             ) from None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlalchemy import Column, Connection, Engine, MetaData, String, Table, inspect, select
+from sqlalchemy import Column, Connection, Engine, MetaData, PrimaryKeyConstraint, String, Table, inspect, select
 
 from benchwright.errors import StoreError
 from benchwright.store import engine as engines
@@ -16,7 +16,13 @@ from benchwright.store import tables
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
-_version = Table(tables.VERSION_TABLE, MetaData(), Column("version_num", String(32), primary_key=True, key="version"))
+# As Alembic makes it.
+_version = Table(
+    tables.VERSION_TABLE,
+    MetaData(),
+    Column("version_num", String(32), key="version"),
+    PrimaryKeyConstraint("version", name=f"{tables.VERSION_TABLE}_pkc"),
+)
 
 
 def prepare(engine: Engine, place: str) -> None:

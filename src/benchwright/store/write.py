@@ -17,6 +17,7 @@ from benchwright.store.codec import plain
 from benchwright.store.engine import insert_missing, insert_tuples
 
 Row = dict[str, Any]
+Key = tuple[str, ...]
 
 _RESULTS_AT_ONCE = 200  # bounds the memory of a large run
 _KEYS_AT_ONCE = 500  # SQLite takes 32,766 parameters in a statement
@@ -31,8 +32,8 @@ class Known:
     def __init__(self) -> None:
         self.environments: dict[str, int] = {}  # by hash
         self.methods: dict[str, int] = {}
-        self.series: dict[tuple[str, ...], int] = {}  # by case key, environment key, metric and unit
-        self.better: dict[tuple[str, ...], str] = {}  # the same, -> direction
+        self.series: dict[Key, int] = {}  # by case key, environment key, metric and unit
+        self.better: dict[Key, str] = {}  # the same, -> direction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +56,13 @@ def add_header(connection: Connection, run: Run) -> int | None:
         "format": schema.FORMAT,
         "document": codec.run_document(run),
     }
-    if connection.execute(insert_missing(connection.dialect, tables.runs), row).rowcount == 0:
+    added = insert_missing(connection.dialect, tables.runs).returning(tables.runs.c.id)
+    number: int | None = connection.scalar(added, row)
+    if number is None:
         return None
-    found = connection.scalar(select(tables.runs.c.id).where(tables.runs.c.run == row["run"]))
     if tags := dict.fromkeys(plain(tag) for tag in run.tags):
-        connection.execute(insert(tables.run_tags), [{"run_id": found, "tag": tag} for tag in tags])
-    return found
+        connection.execute(insert(tables.run_tags), [{"run_id": number, "tag": tag} for tag in tags])
+    return number
 
 
 def add_results(connection: Connection, known: Known, run_id: int, revision: str, results: Sequence[Result]) -> None:
@@ -111,7 +113,7 @@ def _environments(connection: Connection, known: Known, results: Sequence[Result
     """The row's id and the key of each environment, by the identity of the record: most results share one."""
     records: dict[int, Environment] = {id(result.environment): result.environment for result in results}
     rows = {identity: codec.environment_row(record) for identity, record in records.items()}
-    wanted = {
+    wanted: dict[Key, Row] = {
         (row.hash,): {"hash": row.hash, "document": row.document}
         for row in rows.values()
         if row.hash not in known.environments
@@ -150,12 +152,12 @@ def _add_points(connection: Connection, known: Known, sources: Sequence[_Measure
 
 def _learn_series(connection: Connection, known: Known, sources: Sequence[_Measured]) -> None:
     """Makes `known` hold the series of every metric, with the direction that was stated last."""
-    wanted: dict[tuple[str, ...], Row] = {}
-    keys: dict[tuple[str, ...], tuple[str, ...]] = {}  # how `known` names a series -> how the table does
-    directions: dict[tuple[str, ...], str] = {}
+    wanted: dict[Key, Row] = {}
+    keys: dict[Key, Key] = {}  # how `known` names a series -> how the table does
+    directions: dict[Key, str] = {}
     for source in sources:
         for metric in source.result.metrics:
-            name = (source.case, source.machine, metric.name, metric.unit)
+            name: Key = (source.case, source.machine, metric.name, metric.unit)
             directions[name] = metric.better or ""
             if name not in known.series and name not in keys:
                 row = _series_row(source, metric)
@@ -188,7 +190,7 @@ def _series_row(source: _Measured, metric: Metric) -> Row:
 def _learn_methods(connection: Connection, known: Known, sources: Sequence[_Measured]) -> None:
     methods = {metric.estimate.method for source in sources for metric in source.result.metrics}
     missing = {method: (plain(method),) for method in methods if method not in known.methods}
-    wanted = {key: {"method": key[0]} for key in missing.values()}
+    wanted: dict[Key, Row] = {key: {"method": key[0]} for key in missing.values()}
     found = _rows_of(connection, tables.methods, ("method",), wanted)
     known.methods |= {method: found[key].id for method, key in missing.items()}
 
@@ -213,14 +215,12 @@ def _add_samples(connection: Connection, sources: Sequence[_Measured]) -> None:
 # ---- rows that are there once ----
 
 
-def _rows_of(
-    connection: Connection, table: Table, key: Sequence[str], wanted: Mapping[tuple[str, ...], Row]
-) -> dict[tuple[str, ...], Any]:
+def _rows_of(connection: Connection, table: Table, key: Sequence[str], wanted: Mapping[Key, Row]) -> dict[Key, Any]:
     """The row of every key, made first where it is not there yet.
 
     They go in sorted, so that two writers who want the same ones wait for each other instead of deadlocking.
     """
-    found: dict[tuple[str, ...], Any] = {}
+    found: dict[Key, Any] = {}
     columns = [table.c[name] for name in key]
     ordered = sorted(wanted)
     for start in range(0, len(ordered), _KEYS_AT_ONCE):

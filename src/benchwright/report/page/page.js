@@ -17,6 +17,11 @@
     for (const dot of document.querySelectorAll("svg.plot .cursor")) dot.remove();
   }
 
+  function beside(mark) {
+    const box = mark.getBoundingClientRect();
+    show(mark.dataset.tip, box.right, box.top);
+  }
+
   // The points of every line in a drawing, read once, when the pointer first enters it.
   const read = new WeakMap();
   function lines(svg) {
@@ -56,7 +61,7 @@
   }
 
   for (const svg of document.querySelectorAll("svg.plot")) {
-    svg.addEventListener("pointermove", (event) => {
+    const look = (event) => {
       const own = event.target.closest("[data-tip]");
       if (own) return hide(), show(own.dataset.tip, event.clientX, event.clientY);
       const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
@@ -64,17 +69,19 @@
       if (!point) return hide();
       mark(svg, point);
       show(point.words, event.clientX, event.clientY);
-    });
+    };
+    svg.addEventListener("pointermove", look);
+    svg.addEventListener("pointerdown", look);
     svg.addEventListener("pointerleave", hide);
     for (const own of svg.querySelectorAll("[data-tip][tabindex]")) {
-      own.addEventListener("focus", () => {
-        const box = own.getBoundingClientRect();
-        show(own.dataset.tip, box.right, box.top);
-      });
+      own.addEventListener("focus", () => beside(own));
       own.addEventListener("blur", hide);
     }
   }
-  addEventListener("scroll", hide, { passive: true });
+  addEventListener("scroll", () => {
+    const focused = document.activeElement?.closest("svg.plot [data-tip]");
+    focused ? beside(focused) : hide();
+  }, { passive: true });
   addEventListener("keydown", (event) => event.key === "Escape" && hide());
 
   // A key switches its case on and off in every overview plot of its run.
@@ -91,6 +98,9 @@
     keys.querySelector("[data-none]")?.addEventListener("click", () => all.forEach((key) => set(key, false)));
     keys.hidden = false;
   }
+
+  // Of a log the end matters most.
+  for (const log of document.querySelectorAll(".note pre")) log.scrollTop = log.scrollHeight;
 
   for (const button of document.querySelectorAll("button[data-copy]")) {
     button.hidden = !navigator.clipboard;

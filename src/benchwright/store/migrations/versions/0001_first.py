@@ -55,7 +55,7 @@ def _results() -> None:
         sa.Column("environment_id", _ID, sa.ForeignKey("environments.id"), nullable=False),
         sa.Column("case_name", sa.Text, nullable=False),
         sa.Column("at", sa.BigInteger, nullable=False),
-        sa.Column("round", sa.Integer, nullable=False),
+        sa.Column("round", sa.BigInteger, nullable=False),
         sa.Column("status", sa.Text, nullable=False),
         sa.Column("started_at", sa.Text, nullable=False),
         sa.Column("revision", sa.Text, nullable=False),

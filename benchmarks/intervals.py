@@ -1,0 +1,175 @@
+"""How often our 95 % intervals hold the truth, and how often comparisons cry wolf. Prints the tables of docs/statistics.md.
+
+    python benchmarks/intervals.py [--repeats 1000] [--seed 1]
+
+A table entry is a share of simulated measurements; with 1000 repeats it is good to about 0.7 percentage points.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+
+from benchwright.records import Better, Estimate, Verdict
+from benchwright.stats.compare import compare
+from benchwright.stats.distributions import normal_quantile
+from benchwright.stats.steady import detect
+from benchwright.stats.summary import combine, mean_interval, quantile_interval
+
+Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+Draw = Callable[[np.random.Generator, tuple[int, int]], Array]
+COUNTS = (30, 100, 300, 1000, 10_000)
+
+
+def main() -> None:
+    """Prints every table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    rng = np.random.default_rng(options.seed)
+    print_coverage(rng, options.repeats)
+    print_rounds(rng, options.repeats)
+    print_comparisons(rng, options.repeats)
+    print_steady(rng, options.repeats)
+
+
+def normal(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
+    return 10.0 + rng.normal(size=shape)
+
+
+def exponential(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
+    return rng.exponential(size=shape)
+
+
+def lognormal(sigma: float) -> Draw:
+    return lambda rng, shape: rng.lognormal(0.0, sigma, shape)
+
+
+def autoregressive(rho: float) -> Draw:
+    """Normal values of variance 1 whose neighbours correlate by rho."""
+
+    def draw(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
+        values = rng.normal(size=shape)
+        for i in range(1, shape[1]):
+            values[:, i] = rho * values[:, i - 1] + math.sqrt(1.0 - rho * rho) * values[:, i]
+        return values
+
+    return draw
+
+
+# name, how to draw, the true mean, the true quantile
+POPULATIONS: tuple[tuple[str, Draw, float, Callable[[float], float]], ...] = (
+    ("normal", normal, 10.0, lambda q: 10.0 + normal_quantile(q)),
+    ("exponential", exponential, 1.0, lambda q: -math.log(1.0 - q)),
+    ("lognormal, sigma 0.5", lognormal(0.5), math.exp(0.125), lambda q: math.exp(0.5 * normal_quantile(q))),
+    ("lognormal, sigma 1", lognormal(1.0), math.exp(0.5), lambda q: math.exp(normal_quantile(q))),
+    ("AR(1), rho 0.5", autoregressive(0.5), 0.0, normal_quantile),
+    ("AR(1), rho 0.8", autoregressive(0.8), 0.0, normal_quantile),
+)
+
+
+def print_coverage(rng: np.random.Generator, repeats: int) -> None:
+    """How often the intervals of the mean and of quantiles hold the true value."""
+    for title, estimate, truth in (
+        ("mean", lambda row, _: mean_interval(row), None),
+        ("p50", quantile_interval, 0.5),
+        ("p90", quantile_interval, 0.9),
+        ("p99", quantile_interval, 0.99),
+    ):
+        print(f"\n| {title} | " + " | ".join(f"n = {n:,}" for n in COUNTS) + " |")
+        print("| --- |" + " ---: |" * len(COUNTS))
+        for name, draw, mean, quantile in POPULATIONS:
+            true = mean if truth is None else quantile(truth)
+            cells = [_coverage(draw(rng, (repeats, n)), lambda row: estimate(row, truth), true) for n in COUNTS]
+            print(f"| {name} | " + " | ".join(cells) + " |")
+
+
+def _coverage(rows: Array, estimate: Callable[[Array], Estimate], true: float) -> str:
+    estimates = [estimate(row) for row in rows]
+    held = sum(_holds(e, true) for e in estimates) / len(estimates)
+    claimed = sum(e.confidence for e in estimates) / len(estimates)
+    return f"{100 * held:.1f}" if claimed > 0.9499 else f"{100 * held:.0f} (claims {100 * claimed:.0f})"
+
+
+def _holds(e: Estimate, true: float) -> bool:
+    return e.low is not None and e.high is not None and e.low <= true <= e.high
+
+
+def rounds(rng: np.random.Generator, count: int, spread: str, level: float = 1.0) -> list[Estimate]:
+    """Rounds of 50 calls each; processes of one program differ from each other as `spread` says."""
+    match spread:
+        case "two states, 5 % apart":
+            levels = np.where(rng.random(count) < 0.5, 1.0, 1.05)
+        case "1 %, one in seven disturbed by 15 %":
+            levels = np.exp(
+                0.01 * rng.normal(size=count) + 0.15 * rng.exponential(size=count) * (rng.random(count) < 1 / 7)
+            )
+        case _:
+            levels = np.exp(float(spread.split(" ")[0]) / 100 * rng.normal(size=count))
+    return [mean_interval(level * shift * rng.lognormal(-0.005, 0.1, 50)) for shift in levels]
+
+
+SPREADS = ("0 %", "1 %", "3 %", "5 %", "two states, 5 % apart", "1 %, one in seven disturbed by 15 %")
+ROUNDS = (2, 3, 5, 10)
+
+
+def print_rounds(rng: np.random.Generator, repeats: int) -> None:
+    """How often several processes together hold the true level; beside it, how often one process alone does."""
+    print("\n| processes differ by | one process | " + " | ".join(f"{r} processes" for r in ROUNDS) + " |")
+    print("| --- |" + " ---: |" * (1 + len(ROUNDS)))
+    for spread in SPREADS[:4]:
+        true = math.exp((float(spread.split(" ")[0]) / 100) ** 2 / 2)
+        cells = [
+            sum(_holds(combine(rounds(rng, count, spread)), true) for _ in range(repeats)) / repeats
+            for count in (1, *ROUNDS)
+        ]
+        print(f"| {spread} | " + " | ".join(f"{100 * cell:.1f}" for cell in cells) + " |")
+
+
+def print_comparisons(rng: np.random.Generator, repeats: int) -> None:
+    """How often two equal programs are called different, and how often a slower one is found out."""
+    pairs = ((1, 1), *((r, r) for r in ROUNDS))
+    for title, level in (("no change", 1.0), ("5 % slower", 1.05), ("20 % slower", 1.2)):
+        print(f"\n| {title}: better or worse | " + " | ".join(f"{a} + {b} processes" for a, b in pairs) + " |")
+        print("| --- |" + " ---: |" * len(pairs))
+        for spread in SPREADS:
+            cells = []
+            for a, b in pairs:
+                verdicts = Counter(
+                    compare(rounds(rng, a, spread), rounds(rng, b, spread, level), better=Better.LOWER).verdict
+                    for _ in range(repeats)
+                )
+                cells.append((verdicts[Verdict.BETTER] + verdicts[Verdict.WORSE]) / repeats)
+            print(f"| {spread} | " + " | ".join(f"{100 * cell:.1f}" for cell in cells) + " |")
+
+
+def print_steady(rng: np.random.Generator, repeats: int) -> None:
+    """How often 1000 values are called steady, and where the cut then is."""
+    x = np.arange(1000) / 1000
+    shapes: tuple[tuple[str, Callable[[], Array]], ...] = (
+        ("steady, lognormal", lambda: rng.lognormal(0, 0.3, 1000)),
+        ("steady, Pareto tail of index 1.5", lambda: 1.0 + rng.pareto(1.5, 1000)),
+        ("steady, AR(1) with rho 0.5", lambda: np.exp(0.1 * autoregressive(0.5)(rng, (1, 1000))[0])),
+        ("20 % step down at 100", lambda: np.where(x < 0.1, 1.2, 1.0) * rng.lognormal(0, 0.1, 1000)),
+        ("20 % step down at 600", lambda: np.where(x < 0.6, 1.2, 1.0) * rng.lognormal(0, 0.1, 1000)),
+        ("20 % step down at 850", lambda: np.where(x < 0.85, 1.2, 1.0) * rng.lognormal(0, 0.1, 1000)),
+        ("3 times slower, decays over 50", lambda: (1 + 2 * np.exp(-x / 0.05)) * rng.lognormal(0, 0.1, 1000)),
+        ("drifts up by 20 %", lambda: (1 + 0.2 * x) * rng.lognormal(0, 0.1, 1000)),
+    )
+    print("\n| 1000 values | called steady | cut: median (10 to 90 %) |")
+    print("| --- | ---: | ---: |")
+    for name, draw in shapes:
+        found = [detect(draw().tolist()) for _ in range(repeats)]
+        cuts = np.quantile([f.cut for f in found if f.steady] or [math.nan], (0.1, 0.5, 0.9))
+        share = sum(f.steady for f in found) / repeats
+        shown = f"{cuts[1]:.0f} ({cuts[0]:.0f} to {cuts[2]:.0f})" if share > 0.02 else "none"
+        print(f"| {name} | {100 * share:.1f} % | {shown} |")
+
+
+if __name__ == "__main__":
+    main()

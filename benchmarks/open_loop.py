@@ -1,0 +1,219 @@
+"""Punctuality of an open loop: how late arrivals are issued, and whether the rate that was asked for is delivered.
+
+    python benchmarks/open_loop.py [--quick]
+
+Every contender runs in a fresh process, in turn. Lateness is the instant of issuing less the scheduled instant. Ours
+is in the samples. LoadGen's is its own latency, which it counts from the scheduled instant, of queries that complete
+at once; it offers Poisson arrivals only. The sleepers keep constant gaps.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import sys
+import threading
+import time
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from operator import sub
+from typing import Any
+
+from harness import Claim, Settings, at_most, children, interleaved, loadgen, ratios, report, settings, spread, subjects
+
+from benchwright.measure.engine import prepare
+from benchwright.measure.subject import Subject
+from benchwright.metrics import delivered_rate, intended_rate
+from benchwright.records import Arrivals, Load, Mode
+
+RATES = (100, 1000, 5000)
+HELD = 0.005  # seconds for which the stubborn target keeps the interpreter lock
+HELD_RATE = 100  # arrivals/s at that target: it is busy half of the time
+OFF_BY = 0.01  # percent that the delivered rate may differ
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measures and prints; 1 when a bar is missed."""
+    if children.answered(CONTENDERS, arguments):
+        return 0
+    asked = settings(__doc__, arguments, rounds=7, quick_rounds=1)
+    rates = (1000,) if asked.quick else RATES
+    claims = [claim for rate in rates for claim in at_rate(rate, asked)]
+    return report([*claims, *with_lock_held(asked)], judged=not asked.quick)
+
+
+def at_rate(rate: int, asked: Settings) -> list[Claim]:
+    """Lateness against LoadGen's, and everybody's delivered rate."""
+    seconds = asked.pick(max(2.0, 400 / rate), 0.5)
+    names = [OURS, LOADGEN, CONSTANT, "asyncio", "interval sleeper"]
+    found = interleaved({n: partial(_measured, n, rate=rate, seconds=seconds) for n in names}, asked.rounds)
+    p50, p99 = ({n: [outcome[key] for outcome in found[n]] for n in names} for key in ("p50", "p99"))
+    off = {n: spread([100 * abs(o["delivered"] / o["intended"] - 1) for o in found[n]]) for n in names}
+    peer = p50[LOADGEN]
+    return [
+        _late(f"{rate:,}/s, median lateness", p50[OURS], peer, bar=0.1),
+        _late(f"{rate:,}/s, p99 lateness", p99[OURS], p99[LOADGEN], bar=1.0),
+        *(_late(f"{rate:,}/s, median lateness: {n}", p50[n], peer) for n in names[2:]),
+        *(
+            Claim(
+                what=f"{rate:,}/s, delivered rate off by: {n}",
+                figure=off[n],
+                unit="%",
+                bar=at_most(OFF_BY) if n in (OURS, CONSTANT) else None,
+            )
+            for n in names
+        ),
+    ]
+
+
+def with_lock_held(asked: Settings) -> list[Claim]:
+    """The same with a target that keeps the interpreter lock, on two workers."""
+    seconds, loops = asked.pick(6.0, 1.0), _loops_for(HELD)
+    names = [OURS_HELD, LOADGEN_HELD]
+    given = {"rate": HELD_RATE, "seconds": seconds, "loops": loops}
+    found = interleaved({n: partial(_measured, n, **given) for n in names}, asked.rounds)
+    ours, peer = ([outcome["p99"] for outcome in found[n]] for n in names)
+    return [_late(f"{HELD_RATE}/s, lock held {HELD * 1e3:.0f} ms a call, p99 lateness", ours, peer, bar=1 / 3)]
+
+
+# ---- contenders: each in a process of its own ----
+
+
+@dataclass(frozen=True, slots=True)
+class Punctuality:
+    """Lateness in ns, rates in arrivals/s."""
+
+    p50: float
+    p99: float
+    intended: float
+    delivered: float
+
+
+def ours(rate: float, seconds: float, arrivals: str = "poisson", loops: int = 0) -> dict[str, float]:
+    """Our open loop: one worker, or two when the target keeps the lock."""
+    call = partial(_keep_lock, loops) if loops else subjects.no_op
+    load = Load(
+        mode=Mode.OPEN,
+        rate=rate,
+        arrivals=Arrivals(arrivals),
+        samples=int(rate * seconds),
+        workers=2 if loops else 1,
+        warmup=0.1,
+    )
+    prepared = prepare(Subject(call=call), load)
+    samples = prepared.run(prepared.clock.now() + 5_000_000).samples
+    late = samples.columns["lateness"]
+    return asdict(Punctuality(*_quantiles(late), intended_rate(samples), delivered_rate(samples)))
+
+
+def by_loadgen(rate: float, seconds: float, loops: int = 0) -> dict[str, float]:
+    """LoadGen's Server scenario; with `loops`, two threads take calls of the stubborn target from a queue."""
+    waiting: queue.SimpleQueue[bool] = queue.SimpleQueue()
+
+    def work() -> None:
+        while waiting.get():
+            _keep_lock(loops)
+
+    threads = [threading.Thread(target=work) for _ in range(2 if loops else 0)]
+    for thread in threads:
+        thread.start()
+    arrived = partial(waiting.put, True) if loops else subjects.no_op
+    try:
+        told = loadgen.server(rate, seconds, arrived)
+    finally:
+        for _ in threads:
+            waiting.put(False)
+    for thread in threads:
+        thread.join()
+    return asdict(Punctuality(told.lateness_p50, told.lateness_p99, told.scheduled_rate, told.delivered_rate))
+
+
+def by_asyncio(rate: float, seconds: float) -> dict[str, float]:
+    """An event loop that sleeps until each instant of a constant schedule."""
+    schedule, issued = _constant(rate, seconds)
+
+    async def everyone() -> None:
+        loop = asyncio.get_running_loop()
+        zero, began = time.perf_counter_ns(), loop.time()
+        for index, instant in enumerate(schedule):
+            await asyncio.sleep(began + instant / 1e9 - loop.time())
+            issued[index] = time.perf_counter_ns() - zero
+            subjects.no_op()
+
+    asyncio.run(everyone())
+    return _outcome(schedule, issued, rate)
+
+
+def by_intervals(rate: float, seconds: float) -> dict[str, float]:
+    """A loop that sleeps the gap after every call."""
+    schedule, issued = _constant(rate, seconds)
+    zero, gap = time.perf_counter_ns(), 1 / rate
+    for index in range(len(schedule)):
+        issued[index] = time.perf_counter_ns() - zero
+        subjects.no_op()
+        time.sleep(gap)
+    return _outcome(schedule, issued, rate)
+
+
+OURS, CONSTANT, OURS_HELD = "benchwright", "benchwright, constant gaps", "benchwright, lock held"
+LOADGEN, LOADGEN_HELD = "LoadGen Server", "LoadGen Server, lock held"
+CONTENDERS: dict[str, Callable[..., Any]] = {
+    OURS: ours,
+    OURS_HELD: ours,
+    CONSTANT: partial(ours, arrivals="constant"),
+    LOADGEN: by_loadgen,
+    LOADGEN_HELD: by_loadgen,
+    "asyncio": by_asyncio,
+    "interval sleeper": by_intervals,
+}
+
+
+def _measured(name: str, **given: Any) -> Any:
+    return children.measured(__file__, name, **given)
+
+
+def _late(what: str, ours: Sequence[float], peer: Sequence[float], bar: float | None = None) -> Claim:
+    texts = [f"{spread(values).point / 1e3:.1f} µs" for values in (ours, peer)]
+    return Claim(
+        what=what,
+        ours=texts[0],
+        against=f"LoadGen {texts[1]}",
+        figure=ratios(ours, peer),
+        bar=None if bar is None else at_most(bar),
+    )
+
+
+def _keep_lock(loops: int) -> None:
+    """Work inside one built-in function, which never offers the lock to others."""
+    sum(range(loops))
+
+
+def _loops_for(seconds: float) -> int:
+    """How much of that work takes so long here; the fastest try counts."""
+    tries = []
+    for _ in range(10):
+        began = time.perf_counter()
+        _keep_lock(100_000)
+        tries.append(time.perf_counter() - began)
+    return int(100_000 * seconds / min(tries))
+
+
+def _constant(rate: float, seconds: float) -> tuple[array[int], array[int]]:
+    count = int(rate * seconds)
+    return array("q", (int(i * 1e9 / rate) for i in range(count))), array("q", bytes(8 * count))
+
+
+def _outcome(schedule: array[int], issued: array[int], rate: float) -> dict[str, float]:
+    late = array("q", map(sub, issued, schedule))
+    return asdict(Punctuality(*_quantiles(late), rate, (len(issued) - 1) * 1e9 / (issued[-1] - issued[0])))
+
+
+def _quantiles(late: Sequence[int]) -> tuple[float, float]:
+    ordered = sorted(late)
+    return float(ordered[len(ordered) // 2]), float(ordered[len(ordered) * 99 // 100])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+"""What recording every latency costs per call, against a bare loop and other tools; and how true a no-op's time is.
+
+    python benchmarks/overhead.py [--quick]
+
+Cost per call is wall time over calls, recording between the timed stretches included. The model's cost is the model
+and the tool together: 1.03 means that the tool adds what a bare loop adds, and 3 % of a call.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import repeat, starmap
+from time import perf_counter_ns
+from typing import Any
+
+from harness import Bar, Claim, Settings, at_most, interleaved, peers, ratios, report, settings, spread, subjects
+
+from benchwright import metrics
+from benchwright.attempt import Answer
+from benchwright.measure.clock import SystemClock
+from benchwright.measure.closed import run_closed
+from benchwright.measure.engine import prepare
+from benchwright.measure.subject import Subject
+from benchwright.records import Load
+
+OURS, BARE, THREADS = "benchwright", "bare", "benchwright, two threads"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measures and prints; 1 when a bar is missed."""
+    asked = settings(__doc__, arguments, rounds=25, quick_rounds=3)
+    tools = {BARE: peers.bare, OURS: ours, THREADS: partial(ours, workers=2), **peers.installed()}
+    model = subjects.session_call(subjects.model())
+    no_op_claims = costs("no-op", subjects.no_op, tools, asked, calls=asked.count(100_000, 20_000), bar=at_most(1.0))
+    model_claims = costs("model", model, tools, asked, calls=asked.count(10_000, 2_000), bar=at_most(1.03))
+    return report([*no_op_claims, *model_claims, *truth(asked)], judged=not asked.quick)
+
+
+def ours(call: Callable[[], Any], count: int, *, workers: int = 1) -> float:
+    """The closed loop with one call a sample."""
+    clock = SystemClock()
+    began = clock.now()
+    run_closed(Subject(call=call), Load(samples=count, workers=workers), clock, typical=100.0, zero=began)
+    return (clock.now() - began) / count
+
+
+def costs(
+    what: str, call: Callable[[], Any], tools: dict[str, peers.Loop], asked: Settings, *, calls: int, bar: Bar
+) -> list[Claim]:
+    """A row for ours and for each peer: its cost over the bare loop's in the same round."""
+    for loop in tools.values():
+        loop(call, calls // 10)
+    took = interleaved({name: partial(loop, call, calls) for name, loop in tools.items()}, asked.rounds)
+    against = f"bare {_ns(took[BARE])}"
+    return [
+        Claim(
+            what=f"cost per call, {what}: {name}",
+            ours=_ns(took[name]),
+            against=against,
+            figure=ratios(took[name], took[BARE]),
+            bar=bar if name == OURS else None,
+        )
+        for name in tools
+        if name != BARE
+    ]
+
+
+def truth(asked: Settings) -> list[Claim]:
+    """What we report for a no-op beyond what it really takes, call by call and looped."""
+    calls = asked.count(50_000, 10_000)
+    contenders = {
+        "truth": lambda: _true_cost(calls),
+        "every call": lambda: _reported(loops=1, samples=calls),
+        "looped": lambda: _reported(loops=0, samples=calls // 100),
+    }
+    found = interleaved(contenders, asked.rounds)
+    return [
+        Claim(
+            what=f"reported for a no-op, {name}",
+            ours=_ns(found[name]),
+            against=f"truth {_ns(found['truth'])}",
+            figure=spread([told - true for told, true in zip(found[name], found["truth"], strict=True)]),
+            unit="ns",
+            bar=at_most(45),
+        )
+        for name in ("every call", "looped")
+    ]
+
+
+def _true_cost(calls: int) -> float:
+    """ns of one no-op: a loop that calls it, less the same loop without. The fastest of ten: interference only adds."""
+    now, best = perf_counter_ns, float("inf")
+    for _ in range(10):
+        begin = now()
+        for _ in starmap(subjects.no_op, repeat((), calls // 10)):
+            pass
+        middle = now()
+        for _ in repeat((), calls // 10):
+            pass
+        best = min(best, (middle - begin) - (now() - middle))
+    return best / (calls // 10)
+
+
+def _reported(*, loops: int, samples: int) -> float:
+    """The median in ns that a run of the engine would report, its own cost taken off."""
+    prepared = prepare(Subject(call=subjects.no_op), Load(loops=loops, samples=samples, warmup=0.05))
+    measured = prepared.run(prepared.clock.now())
+    answer = Answer(samples=measured.samples, ready={"clock": {"loop": prepared.facts.loop}}, measured={})
+    values = sorted(metrics.pooled([answer], "latency").tolist())
+    return values[len(values) // 2] * 1e9
+
+
+def _ns(values: Sequence[float]) -> str:
+    point = spread(values).point
+    return f"{point:.0f} ns" if point < 10_000 else f"{point / 1000:.2f} µs"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

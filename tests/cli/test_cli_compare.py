@@ -1,0 +1,85 @@
+import json
+import runpy
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from benchwright import schema
+from benchwright.records import Run
+from benchwright.store import open_store
+
+make_run: Callable[..., Run] = runpy.run_path(str(Path(__file__).parents[1] / "report" / "sample_runs.py"))["make_run"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three exported runs: a, the same again, and a slower one."""
+    for name, slower, seed in (("a", 1.0, 1), ("same", 1.0, 2), ("slow", 1.3, 3)):
+        run = make_run(name, calls=300, slower=slower, seed=seed)
+        (tmp_path / f"{name}.jsonl").write_text(schema.dumps(run) + "\n")
+    return tmp_path
+
+
+def compare(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "benchwright", "compare", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_equal_runs_exit_with_0(folder: Path) -> None:
+    done = compare(folder, "a.jsonl", "same.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert "same against a" in done.stdout and "worse:" not in done.stdout
+
+
+def test_a_slower_run_exits_with_1_and_says_by_how_much(folder: Path) -> None:
+    done = compare(folder, "a.jsonl", "slow.jsonl")
+    assert done.returncode == 1, done.stderr
+    assert "worse: 30" in done.stdout or "worse: 29" in done.stdout
+    faster = compare(folder, "slow.jsonl", "a.jsonl")
+    assert faster.returncode == 0 and "faster" in faster.stdout
+
+
+def test_a_large_enough_smallest_forgives(folder: Path) -> None:
+    assert compare(folder, "a.jsonl", "slow.jsonl", "--smallest", "60%").returncode == 0
+
+
+def test_json_and_metric(folder: Path) -> None:
+    done = compare(folder, "a.jsonl", "slow.jsonl", "--json", "--metric", "latency_p50")
+    document = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert [m["name"] for m in document["cases"][0]["metrics"]] == ["latency_p50"]
+
+
+def test_markdown(folder: Path) -> None:
+    assert "| case | metric |" in compare(folder, "a.jsonl", "slow.jsonl", "--markdown").stdout
+
+
+def test_references_into_a_store(folder: Path) -> None:
+    store = open_store(folder / "results.db")
+    for i, name in enumerate(("a", "slow")):
+        store.add_run(make_run(f"0{i}", calls=300, slower=1.0 if name == "a" else 1.3, seed=i))
+    store.close()
+    done = compare(folder, "last~1", "last", "--store", "results.db")
+    assert done.returncode == 1 and "01 against 00" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["a.jsonl"], "Missing argument"),
+        (["a.jsonl", "none.jsonl"], "no such file"),
+        (["a.jsonl", "same.jsonl", "--metric", "latency_p5"], "did you mean"),
+        (["a.jsonl", "same.jsonl", "--smallest", "tiny"], "--smallest"),
+    ],
+)
+def test_wrong_requests_exit_with_2(folder: Path, arguments: list[str], words: str) -> None:
+    done = compare(folder, *arguments)
+    assert done.returncode == 2 and words in done.stderr and "Traceback" not in done.stderr

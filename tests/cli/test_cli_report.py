@@ -1,0 +1,68 @@
+import json
+import runpy
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from benchwright import schema
+from benchwright.records import Run
+from benchwright.store import open_store
+
+make_run: Callable[..., Run] = runpy.run_path(str(Path(__file__).parents[1] / "report" / "sample_runs.py"))["make_run"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A store in its usual place, and an exported run."""
+    store = open_store(tmp_path / ".benchwright" / "results.db")
+    store.add_run(make_run("01AAAA", calls=200))
+    store.close()
+    (tmp_path / "other.jsonl").write_text(schema.dumps(make_run("01BBBB", calls=200, slower=1.3)) + "\n")
+    return tmp_path
+
+
+def report(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "benchwright", "report", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_the_last_run_under_the_usual_name(folder: Path) -> None:
+    done = report(folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("wrote benchwright-report.html (")
+    assert "01AAAA" in (folder / "benchwright-report.html").read_text()
+    assert report(folder).returncode == 0  # our own file may be replaced
+
+
+def test_several_runs_from_the_store_and_from_files(folder: Path) -> None:
+    done = report(folder, "last", "other.jsonl", "-o", "both.html", "--json")
+    assert json.loads(done.stdout) == {"written": ["both.html"]}
+    assert "01BBBB against 01AAAA" in (folder / "both.html").read_text()
+
+
+def test_plots_as_files(folder: Path) -> None:
+    done = report(folder, "--svg", "plots")
+    assert done.returncode == 0
+    assert (folder / "plots" / "01AAAA-percentiles.svg").read_text().startswith("<svg")
+
+
+def test_a_strange_file_is_not_overwritten(folder: Path) -> None:
+    (folder / "mine.html").write_text("mine")
+    done = report(folder, "-o", "mine.html")
+    assert done.returncode == 2 and "not a report of ours" in done.stderr and "--force" in done.stderr
+    assert (folder / "mine.html").read_text() == "mine"
+    assert report(folder, "-o", "mine.html", "--force").returncode == 0
+    assert (folder / "mine.html").read_text() != "mine"
+
+
+def test_an_unknown_run_writes_nothing(folder: Path) -> None:
+    done = report(folder, "nothing")
+    assert done.returncode == 2 and not (folder / "benchwright-report.html").exists()

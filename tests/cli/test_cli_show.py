@@ -1,0 +1,110 @@
+import csv
+import io
+import os
+import pty
+import runpy
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from benchwright import schema
+from benchwright.records import Run
+from benchwright.store import open_store
+
+make_run: Callable[..., Run] = runpy.run_path(str(Path(__file__).parents[1] / "report" / "sample_runs.py"))["make_run"]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store with two runs."""
+    path = tmp_path / "results.db"
+    opened = open_store(path)
+    opened.add_run(make_run("01AAAA", calls=200))
+    opened.add_run(make_run("01BBBB", calls=200, seed=8))
+    opened.close()
+    return path
+
+
+def show(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "benchwright", "show", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_the_last_run_by_default(store: Path) -> None:
+    done = show(store.parent, "--store", str(store))
+    assert done.returncode == 0, done.stderr
+    assert "median latency" in done.stdout and "Run 01BBBB" in done.stdout and "\x1b" not in done.stdout
+    assert done.stderr == ""
+
+
+def test_a_reference_and_json(store: Path) -> None:
+    done = show(store.parent, "last~1", "--store", str(store), "--json")
+    assert schema.loads(done.stdout, Run).id == "01AAAA"
+    assert schema.loads(done.stdout, Run).results[0].samples == ()
+    with_samples = show(store.parent, "01A", "--store", str(store), "--json", "--samples").stdout
+    assert schema.loads(with_samples, Run) == make_run("01AAAA", calls=200)
+
+
+def test_a_file_needs_no_store(tmp_path: Path) -> None:
+    (tmp_path / "run.jsonl").write_text(schema.dumps(make_run("01CCCC", calls=50)) + "\n")
+    done = show(tmp_path, "run.jsonl")
+    assert done.returncode == 0 and "Run 01CCCC" in done.stdout
+    assert not (tmp_path / ".benchwright").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--format", "markdown"], "| case | runtime |"),
+        (["--plot"], "600 calls, ms"),
+        (["--log"], "loading shard 0"),
+        (["--samples"], "latency_ns,end_ns"),
+    ],
+)
+def test_forms(store: Path, arguments: list[str], words: str) -> None:
+    done = show(store.parent, "--store", str(store), *arguments)
+    assert done.returncode == 0, done.stderr
+    assert words in done.stdout
+
+
+def test_csv(store: Path) -> None:
+    done = show(store.parent, "--store", str(store), "--format", "csv")
+    lines = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert {line["run"] for line in lines} == {"01BBBB"} and {line["status"] for line in lines} == {"ok", "failed"}
+
+
+def test_an_unknown_run_is_a_wrong_request(store: Path) -> None:
+    done = show(store.parent, "nothing", "--store", str(store))
+    assert done.returncode == 2 and "nothing" in done.stderr and "Traceback" not in done.stderr
+    missing = show(store.parent, "missing.jsonl")
+    assert missing.returncode == 2 and "no such file" in missing.stderr
+
+
+def test_a_terminal_gets_colour_and_a_pipe_does_not(store: Path) -> None:
+    leader, follower = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "200"}
+    environment.pop("NO_COLOR", None)
+    command = [sys.executable, "-m", "benchwright", "show", "--store", str(store)]
+    with subprocess.Popen(command, stdout=follower, env=environment) as process:
+        os.close(follower)
+        output = b""
+        while chunk := _read(leader):
+            output += chunk
+    os.close(leader)
+    assert process.returncode == 0
+    assert b"\x1b[32m" in output and b"median latency" in output
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:  # the other end is closed
+        return b""

@@ -1,0 +1,105 @@
+"""The recorder: eight bytes a call, a histogram beyond the limit, instants put together again."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+from itertools import accumulate, pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchwright.errors import MeasureError
+from benchwright.measure.recorder import ANCHOR_EVERY, LIMIT, Recorder
+from benchwright.stats import histogram
+
+_CHUNK = st.tuples(st.integers(0, 10**6), st.lists(st.integers(0, 10**9), min_size=1, max_size=12))
+
+
+def _fill(recorder: Recorder, chunks: list[tuple[int, list[int]]], begin: int = 0) -> list[int]:
+    """Adds chunks of latencies, each after a gap; returns the instants at which the calls really ended."""
+    now, ends = begin, []
+    for gap, latencies in chunks:
+        start = now + gap
+        ticks = list(accumulate(latencies, initial=start))[1:]
+        recorder.add(start, ticks)
+        ends += ticks
+        now = ticks[-1]
+    return ends
+
+
+@given(st.lists(_CHUNK, max_size=20), st.integers(1, 100))
+def test_every_call_is_kept_raw_up_to_the_limit_and_counted_beyond(
+    chunks: list[tuple[int, list[int]]], limit: int
+) -> None:
+    recorder = Recorder(limit=limit)
+    _fill(recorder, chunks)
+    flat = [latency for _, latencies in chunks for latency in latencies]
+    assert recorder.calls == len(flat)
+    assert list(recorder.latencies) == flat[:limit]
+    assert recorder.active == sum(flat)
+    folded = recorder.histogram()
+    if len(flat) <= limit:
+        assert folded is None
+    else:
+        assert folded == histogram.fold(flat)
+
+
+@given(st.lists(st.lists(st.integers(0, 10**9), min_size=1, max_size=600), max_size=6), st.integers(0, 10**12))
+def test_ends_are_exact_when_chunks_follow_each_other(chunks: list[list[int]], begin: int) -> None:
+    recorder = Recorder()
+    ends = _fill(recorder, [(0, latencies) for latencies in chunks], begin)
+    assert list(recorder.ends(begin)) == [end - begin for end in ends]
+
+
+def test_gaps_between_chunks_show_in_the_ends_at_every_anchor() -> None:
+    recorder = Recorder()
+    ends = _fill(recorder, [(1000, [10] * ANCHOR_EVERY) for _ in range(8)])
+    assert list(recorder.ends(0)) == ends
+
+
+def test_ends_never_run_ahead_and_lag_by_less_than_the_gaps_of_one_anchor() -> None:
+    recorder = Recorder()
+    ends = _fill(recorder, [(7, [10] * 5) for _ in range(500)])
+    lags = [true - told for true, told in zip(ends, recorder.ends(0), strict=True)]
+    assert min(lags) == 0
+    assert max(lags) <= 7 * (ANCHOR_EVERY // 5 + 1)
+    assert all(a <= b for a, b in pairwise(recorder.ends(0)))
+
+
+def test_a_clock_that_goes_back_is_refused() -> None:
+    with pytest.raises(MeasureError, match="went back by 5 ns"):
+        Recorder().add(100, [110, 105, 120])
+
+
+def test_an_empty_chunk_is_nothing() -> None:
+    recorder = Recorder()
+    recorder.add(100, [])
+    assert (recorder.calls, recorder.active, list(recorder.ends(0))) == (0, 0, [])
+
+
+def test_a_recorded_call_takes_eight_bytes_and_one_beyond_the_limit_none() -> None:
+    draw = random.Random(0).randrange
+    tracemalloc.start()
+    try:
+        recorder, now = Recorder(), 0
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(LIMIT // 4000):
+            now = _add(recorder, now, [draw(10**9) for _ in range(4000)])
+        at_limit = tracemalloc.get_traced_memory()[0] - before
+        assert at_limit / recorder.calls <= 8.1  # the latency; an anchor of two words for every 256 calls
+        tracemalloc.reset_peak()
+        for _ in range(50):
+            now = _add(recorder, now, [draw(10**9) for _ in range(4000)])
+        assert recorder.calls == LIMIT + 200_000
+        # all values differ, the worst there is: the histogram has its 1 % of the values' buckets, the counter its 65536
+        assert tracemalloc.get_traced_memory()[1] - before < 8.1 * LIMIT + 40_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def _add(recorder: Recorder, start: int, latencies: list[int]) -> int:
+    ticks = list(accumulate(latencies, initial=start))
+    recorder.add(start, ticks[1:])
+    return ticks[-1]

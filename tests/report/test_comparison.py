@@ -1,0 +1,142 @@
+import json
+import re
+from dataclasses import replace
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from benchwright.errors import OptionError
+from benchwright.records import Run, Status, Verdict
+from benchwright.report.comparison import ComparedRow, compare_runs, worst
+from benchwright.report.comparison_text import comparison_json, comparison_markdown, print_comparison, summary
+
+
+def verdicts(compared: list[ComparedRow], name: str) -> list[Verdict]:
+    return [m.verdict for row in compared for m in row.metrics if m.name == name]
+
+
+def text(compared: list[ComparedRow], a: Run, b: Run, width: int | None = None) -> str:
+    import io
+
+    out = io.StringIO()
+    print_comparison(compared, a, b, smallest=0.01, file=out, width=width)
+    return out.getvalue()
+
+
+def test_a_run_is_the_same_as_itself(run: Run) -> None:
+    compared = compare_runs(run, run)
+    found = {m.verdict for row in compared for m in row.metrics}
+    assert found <= {Verdict.SAME, Verdict.UNCLEAR} and Verdict.SAME in found
+    assert all(m.ratio and m.ratio.point == 1.0 for row in compared for m in row.metrics)
+
+
+def test_a_real_slowdown_is_worse_with_its_size(run: Run, samples: ModuleType) -> None:
+    compared = compare_runs(run, samples.make_run("b", slower=1.1, seed=8))
+    assert verdicts(compared, "latency_p50") == [Verdict.WORSE] * 4
+    assert verdicts(compared, "throughput") == [Verdict.WORSE] * 4
+    assert verdicts(compared, "rss_peak") == [Verdict.SAME] * 4
+    first = compared[0].metrics[0]
+    assert first.ratio and first.ratio.low and first.ratio.high and first.ratio.low < 1.1 < first.ratio.high
+    assert re.fullmatch(r"worse: \d+(\.\d)? % slower", first.sentence)
+    assert worst(compared) is Verdict.WORSE
+
+
+def test_a_real_speedup_is_better(run: Run, samples: ModuleType) -> None:
+    compared = compare_runs(run, samples.make_run("b", slower=0.8, seed=8))
+    assert verdicts(compared, "latency_p50") == [Verdict.BETTER] * 4
+    assert worst(compared) is not Verdict.WORSE
+
+
+def test_equal_things_are_not_called_different(samples: ModuleType) -> None:
+    """Forty pairs of runs of the same thing: with four verdicts each, false alarms at 95 % would be certain."""
+    alarms = 0
+    for seed in range(40):
+        a, b = (samples.make_run(i, calls=100, seed=s, failing=False) for i, s in (("a", seed), ("b", 1000 + seed)))
+        compared = compare_runs(a, b)
+        alarms += any(m.verdict in (Verdict.WORSE, Verdict.BETTER) for row in compared for m in row.metrics)
+    assert alarms <= 5  # 5 % of 40 is 2; 6 or more has a chance below 2 %
+
+
+def test_chance_among_many_comparisons_is_taken_back(run: Run, samples: ModuleType) -> None:
+    """One barely significant change among twenty cases is what chance gives."""
+    rng = np.random.default_rng(3)
+    cases = [samples.model_case("onnxruntime", n) for n in range(1, 21)]
+    sides = [
+        replace(run, results=tuple(samples.ok_result(c, i, 1e-3, 60, rng) for c in cases for i in range(3)))
+        for _ in range(2)
+    ]
+    alone = [compare_runs(*(replace(s, results=s.results[k : k + 3]) for s in sides)) for k in range(0, 60, 3)]
+    together = compare_runs(*sides)
+
+    def called(compared: list[ComparedRow]) -> int:
+        return sum(m.verdict in (Verdict.WORSE, Verdict.BETTER) for row in compared for m in row.metrics)
+
+    assert called(together) <= sum(map(called, alone))
+    assert called(together) <= 1
+
+
+def test_cases_of_one_side_only_are_noted(run: Run) -> None:
+    without = replace(run, results=tuple(r for r in run.results if r.case.target.runtime != "openvino"))
+    compared = compare_runs(run, without)
+    notes = [note for row in compared for note in row.notes]
+    assert notes.count("only in the first run") == 2
+    assert "only in the second run" in [n for row in compare_runs(without, run) for n in row.notes]
+    assert worst(compared) is not Verdict.WORSE
+
+
+def test_a_case_that_fails_now_is_worse(run: Run, samples: ModuleType) -> None:
+    broken = tuple(
+        samples.failed_result(r.case, r.round) if r.case.target.runtime == "openvino" else r for r in run.results
+    )
+    compared = compare_runs(run, replace(run, id="b", results=broken))
+    row = next(r for r in compared if "openvino" in r.label)
+    assert row.verdict is Verdict.WORSE and "second run: failed: torch cannot read model.onnx" in row.notes
+    assert "worse" in summary(compared)
+    assert all(r.verdict is not Verdict.WORSE for r in compare_runs(replace(run, results=broken), run))
+
+
+def test_a_case_that_fails_sometimes_now_is_worse(run: Run) -> None:
+    results = (replace(run.results[0], status=Status.KILLED, metrics=()), *run.results[1:])
+    row = compare_runs(run, replace(run, results=results))[0]
+    assert row.verdict is Verdict.WORSE and any("in some rounds" in note for note in row.notes)
+
+
+def test_other_machines_and_changed_definitions_are_noted(run: Run, samples: ModuleType) -> None:
+    other = samples.make_run("b", environment=samples.OTHER_MACHINE, version="b2")
+    notes = compare_runs(run, other)[0].notes
+    assert any("different machines" in note for note in notes)
+    assert any("what is measured changed" in note for note in notes)
+    assert compare_runs(run, run)[0].notes == ()
+
+
+def test_metrics_can_be_chosen_and_unknown_ones_are_refused(run: Run) -> None:
+    compared = compare_runs(run, run, metrics=("load_time",))
+    assert {m.name for row in compared for m in row.metrics} == {"load_time"}
+    with pytest.raises(OptionError, match="did you mean 'latency_p50'"):
+        compare_runs(run, run, metrics=("latency_p5O",))
+
+
+def test_text_is_whole_at_every_width(run: Run, samples: ModuleType) -> None:
+    later = samples.make_run("later", slower=1.3, seed=8)
+    compared = compare_runs(run, later)
+    wide, narrow = text(compared, run, later), text(compared, run, later, width=60)
+    assert "later against" in wide and "12 worse, 4 same" in wide
+    assert all(len(line) <= 60 for line in narrow.splitlines()) and "…" not in narrow
+    for words in ("% slower", "latency_p99", "same: within ±1 %", "ratio 1."):
+        assert words in narrow
+
+
+def test_json_has_every_interval(run: Run, samples: ModuleType) -> None:
+    later = samples.make_run("later", slower=1.3, seed=8)
+    document = json.loads(comparison_json(compare_runs(run, later), run, later, smallest=0.01))
+    metric = document["cases"][0]["metrics"][0]
+    assert (document["before"], document["after"]) == (run.id, "later")
+    assert metric["verdict"] == "worse" and metric["ratio"]["low"] < metric["ratio"]["point"] < metric["ratio"]["high"]
+
+
+def test_markdown(run: Run, samples: ModuleType) -> None:
+    later = samples.make_run("later", slower=3.0, seed=8)
+    lines = comparison_markdown(compare_runs(run, later), run, later, smallest=0.01).splitlines()
+    table = [line for line in lines if line.startswith("|")]
+    assert len(table) == 2 + 16 and "times as long" in table[2]

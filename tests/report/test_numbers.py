@@ -1,0 +1,62 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchwright.records import Estimate
+from benchwright.report.numbers import Scale, cell, line_up, printable, scale_of
+
+MS = Scale(factor=1e-3, unit="ms")
+
+
+def estimate(point: float, low: float | None, high: float | None) -> Estimate:
+    return Estimate(point=point, low=low, high=high)
+
+
+@pytest.mark.parametrize(
+    ("given_estimate", "words"),
+    [
+        (estimate(1.7989e-3, 1.779e-3, 1.819e-3), "1.799 ± 0.020"),
+        (estimate(12.22e-3, 11.76e-3, 12.68e-3), "12.22 ± 0.46"),
+        (estimate(2.0, 1.5, 2.5), "2,000 ± 500"),
+        (estimate(1e-3, 0.9e-3, 2e-3), "1.0 [0.9, 2.0]"),
+        (estimate(1.5e-3, None, None), "1.500"),
+        (estimate(1.5e-3, 1.5e-3, 1.5e-3), "1.500 ± 0.000"),
+    ],
+)
+def test_digits_follow_the_interval(given_estimate: Estimate, words: str) -> None:
+    assert str(cell(given_estimate, MS)) == words
+
+
+@given(st.floats(1e-9, 1e3), st.floats(1e-6, 0.5), st.floats(1e-6, 0.5))
+def test_the_shown_interval_covers_the_real_one(point: float, below: float, above: float) -> None:
+    found = estimate(point, point * (1 - below), point * (1 + above))
+    scale = scale_of([point], "s")
+    shown = cell(found, scale)
+    decimals = len(shown.point.partition(".")[2])
+    rounding = 1.01 * 10.0**-decimals
+    number = float(shown.point.replace(",", ""))
+    if shown.interval.startswith("±"):
+        half = float(shown.interval[2:].replace(",", ""))
+        low, high = number - half, number + half
+    else:
+        low, high = (float(end.replace(",", "")) for end in shown.interval[1:-1].split(", "))
+    assert low <= point * (1 - below) / scale.factor + rounding
+    assert high >= point * (1 + above) / scale.factor - rounding
+
+
+def test_one_unit_for_a_column_is_that_of_its_middle() -> None:
+    assert scale_of([18e-6, 2e-3, 40e-3], "s") == MS
+    assert scale_of([], "s") == Scale(factor=1.0, unit="s")
+    assert scale_of([3.0, 5.0], "widgets") == Scale(factor=1.0, unit="widgets")
+
+
+def test_decimal_points_stand_in_one_column() -> None:
+    lined = line_up(["1.5", "12.25", "100", "-"])
+    assert lined == ["  1.5 ", " 12.25", "100   ", "-"]
+
+
+def test_control_characters_are_written_out() -> None:
+    assert printable("a\x1b[31mred\nb") == "a\\x1b[31mred\\nb"
+    assert printable("a\nb\tc\x07", lines=True) == "a\nb\tc\\x07"
+    assert printable("\u202eevil") == "\\u202eevil"
+    assert printable("µ × 模型") == "µ × 模型"

@@ -1,0 +1,83 @@
+from dataclasses import replace
+from types import ModuleType
+
+import pytest
+
+from benchwright.records import Run, Status
+from benchwright.report.rows import param_names, rows, show_scalar
+from benchwright.stats.summary import combine
+
+
+def test_one_row_for_each_case_in_the_order_of_the_run(run: Run) -> None:
+    table = rows(run)
+    assert [(r.params["runtime"], r.params["batch_size"]) for r in table] == [
+        ("onnxruntime", 1),
+        ("onnxruntime", 8),
+        ("openvino", 1),
+        ("openvino", 8),
+        ("torch", 1),
+    ]
+    assert [r.rounds for r in table] == [3] * 5
+
+
+def test_only_params_that_vary_are_kept(run: Run) -> None:
+    assert param_names(rows(run)) == ["runtime", "batch_size", "copies"]  # device is cpu everywhere
+
+
+def test_rounds_are_combined_as_processes(run: Run) -> None:
+    row = rows(run)[0]
+    rounds = [m.estimate for r in row.results if (m := r.metric("latency_p50"))]
+    assert row.metrics["latency_p50"].estimate == combine(rounds)
+    assert row.metrics["latency_p50"].count == 3 * 2000
+
+
+def test_the_longest_call_of_all_rounds_is_the_longest_not_an_average(run: Run) -> None:
+    row = rows(run)[0]
+    found = [m.estimate.point for r in row.results if (m := r.metric("latency_max"))]
+    assert row.metrics["latency_max"].estimate.point == max(found)
+    found = [m.estimate.point for r in row.results if (m := r.metric("latency_min"))]
+    assert row.metrics["latency_min"].estimate.point == min(found)
+
+
+def test_failed_rounds_count_but_give_no_numbers(run: Run) -> None:
+    row = rows(run)[-1]
+    assert row.statuses == {Status.FAILED: 3}
+    assert row.metrics == {} and row.status == "failed"
+    assert [failure.kind for _, failure in row.failures] == ["LoadError"] * 3
+
+
+def test_a_case_that_failed_once_says_how_often(run: Run, samples: ModuleType) -> None:
+    broken = samples.failed_result(run.results[0].case, 9)
+    row = rows(replace(run, results=(*run.results, broken)))[0]
+    assert row.status == "ok 3, failed 1"
+    assert row.metrics["latency_p50"].count == 3 * 2000
+
+
+def test_equal_names_in_two_folders_stay_two_rows(run: Run) -> None:
+    first = run.results[0]
+    moved = replace(first.case, target=replace(first.case.target, uri="elsewhere/model.onnx"))
+    table = rows(replace(run, results=(first, replace(first, case=moved, id="other"))))
+    assert [row.params["uri"] for row in table] == ["models/model.onnx", "elsewhere/model.onnx"]
+
+
+def test_a_param_that_some_cases_of_a_name_lack_varies(run: Run) -> None:
+    first = run.results[0]
+    bare = replace(first.case, params={})
+    table = rows(replace(run, results=(first, replace(first, case=bare))))
+    assert table[0].params["runtime"] == "onnxruntime" and "runtime" not in table[1].params
+
+
+def test_labels_drop_a_name_that_says_nothing(run: Run) -> None:
+    row = rows(run)[0]
+    assert row.label == "model.onnx runtime=onnxruntime batch_size=1 copies=1"
+    assert row.short == "runtime=onnxruntime batch_size=1 copies=1"
+    assert rows(replace(run, results=run.results[:1]))[0].short == "model.onnx"
+
+
+@pytest.mark.parametrize(("value", "words"), [(None, "-"), (True, "true"), (0.5, "0.5"), (8, "8"), ("x", "x")])
+def test_scalars_as_people_write_them(value: str | int | float | bool | None, words: str) -> None:
+    assert show_scalar(value) == words
+
+
+def test_an_empty_run_has_no_rows(run: Run) -> None:
+    assert rows(replace(run, results=())) == []

@@ -1,0 +1,102 @@
+import io
+import re
+from dataclasses import replace
+from types import ModuleType
+
+import pytest
+
+from benchwright.records import ResultWarning, Run
+from benchwright.report.table import print_run, run_text
+
+
+class Terminal(io.StringIO):
+    """A file that says it is a terminal."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_table_holds_numbers_intervals_units_and_status(run: Run) -> None:
+    text = run_text(run)
+    head, line = text.splitlines()[:2], text.splitlines()[3]
+    assert "median latency" in head[0] and "(ms)" in head[1] and "(MiB)" in head[1]
+    assert re.search(r"onnxruntime +1 +1 +1\.799 ± 0\.020 .* 545\.4 ± +3\.4 .* ok$", line)
+    assert re.search(r"torch .*failed$", text.splitlines()[7])
+    assert "device" not in text
+
+
+def test_a_pipe_gets_plain_text_in_one_line_for_each_case(run: Run) -> None:
+    text = run_text(run)
+    assert "\x1b" not in text
+    assert sum("onnxruntime" in line and "±" in line for line in text.splitlines()) == 2
+
+
+def test_a_terminal_gets_colour(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    out = Terminal()
+    print_run(run, file=out, width=200)
+    assert "\x1b[" in out.getvalue()
+
+
+def test_below_are_warnings_failures_instrument_and_what_next(run: Run) -> None:
+    text = run_text(run, saved="results.db")
+    assert "Warning noisy-machine (2 times): others took 12 % of the CPU" in text
+    assert "stop what else runs here" in text
+    assert "failed in rounds 0, 1, 2: LoadError: torch cannot read model.onnx" in text
+    assert "last 10 of 15 lines" in text and "libcudart.so.12" in text
+    assert "Instrument: noisy in 2 of 12 results" in text
+    assert f"Run {run.id} saved in results.db" in text and "benchwright report" in text
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 90, 100, 120, 140, 200])
+def test_no_width_cuts_anything_off(run: Run, width: int) -> None:
+    text = run_text(run, width=width)
+    assert "…" not in text
+    assert all(len(line) <= width for line in text.splitlines())
+    squeezed = re.sub(r"\s+", "", text)
+    for number in ("1.799±0.020", "9.101±0.024", "2.384", "12.22", "203.23", "223.26"):
+        assert number in squeezed
+    if "(min to p99)" not in text and "2.384±0.071" not in squeezed:
+        assert "leftout" in squeezed  # what is dropped is said
+
+
+def test_what_a_narrow_terminal_leaves_out_is_said(run: Run) -> None:
+    assert "some intervals are left out" in run_text(run, width=90)
+    assert "some intervals are left out" not in run_text(run, width=140)
+
+
+def test_an_ascii_terminal_gets_ascii(run: Run) -> None:
+    raw = io.BytesIO()
+    out = io.TextIOWrapper(raw, encoding="ascii")
+    print_run(replace(run, id="模型"), file=out)
+    out.flush()
+    text = raw.getvalue().decode("ascii")
+    assert "1.799 +- 0.020" in text and "\\u6a21" in text
+
+
+def test_names_cannot_drive_the_terminal(run: Run, samples: ModuleType) -> None:
+    evil = samples.rename(run, ["\x1b]0;owned\x07", "[bold]x[/bold]", "two\nlines"])
+    text = run_text(evil)
+    assert "\x1b" not in text and "\x07" not in text
+    assert "\\x1b]0;owned\\x07" in text and "[bold]x[/bold]" in text and "two\\nlines" in text
+
+
+def test_many_wordings_of_a_warning_are_counted(run: Run) -> None:
+    seen = [ResultWarning(code="few", seen=f"only {i} calls", remedy="measure longer") for i in range(12)]
+    results = [replace(r, warnings=(w,)) for r, w in zip(run.results[:12], seen, strict=True)]
+    text = run_text(replace(run, results=tuple(results)))
+    assert re.search(r"Warning few \(12 times\): (only \d+ calls; ){3}and 9 more like it", text)
+    assert text.count("measure longer") == 1
+
+
+def test_a_run_without_results_says_so(run: Run) -> None:
+    assert "nothing was measured" in run_text(replace(run, results=()))
+
+
+def test_rounds_get_a_column_only_when_they_differ(run: Run) -> None:
+    assert "rounds" not in run_text(run).splitlines()[1]
+    assert "3 rounds a case" in run_text(run)
+    assert "rounds" in run_text(replace(run, results=run.results[:-1])).splitlines()[1]

@@ -1,0 +1,46 @@
+"""The variance inflation against what theory says of autoregressive series."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.signal
+
+from benchwright.stats import correlation
+
+
+def inflation_of(values: np.ndarray) -> float:
+    length = correlation.batch_length(values.size)
+    means = values[: values.size - values.size % length].reshape(-1, length).mean(axis=1)
+    return correlation.inflation(means.tolist(), length, float(values.var(ddof=1)))
+
+
+@pytest.mark.parametrize("count", [100, 1000, 20_000])
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.8])
+def test_the_mean_of_an_autoregressive_series_varies_as_estimated(count: int, rho: float) -> None:
+    rng = np.random.default_rng(1)
+    estimates = []
+    for _ in range(100):
+        noise = rng.normal(size=count + 100)
+        estimates.append(inflation_of(scipy.signal.lfilter([1.0], [1.0, -rho], noise)[100:]))
+    truth = (1 + rho) / (1 - rho)
+    assert np.median(estimates) == pytest.approx(truth, rel=0.2)
+
+
+def test_alternating_values_are_not_worth_more_than_independent_ones() -> None:
+    assert correlation.inflation([1.0, -1.0] * 50, 1, 1.0) == 1.0
+
+
+def test_a_drift_costs_a_lot_and_yet_is_finite() -> None:
+    assert 20 < correlation.inflation([float(i) for i in range(200)], 1, 200**2 / 12) < 1000
+
+
+@pytest.mark.parametrize("means", [[], [1.0, 2.0, 3.0], [4.0] * 50])
+def test_too_little_to_tell_is_taken_as_independent(means: list[float]) -> None:
+    assert correlation.inflation(means, 1, 1.0) == 1.0
+
+
+def test_batches_are_at_least_as_many_as_asked() -> None:
+    for count in (1, 199, 200, 399, 400, 12345):
+        length = correlation.batch_length(count)
+        assert length == 1 or count // length >= correlation.BATCHES

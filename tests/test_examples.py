@@ -1,0 +1,76 @@
+"""Every example is executed."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchwright import plugins
+from benchwright.runtimes import Loaded
+from benchwright.sources import Request, plan
+
+
+def _load(request: Request) -> list[Loaded]:
+    return [plugins.load("runtimes", case.target.runtime)().load(case) for case in plan(request)]
+
+
+def _called(loaded: Loaded) -> object:
+    answer = loaded.call(*loaded.arguments[0])
+    return asyncio.run(answer) if loaded.is_async else answer
+
+
+def test_the_text_benchmarks_run(root: Path) -> None:
+    file = str(root / "examples" / "bench_text.py")
+    loaded = _load(Request(targets=[file, f"{file}::encode"]))
+    answers = [_called(item) for item in loaded]
+    assert [len(answer) for answer in answers[:2]] == [100, 1000]  # type: ignore[arg-type]
+    assert [item.items_per_call for item in loaded] == [100, 1000, 1, 1, 1]
+    assert len(answers[2]) >= len(answers[3]) > 0  # type: ignore[arg-type]
+    assert str(answers[4]).startswith('{"words"')
+
+
+@pytest.mark.parametrize("name", ["Mlp", "wide"])
+def test_the_torch_model_runs(name: str, root: Path) -> None:
+    import torch
+
+    target = str(root / "examples" / f"torch_mlp.py::{name}")
+    (loaded,) = _load(Request(targets=[target], runtimes=("torch",), batch_sizes=(4,)))
+    with torch.inference_mode(False):
+        assert loaded.arguments[0][0].shape == (4, 64)
+    answer = subprocess.run(
+        [sys.executable, "-c", _CALL, target], capture_output=True, text=True, check=True, cwd=root
+    ).stdout
+    assert answer.strip() == "torch.Size([4, 10])"
+
+
+_CALL = """
+import sys
+from benchwright import plugins
+from benchwright.sources import Request, plan
+(case,) = plan(Request(targets=[sys.argv[1]], runtimes=("torch",), batch_sizes=(4,)))
+loaded = plugins.load("runtimes", "torch")().load(case)
+print(loaded.call(*loaded.arguments[0]).shape)
+"""
+
+
+@pytest.mark.parametrize("variant", ["tiny", "small"])
+@pytest.mark.parametrize("batch", ["", "2"])
+def test_the_models_are_made_and_run(variant: str, batch: str, root: Path, tmp_path: Path) -> None:
+    command = [sys.executable, str(root / "examples" / "make_model.py"), variant, str(tmp_path / "model.onnx")]
+    subprocess.run(command + (["--batch", batch] if batch else []), check=True)
+    request = Request(targets=[str(tmp_path / "model.onnx")], runtimes=("onnxruntime", "openvino"), batch_sizes=(2,))
+    first, second = (np.array(_called(loaded)[0]) for loaded in _load(request))  # type: ignore[index]
+    assert first.shape == (2, 10) and np.std(first) > 0.01
+    assert np.allclose(first, second, rtol=1e-3, atol=1e-4)
+
+
+def test_the_models_are_the_same_every_time(root: Path, tmp_path: Path) -> None:
+    script = str(root / "examples" / "make_model.py")
+    for name in ("a.onnx", "b.onnx"):
+        subprocess.run([sys.executable, script, "tiny", str(tmp_path / name)], check=True)
+    assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
