@@ -1,4 +1,4 @@
-"""How often our 95 % intervals hold the truth, and how often comparisons cry wolf. Prints the tables of docs/statistics.md.
+"""How often 95 % intervals hold the truth, and how often comparisons cry wolf: the tables of docs/statistics.md.
 
     python benchmarks/intervals.py [--repeats 1000] [--seed 1]
 
@@ -11,6 +11,7 @@ import argparse
 import math
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -75,17 +76,14 @@ POPULATIONS: tuple[tuple[str, Draw, float, Callable[[float], float]], ...] = (
 
 def print_coverage(rng: np.random.Generator, repeats: int) -> None:
     """How often the intervals of the mean and of quantiles hold the true value."""
-    for title, estimate, truth in (
-        ("mean", lambda row, _: mean_interval(row), None),
-        ("p50", quantile_interval, 0.5),
-        ("p90", quantile_interval, 0.9),
-        ("p99", quantile_interval, 0.99),
-    ):
+    for q in (None, 0.5, 0.9, 0.99):
+        title = "mean" if q is None else f"p{100 * q:g}"
+        estimate = mean_interval if q is None else partial(quantile_interval, q=q)
         print(f"\n| {title} | " + " | ".join(f"n = {n:,}" for n in COUNTS) + " |")
         print("| --- |" + " ---: |" * len(COUNTS))
         for name, draw, mean, quantile in POPULATIONS:
-            true = mean if truth is None else quantile(truth)
-            cells = [_coverage(draw(rng, (repeats, n)), lambda row: estimate(row, truth), true) for n in COUNTS]
+            true = mean if q is None else quantile(q)
+            cells = [_coverage(draw(rng, (repeats, n)), estimate, true) for n in COUNTS]
             print(f"| {name} | " + " | ".join(cells) + " |")
 
 

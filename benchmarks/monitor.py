@@ -90,8 +90,8 @@ def print_watch(pid: int) -> float:
     """The share of a core that the watching thread takes with every built-in monitor."""
     with Watch(names=["process", "pressure", "gpu", "power"], pids=[pid]) as watch:
         time.sleep(WATCH_SECONDS)
-    print(f"  watching thread with all monitors: {watch.cost:.3f} % of a core over {WATCH_SECONDS:.0f} s")
-    return watch.cost
+    print(f"  watching thread with all monitors: {watch.observation.cost:.3f} % of a core over {WATCH_SECONDS:.0f} s")
+    return watch.observation.cost
 
 
 def cpu_per_call(call: Callable[[], None]) -> float:

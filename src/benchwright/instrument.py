@@ -51,6 +51,7 @@ def facts(
         "steady": _steady(answers),
         "cpu_others_percent": named(metrics, "cpu_others"),
         "steal_percent": named(metrics, "steal"),
+        "watching_percent": observation.cost,
     }
     if any(s.histograms for s in samples):
         told["histogram_error"] = max(histogram.error_bound(h) for s in samples for h in s.histograms.values())

@@ -264,6 +264,7 @@ class Result:
     metrics: tuple[Metric, ...] = ()
     samples: tuple[Samples, ...] = ()
     timelines: tuple[Timeline, ...] = ()
+    details: Mapping[str, Value] = field(default_factory=dict)  # what the runtime tells of what it loaded
     instrument: Mapping[str, Value] = field(default_factory=dict)  # what measuring itself cost, and its verdict
     error: Failure | None = None
     warnings: tuple[ResultWarning, ...] = ()

@@ -221,6 +221,7 @@ def _with_numbers(bare: Result, outcome: Outcome) -> Result:
         bare,
         metrics=tuple(numbers),
         samples=tuple(answer.samples for answer in answers),
+        details={"device": answers[0].ready["device"], **answers[0].measured["details"]},
         instrument=facts,
         warnings=tuple(instrument.warnings(case, answers, numbers, facts)),
         environment=_in_worker(bare.environment, answers[0].ready, answers[0].measured),

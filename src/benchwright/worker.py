@@ -41,9 +41,10 @@ def main(arguments: list[str]) -> int:
     try:
         work(line)
     except BaseException as failure:  # the process border: whatever user code raises becomes an answer
-        import traceback
+        if not isinstance(failure, BenchwrightError) or failure.__cause__ is not None:
+            import traceback
 
-        traceback.print_exc()
+            traceback.print_exc()
         line.say("failed", **_described(failure))
         return 1
     return 0
@@ -56,7 +57,7 @@ class Line:
         self._control, self._answer, self._token = control, answer, token
         self._owner = os.getpid()
 
-    def say(self, kind: str, **data: Any) -> None:
+    def say(self, kind: str, /, **data: Any) -> None:
         """Sends a message without arrays."""
         self.send(Message(kind=kind, data=data))
 
@@ -90,9 +91,10 @@ def work(line: Line) -> None:
         line.say("ready", load_time=load_time, **_facts(loaded, prepared))
         zero = int(line.hear().data["zero"])
         measured = prepared.run(zero if loaded.clock is None else loaded.clock.now())
+        details = dict(loaded.details)
     finally:
         loaded.close()
-    line.send(_answer(measured))  # after closing: a teardown that fails is a failure, not a matter of timing
+    line.send(_answer(measured, details))  # after closing: a teardown that fails is a failure, not a matter of timing
 
 
 def _confine(job: Job) -> None:
@@ -121,7 +123,6 @@ def _facts(loaded: Loaded, prepared: Prepared) -> dict[str, Any]:
         "device": loaded.device,
         "items_per_call": loaded.items_per_call,
         "versions": dict(loaded.versions),
-        "details": dict(loaded.details),
         "warnings": schema.encode(tuple(loaded.warnings)),
         "clock": {"read": facts.read, "loop": facts.loop, "resolution": facts.resolution},
         "warmup": {name: getattr(warmup, name) for name in type(warmup).__slots__},
@@ -130,7 +131,9 @@ def _facts(loaded: Loaded, prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def _answer(measured: Measured) -> Message:
+def _answer(measured: Measured, details: dict[str, Any]) -> Message:
+    from benchwright.environment import installed_packages  # asked only now: it takes longer than many a measurement
+
     data, columns = channel.pack_samples(measured.samples)
     probes = [{"rate": p.rate, "meets": p.meets} for p in measured.probes]
     whole = {
@@ -138,16 +141,10 @@ def _answer(measured: Measured) -> Message:
         "gc_collections": measured.gc_collections,
         "probes": probes,
         "rate": measured.rate,
-        "packages": _packages(),
+        "details": details,
+        "packages": installed_packages(),
     }
     return Message(kind="measured", data=whole, arrays=columns)
-
-
-def _packages() -> dict[str, str]:
-    """Every installed distribution of this interpreter, asked for after the measurement."""
-    from importlib.metadata import distributions
-
-    return {d.name: d.version for d in distributions() if d.name}
 
 
 def _described(failure: BaseException) -> dict[str, str]:

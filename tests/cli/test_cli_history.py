@@ -85,9 +85,7 @@ def test_a_table_in_plain_text(benchwright: Benchwright, results: Path) -> None:
     assert [row.split()[-1] for row in rows] == ["-", "+0.0%", "worse"]
     assert rows[2].split()[-2] == "+50.0%"
     assert (line.strip(), empty, missing) == ("▁▁█", "", "Not measured")
-    assert miss.split("  ")[1:] == ["2026-03-03 12:30", "run-2", "2abcdef012", "batch_size=8", "round 0"] + [
-        "timeout: no answer in 60 s"
-    ]
+    assert miss == "  2026-03-03 12:30  run-2  2abcdef012  batch_size=8  round 0  timeout: no answer in 60 s"
 
 
 def test_json_is_complete(benchwright: Benchwright, results: Path) -> None:
@@ -97,7 +95,8 @@ def test_json_is_complete(benchwright: Benchwright, results: Path) -> None:
     assert [run["run"] for run in series["runs"]] == ["run-0", "run-1", "run-3"]
     assert [run["verdict"] for run in series["runs"]] == ["unclear", "unclear", "worse"]
     last = series["runs"][-1]
-    assert last["estimate"]["low"] < last["estimate"]["point"] == pytest.approx(0.015015) < last["estimate"]["high"]
+    assert last["estimate"]["point"] == pytest.approx(0.015015)
+    assert last["estimate"]["low"] < last["estimate"]["point"] < last["estimate"]["high"]
     assert last["change"] == pytest.approx(0.5)
     assert [miss["round"] for miss in document["misses"]] == [0, 1, 2]
 

@@ -61,11 +61,11 @@ def _stored(tmp_path: Path) -> str:
     return store
 
 
-def _result(id: str, round: int, status: Status) -> Result:
+def _result(name: str, number: int, status: Status) -> Result:
     return Result(
-        id=f"result-{id}",
+        id=f"result-{name}",
         case=Case(name="m.onnx", target=Target(runtime="fake", uri="fake:constant")),
-        round=round,
+        round=number,
         status=status,
         environment=Environment(machine={}, system={}),
         started_at="2026-01-01T00:00:00+00:00",

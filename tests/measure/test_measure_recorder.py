@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import tracemalloc
 from itertools import accumulate, pairwise
 
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchwright.errors import MeasureError
-from benchwright.measure.recorder import ANCHOR_EVERY, LIMIT, Recorder
+from benchwright.measure.recorder import ANCHOR_EVERY, BLOCK, DISTINCT, Recorder
 from benchwright.stats import histogram
 
 _CHUNK = st.tuples(st.integers(0, 10**6), st.lists(st.integers(0, 10**9), min_size=1, max_size=12))
@@ -80,21 +79,35 @@ def test_an_empty_chunk_is_nothing() -> None:
 
 
 def test_a_recorded_call_takes_eight_bytes_and_one_beyond_the_limit_none() -> None:
-    draw = random.Random(0).randrange
+    limit, chunk = 4 * BLOCK, [1000 + i for i in range(BLOCK)]
     tracemalloc.start()
     try:
-        recorder, now = Recorder(), 0
-        before = tracemalloc.get_traced_memory()[0]
-        for _ in range(LIMIT // 4000):
-            now = _add(recorder, now, [draw(10**9) for _ in range(4000)])
+        before, _ = tracemalloc.get_traced_memory()
+        recorder, now = Recorder(limit=limit), 0
+        for _ in range(limit // len(chunk)):
+            now = _add(recorder, now, chunk)
         at_limit = tracemalloc.get_traced_memory()[0] - before
-        assert at_limit / recorder.calls <= 8.1  # the latency; an anchor of two words for every 256 calls
-        tracemalloc.reset_peak()
-        for _ in range(50):
-            now = _add(recorder, now, [draw(10**9) for _ in range(4000)])
-        assert recorder.calls == LIMIT + 200_000
-        # all values differ, the worst there is: the histogram has its 1 % of the values' buckets, the counter its 65536
-        assert tracemalloc.get_traced_memory()[1] - before < 8.1 * LIMIT + 40_000_000
+        assert at_limit / recorder.calls <= 8.2  # the latency, and an anchor of two words for every 256 calls or more
+        for _ in range(2):
+            now = _add(recorder, now, chunk)
+        assert recorder.histogram() is not None
+        counted = tracemalloc.get_traced_memory()[0]
+        for _ in range(16):
+            now = _add(recorder, now, chunk)
+        assert recorder.histogram() is not None
+        assert tracemalloc.get_traced_memory()[0] - counted < 100_000  # a byte a call or less: none is kept
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_is_counted_beyond_the_limit_needs_bounded_memory_even_when_all_values_differ() -> None:
+    tracemalloc.start()
+    try:
+        recorder, now = Recorder(limit=BLOCK), 0
+        for i in range(2 * DISTINCT // BLOCK + 2):
+            now = _add(recorder, now, [(i * BLOCK + k) * 1000 for k in range(BLOCK)])
+        # a counter of some DISTINCT values, 150 bytes each, and a few thousand buckets
+        assert tracemalloc.get_traced_memory()[1] < 150 * (DISTINCT + BLOCK) + 5_000_000
     finally:
         tracemalloc.stop()
 

@@ -95,7 +95,7 @@ def test_dear_samples_are_taken_less_often() -> None:
     with Watch([monitor], [1], interval=0.001) as watch:
         time.sleep(2)
     assert 2 <= monitor.calls.count("sample") <= 5  # half a second apart
-    assert watch.cost < 2  # percent of a core: one, and what two seconds leave uneven
+    assert watch.observation.cost < 2  # percent of a core: one, and what two seconds leave uneven
 
 
 @pytest.mark.serial
@@ -111,4 +111,4 @@ def test_every_built_in_monitor_watches_a_real_process_at_little_cost() -> None:
     assert 0 < points["cpu"] <= 101
     assert {"rss", "cpu", "cpu_others"} <= {line.name for line in seen.timelines}
     assert all(why.startswith("unavailable: ") for why in seen.unavailable.values())
-    assert watch.cost < 1.0
+    assert watch.observation.cost < 1.0

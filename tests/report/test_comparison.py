@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchwright.errors import OptionError
-from benchwright.records import Run, Status, Verdict
+from benchwright.records import Result, Run, Status, Verdict
 from benchwright.report.comparison import ComparedRow, compare_runs, worst
 from benchwright.report.comparison_text import comparison_json, comparison_markdown, print_comparison, summary
 
@@ -108,6 +108,25 @@ def test_other_machines_and_changed_definitions_are_noted(run: Run, samples: Mod
     assert any("different machines" in note for note in notes)
     assert any("what is measured changed" in note for note in notes)
     assert compare_runs(run, run)[0].notes == ()
+
+
+def test_an_interval_that_says_nothing_is_not_spelled_out(run: Run) -> None:
+    def vague(result: Result) -> Result:
+        wide = [replace(m, estimate=replace(m.estimate, low=0.0, high=50 * m.estimate.point)) for m in result.metrics]
+        return replace(result, metrics=tuple(wide))
+
+    wild = replace(run, id="wild", results=tuple(map(vague, run.results)))
+    first = compare_runs(run, wild)[0].metrics[0]
+    assert first.verdict is Verdict.UNCLEAR and first.sentence == "unclear: the intervals are too wide to tell anything"
+    assert first.ratio_text == "1.000 [under 0.01, over 100]"
+
+
+def test_what_the_instrument_does_not_trust_is_noted_once(run: Run) -> None:
+    doubted = tuple(replace(r, instrument={"verdict": f"unreliable: {i} %"}) for i, r in enumerate(run.results))
+    compared = compare_runs(run, replace(run, results=doubted))
+    assert {note for row in compared for note in row.notes if "instrument" in note} == {
+        "the instrument calls the second run unreliable: benchwright show says why"
+    }
 
 
 def test_metrics_can_be_chosen_and_unknown_ones_are_refused(run: Run) -> None:

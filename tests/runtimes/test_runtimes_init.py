@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import subprocess
 import sys
@@ -52,3 +53,15 @@ def test_the_modules_stay_importable_without_their_library(tmp_path: Path) -> No
         (tmp_path / f"{name}.py").write_text("raise ImportError('not here')")
     script = "import benchwright.runtimes.torch, benchwright.runtimes.onnxruntime, benchwright.runtimes.openvino"
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
+
+
+def test_every_option_is_documented(root: Path) -> None:
+    page = (root / "docs" / "runtimes.md").read_text(encoding="utf-8")
+    known = {
+        *importlib.import_module("benchwright.runtimes.fake").OPTIONS,
+        *importlib.import_module("benchwright.runtimes.command").OPTIONS,
+        *importlib.import_module("benchwright.runtimes.torch").OPTIONS,
+        *importlib.import_module("benchwright.runtimes.onnxruntime").OWN_OPTIONS,
+        *importlib.import_module("benchwright.runtimes.openvino").OWN_OPTIONS,
+    } - {"distribution"}  # written after the colon
+    assert [name for name in sorted(known) if f"`{name}`" not in page] == []

@@ -83,13 +83,6 @@ def file(tmp_path: Path) -> Iterator[Path]:
             del sys.modules[name]
 
 
-@pytest.fixture(autouse=True)
-def outside_inference_mode() -> Iterator[None]:
-    """A thread that calls a model stays in inference mode, so each test has a thread of its own."""
-    with torch.inference_mode(False):
-        yield
-
-
 X = Inputs(batch_size=2, shapes={"x": (1, 8)})
 
 
@@ -203,6 +196,13 @@ def test_example_inputs_spare_the_shape(root: Path, make_case: MakeCase) -> None
 def test_inference_mode_holds_in_every_thread(option: str, expected: bool, file: Path, make_case: MakeCase) -> None:
     loaded = _load(make_case("torch", f"{file}::Mode", inputs=X, options={"inference_mode": option}))
     assert [bool(_output(loaded)) for _ in range(2)] == [expected] * 2
+
+
+def test_closing_leaves_inference_mode(file: Path, make_case: MakeCase) -> None:
+    loaded = _load(make_case("torch", f"{file}::Mode", inputs=X))
+    assert loaded.call(*loaded.arguments[0]) and torch.is_inference_mode_enabled()
+    loaded.close()
+    assert not torch.is_inference_mode_enabled()
 
 
 def test_options_reach_torch(file: Path, make_case: MakeCase) -> None:

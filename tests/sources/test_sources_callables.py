@@ -184,8 +184,8 @@ def test_a_file_that_hangs_is_given_up_with_all_its_children(file: Path, tmp_pat
         f"pathlib.Path({str(tmp_path / 'pid')!r}).write_text(str(child.pid))\n"
         "time.sleep(600)\n"
     )
-    with pytest.raises(TargetError, match="not done after 3 s"):
-        discover.benchmarks(str(file), timeout=3.0)
+    with pytest.raises(TargetError, match="not done after 6 s"):
+        discover.benchmarks(str(file), timeout=6.0)
     assert _gone(int((tmp_path / "pid").read_text()))
 
 

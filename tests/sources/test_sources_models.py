@@ -78,6 +78,13 @@ def test_duplicates_are_dropped(model: Path) -> None:
     assert [case.inputs.batch_size for case in plan(request)] == [1, 8]
 
 
+def test_a_link_keeps_its_own_name(model: Path) -> None:
+    blob = model.rename(model.with_name("blob"))
+    model.symlink_to(blob)
+    (case,) = plan(Request(targets=["model.onnx"]))
+    assert case.name == "model.onnx" and case.target.uri == str(model)
+
+
 def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
     for folder in ("a/x", "b/x", "b/y"):
         (tmp_path / folder).mkdir(parents=True)

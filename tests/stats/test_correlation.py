@@ -28,7 +28,7 @@ def test_the_mean_of_an_autoregressive_series_varies_as_estimated(count: int, rh
 
 
 def test_alternating_values_are_not_worth_more_than_independent_ones() -> None:
-    assert correlation.inflation([1.0, -1.0] * 50, 1, 1.0) == 1.0
+    assert correlation.inflation([1.0, -1.0] * 50, 1, 100 / 99) == 1.0
 
 
 def test_a_drift_costs_a_lot_and_yet_is_finite() -> None:

@@ -63,7 +63,7 @@ def test_a_decay_is_cut_once_it_is_in_the_noise(decay: float) -> None:
 def test_a_warm_up_of_a_few_calls_is_cut() -> None:
     verdicts = found(lambda rng: np.where(np.arange(1000) < 5, 20.0, 1.0) * noise(rng))
     assert all(v.steady for v in verdicts)
-    assert {v.cut for v in verdicts} == {5}
+    assert np.mean([v.cut == 5 for v in verdicts]) > 0.8  # the next value may be far out by chance
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_reasons_tell_the_cases_apart() -> None:
     assert detect(np.where(X < 0.9, 2.0, 1.0).tolist()).reason == "the level still changed at value 900"
     assert detect([1.0] * 7).reason == f"7 values are too few to tell; {steady.FEWEST} are needed"
     reasons = {detect(((1 + 0.1 * X) * noise(rng)).tolist()).reason for _ in range(30)}
-    assert "drifts: a straight line fits better than any level" in reasons
+    assert "drifts: one straight line fits all of it" in reasons
 
 
 def test_a_change_that_does_not_matter_is_let_pass() -> None:

@@ -29,6 +29,7 @@ def request_of(given: Mapping[str, Any], command: list[str]) -> Request:
         inputs=Inputs(
             source=given["input_source"],
             shapes=asking.shapes(given["shape"]),
+            dtypes=dict(text.rpartition(":")[::2] for text in given["dtype"]),
             seed=given["seed"],
             count=given["input_count"],
         ),

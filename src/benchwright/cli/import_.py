@@ -21,11 +21,12 @@ def command(files: tuple[str, ...], store: str | None, as_json: bool) -> None:
 
     from benchwright.store.transfer import import_runs
 
-    done = {}
+    done = []
     with closing(opened(store)) as results:
         for file in files:
-            done[file] = outcome = import_runs(results, file)
+            outcome = import_runs(results, file)
+            done.append({"file": file, "added": outcome.added, "present": outcome.present})
             if not as_json:
                 click.echo(f"{file}: {len(outcome.added)} added, {len(outcome.present)} there already")
     if as_json:
-        click.echo(json.dumps([{"file": f, "added": o.added, "present": o.present} for f, o in done.items()]))
+        click.echo(json.dumps(done))

@@ -32,6 +32,7 @@ class _WithCommand(click.Command):
 @click.option("--workers", default="1", metavar="N,M", help="Threads that issue calls, per copy.")
 @click.option("--copies", default="1", metavar="N,max", help="Processes, each with the model loaded; max: one per CPU.")
 @click.option("--shape", multiple=True, metavar="NAME:1x3x224x224", help="Fills dynamic dimensions of an input.")
+@click.option("--dtype", multiple=True, metavar="NAME:int64", help="Element type of an input.")
 @click.option(
     "--input", "input_source", default="random", metavar="SOURCE", help="random, a .npy/.npz file, FILE::CALLABLE."
 )

@@ -198,7 +198,7 @@ def _from_recorders(recorders: list[Recorder], *, copy: int, loops: int, zero: i
         for other in folded[1:]:
             whole = histogram.merge(whole, other)
         for recorder in recorders:
-            if recorder.histogram() is None:  # a worker that stayed below the limit counts too
+            if recorder.calls <= recorder.limit:  # a worker that stayed below the limit counts too
                 whole = histogram.fold(recorder.latencies, whole)
         histograms["latency"] = whole
     return Samples(

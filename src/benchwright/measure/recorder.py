@@ -41,10 +41,11 @@ class Recorder:
             raise MeasureError(
                 f"the clock went back by {-min(latencies)} ns", remedy="this machine's clock cannot be used"
             )
-        if self.calls < self.limit:
-            self._keep(start, latencies[: self.limit - self.calls])
-        if self.calls + len(ticks) > self.limit:
-            self._fold(latencies)
+        room = max(0, self.limit - self.calls)
+        if room:
+            self._keep(start, latencies[:room])
+        if len(latencies) > room:
+            self._count(latencies[room:])
         self.calls += len(ticks)
         self.active += ticks[-1] - start
         self.last = ticks[-1]
@@ -67,10 +68,11 @@ class Recorder:
         return ends
 
     def histogram(self) -> Histogram | None:
-        """Every call's latency, once there were more than the limit."""
-        if self._counter:
-            self._drain()
-        return self._histogram
+        """Every call's latency, once there were more than the limit. Counts the raw ones now, when nothing is timed."""
+        if self.calls <= self.limit:
+            return None
+        self._drain()
+        return histogram.fold(self.latencies, self._histogram)
 
     def _keep(self, start: int, latencies: Int64s) -> None:
         kept = 0
@@ -84,12 +86,6 @@ class Recorder:
         if self.calls >= self._next_anchor:
             self._anchors.extend((self.calls, start))
             self._next_anchor = self.calls + ANCHOR_EVERY
-
-    def _fold(self, latencies: Int64s) -> None:
-        if self._histogram is None and not self._counter:  # the limit is crossed now: what was kept raw counts too
-            for start, block in enumerate(self._blocks):
-                self._count(block[: max(0, self.calls - start * BLOCK)])
-        self._count(latencies)
 
     def _count(self, latencies: Int64s) -> None:
         self._counter.update(latencies)

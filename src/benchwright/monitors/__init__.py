@@ -16,6 +16,7 @@ class Observation:
     metrics: tuple[Metric, ...] = ()
     timelines: tuple[Timeline, ...] = ()
     unavailable: Mapping[str, str] = field(default_factory=dict)  # what -> "unavailable: reason"
+    cost: float = 0.0  # percent of one core that watching took
 
 
 class Monitor(Protocol):

@@ -41,7 +41,6 @@ class Watch:
         self._thread = threading.Thread(target=self._run, name="benchwright-watch", daemon=True)
         self._failed: dict[str, str] = {}
         self.observation = Observation()
-        self.cost = 0.0  # percent of one core that watching took; known after `stop`
 
     def start(self, pids: Sequence[int]) -> None:
         """Returns when every monitor has taken its first sample."""
@@ -74,9 +73,9 @@ class Watch:
             before = time.thread_time()
             self._each("sample")
             pause = max(self._interval, (time.thread_time() - before) / SHARE)
-        self.observation = _merged(self._each("stop"), self._failed)
-        elapsed = time.perf_counter() - began
-        self.cost = 100 * (time.thread_time() - cpu_began) / elapsed if elapsed > 0 else 0.0
+        seen = self._each("stop")
+        elapsed = max(1e-9, time.perf_counter() - began)
+        self.observation = _merged(seen, self._failed, 100 * (time.thread_time() - cpu_began) / elapsed)
 
     def _each(self, method: str, *arguments: object) -> list[Observation]:
         answers = []
@@ -90,9 +89,10 @@ class Watch:
         return answers
 
 
-def _merged(observations: Sequence[Observation], failed: dict[str, str]) -> Observation:
+def _merged(observations: Sequence[Observation], failed: dict[str, str], cost: float) -> Observation:
     return Observation(
         metrics=tuple(metric for seen in observations for metric in seen.metrics),
         timelines=tuple(timeline for seen in observations for timeline in seen.timelines),
         unavailable={what: why for seen in observations for what, why in seen.unavailable.items()} | failed,
+        cost=cost,
     )

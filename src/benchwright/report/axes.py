@@ -69,7 +69,9 @@ def tick_text(value: float, unit: str, like: float | None = None) -> str:
     factor, label = scale_for((like or value) * (1 + 1e-9), unit)
     number = format_number(value / factor, 4)
     number = number.rstrip("0").rstrip(".") if "." in number else number
-    return f"{number}{label}" if label in ("%",) or label.startswith("/") else f"{number} {label}".rstrip()
+    if label in ("", "1"):
+        return number
+    return f"{number}{label}" if label == "%" or label.startswith("/") else f"{number} {label}"
 
 
 def exact(value: float, unit: str) -> str:

@@ -21,6 +21,7 @@ SMALLEST = 0.01  # a change below this counts as none
 FALSE_RATE = 0.05  # expected share of false ones among the changes that are named
 JUDGED = ("latency_p50", "latency_p99", "throughput", "max_rate", "rss_peak", "energy")
 WORDS = {"s": ("slower", "faster", "long"), "B": ("more", "less", "much")}  # above one, below one, "times as ..."
+TELLING = 100.0  # an interval that reaches a ratio beyond this tells nothing worth printing
 _WORST_FIRST = (Verdict.WORSE, Verdict.UNCLEAR, Verdict.BETTER, Verdict.SAME)
 
 
@@ -56,7 +57,7 @@ class ComparedMetric:
             return "-"
         if self.ratio.low is None or self.ratio.high is None:
             return f"{self.ratio.point:.3f}"
-        return f"{self.ratio.point:.3f} [{self.ratio.low:.3f}, {self.ratio.high:.3f}]"
+        return f"{self.ratio.point:.3f} [{_end(self.ratio.low)}, {_end(self.ratio.high)}]"
 
     def _text(self, estimate: Estimate) -> str:
         scale = scale_of([self.before.point, self.after.point], self.unit)
@@ -129,9 +130,9 @@ def _sides(a: Row, b: Row) -> list[str]:
         said.append("measured on different machines: a difference may be the machine's")
     if a.case.version != b.case.version:
         said.append("what is measured changed: its version is another in the second run")
-    for side, row in (("first", a), ("second", b)):
-        if notes.verdict(row.results).startswith("unreliable"):
-            said.append(f"{side} run: the instrument says {notes.verdict(row.results)}")
+    sides = [side for side, row in (("first", a), ("second", b)) if notes.verdict(row.results).startswith("unreliable")]
+    if sides:
+        said.append(f"the instrument calls the {' and the '.join(sides)} run unreliable: benchwright show says why")
     return said
 
 
@@ -173,6 +174,8 @@ def _sentence(verdict: Verdict, ratio: Estimate | None, unit: str, smallest: flo
         return f"{verdict}: {_change(ratio.point, unit)}"
     if ratio.low is None or ratio.high is None:
         return f"unclear: {_change(ratio.point, unit)}, without an interval"
+    if ratio.low < 1 / TELLING or ratio.high > TELLING:
+        return "unclear: the intervals are too wide to tell anything"
     return f"unclear: between {_change(ratio.low, unit)} and {_change(ratio.high, unit)}"
 
 
@@ -181,6 +184,12 @@ def _change(ratio: float, unit: str) -> str:
     if ratio >= 2:
         return f"{ratio:.3g} times as {times}"
     return f"{_percent(abs(ratio - 1))} {above if ratio >= 1 else below}"
+
+
+def _end(ratio: float) -> str:
+    if ratio > TELLING:
+        return f"over {TELLING:g}"
+    return f"{ratio:.3f}" if ratio > 1 / TELLING else f"under {1 / TELLING:g}"
 
 
 def _percent(share: float) -> str:

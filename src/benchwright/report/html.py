@@ -118,7 +118,7 @@ def _notes(run: Run, table: Sequence[Row]) -> str:
     for noted in notes.warnings(table):
         times = f" ×{noted.count}" if noted.count > 1 else ""
         words = tag("p", tag("b", escape(noted.code), class_="warned") + escape(f"{times}: {noted.text}"))
-        words += tag("p", escape(noted.remedy)) + tag("p", escape("In " + ", ".join(noted.cases)), class_="soft")
+        words += tag("p", escape(noted.remedy)) + tag("p", escape(f"In {_cases(noted, len(table))}"), class_="soft")
         parts.append(tag("div", words, class_="note"))
     for failed in notes.failures(table):
         reason = ": ".join(w for w in (str(failed.status), failed.failure.kind, failed.failure.message) if w)
@@ -127,6 +127,10 @@ def _notes(run: Run, table: Sequence[Row]) -> str:
         words += tag("pre", escape(failed.failure.log_tail)) if failed.failure.log_tail else ""
         parts.append(tag("div", words, class_="note bad"))
     return tag("h2", "Before you trust these numbers") + "".join(parts) if parts else ""
+
+
+def _cases(noted: notes.Noted, total: int) -> str:
+    return "every case" if len(noted.cases) == total > 1 else ", ".join(noted.cases)
 
 
 def _keys(table: Sequence[Row]) -> str:

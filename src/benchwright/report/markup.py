@@ -94,6 +94,7 @@ def metric_table(row: Row) -> str:
     head = column_head("metric") + column_head("all rounds", number=True) + column_head("interval")
     if len(rounds) > 1:
         head += "".join(column_head(f"round {r.round}", number=True) for r in rounds)
+    head += column_head("method")
     body = ""
     for name, metric in row.metrics.items():
         scale = scale_of([metric.estimate.point], metric.unit)
@@ -102,8 +103,9 @@ def metric_table(row: Row) -> str:
         if len(rounds) > 1:
             found = [r.metric(name) for r in rounds]
             line += "".join(number_cell(cell(m.estimate, scale).point if m else "") for m in found)
-        body += f"<tr>{line}</tr>"
-    inner = f"<table><caption>Every metric</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        body += tag("tr", line + tag("td", escape(metric.estimate.method), class_="soft"))
+    inner = f"<caption>Every metric</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    inner = tag("table", inner, class_="dense")
     return tag("div", inner, class_="scroll", tabindex="0", role="region", aria_label=f"Metrics of {row.label}")
 
 
@@ -169,5 +171,4 @@ def _both_ends(estimate: Estimate, scale: Scale) -> str:
     shown = cell(estimate, scale)
     decimals = len(shown.point.partition(".")[2])
     low, high = estimate.low / scale.factor, estimate.high / scale.factor
-    method = f' <span class="soft">{escape(estimate.method)}</span>' if estimate.method else ""
-    return f"{low:,.{decimals}f} to {high:,.{decimals}f}{method}"
+    return f"{low:,.{decimals}f} to {high:,.{decimals}f}"

@@ -24,7 +24,7 @@ class Scale:
 
     def heading(self, title: str) -> str:
         """The title with the unit: `median (ms)`."""
-        return f"{title} ({self.unit})" if self.unit not in ("", "1") else title
+        return f"{title} ({self.unit})" if self.unit else title
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ def scale_of(points: Iterable[float], unit: str) -> Scale:
     """The unit in which the middle one of `points` has one to three digits before the point."""
     sizes = [abs(p) for p in points if p]
     factor, label = scale_for(statistics.median_low(sizes), unit) if sizes else (1.0, unit)
-    return Scale(factor=factor, unit=label)
+    return Scale(factor=factor, unit="" if label == "1" else label)
 
 
 def cell(estimate: Estimate, scale: Scale) -> Cell:

@@ -15,6 +15,7 @@ from benchwright.report.svg import Plot, colour, element, path, tips
 
 WIDTH, HEIGHT = 560.0, 230.0
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 26.0, 28.0, 48.0
+FEW = 30
 SLOTS = 360  # of one plot, shared by its rounds
 
 TITLES = {
@@ -22,6 +23,9 @@ TITLES = {
     "cpu": "CPU (100 % = one core)",
     "cpu_others": "CPU taken by others",
     "steal": "CPU taken by the hypervisor",
+    "psi_cpu": "Waiting for a CPU",
+    "psi_memory": "Waiting for memory",
+    "psi_io": "Waiting for I/O",
 }
 
 
@@ -58,9 +62,9 @@ def _plot(
     across = axis((float(s) for _, t in tracks for s in t.seconds), "s", LEFT, WIDTH - RIGHT, zero=True)
     values = (float(v) for _, t in tracks for v in (t.low.min(), t.high.max()))
     up = axis(values, unit, HEIGHT - BOTTOM, TOP, zero=zero)
-    body = frame(across, up, "since the clock started", title.removesuffix(" over time").lower().replace("cpu", "CPU"))
+    body = frame(across, up, "since the clock started", title.removesuffix(" over time"))
     for number, track in tracks:
-        body += _track(across, up, number, track, unit, len(row.ok) > 1)
+        body += _track(across, up, number, track, unit, len(tracks))
     points, slots = sum(t.points for _, t in tracks), max(len(t.seconds) for _, t in tracks)
     spread = f", thinned to at most {slots} slots each: a line through the middle, a band from smallest to largest"
     return Plot(
@@ -75,18 +79,23 @@ def _plot(
     )
 
 
-def _track(across: Axis, up: Axis, number: int, track: Track, unit: str, several: bool) -> str:
+def _track(across: Axis, up: Axis, number: int, track: Track, unit: str, rounds: int) -> str:
     xs = [across.at(float(s)) for s in track.seconds]
     low, middle, high = ([up.at(float(v)) for v in side] for side in (track.low, track.middle, track.high))
     body = ""
     if (track.high > track.low).any():
         band = [*zip(xs, high, strict=True), *reversed(list(zip(xs, low, strict=True)))]
-        body += element("path", class_="band", d=path(band, closed=True))
-    start = f"round {number}, " if several else ""
+        body += element(
+            "path", class_="band", d=path(band, closed=True), style=f"fill-opacity:{0.04 + 0.14 / rounds:.2f}"
+        )
+    start = f"round {number}, " if rounds > 1 else ""
     said = []
     for i, second in enumerate(track.seconds):
         spread = f"\n{exact(float(track.low[i]), unit)} to {exact(float(track.high[i]), unit)}"
         ends = spread if track.high[i] > track.low[i] else ""
         said.append(f"{start}at {float(second):.3g} s\n{exact(float(track.middle[i]), unit)}{ends}")
     points = list(zip(xs, middle, strict=True))
-    return body + element("path", class_="line thin", d=path(points), **tips(points, said))
+    body += element("path", class_="line thin", d=path(points), **tips(points, said))
+    if len(points) <= FEW:  # a line of one point is none
+        body += "".join(element("circle", class_="mark dot", cx=x, cy=y, r=2.0) for x, y in points)
+    return body

@@ -10,6 +10,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from benchwright.errors import DeviceError, LoadError, did_you_mean
@@ -52,8 +53,10 @@ class Torch:
             arguments, shown, found = _arguments(torch, case, model, specs, device)
             if boolean(options, "compile", False):
                 model = _compiled(torch, model, case)
+        call, close = _caller(torch, model, device, boolean(options, "inference_mode", True))
         return Loaded(
-            call=_caller(torch, model, device, boolean(options, "inference_mode", True)),
+            call=call,
+            close=close,
             arguments=arguments,
             device=str(device),
             items_per_call=case.inputs.batch_size,
@@ -265,26 +268,31 @@ def _placed(torch: Any, tensor: Any, device: Any, dtype: Any, case: Case) -> Any
 # ---- calling ----
 
 
-def _caller(torch: Any, model: Any, device: Any, inference_mode: bool) -> Callable[..., Any]:
+def _caller(torch: Any, model: Any, device: Any, inference_mode: bool) -> tuple[Callable[..., Any], Callable[[], None]]:
     """The model, in inference mode in whichever thread calls it, waiting for the device before it returns.
 
-    Entering the mode costs 2 to 4 µs; so each thread enters it at its first call and stays in it.
+    Entering the mode costs 2 to 4 µs; so each thread enters it at its first call and stays in it until the end, or,
+    for the thread that loaded the model, until it is closed.
     """
     synchronize = _synchronize(torch, device)
     if not inference_mode and synchronize is None:
-        return model  # type: ignore[no-any-return]
-    entered, guards = torch.is_inference_mode_enabled, []
+        return model, lambda: None
+    entered, guards = torch.is_inference_mode_enabled, {}
 
     def call(*arguments: Any) -> Any:
         if inference_mode and not entered():
-            guards.append(torch.inference_mode())
-            guards[-1].__enter__()
+            guards[get_ident()] = guard = torch.inference_mode()
+            guard.__enter__()
         result = model(*arguments)
         if synchronize is not None:
             synchronize()
         return result
 
-    return call
+    def close() -> None:
+        if guard := guards.pop(get_ident(), None):
+            guard.__exit__(None, None, None)
+
+    return call, close
 
 
 def _synchronize(torch: Any, device: Any) -> Callable[[], None] | None:

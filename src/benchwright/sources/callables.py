@@ -46,7 +46,7 @@ class Callables:
 class _Place:
     """A file or module, and the name in it; "" for every marked benchmark."""
 
-    module: str  # the resolved path of a file, or a dotted name
+    module: str  # the absolute path of a file, or a dotted name
     file: Path
     name: str
 

@@ -13,8 +13,11 @@ _CHUNK = 2**20
 
 
 def existing(target: str) -> Path:
-    """The resolved path of the file that `target` names, or a `TargetError` that names the nearest one beside it."""
-    path = Path(target).expanduser().resolve()
+    """The absolute path of the file that `target` names, or a `TargetError` that names the nearest one beside it.
+
+    Links are not followed: caches of models keep files without their endings behind links that have them.
+    """
+    path = Path(target).expanduser().absolute()
     if path.is_file():
         return path
     if path.is_dir():

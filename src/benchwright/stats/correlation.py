@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-BATCHES = 200  # fewer make the estimate noisy, more leave correlation between neighbouring batches
+BATCHES = 50  # more leave correlation between neighbouring batches, fewer make the estimate noisy
 _LARGEST = 0.97  # a lag-1 correlation above it is a drift, for which no interval holds
 
 

@@ -36,9 +36,8 @@ def detect(values: Sequence[float], *, tolerance: float = TOLERANCE) -> Steady:
 
     Splits at the most significant change of level (Pettitt 1979: the largest rank-sum statistic over all splits, here
     standardised so that early and late changes count alike), then does the same with what follows, until nothing is
-    left to split: the steady part. There is none when less than a quarter remains, or when a straight line fits the
-    series better than its levels do and still rises or falls through the last of them: a drift. Changes below
-    `tolerance` of the level are let pass.
+    left to split: the steady part. There is none when less than a quarter remains, or when a straight line through
+    everything fits as well as one that ends in a level: a drift. Changes below `tolerance` of the level are let pass.
     """
     if len(values) < FEWEST:
         return Steady(cut=0, steady=False, reason=f"{len(values)} values are too few to tell; {FEWEST} are needed")
@@ -48,8 +47,8 @@ def detect(values: Sequence[float], *, tolerance: float = TOLERANCE) -> Steady:
     last = cuts[-1]
     if len(blocks) - last < max(_SHORTEST * len(blocks), 2 * _EDGE):
         return Steady(cut=last * size, steady=False, reason=f"the level still changed at value {last * size}")
-    if last and _drifts(blocks, cuts, tolerance):
-        return Steady(cut=last * size, steady=False, reason="drifts: a straight line fits better than any level")
+    if last and _drifts(blocks, last):
+        return Steady(cut=last * size, steady=False, reason="drifts: one straight line fits all of it")
     cut = max(last * size, _opening(values))
     return Steady(cut=cut, steady=True, reason=f"level since value {cut}" if cut else "level from the start")
 
@@ -99,18 +98,15 @@ def _neighbour_inflation(ranks: Sequence[float], split: int) -> float:
     return (1.0 + correlation) / (1.0 - correlation)
 
 
-def _drifts(blocks: Sequence[float], cuts: Sequence[int], tolerance: float) -> bool:
-    """Whether a line explains the blocks better than the levels do, and still rises or falls through the last level.
+def _drifts(blocks: Sequence[float], cut: int) -> bool:
+    """Whether one line explains all blocks no worse than a line that ends at the cut with a level after it.
 
-    Every level costs two parameters, its height and its start, and must earn them (Schwarz 1978).
+    The second has two parameters more and must earn them (Schwarz 1978).
     """
     pulled = _winsorised(blocks)
     count = len(pulled)
-    levels = math.fsum(_squares(_residuals(pulled[a:b])) for a, b in zip(cuts, [*cuts[1:], count], strict=True))
-    allowance = count ** ((2 * len(cuts) - 3) / count)
-    tail = _winsorised(blocks[cuts[-1] :])
-    still = abs(_slope(tail)) * len(tail)
-    return _squares(_detrended(pulled)) < levels * allowance and still > tolerance * abs(_median(tail))
+    settled = _squares(_detrended(pulled[:cut])) + _squares(_residuals(pulled[cut:]))
+    return _squares(_detrended(pulled)) < settled * count ** (2 / count)
 
 
 def _opening(values: Sequence[float]) -> int:

@@ -1,0 +1,101 @@
+"""The engine's front: the collector, memory on long runs, what the clock costs."""
+
+from __future__ import annotations
+
+import gc
+from array import array
+from collections.abc import Callable
+
+import pytest
+
+from benchwright.measure import engine, recorder
+from benchwright.measure.clock import FakeClock, SystemClock
+from benchwright.measure.engine import collector_held_off, prepare
+from benchwright.measure.subject import Subject
+from benchwright.records import Arrivals, Load, Mode
+from benchwright.stats import histogram
+
+Scripted = Callable[..., Subject]
+
+
+def test_the_collector_is_held_off_and_comes_back() -> None:
+    assert gc.isenabled()
+    with collector_held_off() as collector:
+        assert not gc.isenabled()
+        cycles = [[] for _ in range(100_000)]
+        for cycle in cycles:
+            cycle.append(cycle)
+    assert gc.isenabled()
+    assert collector.collections == 0
+
+
+def test_a_collector_that_was_off_stays_off() -> None:
+    gc.disable()
+    try:
+        with collector_held_off():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_the_collector_comes_back_after_an_error() -> None:
+    with pytest.raises(LookupError), collector_held_off():
+        raise LookupError
+    assert gc.isenabled()
+
+
+def test_collections_that_the_measured_code_asks_for_are_counted(clock: FakeClock) -> None:
+    def call() -> None:
+        clock.advance(1000)
+        gc.collect()
+
+    prepared = prepare(Subject(call=call), Load(samples=7, warmup=0), clock=clock)
+    assert prepared.run(clock.now()).gc_collections == 7
+
+
+def test_beyond_the_limit_calls_live_in_a_histogram_with_a_raw_beginning(
+    clock: FakeClock, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder.Recorder.__init__, "__kwdefaults__", {"limit": 500})
+    latencies = [1000 + 3 * i for i in range(101)]
+    samples = prepare(scripted(*latencies), Load(samples=10_000, warmup=0), clock=clock).run(clock.now()).samples
+    assert samples.calls == 10_000
+    true = [latencies[(i + 1) % 101] for i in range(10_000)]
+    assert list(samples.columns["latency"]) == true[:500]
+    assert len(samples.columns["end"]) == 500
+    assert samples.histograms["latency"] == histogram.fold(true)
+    assert samples.elapsed == sum(true)
+
+
+def test_workers_below_the_limit_count_beside_one_beyond_it() -> None:
+    beyond, below = recorder.Recorder(limit=3), recorder.Recorder(limit=3)
+    beyond.add(0, [10, 20, 30, 40])
+    below.add(0, [5, 10])
+    samples = engine._from_recorders([beyond, below], copy=0, loops=1, zero=0)
+    assert samples.calls == 6
+    assert samples.histograms["latency"] == histogram.fold([10, 10, 10, 10, 5, 5])
+    assert samples.elapsed == 40
+
+
+def test_a_long_open_loop_is_folded_too(clock: FakeClock, scripted: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "LIMIT", 100)
+    load = Load(mode=Mode.OPEN, arrivals=Arrivals.CONSTANT, rate=1000, samples=250, warmup=0)
+    samples = prepare(scripted(1000), load, clock=clock).run(clock.now()).samples
+    assert samples.calls == 250
+    assert {len(column) for column in samples.columns.values()} == {100}
+    assert samples.histograms.keys() == {"latency", "lateness", "service"}
+    assert samples.histograms["latency"] == histogram.fold([1000] * 250)
+
+
+def test_what_measuring_costs_is_said() -> None:
+    prepared = prepare(Subject(call=tuple), Load(samples=10, warmup=0.01))
+    assert isinstance(prepared.clock, SystemClock)
+    assert prepared.facts.read > 0
+    assert prepared.oversleep >= 0
+
+
+def test_samples_carry_their_copy(clock: FakeClock, scripted: Scripted) -> None:
+    samples = prepare(scripted(10), Load(samples=2, warmup=0), clock=clock, copy=3).run(clock.now()).samples
+    assert samples.copy == 3
+    assert samples.columns["latency"] == array("q", [10, 10])
