@@ -19,11 +19,12 @@ demo: $(VENV)/.demo  ## Build a small model, measure it, show a table, write an 
 	$(BIN)/benchwright run $(DEMO)/model.onnx --runtime onnxruntime --batch-size 1,8,32 --report $(DEMO)/report.html
 	@echo "Open $(DEMO)/report.html in a browser. Next: docs/quickstart.md"
 
-test: lint $(VENV)/.test  ## Check everything: lint, the parallel tests, then those that measure.
+test: lint $(VENV)/.test  ## Check everything: lint, parallel tests, those that measure, the store on PostgreSQL.
 	@.ci/need chromium chromium
 	@status=0; \
 	$(PYTEST) -n auto -m "not serial" || status=1; \
 	$(PYTEST) -m serial || status=1; \
+	$(BIN)/python -W ignore .ci/with_postgres.py $(PYTEST) tests/store -m "not serial" || status=1; \
 	exit $$status
 
 lint: $(VENV)/.lint  ## Formatting, lint, types, layers.

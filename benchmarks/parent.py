@@ -1,6 +1,6 @@
 """CPU that watching takes: the parent and its monitors during the timed phase, as a share of one core.
 
-    python benchmarks/parent.py [--quick]
+python benchmarks/parent.py [--quick]
 """
 
 from __future__ import annotations

@@ -27,6 +27,9 @@ class Bar:
             return "unclear, holds at the median" if meets(figure.point, self.value) else "unclear"
         return "holds" if sides == {True} else "missed"
 
+    def __str__(self) -> str:
+        return f"{self.relation} {_number(self.value)}"
+
 
 def at_most(value: float) -> Bar:
     """The figure must not exceed `value`."""
@@ -39,6 +42,21 @@ def at_least(value: float) -> Bar:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """Two tools that should say the same: their ratio is one within what each scatters by from round to round."""
+
+    scatter: float
+
+    def verdict(self, figure: Spread) -> str:
+        """`holds` when the ratio's spread reaches into the scatter around one."""
+        near = figure.low <= 1 + self.scatter and figure.high >= 1 - self.scatter
+        return "holds" if near else "missed"
+
+    def __str__(self) -> str:
+        return f"1 ± {self.scatter:.3f}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """One row: what is claimed, both sides as text, the figure with its spread, and its bar. Without one: context."""
 
@@ -47,11 +65,11 @@ class Claim:
     ours: str = ""
     against: str = ""
     unit: str = "x"
-    bar: Bar | None = None
+    bar: Bar | Agreement | None = None
 
     def cells(self, judged: bool) -> tuple[str, ...]:
         """The row as text."""
-        bar = f"{self.bar.relation} {_number(self.bar.value)} {self.unit}" if self.bar else ""
+        bar = f"{self.bar} {self.unit}" if self.bar else ""
         verdict = "" if self.bar is None else self.bar.verdict(self.figure) if judged else "not judged"
         return self.what, self.ours, self.against, self._measured(), bar, verdict
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import tempfile
 from array import array
@@ -22,6 +23,11 @@ class Served:
     lateness_p99: float
     scheduled_rate: float
     delivered_rate: float
+
+
+def is_installed() -> bool:
+    """Whether it can be imported here."""
+    return importlib.util.find_spec("mlperf_loadgen") is not None
 
 
 def single_stream(call: Callable[[], Any], count: int) -> float:

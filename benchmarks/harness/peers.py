@@ -75,7 +75,8 @@ def by_pytest_benchmark(call: Call, count: int) -> float:
         plugins = ["-p", "pytest_benchmark.plugin", "-p", "no:cacheprovider", "--import-mode=importlib"]
         os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
         with contextlib.redirect_stdout(nowhere):
-            ended = pytest.main([str(test), "-q", f"--rootdir={folder}", *plugins], plugins=[plugin])
+            given = [str(test), "-q", f"--rootdir={folder}", f"--benchmark-storage=file://{folder}", *plugins]
+            ended = pytest.main(given, plugins=[plugin])
     if ended != 0:
         raise RuntimeError(f"pytest-benchmark ended with {ended}")
     return plugin.took
@@ -102,7 +103,8 @@ def by_optimum(call: Call, count: int) -> float:
     return (perf_counter_ns() - began) / count
 
 
-_PYPERF: list[Any] = []
+_PYPERF: list[Any] = []  # the runner, then every benchmark it made
+_SLOW_IMPORTS = frozenset({"torch", "optimum_benchmark"})
 _NEEDS: Mapping[str, tuple[str, Loop]] = {
     "timeit (no latencies)": ("timeit", by_timeit),
     "pyperf (no latencies)": ("pyperf", by_pyperf),
@@ -113,10 +115,15 @@ _NEEDS: Mapping[str, tuple[str, Loop]] = {
 }
 
 
-def installed() -> dict[str, Loop]:
-    """The loops of the tools that can be imported here; says on the way which cannot."""
+def installed(*, quick: bool = False) -> dict[str, Loop]:
+    """The loops of the tools that can be imported here; says on the way which cannot.
+
+    A quick look leaves out those whose import alone takes seconds.
+    """
     found = {}
     for name, (module, loop) in _NEEDS.items():
+        if quick and module in _SLOW_IMPORTS:
+            continue
         if importlib.util.find_spec(module) is None:
             print(f"not installed, left out: {name}")
         else:

@@ -172,6 +172,8 @@ def _check_search(load: Load, copies: Sequence[int]) -> None:
                 f"--find-rate cannot aim at {objective.metric}{objective.relation}{objective.bound:g}",
                 remedy="bound percentiles of the latency from above, for example --objective 'p99<20ms'",
             )
+    if load.arrivals is Arrivals.TRACE:
+        raise OptionError("a trace has the rate it has", remedy="give --find-rate or --trace, not both")
     if tuple(copies) != (1,):
         raise OptionError("--find-rate searches with one copy", remedy="leave --copies out, or use --workers")
 

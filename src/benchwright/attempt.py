@@ -126,6 +126,7 @@ class Attempt:
         self._start_watching([copy.worker.pid for copy in self._copies])
         zero = time.perf_counter_ns() + HEAD_START * len(self._copies)
         for copy in self._copies:
+            copy.phase = "measuring"
             copy.worker.tell(Message(kind="go", data={"zero": zero}))
         self._on_phase("measuring")
 

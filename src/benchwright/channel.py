@@ -75,6 +75,7 @@ class FrameReader:
     def __init__(self, token: bytes) -> None:
         self._token = token
         self._buffer = bytearray()
+        self._parsed: tuple[dict[str, Any], int] | None = None  # the present frame's header, and where it ends
 
     @property
     def wanted(self) -> int:
@@ -98,6 +99,7 @@ class FrameReader:
             arrays[name].frombytes(bytes(self._buffer[start : start + 8 * length]))
             start += 8 * length
         del self._buffer[:start]
+        self._parsed = None
         return Message(kind=header["kind"], data=header["data"], arrays=arrays)
 
     def _announced(self) -> int:
@@ -120,11 +122,26 @@ class FrameReader:
         return len(self._buffer) >= _PREFIX.size + int(_PREFIX.unpack_from(self._buffer)[2])
 
     def _header(self) -> tuple[dict[str, Any], int]:
-        end = _PREFIX.size + int(_PREFIX.unpack_from(self._buffer)[2])
-        try:
-            return json.loads(self._buffer[_PREFIX.size : end]), end
-        except ValueError:
-            raise _rubbish(self._buffer[_PREFIX.size :]) from None
+        if self._parsed is None:  # once a frame, however many pieces it comes in
+            end = _PREFIX.size + int(_PREFIX.unpack_from(self._buffer)[2])
+            try:
+                header = json.loads(self._buffer[_PREFIX.size : end])
+            except ValueError:
+                header = None
+            if not _is_header(header):
+                raise _rubbish(self._buffer[_PREFIX.size :])
+            self._parsed = header, end
+        return self._parsed
+
+
+def _is_header(header: Any) -> bool:
+    return (
+        isinstance(header, dict)
+        and isinstance(header.get("kind"), str)
+        and isinstance(header.get("data"), dict)
+        and isinstance(header.get("arrays"), dict)
+        and all(type(length) is int and length >= 0 for length in header["arrays"].values())
+    )
 
 
 def _rubbish(data: bytearray) -> ChannelError:

@@ -23,6 +23,7 @@ MODULES = (
     "schema.py",
     "units.py",
     "worker.py",
+    "environment/*.py",
     "measure/*.py",
     "runtimes/*.py",
     "stats/__init__.py",

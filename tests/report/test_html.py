@@ -11,7 +11,6 @@ from benchwright.records import Run
 from benchwright.report.html import html_page, write_html
 
 EVIL = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</style><b>", "a&b'c", "\u202ename\x00"]
-VOID = {"meta", "rect", "line", "path", "circle"}
 
 
 class Balanced(HTMLParser):
@@ -94,6 +93,15 @@ def test_ids_are_unique_and_plots_are_named(run: Run) -> None:
 def test_heads_have_a_scope(run: Run) -> None:
     heads = [attributes for tag, attributes in parsed(html_page([run])).seen if tag == "th"]
     assert heads and all(attributes.get("scope") in ("col", "row") for attributes in heads)
+
+
+def test_facts_that_changed_between_results_show_their_values(run: Run, samples: ModuleType) -> None:
+    calm, busy = (replace(samples.ENVIRONMENT, knobs={"governor": g}) for g in ("performance", "powersave"))
+    results = [replace(r, environment=e) for r, e in zip(run.results, [calm, busy, calm, busy, calm], strict=False)]
+    page = html_page([replace(run, results=tuple(results))])
+    assert page.count("Example CPU 9000") == 1 and "performance / powersave" in page
+    elsewhere = replace(results[0], environment=samples.OTHER_MACHINE)
+    assert "Other CPU 1" in html_page([replace(run, results=(*results, elsewhere))])
 
 
 def test_several_runs_are_compared_with_the_first(run: Run, samples: ModuleType) -> None:

@@ -40,7 +40,8 @@ def test_too_little_to_tell_is_taken_as_independent(means: list[float]) -> None:
     assert correlation.inflation(means, 1, 1.0) == 1.0
 
 
-def test_batches_are_at_least_as_many_as_asked() -> None:
-    for count in (1, 199, 200, 399, 400, 12345):
-        length = correlation.batch_length(count)
-        assert length == 1 or count // length >= correlation.BATCHES
+def test_batches_grow_longer_and_more_numerous() -> None:
+    lengths = [correlation.batch_length(count) for count in (1, 30, 100, 1000, 10_000, 1_000_000)]
+    batches = [count // length for count, length in zip((1, 30, 100, 1000, 10_000, 1_000_000), lengths, strict=True)]
+    assert lengths == [1, 1, 2, 9, 46, 999]
+    assert batches == sorted(batches) and batches[2:5] == [50, 111, 217]

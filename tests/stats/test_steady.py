@@ -39,7 +39,7 @@ def noise(rng: np.random.Generator, sigma: float = 0.1) -> np.ndarray:
 )
 def test_noise_is_called_steady(draw: Callable[[np.random.Generator, int], np.ndarray], count: int) -> None:
     verdicts = found(lambda rng: draw(rng, count), 300)
-    assert np.mean([v.steady for v in verdicts]) > 0.97
+    assert np.mean([v.steady for v in verdicts]) > 0.95
     assert np.mean([v.cut == 0 for v in verdicts]) > 0.92
 
 

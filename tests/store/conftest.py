@@ -44,20 +44,16 @@ MakeResult = Callable[..., Result]
 MakeRun = Callable[..., Run]
 
 
+@pytest.fixture(scope="session")
+def fresh_url() -> Callable[[Path], str]:
+    """`fresh_url(folder)`: where a store may be made, in that folder or in the database that is given."""
+    return _fresh_url
+
+
 @pytest.fixture
 def url(tmp_path: Path) -> str:
-    """Where a fresh store may be made."""
-    shared = os.environ.get("BENCHWRIGHT_TEST_STORE")
-    if not shared:
-        return f"sqlite:///{tmp_path / 'results.db'}"
-    from sqlalchemy import create_engine, text
-
-    engine = create_engine(shared.replace("postgresql://", "postgresql+psycopg://"))
-    with engine.begin() as connection:
-        connection.execute(text("DROP SCHEMA public CASCADE"))
-        connection.execute(text("CREATE SCHEMA public"))
-    engine.dispose()
-    return shared
+    """Where a store may be made."""
+    return _fresh_url(tmp_path)
 
 
 @pytest.fixture
@@ -78,6 +74,20 @@ def make_result() -> MakeResult:
 def make_run() -> MakeRun:
     """`make_run("id", results=...)`."""
     return _run
+
+
+def _fresh_url(folder: Path) -> str:
+    shared = os.environ.get("BENCHWRIGHT_TEST_STORE")
+    if not shared:
+        return f"sqlite:///{folder / 'results.db'}"
+    from sqlalchemy import create_engine, text
+
+    engine = create_engine(shared.replace("postgresql://", "postgresql+psycopg://"))
+    with engine.begin() as connection:
+        connection.execute(text("DROP SCHEMA public CASCADE"))
+        connection.execute(text("CREATE SCHEMA public"))
+    engine.dispose()
+    return shared
 
 
 def _result(

@@ -58,7 +58,7 @@ def test_a_file_overwritten_in_the_middle(tmp_path: Path, make_run: MakeRun, mak
     size = path.stat().st_size
     with path.open("r+b") as file:
         file.seek(4096)
-        file.write(os.urandom(size // 2))
+        file.write(b"\xa5" * (size // 2))
     before = path.read_bytes()
     with pytest.raises(StoreError) as caught:
         store = SqlStore(f"sqlite:///{path}")
@@ -117,7 +117,7 @@ def test_a_lock_held_beyond_the_timeout(tmp_path: Path, make_run: MakeRun, make_
     store.close()
 
 
-def test_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_postgresql_without_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(NotInstalledError, match=r"pip install 'benchwright\[postgres\]'"):
         open_store("postgresql://nobody:secret@127.0.0.1:1/none")

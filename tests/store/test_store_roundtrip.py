@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,9 +22,8 @@ counter = itertools.count()
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlStore]:
-    folder: Path = tmp_path_factory.mktemp("roundtrip")
-    store = SqlStore(os.environ.get("BENCHWRIGHT_TEST_STORE") or f"sqlite:///{folder / 'results.db'}")
+def kept(tmp_path_factory: pytest.TempPathFactory, fresh_url: Callable[[Path], str]) -> Iterator[SqlStore]:
+    store = SqlStore(fresh_url(tmp_path_factory.mktemp("roundtrip")))
     yield store
     store.close()
 

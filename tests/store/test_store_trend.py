@@ -134,6 +134,14 @@ def test_metrics_are_chosen_by_name(filled: SqlStore) -> None:
         look_up(filled, "model.onnx", metrics=["latncy"], runs=5)
 
 
+def test_series_come_in_the_order_of_their_params(store: SqlStore, make_run: Make, make_result: Make) -> None:
+    store.add_run(make_run("run-1", results=tuple(make_result(f"r{batch}", batch=batch) for batch in (16, 2, 1))))
+    series, _ = look_up(store, "model.onnx", metrics=(), runs=5)
+    assert [(one.params[-4:].strip(':"}'), one.metric) for one in series] == [
+        (batch, metric) for batch in ("1", "2", "16") for metric in ("latency_p50", "throughput")
+    ]
+
+
 def test_an_unknown_target_names_the_nearest(filled: SqlStore) -> None:
     with pytest.raises(TargetError, match=r"no results for 'x/modl.onnx'.*\n  did you mean 'model.onnx'"):
         look_up(filled, "x/modl.onnx", metrics=(), runs=5)

@@ -8,8 +8,9 @@ measured = prepared.run(zero)          # times calls from `zero` on
 from __future__ import annotations
 
 import gc
+import math
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -153,26 +154,38 @@ def _searched(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: 
         raise OptionError("--find-rate needs an --objective and one copy", remedy="for example --objective 'p99<20ms'")
 
     def probe(rate: float) -> tuple[bool, Measured]:
-        duration = max(load.duration or 0.0, PROBE_DURATION)
-        at_rate = replace(load, rate=rate, find_rate=False, duration=duration, samples=load.samples)
+        at_rate = replace(load, rate=rate, find_rate=False, duration=None, samples=_enough(load, rate))
         measured = _open(subject, at_rate, clock, warmup, copy)(clock.now() + 5_000_000)
-        return all(_meets(measured.samples, o) for o in load.objectives), measured
+        return _meets(measured.samples.columns["latency"], load.objectives), measured
+
+    def hopeless(measured: Measured) -> bool:
+        return not _meets(measured.samples.columns["service"], load.objectives)
 
     ceiling = load.workers * 1e9 / max(1.0, warmup.typical)
-    probes = search.find_rate(probe, ceiling=ceiling)
+    probes = search.find_rate(probe, ceiling=ceiling, hopeless=hopeless)
     chosen = search.best(probes) or min(probes, key=lambda p: p.rate)
     tried = tuple(search.Probe(rate=p.rate, meets=p.meets, outcome=None) for p in probes)
     return replace(chosen.outcome, probes=tried, rate=chosen.rate if chosen.meets else 0.0)
 
 
-def _meets(samples: Samples, objective: Objective) -> bool:
-    """Whether a latency objective holds with 95 % confidence: the upper end of the percentile's interval is inside."""
-    quantile = float(objective.metric.removeprefix("latency_p")) / 100
-    ordered = sorted(samples.columns["latency"])
-    between = ranks.quantile_ranks(len(ordered), quantile, 0.9)  # two-sided 90 % = one-sided 95 %
-    if between is None:
-        return False
-    return ordered[between[1] - 1] / 1e9 <= objective.bound
+def _enough(load: Load, rate: float) -> int:
+    """Arrivals of one probe: what was asked for, and at least twice what bounding the percentiles takes."""
+    asked = load.samples or math.ceil(rate * max(load.duration or 0.0, PROBE_DURATION))
+    return max(asked, *(2 * ranks.samples_for_quantile(_quantile(o), sides=1) for o in load.objectives))
+
+
+def _meets(times: Int64s, objectives: Sequence[Objective]) -> bool:
+    """Whether bounds on percentiles hold with 95 % confidence: the upper end of each interval is inside."""
+    ordered = sorted(times)
+    for objective in objectives:
+        between = ranks.quantile_ranks(len(ordered), _quantile(objective), 0.9)  # two-sided 90 % = one-sided 95 %
+        if between is None or ordered[between[1] - 1] / 1e9 > objective.bound:
+            return False
+    return True
+
+
+def _quantile(objective: Objective) -> float:
+    return float(objective.metric.removeprefix("latency_p")) / 100
 
 
 _RUNS: dict[Mode, Callable[[Subject, Load, Clock, Warmup, int], Callable[[int], Measured]]] = {

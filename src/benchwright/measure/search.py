@@ -9,6 +9,8 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 MOST_PROBES = 16
+UNHURRIED = 1 / 4  # share of the ceiling at which calls do not get into each other's way
+LOWEST = 1 / 64  # share of the ceiling below which queues are as good as empty
 CLOSE = 0.03  # the answer and the lowest rate seen to fail lie this near
 
 
@@ -21,21 +23,26 @@ class Probe(Generic[T]):
     outcome: T
 
 
-def find_rate(probe: Callable[[float], tuple[bool, T]], *, ceiling: float) -> list[Probe[T]]:
+def find_rate(
+    probe: Callable[[float], tuple[bool, T]], *, ceiling: float, hopeless: Callable[[T], bool] = lambda outcome: False
+) -> list[Probe[T]]:
     """Probes rates until the highest that meets and the lowest that fails are within `CLOSE`.
 
     `ceiling` is a rate that cannot be exceeded for long (what a closed loop reached). The search starts at half of it,
-    halves while nothing meets, and then divides the gap. Returns every probe in order; the best one is `best(probes)`.
+    halves while nothing meets, and then divides the gap. It gives up at a rate so low that nobody waits any more, or
+    before that when an outcome shows that no rate can meet. Returns every probe in order; see `best(probes)`.
     """
     probes: list[Probe[T]] = []
     low, high, rate = 0.0, ceiling * 1.05, ceiling / 2
-    while len(probes) < MOST_PROBES and high - low > CLOSE * high and rate > 0:
+    while len(probes) < MOST_PROBES and high - low > CLOSE * high and rate >= ceiling * LOWEST:
         meets, outcome = probe(rate)
         probes.append(Probe(rate=rate, meets=meets, outcome=outcome))
         if meets:
             low = max(low, rate)
         else:
             high = min(high, rate)
+            if not low and rate <= ceiling * UNHURRIED and hopeless(outcome):
+                break
         rate = (low + high) / 2 if low else rate / 2
     return probes
 

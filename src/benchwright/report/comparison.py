@@ -89,6 +89,15 @@ def worst(compared: Sequence[ComparedRow]) -> Verdict:
     return next((v for v in _WORST_FIRST if any(row.verdict is v for row in compared)), Verdict.SAME)
 
 
+def notes_of(compared: Sequence[ComparedRow]) -> list[str]:
+    """Each note once, with the cases it holds for when it does not hold for all."""
+    found: dict[str, list[str]] = {}
+    for row in compared:
+        for note in row.notes:
+            found.setdefault(note, []).append(row.label)
+    return [n if len(labels) == len(compared) > 1 else f"{', '.join(labels)}: {n}" for n, labels in found.items()]
+
+
 # ---- which case goes with which ----
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from benchwright import schema
 from benchwright.records import Run, Verdict
-from benchwright.report.comparison import FALSE_RATE, ComparedRow
+from benchwright.report.comparison import FALSE_RATE, ComparedRow, notes_of
 from benchwright.report.markdown import escaped, markdown_table
 from benchwright.report.numbers import printable
 from benchwright.report.table import UNLIMITED, emit
@@ -40,8 +40,8 @@ def comparison_markdown(compared: Sequence[ComparedRow], a: Run, b: Run, *, smal
     """The comparison as a GitHub table."""
     body = [list(line) for line, _ in _lines(compared)]
     table = markdown_table(HEADS, body, [False, False, True, True, True, False])
-    said = "\n".join(f"- {escaped(note)}" for note in _notes(compared))
-    parts = [f"{escaped(b.id)} against {escaped(a.id)}: {summary(compared)}", table, said, _rules(smallest)]
+    said = "\n".join(f"- {escaped(note)}" for note in notes_of(compared))
+    parts = [f"{escaped(b.id)} against {escaped(a.id)}: {summary(compared)}", table, said, rules(smallest)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -71,12 +71,12 @@ def _show(console: Console, compared: Sequence[ComparedRow], a: Run, b: Run, sma
         else:
             _show_stacked(console, compared)
         console.print()
-    for note in _notes(compared):
+    for note in notes_of(compared):
         console.print(Text(printable(note), style="yellow"), overflow="fold")
     console.print(
         Text(f"{printable(b.id)} against {printable(a.id)}: {summary(compared)}", style="bold"), overflow="fold"
     )
-    console.print(Text(_rules(smallest), style="dim"), overflow="fold")
+    console.print(Text(rules(smallest), style="dim"), overflow="fold")
 
 
 def _table(compared: Sequence[ComparedRow]) -> Table:
@@ -111,16 +111,8 @@ def _lines(compared: Sequence[ComparedRow]) -> list[tuple[tuple[str, ...], Verdi
     return lines
 
 
-def _notes(compared: Sequence[ComparedRow]) -> list[str]:
-    """Each note once, with the cases it holds for when it does not hold for all."""
-    found: dict[str, list[str]] = {}
-    for row in compared:
-        for note in row.notes:
-            found.setdefault(note, []).append(row.label)
-    return [n if len(labels) == len(compared) > 1 else f"{', '.join(labels)}: {n}" for n, labels in found.items()]
-
-
-def _rules(smallest: float) -> str:
+def rules(smallest: float) -> str:
+    """What the verdicts promise."""
     return (
         f"A change below {100 * smallest:.3g} % counts as none; of the changes called better or worse, "
         f"at most {100 * FALSE_RATE:g} % are expected to be chance."

@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
+from benchwright import schema
+from benchwright.environment.page import sections
 from benchwright.errors import OptionError
-from benchwright.records import Run
+from benchwright.records import Environment, Run
 from benchwright.report import notes
 from benchwright.report.images import case_plots, overview_plots
-from benchwright.report.markup import comparison_table, escape, facts, metric_table, pairs, results_table, tag
+from benchwright.report.markup import comparison_table, escape, facts_line, metric_table, pairs, results_table, tag
 from benchwright.report.plots import BINS, LEVELS
 from benchwright.report.rows import Row, rows
 from benchwright.report.svg import Plot, colour, drawing
@@ -22,6 +24,7 @@ from benchwright.report.timeplots import SLOTS
 SIGNATURE = '<meta name="generator" content="benchwright">'
 LINES_AT_FIRST = 8  # more lines than colours cannot be told apart; the others wait behind their keys
 OPEN_AT_FIRST = 3
+VALUES_SHOWN = 3
 CASES_DRAWN = 40  # with plots of their own; keeps the file small enough to mail
 
 
@@ -102,7 +105,7 @@ def _head(run: Run) -> str:
     return "".join(
         [
             tag("h1", escape(_title([run]))),
-            facts([(name, value) for name, value in known if value]),
+            facts_line([(name, value) for name, value in known if value]),
             tag("div", again, class_="command", aria_label="The command that repeats this run") if command else "",
             tag("p", tag("b", "Instrument: ") + escape(stated), class_=f"note {_mood(stated)}") if stated else "",
         ]
@@ -183,40 +186,47 @@ def _instrument(row: Row) -> str:
 
 
 def _environments(run: Run) -> str:
-    seen = list({str(r.environment): r.environment for r in reversed(run.results)}.values())[::-1]
-    blocks = []
-    for environment in seen[:3]:
-        sides = {
-            "Machine": environment.machine,
-            "System": environment.system,
-            "Knobs": environment.knobs,
-            "Runtimes": environment.runtimes,
-            "Packages": environment.packages,
-            **{f"Accelerator {i}": a for i, a in enumerate(environment.accelerators)},
-        }
-        shown = [pairs(name, _flat(side)) for name, side in sides.items() if side]
-        blocks.append(tag("div", "".join(tag("div", s) for s in shown), class_="columns"))
-    more = tag("p", f"and {len(seen) - 3} more states of the environment", class_="soft") if len(seen) > 3 else ""
-    return "".join(blocks) + more
+    """Each machine once; a fact that changed between its results shows several values."""
+    machines: dict[str, list[Environment]] = {}
+    for result in run.results:
+        machines.setdefault(schema.environment_key(result.environment), []).append(result.environment)
+    return "".join(_machine(states) for states in machines.values())
 
 
-def _flat(values: object, prefix: str = "") -> dict[str, list[str]]:
-    if hasattr(values, "items"):
-        return {k: v for name, item in values.items() for k, v in _flat(item, f"{prefix} {name}".strip()).items()}
-    if isinstance(values, list | tuple):
-        return {prefix: [", ".join(map(str, values))]}
-    return {prefix: [str(values)]}
+def _machine(states: Sequence[Environment]) -> str:
+    facts: dict[str, dict[str, list[str]]] = {}
+    for section in (section for state in states for section in sections(state)):
+        for label, words in section.lines:
+            known = facts.setdefault(section.title, {}).setdefault(label, [])
+            known += [words] if words not in known else []
+    packages = facts.pop("Packages", {})
+    blocks = [
+        tag("div", pairs(title, {label: [_some(values)] for label, values in lines.items()}))
+        for title, lines in facts.items()
+    ]
+    listed = facts_line([(name, _some(versions)) for name, versions in sorted(packages.items())])
+    folded = f'<details><summary>Packages</summary><div class="inside">{listed}</div></details>' if packages else ""
+    return tag("div", "".join(blocks), class_="columns") + folded
+
+
+def _some(values: Sequence[str]) -> str:
+    more = f" / {len(values) - VALUES_SHOWN} more" if len(values) > VALUES_SHOWN else ""
+    return " / ".join(values[:VALUES_SHOWN]) + more
 
 
 def _comparisons(runs: Sequence[Run]) -> str:
-    from benchwright.report.comparison import compare_runs
+    from benchwright.report.comparison import SMALLEST, compare_runs, notes_of
+    from benchwright.report.comparison_text import rules, summary
 
     parts = [tag("h1", "Comparison")]
-    parts += [
-        tag("h2", escape(f"{run.id} against {runs[0].id}")) + comparison_table(compare_runs(runs[0], run))
-        for run in runs[1:]
-    ]
-    return tag("section", "".join(parts))
+    for run in runs[1:]:
+        compared = compare_runs(runs[0], run)
+        parts += [
+            tag("h2", escape(f"{run.id} against {runs[0].id}: {summary(compared)}")),
+            *(tag("p", escape(note), class_="note") for note in notes_of(compared)),
+            comparison_table(compared),
+        ]
+    return tag("section", "".join(parts) + tag("p", escape(rules(SMALLEST)), class_="soft"))
 
 
 def _footer() -> str:

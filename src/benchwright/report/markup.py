@@ -13,7 +13,7 @@ from benchwright.report.rows import Row, param_names, show_scalar
 from benchwright.report.svg import colour, element
 
 if TYPE_CHECKING:
-    from benchwright.report.comparison import ComparedRow
+    from benchwright.report.comparison import ComparedMetric, ComparedRow
 
 FIGURE_SPACE = "\u2007"
 WHISKER = 96.0
@@ -47,7 +47,7 @@ def number_cell(content: str, label: str = "") -> str:
     return f"<td{_NUMBER}{_labelled(label)}>{content}</td>"
 
 
-def facts(known: Sequence[tuple[str, str]]) -> str:
+def facts_line(known: Sequence[tuple[str, str]]) -> str:
     """Name and value pairs in one flowing line."""
     return tag(
         "ul", "".join(f"<li>{escape(name)} <b>{escape(value)}</b></li>" for name, value in known), class_="facts"
@@ -110,19 +110,23 @@ def metric_table(row: Row) -> str:
 
 
 def comparison_table(compared: Sequence[ComparedRow]) -> str:
-    """Two runs side by side: ratio, interval, verdict, in words."""
-    head = "".join(map(column_head, ("case", "metric", "before", "after", "ratio", "verdict")))
+    """Two runs side by side: for each case its metrics, with ratio, interval and verdict in words."""
+    heads = ("metric", "before", "after", "ratio", "verdict")
     body = ""
-    for row in compared:
-        for i, metric in enumerate(row.metrics):
-            name = f'<th scope="row" rowspan="{len(row.metrics)}">{escape(row.label)}</th>' if i == 0 else ""
-            cells = (metric.name, metric.before_text, metric.after_text, metric.ratio_text)
-            body += f"<tr>{name}" + "".join(tag("td", escape(c)) for c in cells)
-            body += f'<td class="{escape(metric.verdict)}">{escape(metric.sentence)}</td></tr>'
-        for note in row.notes:
-            body += tag("tr", row_head(row.label) + tag("td", escape(note), colspan="5", class_="warned"))
-    inner = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return tag("div", inner, class_="scroll", tabindex="0", role="region", aria_label="Comparison")
+    for row in (r for r in compared if r.metrics):
+        label = f'<tr class="case"><th scope="rowgroup" colspan="{len(heads)}">{escape(row.label)}</th></tr>'
+        body += tag("tbody", label + "".join(_compared(metric, heads) for metric in row.metrics))
+    if not body:
+        return ""
+    inner = tag("table", tag("thead", tag("tr", "".join(map(column_head, heads)))) + body)
+    return tag("div", inner, class_="scroll results compared", tabindex="0", role="region", aria_label="Comparison")
+
+
+def _compared(metric: ComparedMetric, heads: Sequence[str]) -> str:
+    words = (metric.before_text, metric.after_text, metric.ratio_text)
+    cells = "".join(tag("td", escape(w), data_label=head) for w, head in zip(words, heads[1:], strict=False))
+    verdict = tag("span", escape(metric.sentence), class_=metric.verdict)
+    return tag("tr", row_head(metric.name) + cells + tag("td", verdict, data_label=heads[-1]))
 
 
 def _numbers(column: Column, table: Sequence[Row], *, whiskers: bool) -> list[str]:

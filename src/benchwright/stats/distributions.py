@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from functools import lru_cache
 
+_Function = Callable[[float], float]
 _NORMAL_FROM = 1e7  # degrees of freedom beyond which t and normal agree to better than 1e-7
 
 
@@ -20,7 +21,7 @@ def normal_cdf(x: float) -> float:
 @lru_cache(maxsize=256)
 def normal_quantile(probability: float) -> float:
     """The x with P(Z <= x) = `probability`, for 0 < probability < 1."""
-    return _invert(normal_cdf, probability)
+    return _invert(normal_cdf, _normal_density, probability)
 
 
 def student_cdf(x: float, df: float) -> float:
@@ -39,24 +40,36 @@ def student_cdf(x: float, df: float) -> float:
 @lru_cache(maxsize=1024)
 def student_quantile(probability: float, df: float) -> float:
     """The x with P(T <= x) = `probability`, for 0 < probability < 1."""
-    return _invert(lambda x: student_cdf(x, df), probability)
+    return _invert(lambda x: student_cdf(x, df), lambda x: _student_density(x, df), probability)
 
 
-def _invert(cdf: Callable[[float], float], probability: float) -> float:
-    """Bisection in the lower tail, where a small probability keeps all its digits; symmetry does the rest."""
+def _invert(cdf: _Function, density: _Function, probability: float) -> float:
+    """Newton's method in the lower tail, where a small probability keeps all its digits; symmetry does the rest.
+
+    Below the middle the cumulative probability is convex, so steps from the middle never overshoot.
+    """
     if not 0.0 < probability < 1.0:
         raise ValueError(f"a probability lies between 0 and 1, not at {probability}")
     if probability > 0.5:
-        return -_invert(cdf, 1.0 - probability)
-    low, high = -1.0, 0.0
-    while cdf(low) > probability:
-        low, high = low * 2.0, low
-    while (middle := (low + high) / 2) not in (low, high):
-        if cdf(middle) > probability:
-            high = middle
-        else:
-            low = middle
-    return high
+        return -_invert(cdf, density, 1.0 - probability)
+    x = 0.0
+    while (excess := cdf(x) - probability) > 0.0:
+        following = x - excess / density(x)
+        if following >= x:
+            break
+        x = following
+    return x
+
+
+def _normal_density(x: float) -> float:
+    return math.exp(-x * x / 2.0) / math.sqrt(2.0 * math.pi)
+
+
+def _student_density(x: float, df: float) -> float:
+    if df > _NORMAL_FROM:
+        return _normal_density(x)
+    scale = math.exp(math.lgamma((df + 1.0) / 2) - math.lgamma(df / 2)) / math.sqrt(df * math.pi)
+    return scale * math.exp(-(df + 1.0) / 2 * math.log1p(x * x / df))
 
 
 def _incomplete_beta(a: float, b: float, x: float, complement: float) -> float:

@@ -70,7 +70,7 @@ def quantile_bounds(count: int, q: float, confidence: float = 0.95, inflation: f
         low, miss_low = effective + 1 - mirrored.interpolated, tail
     elif upper and upper.interpolated > 2.0:
         high, miss_high = upper.interpolated, tail
-    return _stretched(count, effective, low, high, max(0.0, 1.0 - miss_low - miss_high))
+    return _stretched(count, effective, low, high, min(confidence, max(0.0, 1.0 - miss_low - miss_high)))
 
 
 def _stretched(count: int, effective: int, low: float, high: float, confidence: float) -> Bounds:
@@ -116,13 +116,13 @@ def relative_half_width(values: Sequence[float], q: float = 0.5, confidence: flo
     return (estimate.high - estimate.low) / 2 / estimate.point
 
 
-def inflation(values: Sequence[float], threshold: float, batches: int = correlation.BATCHES) -> float:
+def inflation(values: Sequence[float], threshold: float) -> float:
     """By how much autocorrelation inflates the variance of the share of values at or below `threshold` (>= 1).
 
     `count / inflation` is the number of independent values that would say as much about that quantile.
     """
     count = len(values)
-    length = correlation.batch_length(count, batches)
+    length = correlation.batch_length(count)
     usable = count - count % length
     means = [
         sum([value <= threshold for value in values[start : start + length]]) / length

@@ -106,7 +106,7 @@ def _drifts(blocks: Sequence[float], cut: int) -> bool:
     pulled = _winsorised(blocks)
     count = len(pulled)
     settled = _squares(_detrended(pulled[:cut])) + _squares(_residuals(pulled[cut:]))
-    return _squares(_detrended(pulled)) < settled * count ** (2 / count)
+    return _squares(_detrended(pulled)) < settled * math.pow(count, 2 / count)
 
 
 def _opening(values: Sequence[float]) -> int:

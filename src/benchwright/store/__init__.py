@@ -130,5 +130,7 @@ def open_store(url: str | Path, *, create: bool = True) -> Store:
     scheme, separator, _ = text.partition("://")
     if not separator:
         scheme, text = "sqlite", f"sqlite:///{text}"
-    adapter: Callable[..., Store] = plugins.load("stores", scheme.partition("+")[0])
-    return adapter(text, create=create)
+    kind = scheme.partition("+")[0]
+    adapter: Callable[..., Store] = plugins.load("stores", kind)
+    # Other stores are given their URL alone: only a file of our own can be absent without being an error elsewhere.
+    return adapter(text, create=False) if kind == "sqlite" and not create else adapter(text)

@@ -106,6 +106,7 @@ def _tune(connection: Any, timeout: float) -> None:
             time.sleep(0.01)
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA cache_size = -32768")  # KiB, taken as needed: the last page of each series stays at hand
 
 
 def _journal(connection: Any) -> str:

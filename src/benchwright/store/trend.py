@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from benchwright.errors import OptionError, TargetError, did_you_mean
 from benchwright.records import Estimate, Status, Verdict
@@ -89,8 +91,15 @@ def _chosen(series: list[Series], target: str, metrics: Sequence[str]) -> list[S
     there = {one.metric for one in series}
     if unknown := [metric for metric in metrics if metric not in there]:
         raise OptionError(f"{target!r} has no metric {unknown[0]!r}", remedy=did_you_mean(unknown[0], there))
-    wanted = set(metrics) or (there & set(USUAL)) or there
-    return [one for one in series if one.metric in wanted]
+    wanted = list(metrics) or [metric for metric in USUAL if metric in there] or sorted(there)
+    return sorted((one for one in series if one.metric in wanted), key=lambda one: _order(one, wanted))
+
+
+def _order(series: Series, metrics: Sequence[str]) -> tuple[Any, ...]:
+    """By case, then by params with numbers as numbers, then by metric as asked for."""
+    values = json.loads(series.params).values()
+    params = [(0, value, "") if isinstance(value, int | float) else (1, 0, str(value)) for value in values]
+    return series.case, params, series.machine, metrics.index(series.metric)
 
 
 _LEVELS = "▁▂▃▄▅▆▇█"

@@ -1,0 +1,297 @@
+"""Estimates against scipy and exact answers, and the coverage of their intervals in simulations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import scipy.signal
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchwright.records import Estimate
+from benchwright.stats import histogram, ranks, summary
+
+Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
+finite = st.floats(min_value=0, max_value=1e9)
+
+INDEPENDENT: dict[str, tuple[Draw, float]] = {
+    "normal": (lambda rng, shape: rng.normal(10, 1, shape), 10.0),
+    "exponential": (lambda rng, shape: rng.exponential(1, shape), 1.0),
+    "lognormal": (lambda rng, shape: rng.lognormal(0, 0.5, shape), math.exp(0.125)),
+    "wide lognormal": (lambda rng, shape: rng.lognormal(0, 1.0, shape), math.exp(0.5)),
+}
+
+
+def autoregressive(rng: np.random.Generator, shape: tuple[int, int], rho: float = 0.5) -> np.ndarray:
+    noise = rng.normal(size=(shape[0], shape[1] + 50))
+    return scipy.signal.lfilter([math.sqrt(1 - rho * rho)], [1.0, -rho], noise, axis=1)[:, 50:]
+
+
+def coverage(
+    draw: Draw, count: int, estimate: Callable[[np.ndarray], Estimate], truth: float, repeats: int = 3000
+) -> float:
+    """How often the interval holds the truth; 3000 repeats know it to within 0.8 points."""
+    rng = np.random.default_rng(1)
+    return float(
+        np.mean([holds(estimate(row), truth) for _ in range(repeats // 100) for row in draw(rng, (100, count))])
+    )
+
+
+def holds(estimate: Estimate, truth: float) -> bool:
+    assert estimate.low is not None and estimate.high is not None
+    return estimate.low <= truth <= estimate.high
+
+
+# ---- means ----
+
+
+@pytest.mark.parametrize("name", INDEPENDENT)
+@pytest.mark.parametrize("count", [30, 100, 1000, 10_000])
+def test_mean_intervals_cover_independent_values(name: str, count: int) -> None:
+    draw, truth = INDEPENDENT[name]
+    assert 0.93 <= coverage(draw, count, summary.mean_interval, truth) <= 0.97
+
+
+@pytest.mark.parametrize("count", [30, 100, 1000, 10_000])
+def test_mean_intervals_cover_autocorrelated_values(count: int) -> None:
+    assert 0.91 <= coverage(autoregressive, count, summary.mean_interval, 0.0) <= 0.97
+
+
+def test_the_plain_t_interval_would_not_do() -> None:
+    """What the corrections are for: without them the same simulations fall short."""
+
+    def plain(row: np.ndarray) -> Estimate:
+        interval = scipy.stats.ttest_1samp(row, 0).confidence_interval(0.95)
+        return Estimate(point=float(row.mean()), low=interval.low, high=interval.high)
+
+    draw, truth = INDEPENDENT["wide lognormal"]
+    assert coverage(draw, 30, plain, truth, 500) < 0.91
+    assert coverage(autoregressive, 1000, plain, 0.0, 500) < 0.8
+
+
+def test_a_symmetric_independent_sample_gets_nearly_students_interval() -> None:
+    values = scipy.stats.norm.ppf((np.arange(1000) + 0.5) / 1000)
+    values = np.random.default_rng(8).permutation(values)
+    ours = summary.mean_interval(values, 0.9)
+    theirs = scipy.stats.ttest_1samp(values, 0).confidence_interval(0.9)
+    assert ours.low is not None and ours.high is not None
+    assert ours.low <= theirs.low * 0.999 and ours.low == pytest.approx(theirs.low, rel=0.35)
+    assert -ours.low == pytest.approx(ours.high, rel=1e-6)
+
+
+def test_skewness_leans_the_interval_as_the_bootstrap_does() -> None:
+    values = np.random.default_rng(11).exponential(size=60)
+    ours = summary.mean_interval(values)
+    drawn = scipy.stats.bootstrap((values,), np.mean, method="BCa", rng=np.random.default_rng(1)).confidence_interval
+    assert ours.low is not None and ours.high is not None
+    assert ours.high - ours.point > ours.point - ours.low
+    assert drawn.high - ours.point > ours.point - drawn.low
+    assert (ours.high - ours.low) == pytest.approx(drawn.high - drawn.low, rel=0.25)
+
+
+@given(st.lists(finite, min_size=2, max_size=100), st.floats(min_value=0.5, max_value=0.99))
+def test_a_mean_lies_in_its_interval(values: list[float], confidence: float) -> None:
+    estimate = summary.mean_interval(values, confidence)
+    assert estimate.low is not None and estimate.high is not None
+    assert estimate.point == pytest.approx(math.fsum(values) / len(values))
+    assert estimate.low <= estimate.point <= estimate.high
+    assert estimate.confidence == confidence
+
+
+def test_more_confidence_is_a_wider_interval() -> None:
+    values = np.random.default_rng(0).lognormal(size=200)
+    narrow, wide = summary.mean_interval(values, 0.8), summary.mean_interval(values, 0.99)
+    assert wide.low < narrow.low < narrow.high < wide.high  # type: ignore[operator]
+
+
+# ---- quantiles ----
+
+
+@pytest.mark.parametrize("name", ["normal", "exponential", "lognormal"])
+@pytest.mark.parametrize(("count", "q"), [(30, 0.5), (100, 0.5), (100, 0.9), (1000, 0.5), (1000, 0.99), (10_000, 0.99)])
+def test_quantile_intervals_cover_independent_values(name: str, count: int, q: float) -> None:
+    truth = {
+        "normal": scipy.stats.norm(10, 1),
+        "exponential": scipy.stats.expon(),
+        "lognormal": scipy.stats.lognorm(0.5),
+    }[name].ppf(q)
+    draw, _ = INDEPENDENT[name]
+    assert 0.93 <= coverage(draw, count, lambda row: summary.quantile_interval(row, q), truth) <= 0.97
+
+
+@pytest.mark.parametrize(("count", "q"), [(30, 0.5), (100, 0.5), (100, 0.9), (1000, 0.5), (2000, 0.99), (10_000, 0.9)])
+def test_quantile_intervals_cover_autocorrelated_values(count: int, q: float) -> None:
+    truth = scipy.stats.norm.ppf(q)
+    assert 0.90 <= coverage(autoregressive, count, lambda row: summary.quantile_interval(row, q), truth) <= 0.97
+
+
+@given(st.lists(finite, min_size=1, max_size=300), st.floats(min_value=0.001, max_value=0.999))
+def test_selecting_and_sorting_agree(values: list[float], q: float) -> None:
+    fast, slow = summary.quantile_interval(values, q), ranks.quantile_estimate(values, q)
+    assert (fast.point, fast.confidence, fast.method) == (slow.point, slow.confidence, slow.method)
+    assert fast.low == pytest.approx(slow.low) and fast.high == pytest.approx(slow.high)
+
+
+def test_a_percentile_of_too_few_values_says_so() -> None:
+    estimate = summary.quantile_interval(np.arange(100.0), 0.99)
+    assert estimate.confidence < 0.7
+    assert estimate.method == "order statistics, too few values for 95%"
+
+
+# ---- histograms ----
+
+
+@pytest.mark.parametrize("q", [0.5, 0.9, 0.99])
+def test_a_histogram_gives_the_interval_of_its_values_rounded_outwards(q: float) -> None:
+    values = (1e6 * np.random.default_rng(6).lognormal(size=20_000)).astype(np.int64)
+    folded = histogram.fold(values.tolist())
+    ordered = np.sort(values)
+    low, high = ranks.quantile_ranks(20_000, q) or (0, 0)
+    estimate = summary.from_histogram(folded, q)
+    assert estimate.low is not None and estimate.high is not None
+    assert estimate.low <= ordered[low] and ordered[high - 2] <= estimate.high
+    assert estimate.low == pytest.approx(ordered[low - 1], rel=3e-3)
+    assert estimate.high == pytest.approx(ordered[high - 1], rel=3e-3)
+    assert estimate.point == pytest.approx(np.quantile(values, q, method="inverted_cdf"), rel=2**-10)
+    assert "error below 0.10%" in estimate.method
+    wider = summary.from_histogram(folded, q, inflation=4.0)
+    assert wider.high - wider.low > 1.5 * (estimate.high - estimate.low)  # type: ignore[operator]
+
+
+def test_a_histograms_mean_is_exact_and_its_interval_that_of_the_values() -> None:
+    values = (1e6 * np.random.default_rng(7).lognormal(0, 0.3, 5000)).astype(np.int64)
+    folded = histogram.fold(values.tolist())
+    estimate = summary.mean_from_histogram(folded)
+    theirs = scipy.stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    assert estimate.point == values.mean()
+    assert (estimate.low, estimate.high) == pytest.approx((theirs.low, theirs.high), rel=1e-4)
+    wider = summary.mean_from_histogram(folded, inflation=4.0)
+    assert wider.high - wider.point == pytest.approx(2 * (estimate.high - estimate.point), rel=0.01)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "estimate",
+    [
+        summary.mean_interval([5.0]),
+        summary.quantile_interval([5.0], 0.9),
+        summary.from_histogram(histogram.fold([5]), 0.9),
+        summary.mean_from_histogram(histogram.fold([5])),
+    ],
+)
+def test_one_value_has_no_interval(estimate: Estimate) -> None:
+    assert (estimate.point, estimate.low, estimate.high, estimate.method) == (5.0, None, None, "one value")
+
+
+def test_equal_values_have_an_interval_of_no_width() -> None:
+    for estimate in (summary.mean_interval([3.0] * 40), summary.quantile_interval([3.0] * 40, 0.5)):
+        assert (estimate.low, estimate.point, estimate.high) == (3.0, 3.0, 3.0)
+
+
+def test_what_is_not_a_row_of_values_is_refused() -> None:
+    with pytest.raises(ValueError, match="no values"):
+        summary.mean_interval([])
+    with pytest.raises(ValueError, match="one row"):
+        summary.mean_interval(np.ones((2, 2)))
+
+
+# ---- rounds ----
+
+
+def estimate(point: float, half: float | None = None, confidence: float = 0.95) -> Estimate:
+    if half is None:
+        return Estimate(point=point, low=None, high=None)
+    return Estimate(point=point, low=point - half, high=point + half, confidence=confidence)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 10])
+@pytest.mark.parametrize("spread", [0.0, 0.01, 0.05])
+def test_rounds_cover_although_processes_differ(count: int, spread: float) -> None:
+    rng = np.random.default_rng(5)
+    truth = math.exp(spread**2 / 2)
+    held = 0
+    for _ in range(300):
+        shifts = np.exp(spread * rng.normal(size=count))
+        held += holds(
+            summary.combine([summary.mean_interval(s * rng.lognormal(-0.005, 0.1, 50)) for s in shifts]), truth
+        )
+    assert held / 300 >= 0.93
+
+
+def test_one_process_does_not_cover_when_processes_differ() -> None:
+    rng = np.random.default_rng(5)
+    alone = [
+        summary.combine([summary.mean_interval(math.exp(0.05 * rng.normal()) * rng.lognormal(-0.005, 0.1, 50))])
+        for _ in range(300)
+    ]
+    assert np.mean([holds(e, 1.0) for e in alone]) < 0.6
+    assert all(e.method.endswith("within one process") for e in alone)
+
+
+@given(st.lists(st.floats(min_value=1, max_value=100), min_size=2, max_size=12))
+def test_without_intervals_of_their_own_rounds_give_students_interval(points: list[float]) -> None:
+    combined = summary.combine([estimate(p) for p in points])
+    error = scipy.stats.sem(points)
+    half = scipy.stats.t.ppf(0.975, len(points) - 1) * error
+    assert combined.point == pytest.approx(np.mean(points))
+    assert combined.low == pytest.approx(max(0.0, combined.point - half), abs=1e-6)
+    assert combined.high == pytest.approx(combined.point + half)
+
+
+def test_rounds_that_agree_by_luck_are_not_narrower_than_they_know() -> None:
+    combined = summary.combine([estimate(10.0, 1.0), estimate(10.0, 1.0), estimate(10.0, 1.0), estimate(10.0, 1.0)])
+    assert (combined.low, combined.point, combined.high) == (9.5, 10.0, 10.5)
+    at_99 = summary.combine([estimate(10.0, 2.5758293, 0.99)] * 4)
+    assert at_99.high == pytest.approx(10 + 1.959964 / 2)
+
+
+def test_a_time_has_no_negative_end_but_a_difference_may() -> None:
+    assert summary.combine([estimate(1.0), estimate(2.0)]).low == 0.0
+    assert summary.combine([estimate(-1.0), estimate(2.0)]).low < 0.0  # type: ignore[operator]
+
+
+def test_equal_rounds_give_exactly_their_value() -> None:
+    for value in (0.1, 1 / 3, 1e-7 / 3):
+        assert summary.combine([estimate(value)] * 7).point == value
+
+
+def test_rounds_too_short_for_a_percentile_are_mentioned() -> None:
+    assert "too few values" in summary.combine([estimate(1.0, 0.1), estimate(1.1, 0.1, 0.6)]).method
+    with pytest.raises(ValueError, match="no rounds"):
+        summary.combine([])
+
+
+# ---- the rest ----
+
+
+def test_scaling_changes_every_number_and_nothing_else() -> None:
+    scaled = summary.scaled(Estimate(point=2e6, low=1e6, high=3e6, confidence=0.9, method="m"), 1e-9)
+    assert (scaled.point, scaled.low, scaled.high) == pytest.approx((2e-3, 1e-3, 3e-3))
+    assert (scaled.confidence, scaled.method) == (0.9, "m")
+    assert summary.scaled(estimate(4.0), 0.5) == estimate(2.0)
+
+
+def test_outliers_are_counted_by_tukeys_fences() -> None:
+    values = [*range(1, 101), 180, 190, 260, -60, -160]  # quartiles 25 and 77: fences at -53, 155 and -131, 233
+    found = summary.outliers(values)
+    assert (found.count, found.mild, found.severe) == (105, 3, 2)
+    assert found.share == 5 / 105
+
+
+def test_normal_values_have_the_known_share_of_outliers() -> None:
+    found = summary.outliers(np.random.default_rng(1).normal(size=100_000))
+    assert found.share == pytest.approx(0.00698, rel=0.15)
+    assert found.severe <= 2
+
+
+def test_percentiles_are_those_of_the_metrics() -> None:
+    assert [f"latency_p{p:g}" for p in summary.PERCENTILES] == [
+        "latency_p50",
+        "latency_p90",
+        "latency_p95",
+        "latency_p99",
+        "latency_p99.9",
+    ]
