@@ -1,6 +1,6 @@
 """How often 95 % intervals hold the truth, and how often comparisons cry wolf: the tables of docs/statistics.md.
 
-    python benchmarks/intervals.py [--repeats 1000] [--seed 1]
+    python benchmarks/intervals.py [--repeats 1000] [--seed 7]
 
 A table entry is a share of simulated measurements; with 1000 repeats it is good to about 0.7 percentage points.
 """
@@ -30,7 +30,7 @@ def main() -> None:
     """Prints every table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=7)
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
     print_coverage(rng, options.repeats)
@@ -91,7 +91,7 @@ def _coverage(rows: Array, estimate: Callable[[Array], Estimate], true: float) -
     estimates = [estimate(row) for row in rows]
     held = sum(_holds(e, true) for e in estimates) / len(estimates)
     claimed = sum(e.confidence for e in estimates) / len(estimates)
-    return f"{100 * held:.1f}" if claimed > 0.9499 else f"{100 * held:.0f} (claims {100 * claimed:.0f})"
+    return f"{100 * held:.1f}" if claimed > 0.945 else f"{100 * held:.0f} (claims {100 * claimed:.0f})"
 
 
 def _holds(e: Estimate, true: float) -> bool:

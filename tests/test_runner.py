@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from benchwright import runner, schema
+from benchwright import schema
 from benchwright._version import VERSION
 from benchwright.errors import StoreError
 from benchwright.events import Began, Ended, Event, Planned, Reached
@@ -124,9 +124,14 @@ def test_what_a_failing_store_did_not_take_is_rescued(tmp_path: Path, monkeypatc
 
 
 def test_when_nothing_can_be_written_anywhere_that_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "absent"))
-    with pytest.raises(StoreError, match="cannot be written either"):
-        execute(_plan(_case("a")), lambda: Kept(fail_at=0))
+    class Nowhere(Kept):
+        def add(self, run_id: str, result: Result) -> None:
+            monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "absent"))
+            raise StoreError("the disk is full")
+
+    with pytest.raises(StoreError, match=r"the disk is full; .* cannot be written either: No such file") as caught:
+        execute(_plan(_case("a")), Nowhere)
+    assert "TMPDIR" in caught.value.remedy
 
 
 def test_a_failure_is_not_tried_again_unless_asked(tmp_path: Path) -> None:
@@ -252,14 +257,10 @@ def test_somebody_elses_handler_is_left_alone() -> None:
 def test_the_parent_imports_no_framework(tmp_path: Path) -> None:
     script = (
         "import sys\nfrom benchwright import runner\nfrom benchwright.records import *\n"
-        "case = Case(name='a', target=Target(runtime='fake', uri='fake:?clock=virtual'), load=Load(samples=5, warmup=0.0))\n"
+        "target = Target(runtime='fake', uri='fake:?clock=virtual')\n"
+        "case = Case(name='a', target=target, load=Load(samples=5, warmup=0.0))\n"
         "runner.execute(runner.Plan(cases=[case], rounds=1))\n"
         "print([m for m in ('torch', 'onnxruntime', 'openvino', 'pandas', 'scipy', 'sqlalchemy') if m in sys.modules])"
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert ended.stdout.strip() == "[]"
-
-
-def test_a_dataset_that_needs_no_number_is_still_a_run() -> None:
-    assert execute(_plan()).results == ()
-    assert runner.DEFAULT_ROUNDS > 1

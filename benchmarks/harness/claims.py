@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -84,6 +85,9 @@ def report(claims: Sequence[Claim], *, judged: bool = True) -> int:
     widths = [max(len(row[i]) for row in rows) for i in range(len(_HEADINGS))]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    load, cpus = os.getloadavg()[0], os.cpu_count() or 1
+    if load > cpus:
+        print(f"note: load average {load:.1f} on {cpus} CPUs; others were busy meanwhile")
     return int(judged and any(claim.bar and claim.bar.verdict(claim.figure) == "missed" for claim in claims))
 
 

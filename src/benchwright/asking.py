@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -122,14 +123,15 @@ def cpu_list(text: str) -> tuple[int, ...]:
 
 
 def scalar(text: str) -> Scalar:
-    """A number, true, false, or the text itself."""
+    """A finite number, true, false, or the text itself."""
     if text in ("true", "false"):
         return text == "true"
     for kind in (int, float):
         try:
-            return kind(text)
+            number = kind(text)
         except ValueError:
             continue
+        return number if math.isfinite(number) else text
     return text
 
 

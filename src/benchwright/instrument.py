@@ -32,7 +32,7 @@ def facts(
     """What measuring itself cost in this run, and a verdict."""
     samples = [a.samples for a in answers]
     clock, warm = answers[0].ready["clock"], answers[0].ready["warmup"]
-    recorded = sum(len(s.columns["latency"]) for s in samples)
+    recorded = sum(len(s.columns["latency"]) * s.loops for s in samples)
     columns = len(samples[0].columns)
     told: dict[str, Value] = {
         "clock_cost_ns": clock["read"],
@@ -41,8 +41,8 @@ def facts(
         "cost_taken_off_ns": loop_cost(answers[0]) / samples[0].loops,
         "wakeup_error_ns": answers[0].ready["oversleep"],
         "loops": samples[0].loops,
-        "recorded_calls": recorded * samples[0].loops,
-        "folded_calls": sum(s.calls for s in samples) - recorded * samples[0].loops,
+        "recorded_calls": recorded,
+        "folded_calls": sum(s.calls for s in samples) - recorded,
         "bytes_per_call": 8 if columns == 2 else 8 * (columns - 1),
         "gc_collections": sum(int(a.measured["gc_collections"]) for a in answers),
         "warmup_calls": warm["calls"],

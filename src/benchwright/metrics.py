@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ from benchwright.records import (
     Mode,
     Samples,
 )
-from benchwright.stats import histogram, summary
+from benchwright.stats import correlation, histogram, summary
 
 BINS = 20  # equal stretches of time over which throughput is counted
 Seconds = NDArray[np.float64]
@@ -83,15 +85,20 @@ def _merged(answers: Sequence[Answer], column: str) -> Histogram | None:
     """One histogram of all copies, when any of them had to fold its calls into one."""
     if not any(column in a.samples.histograms for a in answers):
         return None
-    whole: Histogram | None = None
+    whole, loops = histogram.empty(), _most_loops(answers)
     for answer in answers:
         part = answer.samples.histograms.get(column) or histogram.fold(answer.samples.columns[column])
-        whole = part if whole is None else histogram.merge(whole, part)
+        whole = histogram.merge(whole, histogram.scaled(part, loops // answer.samples.loops))
     return whole
 
 
+def _most_loops(answers: Sequence[Answer]) -> int:
+    """Copies calibrate themselves, and may settle on different powers of two."""
+    return max(answer.samples.loops for answer in answers)
+
+
 def _from_histogram(name: str, folded: Histogram, answers: Sequence[Answer]) -> list[Metric]:
-    cost, loops = loop_cost(answers[0]), answers[0].samples.loops
+    cost, loops, raw = loop_cost(answers[0]), _most_loops(answers), pooled(answers, name)
 
     def scaled(estimate: Estimate) -> Estimate:
         def seconds(value: float | None) -> float | None:
@@ -99,20 +106,29 @@ def _from_histogram(name: str, folded: Histogram, answers: Sequence[Answer]) -> 
 
         point = seconds(estimate.point)
         assert point is not None
-        return Estimate(point=point, low=seconds(estimate.low), high=seconds(estimate.high), method=estimate.method)
+        return replace(estimate, point=point, low=seconds(estimate.low), high=seconds(estimate.high))
+
+    def quantile(q: float) -> Estimate:
+        point = scaled(summary.from_histogram(folded, q)).point
+        return scaled(summary.from_histogram(folded, q, inflation=_inflation(raw <= point)))
 
     def exact(value: float) -> Estimate:
         return scaled(Estimate(point=value, low=None, high=None, method="exact"))
 
     return [
-        _time(name, scaled(summary.mean_from_histogram(folded)), folded.total),
-        *(
-            _time(f"{name}_p{q:g}", scaled(summary.from_histogram(folded, q / 100)), folded.total)
-            for q in summary.PERCENTILES
-        ),
+        _time(name, scaled(summary.mean_from_histogram(folded, inflation=_inflation(raw))), folded.total),
+        *(_time(f"{name}_p{q:g}", quantile(q / 100), folded.total) for q in summary.PERCENTILES),
         _time(f"{name}_min", exact(folded.minimum), folded.total),
         _time(f"{name}_max", exact(folded.maximum), folded.total),
     ]
+
+
+def _inflation(raw: NDArray[Any]) -> float:
+    """What autocorrelation costs, from the calls that were kept one by one: a histogram has forgotten their order."""
+    values = raw.astype(np.float64)
+    length = correlation.batch_length(values.size)
+    batches = values[: values.size - values.size % length].reshape(-1, length).mean(axis=1)
+    return correlation.inflation(batches.tolist(), length, float(values.var()))
 
 
 def _throughput(case: Case, answers: Sequence[Answer]) -> list[Metric]:
@@ -161,7 +177,8 @@ def _open_loop_metrics(case: Case, answers: Sequence[Answer]) -> list[Metric]:
     for name, quantiles in (("service", (50, 99)), ("lateness", (50, 99))):
         folded = _merged(answers, name)
         if folded is not None:
-            metrics += [m for m in _from_histogram(name, folded, answers) if not m.name.endswith(("_min", "_max"))]
+            wanted = {"service", *(f"{name}_p{q}" for q in quantiles)}
+            metrics += [m for m in _from_histogram(name, folded, answers) if m.name in wanted]
             continue
         values = pooled(answers, name)
         if name == "service":

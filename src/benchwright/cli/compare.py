@@ -28,7 +28,7 @@ def command(
     from benchwright.units import parse_quantity
 
     least = parse_quantity(smallest, "%", what="--smallest") / 100
-    a, b = (find_run(name, lambda: opened(store), read_runs, samples=False) for name in (before, after))
+    a, b = (find_run(name, lambda: opened(store, create=False), read_runs, samples=False) for name in (before, after))
     compared = comparison.compare_runs(a, b, smallest=least, metrics=metrics or comparison.JUDGED)
     if as_json:
         click.echo(comparison_text.comparison_json(compared, a, b, smallest=least))

@@ -77,7 +77,7 @@ def diff(*, a: str, b: str, store: str | None, as_json: bool) -> None:
     from benchwright import environment
     from benchwright.environment.page import words
 
-    kept = opened(store)
+    kept = opened(store, create=False)
     try:
         left, right = (_environment(kept, reference) for reference in (a, b))
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -39,10 +40,12 @@ def _cases(targets: tuple[str, ...], runtime: str) -> list[dict[str, Any]]:
 
 
 def _runs(store: str | None, limit: int) -> list[dict[str, Any]]:
-    from benchwright import schema
+    from benchwright import config, schema
     from benchwright.cli.options import opened
 
-    kept = opened(store)
+    if store is None and config.store_url() == config.DEFAULT_STORE and not Path(config.DEFAULT_STORE).exists():
+        return []  # nothing was asked for by name, and nothing was measured here yet
+    kept = opened(store, create=False)
     try:
         rows: list[dict[str, Any]] = [schema.encode(run) for run in kept.runs(limit=limit)]
     finally:

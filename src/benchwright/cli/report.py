@@ -32,7 +32,9 @@ def command(
     from benchwright.report.images import write_svgs
     from benchwright.store.transfer import read_runs
 
-    found = [run for name in runs or ("last",) for run in find_runs(name, lambda: opened(store), read_runs)]
+    found = [
+        run for name in runs or ("last",) for run in find_runs(name, lambda: opened(store, create=False), read_runs)
+    ]
     written = [write_html(found, output, force=force)]
     if svg:
         written += [path for run in found for path in write_svgs(run, svg)]

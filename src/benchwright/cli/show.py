@@ -22,5 +22,5 @@ def command(run: str, store: str | None, as_json: bool, form: str | None, plot: 
     from benchwright.store.transfer import read_runs
 
     form = "json" if as_json else form
-    found = find_run(run, lambda: opened(store), read_runs, samples=samples or form is None)
+    found = find_run(run, lambda: opened(store, create=False), read_runs, samples=samples or form is None)
     show(found, Wanted(form=form or "table", plot=plot, samples=samples, log=log))

@@ -58,7 +58,8 @@ def axis(
         return Axis(low=low / room, high=high * room, start=start, end=end, unit=unit, log=True)
     if zero:
         low = min(0.0, low)
-    room = (high - low) * 0.05 or abs(high) * 0.05 or 1.0
+    apart = high - low > abs(high) * 1e-9  # nearer than that, rounding would eat the ticks
+    room = (high - low) * 0.05 if apart else abs(high) * 0.05 or 1.0
     return Axis(low=low if zero else low - room, high=high + room, start=start, end=end, unit=unit)
 
 

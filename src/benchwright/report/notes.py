@@ -10,7 +10,7 @@ from benchwright.records import Failure, Result, Status, Value
 from benchwright.report.rows import Row
 from benchwright.units import format_value
 
-SEEN_SHOWN = 3  # different wordings of one warning before the rest is only counted
+SEEN_SHOWN = 1  # different wordings of one warning before the rest is only counted
 
 # fact of Result.instrument -> (words, unit, factor to the base unit); the worst of all rounds is shown.
 FACTS: dict[str, tuple[str, str, float]] = {

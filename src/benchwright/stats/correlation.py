@@ -22,23 +22,24 @@ def batch_length(count: int) -> int:
     return max(1, int(count ** (2 / 3) / 10))
 
 
-def inflation(means: Sequence[float], length: int, variance: float) -> float:
+def inflation(means: Sequence[float], length: int, variance: float | None = None) -> float:
     """The variance of the whole mean over what independence would give, never below 1.
 
-    `means` are the means of consecutive batches of `length` values whose own variance is `variance`. Batch means
-    (Law & Carson 1979) catch correlation shorter than a batch; what is left between batches is taken to be first-order
-    autoregressive, its coefficient corrected for the bias of short series (Marriott & Pope 1954). With one value per
-    batch, as in samples too small for batching, the second part does all the work.
+    `means` are the means of consecutive batches of `length` values whose own variance is `variance` (None: that of the
+    means, which for batches of one it is). Batch means (Law & Carson 1979) catch correlation shorter than a batch; what
+    is left between batches is taken to be first-order autoregressive, its coefficient corrected for the bias of short
+    series (Marriott & Pope 1954). With one value per batch, as in samples too small for batching, the second part does
+    all the work.
     """
     count = len(means)
-    if count < 4 or variance <= 0.0:
+    if count < 4:
         return 1.0
     centre = math.fsum(means) / count
     deviations = [mean - centre for mean in means]
     squares = math.fsum(d * d for d in deviations)
-    if squares == 0.0:
+    if squares == 0.0 or variance == 0.0:
         return 1.0
     lagged = math.fsum(d * e for d, e in pairwise(deviations)) / squares
     correlation = min(max(lagged + (1.0 + 3.0 * lagged) / count, 0.0), _LARGEST)
-    within = length * squares / (count - 1) / variance
+    within = 1.0 if variance is None else length * squares / (count - 1) / variance
     return max(1.0, within * (1.0 + correlation) / (1.0 - correlation))

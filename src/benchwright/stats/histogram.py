@@ -76,6 +76,26 @@ def merge(a: Histogram, b: Histogram) -> Histogram:
     )
 
 
+def scaled(h: Histogram, factor: int) -> Histogram:
+    """Every value times a power of two, which moves whole buckets and so loses nothing."""
+    if factor < 1 or factor & (factor - 1):
+        raise ValueError(f"{factor} is not a power of two")
+    if factor == 1 or not h.total:
+        return h
+    counts: dict[int, int] = {}
+    for index, count in h.counts.items():
+        moved = bucket(edges(index, h.bits)[0] * factor, h.bits)
+        counts[moved] = counts.get(moved, 0) + count
+    return Histogram(
+        bits=h.bits,
+        counts=counts,
+        total=h.total,
+        minimum=h.minimum * factor,
+        maximum=h.maximum * factor,
+        sum=h.sum * factor,
+    )
+
+
 def coarsen(h: Histogram, bits: int) -> Histogram:
     """The same counts with fewer bits: every fine bucket lies inside one coarse bucket."""
     if bits > h.bits:

@@ -8,6 +8,7 @@ Statistics, 3rd ed., section 7.1). Ranks count from 1.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, SupportsFloat
@@ -119,16 +120,18 @@ def relative_half_width(values: Sequence[float], q: float = 0.5, confidence: flo
 def inflation(values: Sequence[float], threshold: float) -> float:
     """By how much autocorrelation inflates the variance of the share of values at or below `threshold` (>= 1).
 
-    `count / inflation` is the number of independent values that would say as much about that quantile.
+    `count / inflation` is the number of independent values that would say as much about that quantile. In samples too
+    short for batches a row of zeros and ones says too little; there the values' ranks tell how they hang together.
     """
     count = len(values)
     length = correlation.batch_length(count)
-    usable = count - count % length
-    means = [
-        sum([value <= threshold for value in values[start : start + length]]) / length
-        for start in range(0, usable, length)
-    ]
-    share = math.fsum(means) / len(means) if means else 0.0
+    if length == 1:
+        ordered = sorted(values)
+        places = [bisect_left(ordered, value) + bisect_right(ordered, value) for value in values]
+        return correlation.inflation(places, 1)
+    batches = (values[start : start + length] for start in range(0, count - count % length, length))
+    means = [sum([value <= threshold for value in batch]) / length for batch in batches]
+    share = math.fsum(means) / len(means)
     return correlation.inflation(means, length, share * (1.0 - share))
 
 

@@ -77,10 +77,7 @@ def quantile_interval(values: Values, q: float, confidence: float = 0.95) -> Est
     point = float(ordered[middle])
     if count == 1:
         return Estimate(point=point, low=None, high=None, confidence=confidence, method="one value")
-    length = correlation.batch_length(count)
-    below = (array[: count - count % length] <= point).reshape(-1, length).mean(axis=1)
-    share = float(below.mean())
-    inflation = correlation.inflation(below.tolist(), length, share * (1.0 - share))
+    inflation = _inflation(array, point)
     bounds = ranks.quantile_bounds(count, q, confidence, inflation)
     ordered.partition(sorted({min(int(r) + i, count) - 1 for r in (bounds.low, bounds.high) for i in (0, 1)}))
     return _ordered_estimate(
@@ -179,6 +176,16 @@ def _as_floats(values: Values) -> _Floats:
     if array.ndim != 1 or array.size == 0:
         raise ValueError("no values" if array.size == 0 else "values must form one row")
     return array
+
+
+def _inflation(array: _Floats, threshold: float) -> float:
+    """`ranks.inflation`, for many values at numpy's speed."""
+    length = correlation.batch_length(array.size)
+    if length == 1:
+        return ranks.inflation(array.tolist(), threshold)
+    below = (array[: array.size - array.size % length] <= threshold).reshape(-1, length).mean(axis=1)
+    share = float(below.mean())
+    return correlation.inflation(below.tolist(), length, share * (1.0 - share))
 
 
 def _skewness(centred: _Floats, variance: float) -> float:

@@ -177,7 +177,8 @@ def _learn_series(connection: Connection, known: Known, sources: Sequence[_Measu
 def _series_row(source: _Measured, metric: Metric) -> Row:
     result = source.result
     return {
-        "key": schema.series_key(result.case, result.environment, metric.name),
+        # schema.series_key, from parts that are known already: it would hash case and machine anew for each metric.
+        "key": schema.fingerprint([source.case, source.machine, metric.name]),
         "unit": plain(metric.unit),
         "case_name": plain(result.case.name),
         "params": codec.params_text(result.case),

@@ -1,0 +1,266 @@
+"""What happens to `benchwright run` from outside: signals, and stores that cannot be written."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from benchwright.records import Run, Status
+from benchwright.store import open_store
+from benchwright.store.tables import VERSION_TABLE
+
+Benchwright = Callable[..., "subprocess.CompletedProcess[str]"]
+MARK = "BENCHWRIGHT_TEST_MARK"
+FAKE = "fake:constant?ms=1&clock=virtual"
+QUICK = ("--rounds", "1", "--samples", "50", "--warmup", "0")
+
+
+@dataclass
+class Started:
+    """A command line that runs in a session of its own, whose descendants all carry a mark."""
+
+    process: subprocess.Popen[str]
+    mark: str
+
+    def descendants(self) -> list[int]:
+        wanted, found = f"{MARK}={self.mark}".encode(), []
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                if wanted in (entry / "environ").read_bytes().split(b"\0") and int(entry.name) != self.process.pid:
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+        return found
+
+    def all_gone(self, seconds: float) -> bool:
+        return _within(seconds, lambda: not self.descendants())
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Started]]:
+    """`start("run", ...)` begins a command line in `tmp_path` and returns at once."""
+    begun: list[Started] = []
+
+    def begin(*arguments: str) -> Started:
+        mark = uuid.uuid4().hex
+        process = subprocess.Popen(
+            [sys.executable, "-m", "benchwright", *arguments],
+            cwd=tmp_path,
+            env={**os.environ, MARK: mark},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        begun.append(Started(process, mark))
+        return begun[-1]
+
+    yield begin
+    for started in begun:
+        if started.process.poll() is None:
+            started.process.kill()
+        started.process.communicate()
+
+
+def _within(seconds: float, condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def _kept(path: Path) -> Run:
+    store = open_store(path)
+    with closing(store):
+        (summary,) = store.runs()
+        return store.run(summary.id)
+
+
+def _measuring(started: Started, pid_file: Path) -> int:
+    """Waits until the measured code has left a grandchild in a session of its own; its process id."""
+    assert _within(60, lambda: pid_file.exists() and pid_file.read_text(encoding="ascii").strip() != "")
+    grandchild = int(pid_file.read_text(encoding="ascii"))
+    assert grandchild in started.descendants()
+    return grandchild
+
+
+@pytest.mark.parametrize("wait", ["sleep", "hold"])
+def test_kill_9_of_the_parent_leaves_no_process_and_what_was_saved(
+    wait: str, start: Callable[..., Started], tmp_path: Path
+) -> None:
+    """With `hold` the worker never gives its interpreter back, so only the kernel and the guard can end it."""
+    pid_file = tmp_path / "pid"
+    slow = f"fake:constant?latency=3600s&wait={wait}&crash=fork&pid_file={pid_file}"
+    started = start("run", FAKE, slow, *QUICK, "--store", "results.db")
+    _measuring(started, pid_file)
+    started.process.kill()
+    started.process.wait()
+    assert started.all_gone(2.0), started.descendants()
+    run = _kept(tmp_path / "results.db")
+    assert [result.status for result in run.results] == [Status.OK]
+    assert run.results[0].samples[0].calls == 50
+
+
+def test_ending_the_parent_politely_leaves_no_process_either(start: Callable[..., Started], tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    started = start("run", f"fake:constant?latency=3600s&wait=sleep&crash=fork&pid_file={pid_file}", *QUICK)
+    _measuring(started, pid_file)
+    started.process.terminate()
+    assert started.process.wait(20) == -signal.SIGTERM
+    assert started.all_gone(2.0)
+
+
+def test_ctrl_c_keeps_what_was_measured_and_skips_the_rest(start: Callable[..., Started], tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    slow = f"fake:constant?latency=3600s&wait=sleep&crash=fork&pid_file={pid_file}"
+    arguments = ("--rounds", "2", "--samples", "50", "--warmup", "0", "--store", "results.db")
+    started = start("run", FAKE, slow, *arguments)
+    _measuring(started, pid_file)
+    os.killpg(started.process.pid, signal.SIGINT)
+    output, errors = started.process.communicate(timeout=30)
+    assert started.process.returncode == 130, errors
+    assert started.descendants() == []
+    run = _kept(tmp_path / "results.db")
+    assert [r.status for r in run.results] == [Status.OK, Status.KILLED, Status.SKIPPED, Status.SKIPPED]
+    assert {r.error.kind for r in run.results if r.error} == {"interrupted"}
+    assert "Traceback" not in errors
+    assert "1.000" in output  # the table of what there is
+
+
+def test_two_runs_at_once_share_a_store(start: Callable[..., Started], tmp_path: Path) -> None:
+    several = [
+        start("run", FAKE, "--rounds", "3", "--samples", "2000", "--warmup", "0", "--store", "results.db", "--json")
+        for _ in range(2)
+    ]
+    ids = set()
+    for started in several:
+        output, errors = started.process.communicate(timeout=90)
+        assert (started.process.returncode, errors) == (0, "")
+        ids.add(json.loads(output)["data"]["id"])
+    with closing(open_store(tmp_path / "results.db")) as store:
+        assert set(store.run_ids()) == ids
+        assert [len(store.run(run_id).results) for run_id in ids] == [3, 3]
+
+
+# ---- stores that cannot be used ----
+
+
+def _in_namespace(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs shell lines where mounts are private; `$bw` is the command line, `$m` an empty folder to mount on."""
+    (folder / "mount").mkdir()
+    environment = {**os.environ, "bw": f"{sys.executable} -m benchwright", "m": str(folder / "mount")}
+    return subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
+def test_a_full_disk_loses_nothing_that_was_measured(benchwright: Benchwright, tmp_path: Path) -> None:
+    (tmp_path / "tmp").mkdir()
+    target = "'fake:lognormal?ms=1&clock=virtual&period=100000'"
+    script = (
+        "mount -t tmpfs -o size=1m tmpfs $m && "
+        f"TMPDIR={tmp_path / 'tmp'} $bw run {target} --rounds 4 --samples 100000 --warmup 0 --store $m/results.db"
+    )
+    ended = _in_namespace(script, tmp_path)
+    assert ended.returncode == 2, ended.stderr
+    assert "the disk is full" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    (rescued,) = (tmp_path / "tmp").glob("benchwright-*.jsonl")
+    assert f"benchwright import {rescued}" in ended.stderr
+    assert benchwright("import", str(rescued), "--store", "elsewhere.db").returncode == 0
+    run = _kept(tmp_path / "elsewhere.db")
+    assert run.results
+    assert [r.round for r in run.results] == list(range(4 - len(run.results), 4))  # with what the full store took, all
+    assert all(r.status is Status.OK for r in run.results)
+
+
+def test_a_read_only_store_is_refused_before_anything_is_measured(benchwright: Benchwright, tmp_path: Path) -> None:
+    assert benchwright("run", FAKE, *QUICK, "--store", "results.db").returncode == 0
+    script = (
+        "mount -t tmpfs tmpfs $m && cp results.db $m/ && mount -o remount,ro $m && "
+        f"$bw run '{FAKE}' {' '.join(QUICK)} --store $m/results.db"
+    )
+    ended = _in_namespace(script, tmp_path)
+    assert ended.returncode == 2, ended.stderr
+    assert "read-only" in ended.stderr and "--store" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert ended.stdout == ""
+
+
+def test_a_damaged_store_is_refused_and_left_as_it_is(benchwright: Benchwright, tmp_path: Path) -> None:
+    broken = tmp_path / "results.db"
+    broken.write_bytes(b"this was never a database\n" * 500)
+    before = broken.read_bytes()
+    ended = benchwright("run", FAKE, *QUICK, "--store", "results.db")
+    assert ended.returncode == 2
+    assert "results.db" in ended.stderr and "--store" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert broken.read_bytes() == before
+
+
+def test_a_newer_store_is_refused_and_left_as_it_is(benchwright: Benchwright, tmp_path: Path) -> None:
+    assert benchwright("run", FAKE, *QUICK, "--store", "results.db").returncode == 0
+    with closing(sqlite3.connect(tmp_path / "results.db")) as database:
+        database.execute(f"UPDATE {VERSION_TABLE} SET version_num = '9999'")
+        database.commit()
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    before = (tmp_path / "results.db").read_bytes()
+    ended = benchwright("run", FAKE, *QUICK, "--store", "results.db")
+    assert ended.returncode == 2
+    assert "newer" in ended.stderr and "pip install --upgrade benchwright" in ended.stderr
+    assert (tmp_path / "results.db").read_bytes() == before
+
+
+def test_a_store_without_a_place_is_refused(benchwright: Benchwright) -> None:
+    ended = benchwright("run", FAKE, *QUICK, "--store", "/proc/no/such/results.db")
+    assert ended.returncode == 2
+    assert "--store" in ended.stderr and "Traceback" not in ended.stderr
+
+
+# ---- keys that are not known ----
+
+
+def test_an_unknown_key_in_the_settings_is_refused_with_the_nearest(benchwright: Benchwright, tmp_path: Path) -> None:
+    (tmp_path / "benchwright.toml").write_text('stores = "results.db"\n', encoding="utf-8")
+    ended = benchwright("run", FAKE, *QUICK)
+    assert ended.returncode == 2
+    assert "benchwright.toml: unknown key 'stores'" in ended.stderr
+    assert "did you mean 'store'?" in ended.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["benchwright.toml"]
+
+
+def test_an_unknown_key_in_an_exported_file_is_refused_with_its_place(benchwright: Benchwright, tmp_path: Path) -> None:
+    ended = benchwright("run", FAKE, *QUICK, "--no-save", "--json")
+    document = json.loads(ended.stdout)
+    document["data"]["results"][0]["case"]["target"]["runtme"] = "fake"
+    (tmp_path / "runs.jsonl").write_text(json.dumps(document) + "\n", encoding="utf-8")
+    ended = benchwright("import", "runs.jsonl", "--store", "results.db")
+    assert ended.returncode == 2
+    assert "runs.jsonl:1: run.results[0].case.target: unknown key 'runtme'" in ended.stderr
+    assert "did you mean 'runtime'?" in ended.stderr
+
+
+def test_namespaces_are_there() -> None:
+    """The two tests of full and read-only disks need them."""
+    assert shutil.which("unshare")

@@ -1,0 +1,113 @@
+"""What people type, read strictly: every complaint names the flag."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchwright import asking
+from benchwright.errors import OptionError
+from benchwright.records import Objective
+
+
+@given(st.lists(st.integers(1, 10**9), min_size=1))
+def test_lists_are_read_item_by_item(numbers: list[int]) -> None:
+    text = " , ".join(map(str, numbers))
+    assert asking.several(text, asking.whole("--n"), "--n") == numbers
+
+
+@pytest.mark.parametrize("text", ["", ",", "1,", ",1", "1,,2"])
+def test_an_empty_item_is_refused(text: str) -> None:
+    with pytest.raises(OptionError, match=r"--n: .* has an empty item"):
+        asking.several(text, asking.whole("--n"), "--n")
+
+
+@pytest.mark.parametrize(("text", "complaint"), [("1.5", "not a whole"), ("0", "below 1"), ("-3", "below 1")])
+def test_whole_numbers_are_whole_and_large_enough(text: str, complaint: str) -> None:
+    with pytest.raises(OptionError, match=f"--n: .*{complaint}"):
+        asking.whole("--n")(text)
+
+
+def test_copies_may_be_as_many_as_there_are_cpus() -> None:
+    assert asking.copies("max") == asking.available_cpus() == len(os.sched_getaffinity(0))
+    assert asking.copies("3") == 3
+
+
+@pytest.mark.parametrize(("text", "value"), [("1%", 0.01), ("0.5 %", 0.005), ("0.02", 0.02)])
+def test_fractions_may_be_percent(text: str, value: float) -> None:
+    assert asking.fraction(text, "--precision") == pytest.approx(value)
+
+
+@pytest.mark.parametrize("text", ["0", "100%", "1", "-1%", "x%", "%"])
+def test_fractions_lie_between_nothing_and_all(text: str) -> None:
+    with pytest.raises(OptionError, match="--precision"):
+        asking.fraction(text, "--precision")
+
+
+@pytest.mark.parametrize(
+    ("text", "objective"),
+    [
+        ("p99<20ms", Objective(metric="latency_p99", relation="<", bound=0.02)),
+        (" p99.9 <= 1 s ", Objective(metric="latency_p99.9", relation="<=", bound=1.0)),
+        ("mean<5s", Objective(metric="latency", relation="<", bound=5.0)),
+        ("latency_p50<1ms", Objective(metric="latency_p50", relation="<", bound=0.001)),
+        ("throughput>=2k/s", Objective(metric="throughput", relation=">=", bound=2000.0)),
+        ("throughput>100", Objective(metric="throughput", relation=">", bound=100.0)),
+        ("rss_peak<1GiB", Objective(metric="rss_peak", relation="<", bound=2.0**30)),
+        ("service_p99<2ms", Objective(metric="service_p99", relation="<", bound=0.002)),
+        ("context_switches<100", Objective(metric="context_switches", relation="<", bound=100.0)),
+    ],
+)
+def test_objectives_are_bounds_in_base_units(text: str, objective: Objective) -> None:
+    assert asking.objective(text) == objective
+
+
+@pytest.mark.parametrize("text", ["p99", "p99=3", "<3ms", "p99<", "p99<fast", "p99<3GiB", "99<3ms"])
+def test_what_is_no_bound_is_refused(text: str) -> None:
+    with pytest.raises(OptionError, match="--objective"):
+        asking.objective(text)
+
+
+def test_shapes_belong_to_an_input_or_to_all() -> None:
+    assert asking.shapes(["x:1x3x224x224", "2x4", "a:b:7"]) == {"x": (1, 3, 224, 224), "": (2, 4), "a:b": (7,)}
+    for bad in ("x:", "x:1x", "x:axb", "x:0x3", "x:-1"):
+        with pytest.raises(OptionError, match="is not NAME:1x3x224x224"):
+            asking.shapes([bad])
+
+
+def test_pairs_are_numbers_truths_or_text() -> None:
+    pairs = asking.pairs(["a=1", "b=1.5", "c=true", "d=false", "e=x=y", "f="], "--option")
+    assert pairs == {"a": 1, "b": 1.5, "c": True, "d": False, "e": "x=y", "f": ""}
+    for bad in ("a", "=1"):
+        with pytest.raises(OptionError, match=r"--option: .* is not NAME=VALUE"):
+            asking.pairs([bad], "--option")
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf", "1e999", "infinity"])
+def test_what_is_no_finite_number_stays_text(text: str) -> None:
+    """It could not be recorded, and a parameter may well be called so."""
+    assert asking.scalar(text) == text
+
+
+def test_parameters_are_lists() -> None:
+    assert asking.parameter_lists(["size=1,2", "how=fast"]) == {"size": [1, 2], "how": ["fast"]}
+
+
+def test_cpus_are_numbers_and_ranges_of_those_there_are() -> None:
+    there = sorted(os.sched_getaffinity(0))
+    assert asking.cpu_list(f"{there[0]},{there[0]}-{there[0]}") == (there[0],)
+    if there == list(range(len(there))):
+        assert asking.cpu_list(f"0-{there[-1]}") == tuple(there)
+    for bad in ("", "x", "0-", "4096", "-1", "1-0"):
+        with pytest.raises(OptionError, match="--cpus"):
+            asking.cpu_list(bad)
+
+
+def test_keywords_take_one_or_many() -> None:
+    assert asking.one_or_many(None, (1,)) == (1,)
+    assert asking.one_or_many(3, ()) == [3]
+    assert asking.one_or_many("cpu", ()) == ["cpu"]
+    assert asking.one_or_many((1, 2), ()) == [1, 2]

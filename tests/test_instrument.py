@@ -1,0 +1,227 @@
+"""The instrument judges itself: what measuring cost, what the machine did, and what to do about it."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+import pytest
+
+from benchwright import instrument, metrics
+from benchwright.attempt import Answer
+from benchwright.monitors import Observation
+from benchwright.records import (
+    Case,
+    Estimate,
+    Load,
+    Metric,
+    Mode,
+    Objective,
+    ResultWarning,
+    Samples,
+    Target,
+    Value,
+)
+from benchwright.stats import histogram
+
+MS = 1_000_000
+
+
+def _case(**load: Any) -> Case:
+    return Case(name="c", target=Target(runtime="fake", uri="fake:"), load=Load(**load))
+
+
+def _answer(latencies: list[int], **changed: Any) -> Answer:
+    columns = {"latency": latencies, **changed.get("columns", {})}
+    ends = [sum(latencies[: i + 1]) for i in range(len(latencies))] if len(latencies) < 500 else None
+    samples = Samples(
+        copy=0,
+        calls=changed.get("calls", len(latencies)),
+        loops=changed.get("loops", 1),
+        elapsed=changed.get("elapsed", sum(latencies)),
+        columns={
+            **{name: array("q", values) for name, values in columns.items()},
+            "end": array("q", ends or range(MS, MS * (len(latencies) + 1), MS)),
+        },
+        histograms=changed.get("histograms", {}),
+    )
+    ready = {
+        "clock": {"read": 50, "loop": changed.get("loop", 60), "resolution": 1},
+        "oversleep": 70_000,
+        "items_per_call": 1,
+        "load_time": 0.1,
+        "warnings": changed.get("warnings", []),
+        "warmup": {
+            "calls": 40,
+            "elapsed": 50 * MS,
+            "first": 2 * MS,
+            "typical": changed.get("typical", float(MS)),
+            "steady": changed.get("steady", True),
+            "cut": 3,
+            "reason": "level from the start",
+        },
+    }
+    measured = {"gc_collections": changed.get("gc", 0), "probes": [], "rate": None, "packages": {}, "details": {}}
+    return Answer(samples=samples, ready=ready, measured=measured)
+
+
+def _seen(cpu_others: float = 0.0, steal: float = 0.0) -> list[Metric]:
+    return [
+        Metric(name=name, unit="%", better=None, estimate=Estimate(point=value, low=None, high=None))
+        for name, value in (("cpu_others", cpu_others), ("steal", steal))
+    ]
+
+
+def _judged(
+    case: Case, answer: Answer, extra: list[Metric] | None = None
+) -> tuple[dict[str, Value], list[ResultWarning]]:
+    derived = [*metrics.derive(case, [answer]), *(_seen() if extra is None else extra)]
+    told = instrument.facts(case, [answer], derived, Observation(unavailable={"gpu": "unavailable: none here"}))
+    return told, instrument.warnings(case, [answer], derived, told)
+
+
+def _codes(found: list[ResultWarning]) -> set[str]:
+    assert all(warning.seen and warning.remedy for warning in found)
+    return {warning.code for warning in found}
+
+
+def test_what_measuring_cost_is_stated() -> None:
+    told, found = _judged(_case(), _answer([MS] * 400, loops=4, calls=1600))
+    assert told["clock_cost_ns"] == 50
+    assert told["cost_per_call_ns"] == 15.0
+    assert told["cost_taken_off_ns"] == 15.0
+    assert told["wakeup_error_ns"] == 70_000
+    assert told["loops"] == 4
+    assert (told["recorded_calls"], told["folded_calls"]) == (1600, 0)
+    assert told["bytes_per_call"] == 8
+    assert told["gpu"] == "unavailable: none here"
+    assert told["verdict"] == "trustworthy"
+    assert _codes(found) == set()
+
+
+def test_folded_calls_state_their_error() -> None:
+    answer = _answer([MS] * 400, histograms={"latency": histogram.fold([MS] * 1000)}, calls=1000)
+    told, _ = _judged(_case(), answer)
+    assert told["folded_calls"] == 600
+    assert told["histogram_error"] == 2.0**-10
+
+
+@pytest.mark.parametrize(
+    ("others", "steal", "verdict"),
+    [
+        (9.0, 0.5, "trustworthy"),
+        (30.0, 0.0, "noisy: others took 30 % of a core"),
+        (0.0, 2.0, "noisy: steal 2.0 %"),
+        (90.0, 2.0, "unreliable: others took 90 % of a core, steal 2.0 %"),
+        (0.0, 20.0, "unreliable: steal 20.0 %"),
+    ],
+)
+def test_a_busy_machine_lowers_the_verdict(others: float, steal: float, verdict: str) -> None:
+    told, found = _judged(_case(), _answer([MS] * 400), _seen(others, steal))
+    assert told["verdict"] == verdict
+    assert ("busy-machine" in _codes(found)) == (verdict != "trustworthy")
+
+
+def test_a_machine_that_could_not_be_watched_is_no_noise() -> None:
+    told, found = _judged(_case(), _answer([MS] * 400), [])
+    assert told["cpu_others_percent"] is None
+    assert told["verdict"] == "trustworthy"
+    assert _codes(found) == set()
+
+
+def test_a_step_within_the_measured_calls_is_seen() -> None:
+    told, found = _judged(_case(), _answer([MS] * 300 + [2 * MS] * 60))
+    assert told["steady"] is False
+    assert "not steady" in str(told["verdict"])
+    assert "drift" in _codes(found)
+
+
+def test_a_warm_up_that_never_ended_is_warned_of_once() -> None:
+    _, found = _judged(_case(), _answer([MS] * 300 + [2 * MS] * 60, steady=False))
+    assert "never-steady" in _codes(found) and "drift" not in _codes(found)
+    (warning,) = [w for w in found if w.code == "never-steady"]
+    assert "40 warm-up calls" in warning.seen
+
+
+def test_a_median_that_is_hardly_known_is_noisy() -> None:
+    spread = [MS * (1 + (i * 37) % 30) for i in range(40)]
+    told, _ = _judged(_case(), _answer(spread))
+    assert "median known to ±" in str(told["verdict"])
+
+
+def test_too_few_calls_for_a_percentile_are_named() -> None:
+    _, found = _judged(_case(), _answer([MS] * 50))
+    (warning,) = [w for w in found if w.code == "few-samples"]
+    assert "p99 from 50 calls" in warning.seen
+
+
+@pytest.mark.parametrize(("gain", "warned"), [(0.5, True), (1.05, True), (1.5, False)])
+@pytest.mark.parametrize("loops", [1, 1000])
+def test_threads_that_do_not_help_are_warned_of(gain: float, warned: bool, loops: int) -> None:
+    """The warm-up knows one thread's throughput: a call of 1 ms, or a sample of 1000 calls of 1 µs."""
+    answer = _answer([MS] * 400, loops=loops, calls=400 * loops, elapsed=int(400 * MS / gain), loop=0)
+    _, found = _judged(_case(workers=2), answer)
+    assert ("threads-hurt" in _codes(found)) is warned
+    if warned:
+        (warning,) = [w for w in found if w.code == "threads-hurt"]
+        assert f"2 threads reach {gain:.2f} times" in warning.seen
+        assert "--copies 2 --workers 1" in warning.remedy
+
+
+def _open(latency: int, service: int, lateness: int, count: int = 400) -> Answer:
+    columns = {
+        "scheduled": [i * 10 * MS for i in range(count)],
+        "service": [service] * count,
+        "lateness": [lateness] * count,
+    }
+    return _answer([latency] * count, columns=columns, elapsed=count * 10 * MS)
+
+
+def test_a_punctual_open_loop_is_trustworthy() -> None:
+    told, found = _judged(_case(mode=Mode.OPEN, rate=100.0), _open(2 * MS, 2 * MS, 1000))
+    assert told["intended_rate"] == told["delivered_rate"] == pytest.approx(100)
+    assert told["bytes_per_call"] == 32  # latency, scheduled, service and lateness
+    assert told["verdict"] == "trustworthy"
+    assert _codes(found) == set()
+
+
+def test_a_late_generator_and_an_overload_are_told_apart() -> None:
+    _, late = _judged(_case(mode=Mode.OPEN, rate=100.0), _open(2 * MS, MS, MS))
+    assert "late-generator" in _codes(late) and "overload" not in _codes(late)
+    _, overload = _judged(_case(mode=Mode.OPEN, rate=100.0), _open(50 * MS, 2 * MS, 1000))
+    assert "overload" in _codes(overload) and "late-generator" not in _codes(overload)
+
+
+def test_arrivals_that_were_not_delivered_are_unreliable() -> None:
+    answer = _open(2 * MS, 2 * MS, 0)
+    answer.samples.columns["lateness"][-1] = 100 * MS
+    told, found = _judged(_case(mode=Mode.OPEN, rate=100.0), answer)
+    assert str(told["verdict"]).startswith("unreliable: arrivals were off by 2.4")
+    assert "off-rate" in _codes(found)
+
+
+@pytest.mark.parametrize(
+    ("objective", "seen"),
+    [
+        (Objective(metric="latency_p99", relation="<", bound=0.002), ""),
+        (Objective(metric="latency_p99", relation="<=", bound=0.001), ""),
+        (Objective(metric="latency_p99", relation="<", bound=0.001), "latency_p99 is 1.00 ms, not < 1.00 ms"),
+        (Objective(metric="throughput", relation=">", bound=2000.0), "throughput is 1.00 k/s, not > 2.00 k/s"),
+        (Objective(metric="energy", relation="<", bound=1.0), "energy is not measured, not < 1.00"),
+    ],
+)
+def test_an_objective_that_does_not_hold_is_a_warning(objective: Objective, seen: str) -> None:
+    _, found = _judged(_case(objectives=(objective,)), _answer([MS] * 400, loop=0))
+    assert [w.seen for w in found if w.code == instrument.OBJECTIVE_MISSED] == ([seen] if seen else [])
+
+
+def test_collections_during_the_measurement_are_warned_of() -> None:
+    _, found = _judged(_case(), _answer([MS] * 400, gc=3))
+    (warning,) = found
+    assert warning.code == "gc-ran" and warning.seen.startswith("3 garbage collections")
+
+
+def test_what_the_runtime_warned_of_is_passed_on_once() -> None:
+    told = {"code": "fallback", "seen": "cuda is not there", "remedy": "install it"}
+    _, found = _judged(_case(), _answer([MS] * 400, warnings=[told, told]))
+    assert found == [ResultWarning(**told)]
