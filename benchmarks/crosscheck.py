@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = settings(__doc__, arguments, rounds=11, quick_rounds=1)
     model, seconds = subjects.model("small"), asked.pick(3, 1)
     with tempfile.TemporaryDirectory() as name:
-        given = {"model": str(model), "seconds": seconds}
+        given: dict[str, Any] = {"model": str(model), "seconds": seconds}
         contenders: dict[str, Callable[[], float]] = {
             "ours": partial(ours, folder=Path(name), **given),
             "benchmark_app": partial(benchmark_app, folder=Path(name), **given),

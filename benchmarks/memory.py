@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measures and prints; 1 when a bar is missed."""
     if children.answered(CONTENDERS, arguments):
         return 0
-    asked = settings(__doc__, arguments, rounds=5, quick_rounds=1)
+    asked = settings(__doc__, arguments, rounds=3, quick_rounds=1)
     few, many, beyond = (100_000, 900_000, 3 * LIMIT) if not asked.quick else (20_000, 220_000, LIMIT + LIMIT // 5)
     tools = [name for name in CONTENDERS if name in _present(asked.quick)]
     kept = interleaved({name: partial(_per_call, name, few, many) for name in tools}, asked.rounds)

@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measures and prints; 1 when a bar is missed."""
     if children.answered(CONTENDERS, arguments):
         return 0
-    asked = settings(__doc__, arguments, rounds=7, quick_rounds=1)
+    asked = settings(__doc__, arguments, rounds=6, quick_rounds=1)
     claims = [claim for rate in ((1000,) if asked.quick else RATES) for claim in at_rate(rate, asked)]
     if loadgen.is_installed():
         claims += with_lock_held(asked)

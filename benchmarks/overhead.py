@@ -8,6 +8,7 @@ and the tool together: 1.03 means that the tool adds what a bare loop adds, and 
 
 from __future__ import annotations
 
+import statistics
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -56,9 +57,9 @@ def costs(
 
     Ours is judged over many short rounds, most of which nothing interrupts; peers that take long to set up get fewer.
     """
-    close = {BARE: peers.bare, OURS: ours}
+    close: dict[str, peers.Loop] = {BARE: peers.bare, OURS: ours}
     short = _interleaved(close, call, calls, rounds=asked.count(40, 5) * asked.rounds)
-    wide = {BARE: peers.bare, THREADS: partial(ours, workers=2), **tools}
+    wide: dict[str, peers.Loop] = {BARE: peers.bare, THREADS: partial(ours, workers=2), **tools}
     long = _interleaved(wide, call, asked.count(4, 1) * calls, rounds=asked.rounds)
     rows = [_row(f"cost per call, {what}: {OURS}", short[OURS], short[BARE], bar)]
     return rows + [_row(f"cost per call, {what}: {name}", long[name], long[BARE]) for name in wide if name != BARE]
@@ -117,8 +118,7 @@ def _reported(*, loops: int, samples: int) -> float:
     prepared = prepare(Subject(call=subjects.no_op), Load(loops=loops, samples=samples, warmup=0.05))
     measured = prepared.run(prepared.clock.now())
     answer = Answer(samples=measured.samples, ready={"clock": {"loop": prepared.facts.loop}}, measured={})
-    values = sorted(metrics.pooled([answer], "latency").tolist())
-    return values[len(values) // 2] * 1e9
+    return statistics.median(metrics.pooled([answer], "latency").tolist()) * 1e9
 
 
 def _ns(values: Sequence[float]) -> str:

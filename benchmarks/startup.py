@@ -56,9 +56,8 @@ def help_pages(asked: Settings) -> list[Claim]:
     """Time to print help, over the time in which Python starts and ends."""
     empty, ours = "python -c pass", "benchwright --help"
     commands = {empty: [sys.executable, "-c", "pass"], ours: [*command.program(), "--help"]}
-    for peer in ("pyperf", "pytest"):
-        if importlib.util.find_spec(peer):
-            commands[f"{peer} --help"] = [sys.executable, "-m", peer, "--help"]
+    if importlib.util.find_spec("pyperf"):
+        commands["pyperf --help"] = [sys.executable, "-m", "pyperf", "--help"]
     with tempfile.TemporaryDirectory() as name:  # nothing of the present folder is looked at
         found = interleaved({n: partial(_seconds, given, Path(name)) for n, given in commands.items()}, asked.rounds)
     return [

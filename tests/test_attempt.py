@@ -163,12 +163,12 @@ def test_an_interrupt_ends_the_attempt_and_its_workers() -> None:
 
 def test_time_is_limited_while_measuring_too() -> None:
     begin = time.monotonic()
-    outcome = _run(_case("fake:constant?latency=200ms&wait=sleep", samples=1000, timeout=2.0))
+    outcome = _run(_case("fake:constant?latency=200ms&wait=sleep", samples=1000, timeout=4.0))
     assert outcome.status is Status.TIMEOUT
     assert "the worker was measuring" in _failed(outcome)
     assert outcome.failure is not None
     assert "--timeout" in outcome.failure.remedy
-    assert time.monotonic() - begin < 20
+    assert time.monotonic() - begin < 40
 
 
 @pytest.mark.parametrize(

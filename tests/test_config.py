@@ -11,6 +11,7 @@ import pytest
 
 from benchwright import config
 from benchwright.errors import DecodeError
+from benchwright.store import open_store
 
 
 @pytest.fixture
@@ -84,7 +85,11 @@ def test_a_verb_uses_the_store_of_the_file(
     tmp_path: Path, benchwright: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     (tmp_path / "benchwright.toml").write_text("store = 'kept/here.db'")
+    open_store(tmp_path / "kept" / "here.db").close()
     ended = benchwright("list", "--json")
-    assert ended.returncode == 0, ended.stderr
+    assert (ended.returncode, ended.stderr) == (0, "")
     assert json.loads(ended.stdout) == []
-    assert (tmp_path / "kept" / "here.db").exists()
+    (tmp_path / "benchwright.toml").write_text("store = 'elsewhere.db'")
+    ended = benchwright("list", "--json")
+    assert ended.returncode == 2
+    assert str(tmp_path / "elsewhere.db") in ended.stderr

@@ -29,6 +29,20 @@ def test_the_collector_is_held_off_and_comes_back() -> None:
     assert collector.collections == 0
 
 
+def test_collecting_is_done_before_time_zero_is_known(clock: FakeClock, scripted: Scripted) -> None:
+    """It takes a tenth of a second in a process with a framework, which would make the first arrivals late."""
+    collections: list[str] = []
+    gc.callbacks.append(lambda phase, info: collections.append(phase))
+    try:
+        prepared = prepare(scripted(1000), Load(samples=10, warmup=0), clock=clock)
+        assert collections[-1:] == ["stop"]
+        collections.clear()
+        prepared.run(clock.now())
+        assert collections == []
+    finally:
+        gc.callbacks.pop()
+
+
 def test_a_collector_that_was_off_stays_off() -> None:
     gc.disable()
     try:

@@ -158,7 +158,7 @@ def test_arrivals_are_punctual_on_the_real_clock(workers: int) -> None:
     lateness = prepared.run(prepared.clock.now() + 20 * MS).samples.columns["lateness"]
     assert min(lateness) >= 0
     assert sorted(lateness)[len(lateness) // 4] < MS  # the rest is what other processes did to this one
-    assert abs(lateness[-1] - lateness[0]) < 100 * MS  # interval sleepers would have lost a hundred wake-ups by now
+    assert sorted(lateness[50:])[12] < MS  # nor does it grow: an interval sleeper would lose some at every wake-up
 
 
 def test_columns_of_no_calls_are_empty() -> None:

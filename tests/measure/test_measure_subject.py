@@ -48,10 +48,17 @@ def test_a_call_is_looped_when_the_clock_would_show(
     assert found == 1 or found * beyond >= TARGET_SAMPLE or found == MOST_LOOPS
 
 
-def test_a_slow_callable_is_not_called_often_to_learn_that(clock: FakeClock, scripted: Scripted) -> None:
-    subject = scripted(10**10)
-    calibrated_loops(subject, clock, FACTS)
-    assert subject.call.calls == 1
+@pytest.mark.parametrize(("latency", "calls"), [(10**10, 1), (60_000_000, 2), (1_000_000, 3)])
+def test_a_slow_callable_is_not_called_often_to_learn_that(
+    latency: int, calls: int, clock: FakeClock, scripted: Scripted
+) -> None:
+    subject = scripted(latency)
+    assert calibrated_loops(subject, clock, FACTS) == 1
+    assert subject.call.calls == calls  # type: ignore[attr-defined]
+
+
+def test_one_call_that_was_interrupted_does_not_make_a_callable_slow(clock: FakeClock, scripted: Scripted) -> None:
+    assert calibrated_loops(scripted(8_000_000, *[300] * 99), clock, FACTS) == 128
 
 
 def test_a_sample_of_several_calls_keeps_the_order_of_arguments() -> None:

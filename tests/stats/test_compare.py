@@ -105,7 +105,7 @@ def test_swapping_the_sides_mirrors_the_verdict(a: list[float], b: list[float]) 
 def test_with_one_process_each_a_verdict_needs_more_than_the_allowance() -> None:
     within = compare(sharp(1.0), sharp(1.08), better=Better.LOWER)
     assert within.verdict is Verdict.UNCLEAR
-    assert "one process each cannot exclude differences between processes; 10% are allowed" in within.why
+    assert "one process each cannot exclude differences between processes; 10 % are allowed" in within.why
     beyond = compare(sharp(1.0), sharp(1.2), better=Better.LOWER)
     assert beyond.verdict is Verdict.WORSE and "one process each" in beyond.why
     assert beyond.ratio is not None and beyond.ratio.low is not None

@@ -136,7 +136,7 @@ def test_selecting_and_sorting_agree(values: list[float], q: float) -> None:
 def test_a_percentile_of_too_few_values_says_so() -> None:
     estimate = summary.quantile_interval(np.arange(100.0), 0.99)
     assert estimate.confidence < 0.7
-    assert estimate.method == "order statistics, too few values for 95%"
+    assert estimate.method == "order statistics, too few values for 95 %"
 
 
 # ---- histograms ----
@@ -154,7 +154,7 @@ def test_a_histogram_gives_the_interval_of_its_values_rounded_outwards(q: float)
     assert estimate.low == pytest.approx(ordered[low - 1], rel=3e-3)
     assert estimate.high == pytest.approx(ordered[high - 1], rel=3e-3)
     assert estimate.point == pytest.approx(np.quantile(values, q, method="inverted_cdf"), rel=2**-10)
-    assert "error below 0.10%" in estimate.method
+    assert "error below 0.098 %" in estimate.method
     wider = summary.from_histogram(folded, q, inflation=4.0)
     assert wider.high - wider.low > 1.5 * (estimate.high - estimate.low)  # type: ignore[operator]
 

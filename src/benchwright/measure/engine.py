@@ -67,6 +67,7 @@ def prepare(subject: Subject, load: Load, *, clock: Clock | None = None, copy: i
     warmup = warm_up(subject, clock, limit=load.warmup, first=first)
     oversleep = learn_margin(clock) if isinstance(clock, SystemClock) else 0
     run = _RUNS[load.mode](subject, load, clock, warmup, copy)
+    gc.collect()  # now, because it may take longer than there is between the parent's word and time zero
     return Prepared(clock=clock, facts=facts, warmup=warmup, loops=subject.loops, oversleep=oversleep, run=run)
 
 
@@ -244,7 +245,6 @@ class Collector:
 def collector_held_off() -> Iterator[Collector]:
     """No garbage collection inside, unless the measured code asks for it; that is counted."""
     seen, was_enabled = Collector(), gc.isenabled()
-    gc.collect()
     gc.freeze()
     gc.disable()
     before = _collections()

@@ -15,6 +15,8 @@ from benchwright.records import Load
 TARGET_SAMPLE = 20_000  # ns a sample should last at least, when calls are looped
 NEGLIGIBLE = 20  # a call this many times the loop's own cost needs no looping
 MOST_LOOPS = 1 << 20
+TRIES = 3  # calls that must be slow before a callable is; one may just have been interrupted
+ENOUGH = 100_000_000  # ns of slow calls after which that is not asked again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +66,17 @@ def calibrated_loops(subject: Subject, clock: Clock, facts: ClockFacts, *, calls
         return 1
     now = clock.now
     stream = subject.argument_stream()
-    begin = now()
-    subject.call(*next(stream))
-    if now() - begin > TARGET_SAMPLE:  # one call is long enough already: do not spend 64 of them to learn that
+    spent = 0
+    for _ in range(TRIES):
+        begin = now()
+        subject.call(*next(stream))
+        took = now() - begin
+        if took <= TARGET_SAMPLE:
+            break
+        spent += took
+        if spent > ENOUGH:
+            return 1
+    else:  # one call is long enough already: do not spend 64 of them to learn that
         return 1
     ticks = [now() for _ in starmap(subject.call, islice(stream, calls))]
     typical = sorted(map(sub, ticks[1:], ticks))[calls // 2] - facts.loop

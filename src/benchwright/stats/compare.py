@@ -101,8 +101,10 @@ def _variances(a: Sequence[Estimate], b: Sequence[Estimate]) -> list[tuple[float
 
 
 def _one_process_each(centre: float, error: float | None, confidence: float, allowance: float) -> _Difference:
-    caveat = f"one process each cannot exclude differences between processes; {allowance:.0%} are allowed for them"
-    method = f"within one process each, widened by {allowance:.0%}"
+    caveat = (
+        f"one process each cannot exclude differences between processes; {100 * allowance:g} % are allowed for them"
+    )
+    method = f"within one process each, widened by {100 * allowance:g} %"
     if error is None:
         return _Difference(centre=centre, half=None, p_value=1.0, method=method, caveat=caveat)
     slack = math.log1p(allowance)

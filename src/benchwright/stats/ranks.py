@@ -103,7 +103,7 @@ def quantile_estimate(values: Sequence[float], q: float, confidence: float = 0.9
 def describe(bounds: Bounds, asked: float) -> str:
     """The method in words, with a remark when the confidence that was asked for is out of reach."""
     if bounds.confidence < asked:
-        return f"order statistics, too few values for {asked:.0%}"
+        return f"order statistics, too few values for {100 * asked:g} %"
     return "order statistics, allowing for autocorrelation"
 
 
@@ -157,7 +157,7 @@ def queries_for_percentile(q: float, margin: float | None = None, confidence: fl
     """How many queries MLPerf asks for so that the share below the q-quantile is known to within `margin`.
 
     The sample size of a proportion, p (1 - p) (z / margin)², as in Reddi et al., MLPerf Inference Benchmark (ISCA
-    2020), section III-D; there the margin is a twentieth of 1 - q and the confidence 99 %, which are the defaults. The
+    2020); there the margin is a twentieth of 1 - q and the confidence 99 %, which are the defaults. The
     benchmark's own rules then round up to a multiple of 2**13; this does not.
     """
     _check(q)

@@ -99,7 +99,7 @@ def from_histogram(counts: Histogram, q: float, confidence: float = 0.95, *, inf
     high = histogram.edges_at(counts, math.ceil(bounds.high))[1]
     estimate = _ordered_estimate(point, low, high, bounds, confidence)
     error = histogram.error_bound(counts)
-    return replace(estimate, method=f"{estimate.method}; histogram, error below {error:.2%}")
+    return replace(estimate, method=f"{estimate.method}; histogram, error below {100 * error:.2g} %")
 
 
 def mean_from_histogram(counts: Histogram, confidence: float = 0.95, *, inflation: float = 1.0) -> Estimate:

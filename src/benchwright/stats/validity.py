@@ -7,9 +7,6 @@ from dataclasses import dataclass
 
 from benchwright.stats import ranks
 
-# MLPerf Inference asks for at least this many seconds of load, whatever the count (inference rules, section 3).
-SHORTEST_MLPERF_SECONDS = 600.0
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shortfall:
