@@ -145,12 +145,12 @@ def test_a_failed_case_ends_with_1_and_the_others_are_measured(benchwright: Benc
 
 
 @pytest.mark.serial
-def test_threads_that_hurt_are_warned_of(benchwright: Benchwright, tmp_path: Path) -> None:
-    (tmp_path / "bound.py").write_text("def spin():\n    return sum(range(20_000))\n", encoding="utf-8")
-    ended = benchwright(
-        "run", "bound.py::spin", "--workers", "2", "--rounds", "1", "--duration", "0.5", "--no-save", "--json"
-    )
+def test_threads_that_do_not_help_are_warned_of(benchwright: Benchwright) -> None:
+    """Calls that sleep with the interpreter lock held: two threads take turns."""
+    target = "fake:constant?latency=2ms&wait=hold"
+    ended = benchwright("run", target, "--workers", "2", "--rounds", "1", "--duration", "0.5", "--no-save", "--json")
     (warning,) = [w for w in _only(ended).warnings if w.code == "threads-hurt"]
+    assert "2 threads reach" in warning.seen
     assert "--copies 2" in warning.remedy
 
 

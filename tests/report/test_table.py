@@ -6,6 +6,7 @@ from types import ModuleType
 import pytest
 
 from benchwright.records import ResultWarning, Run
+from benchwright.report.footer import next_steps
 from benchwright.report.table import print_run, run_text
 
 
@@ -42,13 +43,14 @@ def test_a_terminal_gets_colour(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_below_are_warnings_failures_instrument_and_what_next(run: Run) -> None:
-    text = run_text(run, saved="results.db")
+    text = run_text(run, next_steps=next_steps(run, saved="results.db", flags="--store results.db"))
     assert "Warning noisy-machine (2 times): others took 12 % of the CPU" in text
     assert "stop what else runs here" in text
     assert "failed in rounds 0, 1, 2: LoadError: torch cannot read model.onnx" in text
     assert "last 10 of 15 lines" in text and "libcudart.so.12" in text
     assert "Instrument: noisy in 2 of 12 results" in text
-    assert f"Run {run.id} saved in results.db" in text and "benchwright report" in text
+    assert f"Run {run.id} saved in results.db" in text
+    assert f"benchwright report {run.id} --store results.db" in text
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 90, 100, 120, 140, 200])
@@ -71,7 +73,7 @@ def test_what_a_narrow_terminal_leaves_out_is_said(run: Run) -> None:
 def test_an_ascii_terminal_gets_ascii(run: Run) -> None:
     raw = io.BytesIO()
     out = io.TextIOWrapper(raw, encoding="ascii")
-    print_run(replace(run, id="模型"), file=out)
+    print_run(run, file=out, next_steps="模型")
     out.flush()
     text = raw.getvalue().decode("ascii")
     assert "1.799 +- 0.020" in text and "\\u6a21" in text

@@ -46,6 +46,7 @@ def plan_of(given: Mapping[str, Any]) -> dict[str, Any]:
         "cpus": asking.cpu_list(given["cpus"]) if given["cpus"] else (),
         "memory": int(asking.positive(memory, "B", "--memory-limit")) if memory else None,
         "reason": given["reason"],
+        **({"monitors": _words(given["monitor"], "--monitor")} if given["monitor"] else {}),
     }
 
 

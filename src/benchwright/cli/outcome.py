@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
 
-from benchwright import schema
+from benchwright import config, schema
 from benchwright.records import Run, Status
 
 
-def show(run: Run, *, as_json: bool, saved: str, report: str | None) -> None:
+def show(run: Run, *, as_json: bool, save: bool, store: str | None, report: str | None) -> None:
     """The table, or the whole run as JSON; the report when it was asked for."""
     if as_json:
         click.echo(schema.dumps(run, indent=2))
     else:
+        from benchwright.report.footer import next_steps
         from benchwright.report.table import print_run
 
-        print_run(run, saved=saved)
+        flags = f"--store {shlex.quote(store)}" if store else ""
+        print_run(run, next_steps=next_steps(run, saved=config.store_url(store), flags=flags) if save else "")
     if report:
         from benchwright.report.html import write_html
 

@@ -57,6 +57,7 @@ class _WithCommand(click.Command):
 @click.option("--timeout", metavar="SECONDS", help="Kill a worker that takes longer.")
 @click.option("--cpus", metavar="0,2-3", help="CPUs the workers may use.")
 @click.option("--memory-limit", metavar="4GiB", help="Address space a worker may use.")
+@click.option("--monitor", metavar="A,B", help="What watches the workers. Default: process, pressure, gpu, power.")
 @click.option("--seed", type=int, default=0, help="Of random inputs and arrivals.")
 @click.option("--tag", multiple=True, help="A word to find this run by.")
 @click.option("--reason", default="", help="Why this run was made.")
@@ -70,7 +71,7 @@ def command(**given: Any) -> int:
     A list (A,B) in an option is a dimension: every combination becomes a case. Each case is measured in several fresh
     processes. Exit code 1 when a case failed or an objective was missed.
     """
-    from benchwright import api, config
+    from benchwright import api
     from benchwright.cli.asked import plan_of, request_of
     from benchwright.cli.progress import Progress
 
@@ -87,6 +88,11 @@ def command(**given: Any) -> int:
         )
     from benchwright.cli.outcome import exit_code, show
 
-    saved = "" if given["no_save"] else config.store_url(given["store"])
-    show(measured.record, as_json=given["as_json"], saved=saved, report=given["report"])
+    show(
+        measured.record,
+        as_json=given["as_json"],
+        save=not given["no_save"],
+        store=given["store"],
+        report=given["report"],
+    )
     return exit_code(measured.record)

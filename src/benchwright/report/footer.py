@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LOG_LINES = 10
 
 
-def show_footer(console: Console, run: Run, table: Sequence[Row], saved: str) -> None:
+def show_footer(console: Console, run: Run, table: Sequence[Row], next_steps: str) -> None:
     """Prints what a reader must know before trusting the numbers above."""
     for noted in notes.warnings(table):
         _show_warning(console, noted, len(table))
@@ -28,11 +28,15 @@ def show_footer(console: Console, run: Run, table: Sequence[Row], saved: str) ->
     if stated := notes.instrument(run.results):
         calm = stated.startswith("trustworthy")
         _line(console, f"Instrument: {stated}", "dim" if calm else "yellow")
-    if run.id:
-        kept = f" saved in {saved}" if saved else ""
-        _line(
-            console, f"Run {run.id}{kept}. More: benchwright show {run.id} --plot, benchwright report {run.id}", "dim"
-        )
+    if next_steps:
+        _line(console, next_steps, "dim")
+
+
+def next_steps(run: Run, *, saved: str = "", flags: str = "") -> str:
+    """What to type next: `saved` says where the run is kept, `flags` what finds it there again."""
+    kept = f" saved in {saved}" if saved else ""
+    found = f"{run.id}{f' {flags}' if flags else ''}"
+    return f"Run {run.id}{kept}. More: benchwright show {found} --plot, benchwright report {found}"
 
 
 def _about_intervals(table: Sequence[Row]) -> str:

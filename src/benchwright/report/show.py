@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -48,7 +49,8 @@ def show(run: Run, wanted: Wanted, file: TextIO | None = None) -> None:
     elif wanted.log:
         emit_text(out, "\n".join(_logs(run)) + "\n")
     else:
-        print_run(run, file=out)
+        repeat = f" Repeat: {shlex.join(run.command)}" if run.command else ""
+        print_run(run, file=out, next_steps=f"Run {run.id}, {run.started_at[:19]} UTC.{repeat}")
         if wanted.plot:
             emit_text(out, "\n" + (plots(rows(run), width_of(out)) or "no calls were kept to draw") + "\n")
 

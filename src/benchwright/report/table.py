@@ -31,16 +31,16 @@ ASCII = str.maketrans({"±": "+-", "µ": "u", "·": "|", "–": "-", "×": "x", 
 STYLES = {Status.OK: "green", Status.SKIPPED: "yellow"}
 
 
-def print_run(run: Run, *, file: TextIO | None = None, saved: str = "", width: int | None = None) -> None:
-    """Prints the table of a run and the notes below it; `saved` says where the run is kept."""
+def print_run(run: Run, *, file: TextIO | None = None, next_steps: str = "", width: int | None = None) -> None:
+    """Prints the table of a run and the notes below it; `next_steps` is the last line."""
     target = file or sys.stdout
-    emit(target, lambda console: _show(console, run, saved), width=width)
+    emit(target, lambda console: _show(console, run, next_steps), width=width)
 
 
-def run_text(run: Run, *, saved: str = "", width: int | None = None) -> str:
+def run_text(run: Run, *, next_steps: str = "", width: int | None = None) -> str:
     """The same as plain text."""
     out = io.StringIO()
-    print_run(run, file=out, saved=saved, width=width)
+    print_run(run, file=out, next_steps=next_steps, width=width)
     return out.getvalue()
 
 
@@ -76,7 +76,7 @@ def _takes_unicode(file: TextIO) -> bool:
     return (getattr(file, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
 
 
-def _show(console: Console, run: Run, saved: str) -> None:
+def _show(console: Console, run: Run, next_steps: str) -> None:
     from benchwright.report.footer import show_footer
 
     table = rows(run)
@@ -84,7 +84,7 @@ def _show(console: Console, run: Run, saved: str) -> None:
         console.print("no results: nothing was measured", markup=False)
     else:
         _show_rows(console, table)
-    show_footer(console, run, table, saved)
+    show_footer(console, run, table, next_steps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
