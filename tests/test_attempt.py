@@ -111,6 +111,35 @@ def test_more_copies_than_cpus_share_them_all() -> None:
     assert [job.cpus for job in host.jobs] == [(cpu,), (cpu,)]
 
 
+def test_the_log_is_that_of_the_copy_that_failed(tmp_path: Path) -> None:
+    file = tmp_path / "which.py"
+    file.write_text(
+        "import os\n"
+        "try:\n"
+        f"    os.mkdir({str(tmp_path / 'first')!r})\n"
+        "    print('all is well here', flush=True)\n"
+        "    FIRST = True\n"
+        "except FileExistsError:\n"
+        "    FIRST = False\n"
+        "def f():\n"
+        "    if not FIRST: raise LookupError('not here')\n",
+        encoding="utf-8",
+    )
+    outcome = _run(_case(f"{file}::f", copies=2, loops=1))
+    assert outcome.status is Status.FAILED
+    assert "LookupError: not here" in outcome.log_tail
+    assert "all is well" not in outcome.log_tail
+
+
+def test_a_worker_that_cannot_be_started_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", "/no/such/python")
+    outcome = _run(_case())
+    assert outcome.status is Status.FAILED
+    assert outcome.failure is not None
+    assert outcome.failure.kind == "start"
+    assert "/no/such/python" in outcome.failure.message
+
+
 @pytest.mark.parametrize(
     ("number", "status"),
     [(signal.SIGKILL, Status.KILLED), (signal.SIGTERM, Status.KILLED), (signal.SIGSEGV, Status.FAILED)],

@@ -136,6 +136,13 @@ def test_a_step_within_the_measured_calls_is_seen() -> None:
     assert "drift" in _codes(found)
 
 
+def test_calls_too_few_to_tell_are_not_said_to_drift() -> None:
+    told, found = _judged(_case(), _answer([MS] * 19))
+    assert told["steady"] is None
+    assert told["verdict"] == "noisy: too few calls to tell whether it is steady"
+    assert _codes(found) == {"few-samples"}
+
+
 def test_a_warm_up_that_never_ended_is_warned_of_once() -> None:
     _, found = _judged(_case(), _answer([MS] * 300 + [2 * MS] * 60, steady=False))
     assert "never-steady" in _codes(found) and "drift" not in _codes(found)
@@ -190,6 +197,11 @@ def test_a_late_generator_and_an_overload_are_told_apart() -> None:
     assert "late-generator" in _codes(late) and "overload" not in _codes(late)
     _, overload = _judged(_case(mode=Mode.OPEN, rate=100.0), _open(50 * MS, 2 * MS, 1000))
     assert "overload" in _codes(overload) and "late-generator" not in _codes(overload)
+
+
+def test_the_time_it_takes_to_wake_a_worker_is_no_overload() -> None:
+    _, found = _judged(_case(mode=Mode.OPEN, rate=100.0), _open(50_000, 2_000, 1000))
+    assert _codes(found) == set()
 
 
 def test_arrivals_that_were_not_delivered_are_unreliable() -> None:

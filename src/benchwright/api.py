@@ -13,6 +13,7 @@ from benchwright import asking, config, runner, sources
 from benchwright.errors import OptionError, TargetError
 from benchwright.events import Listener, nobody
 from benchwright.records import Arrivals, Inputs, Load, Mode, Result, Run, Scalar, Status
+from benchwright.saving import Keeper
 from benchwright.sources import Request
 
 if TYPE_CHECKING:
@@ -120,8 +121,13 @@ def measure(
         tags=(*config.load().tags, *request.tags),
         **plan,
     )
-    opener = (lambda: _open(store)) if save else None
-    return MeasuredRun(runner.execute(whole, opener, listener))
+    if not save:
+        return MeasuredRun(runner.execute(whole, None, listener))
+    from benchwright.store.glance import looks_ready
+
+    url = config.store_url(store)
+    measured = runner.execute(whole, lambda: _open(url), listener, looks_ready=lambda: looks_ready(url))
+    return MeasuredRun(measured)
 
 
 def check(request: Request, rounds: int) -> None:
@@ -194,10 +200,10 @@ def name_of(function: Callable[..., Any]) -> str:
     return f"{file}::{name}"
 
 
-def _open(store: str | None) -> runner.Keeper:
+def _open(url: str) -> Keeper:
     from benchwright.store import open_store
 
-    return open_store(config.store_url(store))
+    return open_store(url)
 
 
 def command_line() -> tuple[str, ...]:

@@ -63,9 +63,9 @@ class Copy:
 class _BrokenError(Exception):
     """A copy that can give no answer any more."""
 
-    def __init__(self, status: Status, failure: Failure) -> None:
+    def __init__(self, status: Status, failure: Failure, copy: Copy | None = None) -> None:
         super().__init__(failure.message)
-        self.status, self.failure = status, failure
+        self.status, self.failure, self.copy = status, failure, copy
 
 
 class Attempt:
@@ -103,7 +103,7 @@ class Attempt:
             self._stop_watching()
             return self._finished()
         except _BrokenError as broken:
-            return self._broken(broken.status, broken.failure)
+            return self._broken(broken.status, broken.failure, broken.copy)
         except KeyboardInterrupt:
             return self._broken(Status.KILLED, Failure(kind=INTERRUPTED, message="interrupted from the keyboard"))
         finally:
@@ -117,7 +117,11 @@ class Attempt:
     def _launch(self) -> None:
         for index in range(self._case.load.copies):
             job = _for_copy(self._job, index, self._case.load.copies)
-            copy = Copy(index=index, worker=self._host.launch(job))
+            try:
+                copy = Copy(index=index, worker=self._host.launch(job))
+            except OSError as error:
+                failure = Failure(kind="start", message=f"a worker could not be started: {error}")
+                raise _BrokenError(Status.FAILED, failure) from None
             self._copies.append(copy)
             self._selector.register(copy.worker.fileno(), selectors.EVENT_READ, copy)
 
@@ -147,12 +151,12 @@ class Attempt:
             messages = copy.worker.hear()
         except ChannelError as error:
             failure = Failure(kind="channel", message=error.message, remedy=error.remedy)
-            raise _BrokenError(Status.FAILED, failure) from None
+            raise _BrokenError(Status.FAILED, failure, copy) from None
         if messages is None:
             self._selector.unregister(copy.worker.fileno())
             if copy.phase == "measured":  # it has answered and gone; others may still be measuring
                 return
-            raise _BrokenError(*_silent(copy.worker))
+            raise _BrokenError(*_silent(copy.worker), copy)
         for message in messages:
             self._take(copy, message)
 
@@ -160,13 +164,13 @@ class Attempt:
         """Its process has ended: what is still on the line counts; whoever else holds the line open does not."""
         while copy.phase != until:
             if not select.select([copy.worker], [], [], 0)[0]:
-                raise _BrokenError(*_died(copy.worker.end(0)))
+                raise _BrokenError(*_died(copy.worker.end(0)), copy)
             self._hear(copy)
 
     def _take(self, copy: Copy, message: Message) -> None:
         if message.kind == "failed":
             told = {name: str(message.data.get(name, "")) for name in ("kind", "message", "remedy")}
-            raise _BrokenError(Status.FAILED, Failure(**told))
+            raise _BrokenError(Status.FAILED, Failure(**told), copy)
         copy.phase = message.kind
         if message.kind == "ready":
             copy.ready = message.data
@@ -185,21 +189,21 @@ class Attempt:
         tail = self._copies[0].worker.log_tail()
         return Outcome(status=Status.OK, answers=tuple(answers), observation=self._observation, log_tail=tail)
 
-    def _broken(self, status: Status, failure: Failure) -> Outcome:
+    def _broken(self, status: Status, failure: Failure, guilty: Copy | None = None) -> Outcome:
         for copy in self._copies:
             copy.worker.end(0)
-        tails = [tail for copy in self._copies if (tail := copy.worker.log_tail().strip())]
+        tails = [copy.worker.log_tail().strip() for copy in ([guilty] if guilty else self._copies)]
         told = Failure(
             kind=failure.kind, message=failure.message, remedy=failure.remedy, log_tail=tails[0] if tails else ""
         )
         return Outcome(status=status, failure=told, observation=self._observation, log_tail=told.log_tail)
 
     def _too_late(self, until: str) -> _BrokenError:
-        phases = sorted({copy.phase for copy in self._copies if copy.phase != until})
+        late = [copy for copy in self._copies if copy.phase != until]
+        phases = sorted({copy.phase for copy in late})
         message = f"no answer within {timeout(self._case):g} s; the worker was {', '.join(phases)}"
-        return _BrokenError(
-            Status.TIMEOUT, Failure(kind="timeout", message=message, remedy="give --timeout more seconds")
-        )
+        failure = Failure(kind="timeout", message=message, remedy="give --timeout more seconds")
+        return _BrokenError(Status.TIMEOUT, failure, late[0])
 
     # ---- watching from outside ----
 

@@ -85,10 +85,10 @@ def warnings(
     return found
 
 
-def _steady(answers: Sequence[Answer]) -> bool:
-    """Whether the measured calls themselves show no drift or step."""
+def _steady(answers: Sequence[Answer]) -> bool | None:
+    """Whether the measured calls themselves show no drift or step; None when they are too few to tell."""
     latencies = pooled(answers, "latency")
-    return steady.detect(blocks(latencies.tolist())).steady if len(latencies) >= 20 else False
+    return steady.detect(blocks(latencies.tolist())).steady if len(latencies) >= steady.FEWEST else None
 
 
 def _verdict(case: Case, metrics: Sequence[Metric], told: Mapping[str, Value]) -> str:
@@ -104,7 +104,7 @@ def _verdict(case: Case, metrics: Sequence[Metric], told: Mapping[str, Value]) -
     if case.load.mode is Mode.OPEN and not case.load.find_rate and _off_rate(told) > OFF_RATE:
         bad.append(f"arrivals were off by {_off_rate(told):.2%}")
     if not told["steady"]:
-        noisy.append("not steady")
+        noisy.append("too few calls to tell whether it is steady" if told["steady"] is None else "not steady")
     median = next((m.estimate for m in metrics if m.name == "latency_p50"), None)
     if median and median.low is not None and median.high is not None and median.point > 0:
         width = (median.high - median.low) / 2 / median.point
@@ -128,7 +128,7 @@ def _warmup_warnings(answers: Sequence[Answer], told: Mapping[str, Value]) -> li
         seconds = format_value(cold[0]["elapsed"] / 1e9, "s")
         seen = f"not steady after {cold[0]['calls']} warm-up calls in {seconds} ({cold[0]['reason']})"
         found.append(_warning("never-steady", seen, "give --warmup more seconds, or look at the plot over time"))
-    elif not told["steady"]:
+    elif told["steady"] is False:
         seen = "latency drifts or steps within the measured calls"
         found.append(_warning("drift", seen, "measure longer with --duration, and look at the plot over time"))
     return found
@@ -169,7 +169,8 @@ def _open_loop_warnings(metrics: Sequence[Metric], told: Mapping[str, Value]) ->
         found.append(_warning("off-rate", seen, "lower --rate or leave a CPU free for the generator"))
     service = named(metrics, "service_p50") or 0.0
     queued = median - service - (named(metrics, "lateness_p50") or 0.0)
-    if service > 0 and queued > 10 * service:
+    gap = 1 / max(1e-9, _number(told["intended_rate"]))
+    if service > 0 and queued > max(10 * service, gap):  # less than a gap is the time it takes to wake a worker
         seen = f"calls wait longer than they run: {format_value(queued, 's')} against {format_value(service, 's')}"
         found.append(_warning("overload", seen, "the rate is more than the target can serve; try --find-rate"))
     return found

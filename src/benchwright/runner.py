@@ -8,34 +8,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
-from benchwright import plugins, schema
+from benchwright import plugins
 from benchwright._version import VERSION
 from benchwright.attempt import INTERRUPTED, Attempt, Outcome
-from benchwright.errors import StoreError
 from benchwright.events import Began, Ended, Listener, Planned, Reached, nobody
 from benchwright.interrupts import Interrupt
 from benchwright.records import Case, Environment, Failure, Result, ResultWarning, Run, Status
+from benchwright.saving import Keeper, Saver
 
 DEFAULT_ROUNDS = 5
 MONITORS = ("process", "pressure", "gpu", "power")
-
-
-class Keeper(Protocol):
-    """What a run is saved in; every store is one."""
-
-    def begin(self, run: Run) -> None:
-        """Records the run before anything is measured."""
-        ...
-
-    def add(self, run_id: str, result: Result) -> None:
-        """Keeps one result, durably."""
-        ...
-
-    def close(self) -> None:
-        """Ends the connection."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,21 +39,27 @@ class Plan:
     directory: Path = field(default_factory=Path.cwd)  # whose revision is recorded
 
 
-def execute(plan: Plan, open_store: Callable[[], Keeper] | None = None, listener: Listener = nobody) -> Run:
+def execute(
+    plan: Plan,
+    open_store: Callable[[], Keeper] | None = None,
+    listener: Listener = nobody,
+    *,
+    looks_ready: Callable[[], bool] = lambda: False,
+) -> Run:
     """Measures every case in every round and returns the whole run.
 
     Rounds are interleaved over the cases, so that a machine that changes meanwhile changes for all of them. Each result
-    is saved as soon as there is one. The store is opened while the first worker loads: an unusable one raises before
-    anything is measured.
+    is saved as soon as there is one. An unusable store raises before anything is measured; `looks_ready` may say that
+    the store need not be opened to know that it will do.
     """
-    return _Execution(plan, open_store, listener).run()
+    return _Execution(plan, Saver(open_store, looks_ready), listener).run()
 
 
 class _Execution:
     """One call of `execute`: what it has learnt so far."""
 
-    def __init__(self, plan: Plan, open_store: Callable[[], Keeper] | None, listener: Listener) -> None:
-        self._plan, self._open_store, self._listener = plan, open_store, listener
+    def __init__(self, plan: Plan, saver: Saver, listener: Listener) -> None:
+        self._plan, self._saver, self._listener = plan, saver, listener
         self._host = plugins.load("hosts", plan.host)()
         self._record = Run(
             id=new_run_id(),
@@ -81,10 +70,6 @@ class _Execution:
             tags=tuple(plan.tags),
         )
         self._environment: Environment | None = None
-        self._store: Keeper | None = None
-        self._saved = 0
-        self._rescue: Path | None = None
-        self._store_failure: StoreError | None = None
         self._interrupt = Interrupt()
         self._results: list[Result] = []
 
@@ -96,17 +81,12 @@ class _Execution:
                 for index, (case, number) in enumerate(planned):
                     stop = self._interrupt.seen
                     result = self._skipped(case, number) if stop else self._measured(index, case, number)
-                    self._save(result)
+                    self._results.append(result)
+                    self._saver.save(self._record, result)
                     self._listener(Ended(index=index, result=result))
         finally:
-            if self._store is not None:
-                self._store.close()
-        if self._store_failure is not None:
-            unsaved = len(self._results) - self._saved
-            raise StoreError(
-                f"{self._store_failure.message}; {unsaved} results were kept in {self._rescue}",
-                remedy=f"mend the store, then: benchwright import {self._rescue}",
-            )
+            self._saver.close()
+        self._saver.report()
         return replace(self._record, results=tuple(self._results))
 
     # ---- one result ----
@@ -144,13 +124,11 @@ class _Execution:
         """What takes long and can be done while the first worker loads its framework."""
         if self._environment is not None:
             return
-        from benchwright import environment, instrument, metrics, vcs  # noqa: F401 - numpy loads now, not later
+        from benchwright import environment, vcs
 
         self._environment = environment.collect()
         self._record = replace(self._record, revision=vcs.revision(self._plan.directory))
-        if self._open_store is not None:
-            self._store = self._open_store()
-            self._store.begin(self._record)
+        self._saver.check(self._record)
 
     def _result(self, case: Case, number: int, outcome: Outcome, started_at: str, duration: float) -> Result:
         bare = Result(
@@ -172,33 +150,6 @@ class _Execution:
     def _skipped(self, case: Case, number: int) -> Result:
         failure = Failure(kind=INTERRUPTED, message="the run was interrupted before this began")
         return self._result(case, number, Outcome(status=Status.SKIPPED, failure=failure), now(), 0.0)
-
-    # ---- keeping ----
-
-    def _save(self, result: Result) -> None:
-        self._results.append(result)
-        if self._store is None:
-            return
-        if self._store_failure is None:
-            try:
-                self._store.add(self._record.id, result)
-                self._saved += 1
-                return
-            except StoreError as failure:
-                self._store_failure = failure
-                import tempfile
-
-                self._rescue = Path(tempfile.gettempdir()) / f"benchwright-{self._record.id}.jsonl"
-        assert self._rescue is not None
-        # An id of its own: the store may hold the beginning of this run, and import adds whole runs only.
-        rescued = replace(self._record, id=f"{self._record.id}-rescued", results=tuple(self._results[self._saved :]))
-        try:
-            self._rescue.write_text(schema.dumps(rescued) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise StoreError(
-                f"{self._store_failure.message}; {self._rescue} cannot be written either: {error.strerror}",
-                remedy="free space, or choose other places with --store and TMPDIR",
-            ) from None
 
 
 def _retried(failures: Sequence[Failure]) -> Iterator[ResultWarning]:

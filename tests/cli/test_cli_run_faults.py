@@ -20,7 +20,6 @@ import pytest
 
 from benchwright.records import Run, Status
 from benchwright.store import open_store
-from benchwright.store.tables import VERSION_TABLE
 
 Benchwright = Callable[..., "subprocess.CompletedProcess[str]"]
 MARK = "BENCHWRIGHT_TEST_MARK"
@@ -222,7 +221,8 @@ def test_a_damaged_store_is_refused_and_left_as_it_is(benchwright: Benchwright, 
 def test_a_newer_store_is_refused_and_left_as_it_is(benchwright: Benchwright, tmp_path: Path) -> None:
     assert benchwright("run", FAKE, *QUICK, "--store", "results.db").returncode == 0
     with closing(sqlite3.connect(tmp_path / "results.db")) as database:
-        database.execute(f"UPDATE {VERSION_TABLE} SET version_num = '9999'")
+        (table,) = database.execute("SELECT name FROM sqlite_master WHERE sql LIKE '%version_num%'").fetchone()
+        database.execute(f"UPDATE {table} SET version_num = '9999'")
         database.commit()
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     before = (tmp_path / "results.db").read_bytes()

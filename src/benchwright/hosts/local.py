@@ -40,6 +40,11 @@ class LocalWorker:
         lifeline, self._lifeline = os.pipe()
         try:
             self._process = self._spawn(control, answer, lifeline)
+        except OSError:
+            for fd in (self._control, self._answer, self._lifeline):
+                os.close(fd)
+            self._log.close()
+            raise
         finally:
             for fd in (control, answer, lifeline):
                 os.close(fd)

@@ -14,6 +14,7 @@ from sqlalchemy import URL, Connection, Dialect, Engine, Insert, Table, create_e
 from sqlalchemy.exc import ArgumentError
 
 from benchwright.errors import NotInstalledError, StoreError
+from benchwright.store.glance import database_file
 
 # A lock of our own in PostgreSQL, held while the tables are made or changed.
 _SCHEMA_LOCK = 0x62656E6368
@@ -24,14 +25,6 @@ def connect(url: str, *, timeout: float) -> Engine:
     if url.startswith("sqlite"):
         return _sqlite(database_file(url), timeout)
     return _postgresql(url, timeout)
-
-
-def database_file(url: str) -> Path:
-    """The file of an SQLite URL: all that follows `sqlite:///`."""
-    path = url.partition("://")[2].removeprefix("/")
-    if not path:
-        raise StoreError(f"{url}: names no file", remedy="write sqlite:///path/to/results.db, or just the path")
-    return Path(path).expanduser().absolute()
 
 
 def writing(connection: Connection) -> Connection:

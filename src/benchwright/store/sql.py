@@ -15,6 +15,7 @@ from benchwright.store import Miss, RunSummary, Series, read, references, tables
 from benchwright.store import engine as engines
 from benchwright.store.codec import plain
 from benchwright.store.faults import explained
+from benchwright.store.glance import database_file
 from benchwright.store.upgrade import prepare
 
 TIMEOUT = 60.0  # seconds to wait for another writer
@@ -29,7 +30,7 @@ class SqlStore:
     """
 
     def __init__(self, url: str, *, create: bool = True, timeout: float = TIMEOUT) -> None:
-        self._file = engines.database_file(url) if url.startswith("sqlite") else None
+        self._file = database_file(url) if url.startswith("sqlite") else None
         self._engine = engines.connect(url, timeout=timeout)
         self._place = str(self._file or self._engine.url.render_as_string(hide_password=True))
         self._known = write.Known()

@@ -21,9 +21,8 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-# The newest migration. Names are numbers of four digits, so that a later one compares as greater.
-VERSION = "0001"
-VERSION_TABLE = "benchwright_schema"
+from benchwright.store.glance import VERSION as VERSION
+from benchwright.store.glance import VERSION_TABLE as VERSION_TABLE
 
 metadata = MetaData(
     naming_convention={
