@@ -102,6 +102,32 @@ def test_an_unusable_store_shows_before_anything_is_measured() -> None:
     assert not [e for e in events if isinstance(e, Reached) and e.phase == "measuring"]
 
 
+def test_a_store_that_looks_ready_is_opened_after_the_first_measurement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    order: list[str] = []
+
+    def opened() -> Kept:
+        order.append("opened")
+        return Kept()
+
+    def listen(event: Event) -> None:
+        if isinstance(event, Reached):
+            order.append(event.phase)
+
+    execute(_plan(_case("a")), opened, listen, looks_ready=lambda: True)
+    assert order == ["loading", "warming", "ready", "measuring", "opened"]
+
+    def unusable() -> Kept:
+        raise StoreError("it only looked so")
+
+    with pytest.raises(StoreError, match="it only looked so; 2 results were kept in"):
+        execute(_plan(_case("a"), rounds=2), unusable, looks_ready=lambda: True)
+    (rescued,) = tmp_path.glob("benchwright-*.jsonl")
+    assert len(schema.loads(rescued.read_text(encoding="utf-8"), Run).results) == 2
+
+
 def test_what_a_failing_store_did_not_take_is_rescued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from benchwright.store import open_store
     from benchwright.store.transfer import import_runs

@@ -142,7 +142,8 @@ def test_the_packed_worker_holds_what_it_imports_and_the_same_bytes_every_time(p
     assert [path.name for path in tmp_path.iterdir()] == ["again.pyz"]
     names = zipfile.ZipFile(packed).namelist()
     assert "__main__.py" in names
-    assert {name.split("/")[1] for name in names if name.count("/") > 1} == {"environment", "measure", "runtimes", "stats"}
+    folders = {name.split("/")[1] for name in names if name.count("/") > 1}
+    assert folders == {"environment", "measure", "runtimes", "stats"}
     modules = [n.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for n in names if n != "__main__.py"]
     modules.remove("benchwright.runtimes.inputs")  # only with a framework, which brings numpy
     script = f"import importlib, sys; sys.path[:0] = [{str(packed)!r}]; list(map(importlib.import_module, {modules}))"

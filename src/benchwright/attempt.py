@@ -95,6 +95,7 @@ class Attempt:
         """Whatever happens to the workers, an outcome; none of their processes is left when it returns."""
         try:
             self._launch()
+            self._prepare_watching()
             self._while_loading()
             deadline = time.monotonic() + timeout(self._case)
             self._collect(deadline, until="ready")
@@ -127,7 +128,8 @@ class Attempt:
 
     def _release(self) -> None:
         """The barrier: every copy is ready, so the clock may start."""
-        self._start_watching([copy.worker.pid for copy in self._copies])
+        if self._watch is not None:
+            self._watch.start([copy.worker.pid for copy in self._copies])
         zero = time.perf_counter_ns() + HEAD_START * len(self._copies)
         for copy in self._copies:
             copy.phase = "measuring"
@@ -207,12 +209,11 @@ class Attempt:
 
     # ---- watching from outside ----
 
-    def _start_watching(self, pids: list[int]) -> None:
+    def _prepare_watching(self) -> None:
         if self._monitors:
             from benchwright.monitors.watch import Watch
 
             self._watch = Watch(names=list(self._monitors))
-            self._watch.start(pids)
 
     def _stop_watching(self) -> None:
         if self._watch is not None:

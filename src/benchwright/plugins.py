@@ -15,12 +15,12 @@ from benchwright.errors import OptionError, did_you_mean
 
 BUILTIN: dict[str, dict[str, str]] = {
     "runtimes": {
-        "fake": "benchwright.runtimes.fake:Fake",
-        "python": "benchwright.runtimes.python:Python",
         "onnxruntime": "benchwright.runtimes.onnxruntime:OnnxRuntime",
         "openvino": "benchwright.runtimes.openvino:OpenVino",
         "torch": "benchwright.runtimes.torch:Torch",
+        "python": "benchwright.runtimes.python:Python",
         "command": "benchwright.runtimes.command:Command",
+        "fake": "benchwright.runtimes.fake:Fake",
     },
     "sources": {
         "models": "benchwright.sources.models:Models",

@@ -13,6 +13,7 @@ from benchwright import plugins
 from benchwright._version import VERSION
 from benchwright.attempt import INTERRUPTED, Attempt, Outcome
 from benchwright.events import Began, Ended, Listener, Planned, Reached, nobody
+from benchwright.hosts import Host
 from benchwright.interrupts import Interrupt
 from benchwright.records import Case, Environment, Failure, Result, ResultWarning, Run, Status
 from benchwright.saving import Keeper, Saver
@@ -28,7 +29,7 @@ class Plan:
     cases: Sequence[Case]
     rounds: int = DEFAULT_ROUNDS
     retries: int = 0
-    host: str = "local"
+    host: Host | None = None  # None: this machine
     paths: Sequence[str] = ()
     cpus: Sequence[int] = ()
     memory: int | None = None
@@ -60,7 +61,7 @@ class _Execution:
 
     def __init__(self, plan: Plan, saver: Saver, listener: Listener) -> None:
         self._plan, self._saver, self._listener = plan, saver, listener
-        self._host = plugins.load("hosts", plan.host)()
+        self._host = plan.host or plugins.load("hosts", "local")()
         self._record = Run(
             id=new_run_id(),
             started_at=now(),

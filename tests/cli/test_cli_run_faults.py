@@ -232,10 +232,13 @@ def test_a_newer_store_is_refused_and_left_as_it_is(benchwright: Benchwright, tm
     assert (tmp_path / "results.db").read_bytes() == before
 
 
-def test_a_store_without_a_place_is_refused(benchwright: Benchwright) -> None:
-    ended = benchwright("run", FAKE, *QUICK, "--store", "/proc/no/such/results.db")
+def test_a_store_without_a_place_is_refused(benchwright: Benchwright, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    ended = benchwright("run", FAKE, *QUICK, "--store", "file/results.db")
     assert ended.returncode == 2
-    assert "--store" in ended.stderr and "Traceback" not in ended.stderr
+    assert "cannot make the folder" in ended.stderr and "--store" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert ended.stdout == ""
 
 
 # ---- keys that are not known ----

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from benchwright import config
-from benchwright.store import Store, open_store
+
+if TYPE_CHECKING:
+    from benchwright.store import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,4 +33,6 @@ def json_option(function: F) -> F:
 
 def opened(store: str | None, *, create: bool = True) -> Store:
     """The store that the flag, the environment or the configuration names; verbs that only read pass `create=False`."""
+    from benchwright.store import open_store
+
     return open_store(config.store_url(store), create=create)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from benchwright.cli.options import json_option, store_option
+
+if TYPE_CHECKING:
+    from benchwright.hosts.local import LocalHost
 
 COMMAND = "benchwright.command"
 
@@ -71,8 +74,20 @@ def command(**given: Any) -> int:
     A list (A,B) in an option is a dimension: every combination becomes a case. Each case is measured in several fresh
     processes. Exit code 1 when a case failed or an objective was missed.
     """
+    from benchwright.hosts.local import LocalHost
+
+    host = LocalHost()
+    host.get_ready()
+    try:
+        return _measure(given, host)
+    finally:
+        host.close()
+
+
+def _measure(given: dict[str, Any], host: LocalHost) -> int:
     from benchwright import api
     from benchwright.cli.asked import plan_of, request_of
+    from benchwright.cli.outcome import exit_code, show
     from benchwright.cli.progress import Progress
 
     request = request_of(given, click.get_current_context().meta.get(COMMAND, []))
@@ -84,10 +99,9 @@ def command(**given: Any) -> int:
             save=not given["no_save"],
             listener=progress,
             command=api.command_line(),
+            host=host,
             **plan_of(given),
         )
-    from benchwright.cli.outcome import exit_code, show
-
     show(
         measured.record,
         as_json=given["as_json"],

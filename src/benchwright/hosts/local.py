@@ -21,15 +21,29 @@ READ = 1 << 20
 class LocalHost:
     """Starts workers on this machine with this interpreter."""
 
+    def __init__(self) -> None:
+        self._waiting: LocalWorker | None = None
+
+    def get_ready(self) -> None:
+        """Starts a worker that waits for its job, so that it starts up while the parent still makes its plan."""
+        self._waiting = self._waiting or LocalWorker()
+
     def launch(self, job: Job) -> LocalWorker:
-        """Starts a fresh process with this job and returns at once."""
-        return LocalWorker(job)
+        """Hands the job to a fresh process and returns at once."""
+        worker, self._waiting = self._waiting or LocalWorker(), None
+        worker.tell(Message(kind="job", data=schema.encode(job)))
+        return worker
+
+    def close(self) -> None:
+        """Ends a worker that got no job."""
+        if self._waiting is not None:
+            self._waiting.end(0)
 
 
 class LocalWorker:
     """One child process, its log and its private line."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self) -> None:
         self._token = os.urandom(channel.TOKEN_BYTES)
         self._reader = FrameReader(self._token)
         self._log = tempfile.TemporaryFile(mode="ab+", buffering=0)  # noqa: SIM115 - closed in end()
@@ -48,7 +62,6 @@ class LocalWorker:
         finally:
             for fd in (control, answer, lifeline):
                 os.close(fd)
-        self.tell(Message(kind="job", data=schema.encode(job)))
 
     @property
     def pid(self) -> int:

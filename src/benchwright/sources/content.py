@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
@@ -24,6 +23,8 @@ def existing(target: str) -> Path:
         raise TargetError(f"{target} is a folder", remedy="name a file in it")
     if not path.parent.is_dir():
         raise TargetError(f"there is no file {target}", remedy=f"there is no folder {path.parent} either")
+    import difflib  # costs 5 ms and is needed only when something is wrong
+
     near = difflib.get_close_matches(path.name, [entry.name for entry in path.parent.iterdir()], n=1)
     raise TargetError(f"there is no file {target}", remedy=f"did you mean {near[0]!r}?" if near else "")
 

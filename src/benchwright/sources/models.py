@@ -21,8 +21,10 @@ class Models:
     name: ClassVar[str] = "models"
 
     def accepts(self, target: str) -> bool:
-        endings = {end for name in plugins.BUILTIN["runtimes"] for end in _endings(name)} - {".py"}
-        return target.startswith(FAKE) or Path(target).suffix in endings
+        if target.startswith(FAKE):
+            return True
+        ending = Path(target).suffix
+        return ending != ".py" and any(ending in _endings(name) for name in plugins.BUILTIN["runtimes"])
 
     def cases(self, target: str, request: Request) -> Iterator[Case]:
         if target.startswith(FAKE):
@@ -49,14 +51,17 @@ class Models:
 
 def _default_runtime(path: Path) -> str:
     """The first installed runtime that loads such a file; else the first at all, which then says what to install."""
-    matching = _matching(plugins.BUILTIN["runtimes"], path) or _matching(plugins.names("runtimes"), path)
+    for name in _matching(plugins.BUILTIN["runtimes"], path):
+        if is_installed(name):
+            return name
+    matching = list(_matching(plugins.names("runtimes"), path))
     if not matching:
         raise TargetError(f"no runtime loads {path.name}")
     return next((name for name in matching if is_installed(name)), matching[0])
 
 
-def _matching(names: Iterable[str], path: Path) -> list[str]:
-    return [name for name in names if path.suffix in _endings(name)]
+def _matching(names: Iterable[str], path: Path) -> Iterator[str]:
+    return (name for name in names if path.suffix in _endings(name))
 
 
 def _endings(runtime: str) -> tuple[str, ...]:
