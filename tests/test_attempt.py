@@ -23,6 +23,7 @@ class Watched(LocalHost):
     """The local host, with what it launched."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.jobs: list[Job] = []
         self.workers: list[LocalWorker] = []
 

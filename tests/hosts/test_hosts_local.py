@@ -150,3 +150,27 @@ def test_telling_a_worker_that_has_gone_is_no_error(launched: list[LocalWorker])
         time.sleep(0.01)
     worker.tell(Message(kind="go", data={}))
     assert worker.end(0) == 3
+
+
+def test_a_worker_started_ahead_gets_the_first_job_and_no_other(launched: list[LocalWorker]) -> None:
+    host = LocalHost()
+    host.get_ready()
+    host.get_ready()  # once is enough
+    ahead = host._waiting
+    assert ahead is not None
+    launched.append(host.launch(_job("fake:constant?ms=1")))
+    launched.append(host.launch(_job("fake:constant?ms=1")))
+    assert launched[0] is ahead and launched[1] is not ahead
+    for worker in launched:
+        _next(worker, "ready")
+    host.close()
+
+
+def test_a_worker_started_ahead_that_gets_no_job_is_ended() -> None:
+    host = LocalHost()
+    host.get_ready()
+    waiting = host._waiting
+    assert waiting is not None and not waiting.gone()
+    host.close()
+    assert waiting.gone()
+    LocalHost().close()  # nothing was started: nothing to end
