@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 ROOT = Path(__file__).parent.parent
 
 _INT64 = st.integers(min_value=-(2**63), max_value=2**63 - 1)
-_FLOAT = st.floats(allow_nan=False, allow_infinity=False)
+_FLOAT = st.floats(allow_subnormal=False, allow_nan=False, allow_infinity=False)
 _SCALARS: dict[Any, st.SearchStrategy[Any]] = {
     str: st.text(max_size=12),
     int: _INT64,

@@ -22,7 +22,9 @@ TOKEN = bytes(range(TOKEN_BYTES))
 _INT64 = st.integers(-(2**63), 2**63 - 1)
 _ARRAYS = st.dictionaries(st.text(max_size=5), st.lists(_INT64, max_size=20).map(lambda v: array("q", v)), max_size=3)
 _DATA = st.dictionaries(
-    st.text(max_size=5), st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False), max_size=4
+    st.text(max_size=5),
+    st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_subnormal=False, allow_nan=False),
+    max_size=4,
 ).filter(lambda data: all(value not in (float("inf"), float("-inf")) for value in data.values()))
 _MESSAGES = st.builds(Message, kind=st.text(min_size=1, max_size=10), data=_DATA, arrays=_ARRAYS)
 

@@ -6,7 +6,7 @@ import math
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from benchwright import units
@@ -51,8 +51,9 @@ def test_scaled_values_have_one_to_four_digits_before_the_point(value: float, un
     assert 1.0 <= value / factor < 1024.0
 
 
-@given(value=st.floats(min_value=-1e9, max_value=1e9, allow_nan=False), digits=st.integers(1, 6))
+@given(value=st.floats(allow_subnormal=False, min_value=-1e9, max_value=1e9, allow_nan=False), digits=st.integers(1, 6))
 def test_everyday_numbers_have_no_exponent(value: float, digits: int) -> None:
+    assume(value == 0 or abs(value) >= 1e-6)
     assert re.fullmatch(r"-?[\d,]+(\.\d+)?", units.format_number(value, digits))
 
 
@@ -77,7 +78,7 @@ def test_quantities_are_read_in_base_units(text: str, unit: str, value: float) -
     assert units.parse_quantity(text, unit) == pytest.approx(value)
 
 
-@given(value=st.floats(allow_nan=False, allow_infinity=False), unit=st.sampled_from(TYPED_UNITS))
+@given(value=st.floats(allow_subnormal=False, allow_nan=False, allow_infinity=False), unit=st.sampled_from(TYPED_UNITS))
 def test_a_bare_number_is_taken_in_the_base_unit(value: float, unit: str) -> None:
     assert units.parse_quantity(repr(value), unit) == value
 

@@ -22,6 +22,7 @@ from benchwright.monitors import Observation
 from benchwright.records import Case, Failure, Samples, Status
 
 LOAD_ALLOWANCE = 300.0  # seconds for loading, before warm-up and measuring begin to count
+UNKNOWN = 3600.0  # seconds for a count of calls, of which nobody knows how long they take
 GRACE = 5.0  # seconds a worker may take to end after its answer
 HEAD_START = 3_000_000  # ns between the parent's word and time zero, per copy
 LOOK = 0.25  # seconds between two looks at the clock while waiting
@@ -226,7 +227,7 @@ def timeout(case: Case) -> float:
     load = case.load
     if load.timeout is not None:
         return load.timeout
-    measuring = load.duration or 60.0
+    measuring = load.duration or (UNKNOWN if load.samples or load.once or load.trace else 60.0)
     if load.rate and load.samples:
         measuring = max(measuring, load.samples / load.rate)
     return LOAD_ALLOWANCE + (5.0 if load.warmup is None else load.warmup) + measuring * (20 if load.find_rate else 2)

@@ -197,7 +197,7 @@ class ResultWarning:
 class Failure:
     """Why a case has no numbers, with the end of the worker's log."""
 
-    kind: str  # exception name, "signal", "exit", "timeout", "channel", "interrupted"
+    kind: str  # exception name, "start", "signal", "exit", "timeout", "channel", "interrupted"
     message: str
     remedy: str = ""
     log_tail: str = ""

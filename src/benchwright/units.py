@@ -49,6 +49,8 @@ def format_number(value: float, digits: int = 3) -> str:
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
     magnitude = math.floor(math.log10(abs(value)))
+    if magnitude < -6:  # a row of zeros says less than a power of ten
+        return f"{value:.{digits - 1}e}"
     decimals = max(0, digits - 1 - magnitude)
     return f"{value:,.{min(decimals, 12)}f}"
 

@@ -110,6 +110,6 @@ def test_what_measuring_costs_is_said() -> None:
 
 
 def test_samples_carry_their_copy(clock: FakeClock, scripted: Scripted) -> None:
-    samples = prepare(scripted(10), Load(samples=2, warmup=0), clock=clock, copy=3).run(clock.now()).samples
+    samples = prepare(scripted(10), Load(samples=8, copies=4, warmup=0), clock=clock, copy=3).run(clock.now()).samples
     assert samples.copy == 3
     assert samples.columns["latency"] == array("q", [10, 10])

@@ -16,7 +16,7 @@ from benchwright.records import Estimate
 from benchwright.stats import histogram, ranks, summary
 
 Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
-finite = st.floats(min_value=0, max_value=1e9)
+finite = st.floats(allow_subnormal=False, min_value=0, max_value=1e9)
 
 INDEPENDENT: dict[str, tuple[Draw, float]] = {
     "normal": (lambda rng, shape: rng.normal(10, 1, shape), 10.0),

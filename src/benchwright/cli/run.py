@@ -50,7 +50,7 @@ class _WithCommand(click.Command):
 @click.option("--streams", type=int, help="Multi-stream: each query is this many calls at once.")
 @click.option("--offline", type=int, metavar="N", help="Offline: N calls in one batch, as fast as they go.")
 @click.option("--duration", metavar="SECONDS", help="Time calls for so long. Default: 1 s a round.")
-@click.option("--samples", type=int, help="Stop after so many calls.")
+@click.option("--samples", type=int, help="Stop after so many samples: calls, or loops of them.")
 @click.option("--once", is_flag=True, help="Stop when every input was used once.")
 @click.option("--precision", metavar="1%", help="Stop when the median is known this well (95 %).")
 @click.option("--warmup", metavar="SECONDS", help="Warm up at most so long; 0: not at all. Default: until steady, 5 s.")

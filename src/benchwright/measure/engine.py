@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING
 
 from benchwright.errors import OptionError
 from benchwright.measure import search
-from benchwright.measure.clock import Clock, ClockFacts, FakeClock, SystemClock, calibrate, learn_margin
+from benchwright.measure.clock import (
+    Clock,
+    ClockFacts,
+    FakeClock,
+    SystemClock,
+    calibrate,
+    learn_margin,
+    tighten_timer_slack,
+)
 from benchwright.measure.closed import run_closed
 from benchwright.measure.recorder import LIMIT, Recorder
 from benchwright.measure.subject import Subject, calibrated_loops
@@ -56,7 +64,7 @@ class Prepared:
 
 def prepare(subject: Subject, load: Load, *, clock: Clock | None = None, copy: int = 0) -> Prepared:
     """Calibrates, warms up until steady, draws the schedule; everything that must not be inside the timed phase."""
-    load = _completed(load)
+    load = _completed(load, copy)
     clock = clock or SystemClock()
     if isinstance(clock, FakeClock) and (load.workers > 1 or load.mode is Mode.MULTISTREAM):
         raise OptionError("virtual time knows one worker", remedy="use --workers 1, or the option clock=real")
@@ -65,14 +73,18 @@ def prepare(subject: Subject, load: Load, *, clock: Clock | None = None, copy: i
     if load.mode is Mode.CLOSED and not load.once and subject.event_loop is None:
         subject = replace(subject, loops=load.loops or calibrated_loops(subject, clock, facts))
     warmup = warm_up(subject, clock, limit=load.warmup, first=first)
+    if load.mode is Mode.OPEN:
+        tighten_timer_slack()  # only where sleeps decide: it loads ctypes
     oversleep = learn_margin(clock) if isinstance(clock, SystemClock) else 0
     run = _RUNS[load.mode](subject, load, clock, warmup, copy)
     gc.collect()  # now, because it may take longer than there is between the parent's word and time zero
     return Prepared(clock=clock, facts=facts, warmup=warmup, loops=subject.loops, oversleep=oversleep, run=run)
 
 
-def _completed(load: Load) -> Load:
-    """The load with a stop rule: without any, a second; with a precision alone, a minute at most."""
+def _completed(load: Load, copy: int) -> Load:
+    """The load with a stop rule of this copy: its share of a count; else a second; with a precision alone, a minute."""
+    if load.samples is not None and load.mode is not Mode.OPEN:
+        return replace(load, samples=max(1, (load.samples + load.copies - 1 - copy) // load.copies))
     if load.duration is None and load.samples is None and not load.once:
         return replace(load, duration=60.0 if load.precision else DEFAULT_DURATION)
     return load

@@ -18,7 +18,7 @@ from array import array
 from pathlib import Path
 from types import TracebackType
 
-from benchwright.measure.clock import SystemClock, learn_margin
+from benchwright.measure.clock import SystemClock, learn_margin, tighten_timer_slack
 from benchwright.records import Int64s
 
 F_SETPIPE_SZ = 1031
@@ -89,6 +89,7 @@ def generate(*arguments: str) -> None:
     """The child's whole life: the shared file, the pipe for tokens, and how many there are."""
     shared, tokens, count = map(int, arguments)
     clock = SystemClock()
+    tighten_timer_slack()
     learn_margin(clock)
     view = memoryview(mmap.mmap(shared, 16 * count)).cast("q")
     schedule, issued = view[:count].tolist(), view[count:]

@@ -54,6 +54,8 @@ class Fake:
         crash_at = str(options.get("crash_at", "1"))
         if crash_at == "load":
             _fault(options)(options)
+        if virtual and truth(options)["mean"] <= 0:
+            raise LoadError("calls that take no virtual time would never end", remedy="latency=1us or more")
         pass_time(nanoseconds(options, "load_time", "0"))
         return Loaded(
             call=_with_faults(_caller(pass_time, _sequence(options)), options),

@@ -129,7 +129,10 @@ def _for_call(function: Callable[..., Any], mark: Mark, params: Mapping[str, Sca
 
 def _named(function: Callable[..., Any], params: Mapping[str, Scalar]) -> dict[str, Scalar]:
     """The parameters that `function` names, or all of them when it takes any keyword."""
-    wanted = inspect.signature(function).parameters.values()
+    try:
+        wanted = inspect.signature(function).parameters.values()
+    except ValueError:  # a built-in that tells no signature, such as dict
+        return {}
     if any(p.kind is p.VAR_KEYWORD for p in wanted):
         return dict(params)
     return {p.name: params[p.name] for p in wanted if p.name in params}
