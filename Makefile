@@ -46,7 +46,7 @@ schema: $(VENV)/.core  ## Write what is generated: JSON Schema and the command l
 	@$(BIN)/python docs/generate_cli.py
 
 clean:  ## Remove what these commands made, the environment included.
-	rm -rf $(VENV) $(DEMO) site build dist .benchwright .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(DEMO) site build dist .benchwright .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
 
 # ---- the environment: one stamp for each extra, made anew when pyproject.toml changes ----
 
@@ -60,7 +60,8 @@ $(VENV)/.core: pyproject.toml | $(BIN)/python
 
 $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	@echo "installing benchwright[bench]"
-	@$(PIP) -e '.[bench]' || $(BIN)/python .ci/install_each.py bench
+	@# torch by itself first: what optimum-benchmark asks for must not choose another build of it
+	@{ $(PIP) torch==2.13.0 && $(PIP) -e '.[bench]'; } || $(BIN)/python .ci/install_each.py bench
 	@touch $@
 
 $(VENV)/.%: pyproject.toml | $(BIN)/python

@@ -20,16 +20,30 @@ from harness import Claim, Settings, at_most, command, interleaved, ratios, repo
 
 from benchwright.attempt import HEAD_START
 
-# The command line itself, with a note of the instant at which the first worker was released.
+# The command line itself, with a note of the instant at which the first worker was released. The listener is wrapped
+# when the command imports it, not before: nothing is imported earlier than it would be.
 COMMAND = """
 import sys, time
-from benchwright.cli import main, progress
-shown, released = progress.Progress.__call__, []
-def noting(self, event):
-    if getattr(event, "phase", "") == "measuring":
-        released.append(time.perf_counter_ns())
-    shown(self, event)
-progress.Progress.__call__ = noting
+from importlib.machinery import PathFinder
+released = []
+class Noting:
+    def find_spec(name, path, target=None):
+        if name != "benchwright.cli.progress":
+            return None
+        spec = PathFinder.find_spec(name, path)
+        execute = spec.loader.exec_module
+        def then_wrap(module):
+            execute(module)
+            shown = module.Progress.__call__
+            def noting(self, event):
+                if getattr(event, "phase", "") == "measuring":
+                    released.append(time.perf_counter_ns())
+                shown(self, event)
+            module.Progress.__call__ = noting
+        spec.loader.exec_module = then_wrap
+        return spec
+sys.meta_path.insert(0, Noting)
+from benchwright.cli import main
 try:
     sys.exit(main())
 finally:

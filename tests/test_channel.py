@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchwright import channel, schema
-from benchwright.channel import PROTOCOL, TOKEN_BYTES, FrameReader, Job, Message
+from benchwright.channel import PROTOCOL, FrameReader, Job, Message
 from benchwright.errors import ChannelError, DecodeError
+from benchwright.orphans import TOKEN_BYTES
 from benchwright.records import Case, Samples, Target
 
 TOKEN = bytes(range(TOKEN_BYTES))

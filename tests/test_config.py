@@ -93,3 +93,40 @@ def test_a_verb_uses_the_store_of_the_file(
     ended = benchwright("list", "--json")
     assert ended.returncode == 2
     assert str(tmp_path / "elsewhere.db") in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://ann:s3cret@db.example:5432/bench", "postgresql://ann:***@db.example:5432/bench"),
+        ("postgresql+psycopg://ann:s%40cret@db/bench", "postgresql+psycopg://ann:***@db/bench"),
+        ("postgresql://ann:s3/cr?e#t@db/bench", "postgresql://ann:***@db/bench"),  # as SQLAlchemy takes it
+        ("postgresql://ann:s3@cret@db/bench", "postgresql://ann:***@db/bench"),
+        ("postgresql://:s3cret@db/bench", "postgresql://:***@db/bench"),
+        ("postgresql://db/bench?user=ann&password=s3cret&x=1", "postgresql://db/bench?user=ann&password=***&x=1"),
+        ("--store=postgresql://ann:s3cret@db/bench", "--store=postgresql://ann:***@db/bench"),
+        ("https://ann:s3cret@host/model.onnx", "https://ann:***@host/model.onnx"),
+        ("curl https://ann:s3cret@host/a http://b:s3cret@c", "curl https://ann:***@host/a http://b:***@c"),
+    ],
+)
+def test_a_password_is_not_shown(url: str, shown: str) -> None:
+    assert config.shown_url(url) == shown
+    assert config.shown_arguments(["run", url]) == ("run", shown)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "results.db",
+        "sqlite:////tmp/a:b@c.db",
+        "postgresql://ann@db/bench",
+        "postgresql://db:5432/bench",
+        "http://localhost:8080/v1?mail=a@b",
+        "bench.py::encode",
+        "--objective=p99<20ms",
+        "mail ann:x@host",
+    ],
+)
+def test_what_holds_no_password_is_left_as_it_is(text: str) -> None:
+    assert config.shown_url(text) == text

@@ -3,6 +3,7 @@ from __future__ import annotations
 import platform
 import subprocess
 import sys
+import zipfile
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
@@ -75,10 +76,55 @@ def test_other_systems_answer_the_same_questions(name: str, monkeypatch: pytest.
     assert str(found.knobs["governor"]).startswith("unavailable: ")
 
 
+def _parsed(path: list[str]) -> dict[str, str]:
+    """What the standard library finds by parsing every metadata file."""
+    told = [(d.metadata["Name"], d.metadata["Version"]) for d in metadata.distributions(path=path) if d.metadata]
+    return {name: version for name, version in reversed(told) if name and version}
+
+
 def test_packages_are_those_that_can_be_imported() -> None:
     found = environment.installed_packages()
     assert found["psutil"] == metadata.version("psutil")
     assert list(found) == sorted(found, key=str.lower)
+    assert found == _parsed(sys.path)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the library that ours is compared with
+def test_odd_packages_are_read_as_the_standard_library_reads_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    heads = {
+        here / "Odd_Name-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: Odd.Name\nVersion: 1.0\n\nName: no\n",
+        here / "late-2.dist-info/METADATA": f"Author: {'x' * 5000}\nName: late\nVersion: 2\n",
+        here / "cut-3.dist-info/METADATA": f"Author: {'x' * 995}\nName: cut-in-the-middle\nversion: 3",
+        here / "folded-4.dist-info/METADATA": "License: one\n  two\nName: folded\nVersion: 4\n",
+        here / "half.dist-info/INSTALLER": "pip\n",
+        here / "nameless-5.dist-info/METADATA": "Version: 5\n",
+        here / "egg.egg-info/PKG-INFO": "Name: egg\r\nVersion: 6\r\n",
+        here / "single-7.egg-info": "Name: single\nVersion: 7\n",
+        there / "late-9.dist-info/METADATA": "Name: late\nVersion: 9\n",
+        tmp_path / "whole.egg/EGG-INFO/PKG-INFO": "Name: whole\nVersion: 8\n",
+    }
+    for path, text in heads.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+    with zipfile.ZipFile(tmp_path / "zipped.zip", "w") as archive:
+        archive.writestr("zipped-1.dist-info/METADATA", "Name: zipped\nVersion: 1\n")
+    path = [str(tmp_path / name) for name in ("here", "there", "whole.egg", "zipped.zip", "nowhere")]
+    expected = _parsed(path)
+    monkeypatch.setattr(sys, "path", path)
+    assert environment.installed_packages() == expected
+    assert expected == {
+        "cut-in-the-middle": "3",
+        "egg": "6",
+        "folded": "4",
+        "late": "2",
+        "Odd.Name": "1.0",
+        "single": "7",
+        "whole": "8",
+        "zipped": "1",
+    }
 
 
 def test_every_section_is_shown() -> None:

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from benchwright import channel, orphans, packing, schema
-from benchwright.channel import PROTOCOL, TOKEN_BYTES, TOKEN_VARIABLE, Job, Message
+from benchwright.channel import PROTOCOL, Job, Message
+from benchwright.orphans import TOKEN_BYTES, TOKEN_VARIABLE
 from benchwright.records import Arrivals, Case, Load, Mode, Target
 
 SOURCE = "import sys; sys.path.insert(0, {root!r}); from benchwright.worker import start; start()"

@@ -87,7 +87,7 @@ def report(claims: Sequence[Claim], *, judged: bool = True) -> int:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
     load, cpus = os.getloadavg()[0], os.cpu_count() or 1
     if load > cpus:
-        print(f"note: load average {load:.1f} on {cpus} CPUs; others were busy meanwhile")
+        print(f"note: load average {load:.1f} on {cpus} CPUs, this benchmark included")
     return int(judged and any(claim.bar and claim.bar.verdict(claim.figure) == "missed" for claim in claims))
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from benchwright.marks import benchmark as benchmark
     from benchwright.records import Inputs as Inputs
     from benchwright.records import Load as Load
+    from benchwright.records import Objective as Objective
     from benchwright.records import Run as Run
     from benchwright.store import open_store as open_store
 
@@ -33,6 +34,7 @@ _HOMES = {
     "benchmark": "benchwright.marks",
     "Inputs": "benchwright.records",
     "Load": "benchwright.records",
+    "Objective": "benchwright.records",
     "Run": "benchwright.records",
     "open_store": "benchwright.store",
 }

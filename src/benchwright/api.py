@@ -143,6 +143,8 @@ def check(request: Request, rounds: int) -> None:
     _check_amounts(load, request.inputs)
     if load.find_rate:
         _check_search(load, request.copies)
+    if load.precision is not None and max(request.copies) > 1:
+        raise OptionError("copies cannot stop together at a precision", remedy="use --duration with several copies")
     if load.mode is Mode.OPEN and (load.once or load.precision is not None):
         raise OptionError(
             "an open loop ends after a time or a count, not at a precision or the end of the inputs",
@@ -208,4 +210,4 @@ def _open(url: str) -> Keeper:
 
 def command_line() -> tuple[str, ...]:
     """The command that repeats this run, as it was typed."""
-    return ("benchwright", *sys.argv[1:])
+    return config.shown_arguments(("benchwright", *sys.argv[1:]))

@@ -72,6 +72,15 @@ def fraction(text: str, flag: str) -> float:
     return value
 
 
+def precision(text: str) -> tuple[float, float]:
+    """`'1%'` of the median, or `'p99:5%'`: the fraction and the percentile it is of."""
+    of, colon, amount = text.rpartition(":")
+    match = _PERCENTILE.fullmatch(of)
+    if colon and (match is None or not 0 < float(match[1]) < 100):
+        raise OptionError(f"--precision: {of!r} is not a percentile", remedy="write --precision 1% or p99:5%")
+    return fraction(amount, "--precision"), float(match[1]) if match else 50.0
+
+
 def objective(text: str) -> Objective:
     """`'p99<20ms'` as a bound on latency_p99; other metrics go by their own names."""
     match = _OBJECTIVE.fullmatch(text)

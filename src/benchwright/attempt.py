@@ -177,9 +177,11 @@ class Attempt:
         copy.phase = message.kind
         if message.kind == "ready":
             copy.ready = message.data
+        elif message.kind == "done" and all(each.phase in ("done", "measured") for each in self._copies):
+            self._stop_watching()  # the last copy has issued its last call
         elif message.kind == "measured":
             copy.measured = message
-        if copy.index == 0 and message.kind != "measured":
+        if copy.index == 0 and message.kind in ("loading", "warming", "ready"):
             self._on_phase(message.kind)
 
     def _finished(self) -> Outcome:

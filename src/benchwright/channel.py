@@ -16,11 +16,10 @@ from typing import Any
 
 from benchwright import schema
 from benchwright.errors import ChannelError
+from benchwright.orphans import TOKEN_BYTES
 from benchwright.records import Case, Int64s, Samples
 
 PROTOCOL = 1
-TOKEN_VARIABLE = "BENCHWRIGHT_JOB"  # noqa: S105 - a variable's name; every descendant of a worker carries it
-TOKEN_BYTES = 16
 MOST_HEADER = 16 << 20
 _PREFIX = struct.Struct(f"<4s{TOKEN_BYTES}sI")
 _MAGIC = b"BWF\x01"

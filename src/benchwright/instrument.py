@@ -57,7 +57,7 @@ def facts(
         told["histogram_error"] = max(histogram.error_bound(h) for s in samples for h in s.histograms.values())
     if case.load.mode is Mode.OPEN:
         told["intended_rate"] = sum(intended_rate(s) for s in samples)
-        told["delivered_rate"] = sum(delivered_rate(s) for s in samples)
+        told["delivered_rate"] = sum(delivered_rate(s, case.load.workers) for s in samples)
         told["lateness_p99_ns"] = (named(metrics, "lateness_p99") or 0.0) * 1e9
         told["probes"] = list(answers[0].measured["probes"])
     told.update(observation.unavailable)
@@ -87,7 +87,8 @@ def warnings(
 
 def _steady(answers: Sequence[Answer]) -> bool | None:
     """Whether the measured calls themselves show no drift or step; None when they are too few to tell."""
-    latencies = pooled(answers, "latency")
+    column = "service" if "service" in answers[0].samples.columns else "latency"  # queues drift by nature
+    latencies = pooled(answers, column)
     return steady.detect(blocks(latencies.tolist())).steady if len(latencies) >= steady.FEWEST else None
 
 

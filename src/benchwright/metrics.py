@@ -29,7 +29,10 @@ def derive(case: Case, answers: Sequence[Answer]) -> list[Metric]:
     """Metrics of one measured case, pooled over its copies."""
     metrics = [*_latency_metrics(answers), *_throughput(case, answers), *_once(answers)]
     if case.load.mode is Mode.OPEN:
-        metrics += _open_loop_metrics(case, answers)
+        metrics += [*_service_metrics(answers, "service"), *_service_metrics(answers, "lateness")]
+        metrics += _rate_metrics(case, answers)
+    elif case.load.mode is Mode.OFFLINE:
+        metrics += [*_service_metrics(answers, "service"), _makespan(answers)]
     return metrics
 
 
@@ -172,42 +175,49 @@ def _once(answers: Sequence[Answer]) -> list[Metric]:
     ]
 
 
-def _open_loop_metrics(case: Case, answers: Sequence[Answer]) -> list[Metric]:
-    metrics = []
-    for name, quantiles in (("service", (50, 99)), ("lateness", (50, 99))):
-        folded = _merged(answers, name)
-        if folded is not None:
-            wanted = {"service", *(f"{name}_p{q}" for q in quantiles)}
-            metrics += [m for m in _from_histogram(name, folded, answers) if m.name in wanted]
-            continue
-        values = pooled(answers, name)
-        if name == "service":
-            metrics.append(_time(name, summary.mean_interval(values), len(values)))
-        metrics += [_time(f"{name}_p{q}", summary.quantile_interval(values, q / 100), len(values)) for q in quantiles]
-    delivered = sum(delivered_rate(a.samples) for a in answers)
+def _service_metrics(answers: Sequence[Answer], name: str) -> list[Metric]:
+    """The call itself (`service`, with its mean), or what the generator added (`lateness`)."""
+    wanted = ([name] if name == "service" else []) + [f"{name}_p{q}" for q in (50, 99)]
+    folded = _merged(answers, name)
+    if folded is not None:
+        return [m for m in _from_histogram(name, folded, answers) if m.name in wanted]
+    values = pooled(answers, name)
+    quantiles = [_time(f"{name}_p{q}", summary.quantile_interval(values, q / 100), len(values)) for q in (50, 99)]
+    return [_time(name, summary.mean_interval(values), len(values)), *quantiles] if name == "service" else quantiles
+
+
+def _makespan(answers: Sequence[Answer]) -> Metric:
+    """From time zero to the end of the last call."""
+    longest = max(answer.samples.elapsed for answer in answers) / 1e9
+    return _time("makespan", Estimate(point=longest, low=None, high=None, method="observed once"), len(answers))
+
+
+def _rate_metrics(case: Case, answers: Sequence[Answer]) -> list[Metric]:
+    delivered = sum(delivered_rate(a.samples, case.load.workers) for a in answers)
     exact = Estimate(point=delivered, low=None, high=None, method="arrivals over their span")
-    metrics.append(Metric(name="rate", unit="/s", better=None, estimate=exact))
-    if case.load.find_rate:
-        found = float(answers[0].measured["rate"])
-        estimate = Estimate(point=found, low=None, high=None, method="search")
+    metrics = [Metric(name="rate", unit="/s", better=None, estimate=exact)]
+    if case.load.find_rate and answers[0].measured["rate"] is not None:  # None: no rate met the objective
+        estimate = Estimate(point=float(answers[0].measured["rate"]), low=None, high=None, method="search")
         metrics.append(Metric(name="max_rate", unit="/s", better=Better.HIGHER, estimate=estimate))
     return metrics
 
 
 def intended_rate(samples: Samples) -> float:
     """Arrivals per second of the schedule."""
-    return _rate(samples.columns["scheduled"], [0, 0])
+    return _per_second(np.frombuffer(samples.columns["scheduled"], dtype=np.int64))
 
 
-def delivered_rate(samples: Samples) -> float:
-    """Arrivals per second as they were really issued."""
-    lateness = samples.columns["lateness"]
-    return _rate(samples.columns["scheduled"], [lateness[0], lateness[-1]])
+def delivered_rate(samples: Samples, workers: int) -> float:
+    """Arrivals per second that were let go; a worker that waits for its own arrivals lets go what it begins."""
+    column = {name: np.frombuffer(values, dtype=np.int64) for name, values in samples.columns.items()}
+    if workers == 1:
+        return _per_second(column["end"] - column["service"])
+    return _per_second(column["scheduled"] + column["lateness"])
 
 
-def _rate(scheduled: Sequence[int], late: Sequence[int]) -> float:
-    span = scheduled[-1] + late[1] - scheduled[0] - late[0]
-    return (len(scheduled) - 1) * 1e9 / span if span > 0 else 0.0
+def _per_second(instants: NDArray[np.int64]) -> float:
+    span = int(instants.max() - instants.min())
+    return (len(instants) - 1) * 1e9 / span if span > 0 else 0.0
 
 
 def _time(name: str, estimate: Estimate, count: int) -> Metric:

@@ -112,7 +112,8 @@ class Load:
     samples: int | None = None
     duration: float | None = None
     once: bool = False  # stop when every input was used once
-    precision: float | None = None  # stop when the relative half-width of the median's interval is below
+    precision: float | None = None  # stop when the relative half-width of a percentile's interval is below
+    precision_of: float = 50.0  # that percentile; the median unless said
     loops: int = 0  # calls per sample; 0 = one, or as many as a very fast callable needs
     timeout: float | None = None
     seed: int = 0
@@ -267,6 +268,7 @@ class Result:
     details: Mapping[str, Value] = field(default_factory=dict)  # what the runtime tells of what it loaded
     instrument: Mapping[str, Value] = field(default_factory=dict)  # what measuring itself cost, and its verdict
     error: Failure | None = None
+    log_tail: str = ""  # the end of what the worker printed
     warnings: tuple[ResultWarning, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
 

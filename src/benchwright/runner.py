@@ -142,6 +142,7 @@ class _Execution:
             duration=duration,
             revision=self._record.revision,
             error=outcome.failure,
+            log_tail="" if outcome.failure else outcome.log_tail,
             timelines=outcome.observation.timelines,
         )
         if outcome.status is not Status.OK:

@@ -276,7 +276,11 @@ def fingerprint(value: Any) -> str:
 
 
 # How long one measures does not change what one measures, nor does the folder the model lies in or its present content.
-_HOW_LONG = {"warmup": None, "samples": None, "duration": None, "precision": None, "timeout": None, "seed": 0}
+_HOW_LONG = {
+    **dict.fromkeys(("warmup", "samples", "duration", "precision", "timeout")),
+    "precision_of": 50.0,
+    "seed": 0,
+}
 
 
 def case_key(case: records.Case) -> str:

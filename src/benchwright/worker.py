@@ -6,16 +6,18 @@ model, warms up, says it is ready, waits for the parent's word, measures, answer
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
 from typing import Any
 
 from benchwright import channel, orphans, plugins, schema
-from benchwright.channel import TOKEN_VARIABLE, Job, Message
+from benchwright.channel import Job, Message
 from benchwright.errors import BenchwrightError
 from benchwright.measure.engine import Measured, Prepared, prepare
 from benchwright.measure.subject import Subject
+from benchwright.orphans import TOKEN_VARIABLE
 from benchwright.runtimes import Loaded
 
 
@@ -81,6 +83,7 @@ def work(line: Line) -> None:
     if job.protocol != channel.PROTOCOL:
         raise BenchwrightError(f"the parent speaks protocol {job.protocol}, this worker {channel.PROTOCOL}")
     _confine(job)
+    gc.enable()
     line.say("loading")
     begin = time.perf_counter()
     loaded: Loaded = plugins.load("runtimes", job.case.target.runtime)().load(job.case)
@@ -90,7 +93,9 @@ def work(line: Line) -> None:
         prepared = prepare(_subject(loaded), job.case.load, clock=loaded.clock, copy=job.copy)
         line.say("ready", load_time=load_time, **_facts(loaded, prepared))
         zero = int(line.hear().data["zero"])
-        measured = prepared.run(zero if loaded.clock is None else loaded.clock.now())
+        finish = prepared.time(zero if loaded.clock is None else loaded.clock.now())
+        line.say("done")  # nothing is timed any more: who watches may stop
+        measured = finish()
         details = dict(loaded.details)
     finally:
         loaded.close()

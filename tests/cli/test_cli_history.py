@@ -93,7 +93,7 @@ def test_json_is_complete(benchwright: Benchwright, results: Path) -> None:
     (series,) = document["series"]
     assert (series["case"], series["params"], series["unit"]) == ("model.onnx", {"batch_size": 8}, "s")
     assert [run["run"] for run in series["runs"]] == ["run-0", "run-1", "run-3"]
-    assert [run["verdict"] for run in series["runs"]] == ["unclear", "unclear", "worse"]
+    assert [run["verdict"] for run in series["runs"]] == ["unclear", "same", "worse"]
     last = series["runs"][-1]
     assert last["estimate"]["point"] == pytest.approx(0.015015)
     assert last["estimate"]["low"] < last["estimate"]["point"] < last["estimate"]["high"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -159,12 +159,28 @@ def test_two_runs_at_once_share_a_store(start: Callable[..., Started], tmp_path:
 # ---- stores that cannot be used ----
 
 
+@functools.cache
+def _private_mounts() -> tuple[str, ...]:
+    """The command that gives what follows it mounts of its own: root's, else the one that is open to everyone."""
+    answers = ["full and read-only disks are made in a mount namespace: be root, or allow user namespaces"]
+    for command in (("unshare", "--mount"), ("unshare", "--user", "--map-root-user", "--mount")):
+        try:
+            subprocess.run([*command, "mount", "-t", "tmpfs", "tmpfs", "/tmp"], check=True, capture_output=True)
+        except FileNotFoundError:
+            pytest.fail(f"{answers[0]}; and install unshare, which util-linux brings")
+        except subprocess.CalledProcessError as error:
+            answers.append(f"{' '.join(command)}: {error.stderr.decode().strip()}")
+        else:
+            return command
+    pytest.fail("\n".join(answers))
+
+
 def _in_namespace(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Runs shell lines where mounts are private; `$bw` is the command line, `$m` an empty folder to mount on."""
     (folder / "mount").mkdir()
     environment = {**os.environ, "bw": f"{sys.executable} -m benchwright", "m": str(folder / "mount")}
     return subprocess.run(
-        ["unshare", "--mount", "sh", "-c", script],
+        [*_private_mounts(), "sh", "-c", script],
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -197,7 +213,7 @@ def test_a_full_disk_loses_nothing_that_was_measured(benchwright: Benchwright, t
 def test_a_read_only_store_is_refused_before_anything_is_measured(benchwright: Benchwright, tmp_path: Path) -> None:
     assert benchwright("run", FAKE, *QUICK, "--store", "results.db").returncode == 0
     script = (
-        "mount -t tmpfs tmpfs $m && cp results.db $m/ && mount -o remount,ro $m && "
+        "mount -t tmpfs tmpfs $m && cp results.db $m/ && mount -o remount,bind,ro $m && "
         f"$bw run '{FAKE}' {' '.join(QUICK)} --store $m/results.db"
     )
     ended = _in_namespace(script, tmp_path)
@@ -262,8 +278,3 @@ def test_an_unknown_key_in_an_exported_file_is_refused_with_its_place(benchwrigh
     assert ended.returncode == 2
     assert "runs.jsonl:1: run.results[0].case.target: unknown key 'runtme'" in ended.stderr
     assert "did you mean 'runtime'?" in ended.stderr
-
-
-def test_namespaces_are_there() -> None:
-    """The two tests of full and read-only disks need them."""
-    assert shutil.which("unshare")

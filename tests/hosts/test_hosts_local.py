@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from benchwright import orphans
-from benchwright.channel import PROTOCOL, TOKEN_VARIABLE, Job, Message
+from benchwright.channel import PROTOCOL, Job, Message
 from benchwright.hosts import local
 from benchwright.hosts.local import LocalHost, LocalWorker
+from benchwright.orphans import TOKEN_VARIABLE
 from benchwright.records import Case, Load, Target
 
 

@@ -1,14 +1,18 @@
-from array import array
 from dataclasses import replace
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchwright.records import Run, Samples
+from benchwright.attempt import Answer
+from benchwright.measure.engine import _from_recorders
+from benchwright.measure.recorder import Recorder
+from benchwright.metrics import derive
+from benchwright.records import Run, Samples, Value
 from benchwright.report.calls import calls, over_time, thin
-from benchwright.stats.histogram import fold
 
 
 def test_every_call_of_every_copy_and_round_is_there(run: Run) -> None:
@@ -20,18 +24,65 @@ def test_every_call_of_every_copy_and_round_is_there(run: Run) -> None:
 def test_quantiles_invert_the_distribution(run: Run) -> None:
     found = calls(run.results[:1])
     assert found is not None
-    values = np.sort(np.frombuffer(run.results[0].samples[0].columns["latency"], np.int64)) / 1e9
+    values = np.frombuffer(run.results[0].samples[0].columns["latency"], np.int64) / 1e9
     levels = np.array([0.0, 0.25, 0.5, 0.99, 1.0])
     assert found.quantiles(levels).tolist() == np.quantile(values, levels, method="inverted_cdf").tolist()
 
 
-def test_folded_calls_count_and_keep_their_extremes(run: Run) -> None:
-    raw = Samples(copy=0, calls=3, loops=1, elapsed=10, columns={"latency": array("q", [5, 7, 9])})
-    folded = replace(raw, columns={}, histograms={"latency": fold([1_000_003, 2, 1_000_003])})
-    found = calls([replace(run.results[0], samples=(raw, folded))])
-    assert found is not None and found.total == 6
-    assert (found.shortest, found.longest) == (2e-9, 1_000_003e-9)
-    assert found.quantiles(np.array([0.9]))[0] == pytest.approx(1_000_003e-9, rel=2**-10)
+def recorded(latencies: list[int], *, limit: int, loops: int = 1, copy: int = 0) -> Samples:
+    """Samples as the engine makes them."""
+    recorder = Recorder(limit=limit)
+    recorder.add(1000, list(accumulate(latencies, initial=1000))[1:])
+    return _from_recorders([recorder], copy=copy, loops=loops, zero=1000)
+
+
+def test_calls_beyond_the_raw_limit_are_counted_once_and_keep_their_extremes(run: Run) -> None:
+    latencies = [2, *range(1_000_000, 1_000_060), 3_000_003, *range(900_000, 900_040), 1_000_003]
+    samples = recorded(latencies, limit=50)
+    assert len(samples.columns["latency"]) == 50 and samples.histograms["latency"].total == len(latencies)
+    result = replace(run.results[0], samples=(samples, recorded([5, 7, 9], limit=50, copy=1)), instrument={})
+    found = calls([result])
+    assert found is not None and found.total == len(latencies) + 3
+    assert (found.shortest, found.longest) == (2e-9, 3_000_003e-9)
+    levels = np.array([0.1, 0.25, 0.5, 0.9])
+    exact = np.quantile(np.array([*latencies, 5, 7, 9]) / 1e9, levels, method="inverted_cdf")
+    assert found.quantiles(levels) == pytest.approx(exact, rel=2**-10)
+    track = over_time(result, 1000)
+    assert track is not None and track.points == 50 + 3
+
+
+@pytest.mark.parametrize("limit", [10_000, 100])
+def test_plots_show_what_the_table_shows_when_a_sample_is_many_calls(run: Run, limit: int) -> None:
+    """1,024 calls of about 40 ns a sample, 60 ns of which are the loop's own; raw and beyond the raw limit."""
+    rng = np.random.default_rng(5)
+    samples = recorded([int(n) for n in rng.lognormal(np.log(40_960), 0.05, 2000)], limit=limit, loops=1024)
+    ready: dict[str, Any] = {
+        "clock": {"loop": 60},
+        "items_per_call": 1,
+        "load_time": 0.1,
+        "warmup": {"first": 50, "elapsed": 9},
+    }
+    metrics = derive(run.results[0].case, [Answer(ready=ready, measured={}, samples=samples)])
+    facts: dict[str, Value] = {"loops": 1024, "cost_taken_off_ns": 60 / 1024}
+    result = replace(run.results[0], samples=(samples,), metrics=tuple(metrics), instrument=facts)
+    found = calls([result])
+    assert found is not None and found.noun == "means of 1,024 calls"
+    for name, level in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
+        metric = result.metric(f"latency_{name}")
+        assert metric is not None and 30e-9 < metric.estimate.point < 60e-9
+        assert found.quantiles(np.array([level]))[0] == pytest.approx(metric.estimate.point, rel=1e-9)
+    extremes = [m.estimate.point for n in ("min", "max") if (m := result.metric(f"latency_{n}"))]
+    assert [found.shortest, found.longest] == pytest.approx(extremes, rel=1e-9)
+    track = over_time(result, 5000)
+    assert track is not None and (track.low >= found.shortest).all() and (track.high <= found.longest).all()
+
+
+def test_a_cost_above_the_latency_leaves_zero(run: Run) -> None:
+    result = replace(
+        run.results[0], samples=(recorded([5, 70], limit=9),), instrument={"loops": 1, "cost_taken_off_ns": 60.0}
+    )
+    found = calls([result])
+    assert found is not None and found.seconds.tolist() == pytest.approx([0.0, 1e-8])
 
 
 def test_no_samples_are_none(run: Run) -> None:

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from benchwright.errors import OptionError
-from benchwright.records import Result, Run, Status, Verdict
+from benchwright.records import Better, Estimate, Metric, Result, Run, Status, Verdict
+from benchwright.report.columns import columns
 from benchwright.report.comparison import ComparedRow, compare_runs, worst
 from benchwright.report.comparison_text import comparison_json, comparison_markdown, print_comparison, summary
+from benchwright.report.rows import rows
 
 
 def verdicts(compared: list[ComparedRow], name: str) -> list[Verdict]:
@@ -127,6 +129,63 @@ def test_what_the_instrument_does_not_trust_is_noted_once(run: Run) -> None:
     assert {note for row in compared for note in row.notes if "instrument" in note} == {
         "the instrument calls the second run unreliable: benchwright show says why"
     }
+
+
+def with_verdicts(run: Run, text: str, rounds: set[int]) -> Run:
+    return replace(
+        run,
+        results=tuple(
+            replace(r, instrument={**r.instrument, "verdict": text}) if r.round in rounds and r.instrument else r
+            for r in run.results
+        ),
+    )
+
+
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("slower", [0.7, 1.0, 1.4])
+def test_an_unreliable_side_supports_no_verdict(samples: ModuleType, side: int, slower: float) -> None:
+    sides = [samples.make_run("a"), samples.make_run("b", slower=slower, seed=8)]
+    sides[side] = with_verdicts(sides[side], "unreliable: others took 158 % of a core", {0, 1})
+    compared = compare_runs(*sides)
+    assert {m.verdict for row in compared for m in row.metrics} == {Verdict.UNCLEAR}
+    assert worst(compared) is Verdict.UNCLEAR
+    words = f"the instrument calls the {('first', 'second')[side]} run unreliable"
+    assert all(m.why == words and words in m.sentence for row in compared for m in row.metrics)
+
+
+@pytest.mark.parametrize(
+    ("text", "rounds"), [("unreliable: steal 20 %", {2}), ("noisy: not steady", {0, 1, 2}), ("trustworthy", {0})]
+)
+def test_a_majority_of_rounds_that_can_be_trusted_suffices(
+    run: Run, samples: ModuleType, text: str, rounds: set[int]
+) -> None:
+    compared = compare_runs(run, with_verdicts(samples.make_run("b", slower=1.4, seed=8), text, rounds))
+    assert verdicts(compared, "latency_p50") == [Verdict.WORSE] * 4
+
+
+def test_a_case_that_fails_now_is_worse_whatever_the_instrument_says(run: Run, samples: ModuleType) -> None:
+    broken = tuple(samples.failed_result(r.case, r.round) for r in run.results)
+    compared = compare_runs(with_verdicts(run, "unreliable: x", {0, 1, 2}), replace(run, results=broken))
+    assert worst(compared) is Verdict.WORSE
+
+
+def test_totals_that_grow_with_time_are_never_judged(run: Run) -> None:
+    def with_energy(joules: float) -> Run:
+        def metered(r: Result) -> Result:
+            estimate = Estimate(point=joules + 1e-3 * r.round, low=None, high=None)
+            return replace(
+                r, metrics=(*r.metrics, Metric(name="energy", unit="J", better=Better.LOWER, estimate=estimate))
+            )
+
+        return replace(run, results=tuple(metered(r) if r.metrics else r for r in run.results))
+
+    short, long = with_energy(5.0), with_energy(50.0)
+    assert verdicts(compare_runs(short, long), "energy") == []
+    assert worst(compare_runs(short, long)) is not Verdict.WORSE
+    asked = compare_runs(short, long, metrics=("energy",))
+    assert verdicts(asked, "energy") == [Verdict.UNCLEAR] * 4
+    assert asked[0].metrics[0].sentence == "unclear: 10 times as high, but a total grows with how long was measured"
+    assert "energy" not in [column.metric for column in columns(rows(short))]
 
 
 def test_metrics_can_be_chosen_and_unknown_ones_are_refused(run: Run) -> None:

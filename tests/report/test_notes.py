@@ -1,8 +1,14 @@
 from dataclasses import replace
 
-from benchwright.records import Run
+import pytest
+
+from benchwright import schema
+from benchwright.records import Run, Value
 from benchwright.report import notes
+from benchwright.report.html import html_page
+from benchwright.report.markdown import run_markdown
 from benchwright.report.rows import rows
+from benchwright.report.table import run_text
 
 
 def test_one_verdict_is_said_plainly(run: Run) -> None:
@@ -26,6 +32,51 @@ def test_delivered_arrivals_are_stated_for_open_loops(run: Run) -> None:
     assert "delivered 99.9950% of the intended arrivals" in notes.instrument(
         [replace(run.results[0], instrument=facts)]
     )
+
+
+def looped(run: Run, *loops: int) -> Run:
+    """The run with so many calls per sample, case by case."""
+    counts = {row.key: n for row, n in zip(rows(run), loops, strict=False)}
+    return replace(
+        run,
+        results=tuple(
+            replace(r, instrument={**r.instrument, "loops": counts.get(schema.case_key(r.case), 1)})
+            for r in run.results
+        ),
+    )
+
+
+def test_percentiles_of_means_are_called_so_everywhere(run: Run) -> None:
+    every = looped(run, 1024, 1024, 1024, 1024)
+    words = "percentiles are of means of 1,024 calls"
+    assert notes.means(rows(every)) == words
+    for text in (run_text(every), run_markdown(every), html_page([every])):
+        assert words in text
+    for text in (run_text(run), run_markdown(run), html_page([run])):
+        assert "percentiles are of means" not in text
+
+
+def test_percentiles_of_means_name_their_cases_when_not_all_are(run: Run) -> None:
+    some = notes.means(rows(looped(run, 512, 1, 64)))
+    assert some == (
+        "percentiles are of means of 64 to 512 calls "
+        "[model.onnx runtime=onnxruntime batch_size=1, model.onnx runtime=openvino batch_size=1]"
+    )
+
+
+def test_the_unknown_is_called_unknown(run: Run) -> None:
+    facts = {**run.results[0].instrument, "steady": None, "steal_percent": None, "cpu_others_percent": 3e-10}
+    result = replace(run.results[0], instrument=facts)
+    assert "CPU taken by others below 0.01%" in notes.instrument([result]) and "steal" not in notes.instrument([result])
+    page = html_page([replace(run, results=(result,))])
+    assert '<th scope="row">steady</th><td>unknown</td>' in page and "None" not in page.partition("<script>")[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, "unknown"), (True, "yes"), (False, "no"), (3e-10, "3e-10"), (7, "7")]
+)
+def test_facts_as_people_write_them(value: Value, text: str) -> None:
+    assert notes.fact(value) == text
 
 
 def test_nothing_stated_is_nothing_said(run: Run) -> None:

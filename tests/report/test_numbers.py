@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchwright.records import Estimate
-from benchwright.report.numbers import Scale, cell, line_up, printable, scale_of
+from benchwright.report.numbers import Scale, cell, ends, line_up, printable, scale_of
 
 MS = Scale(factor=1e-3, unit="ms")
 
@@ -25,6 +25,25 @@ def estimate(point: float, low: float | None, high: float | None) -> Estimate:
 )
 def test_digits_follow_the_interval(given_estimate: Estimate, words: str) -> None:
     assert str(cell(given_estimate, MS)) == words
+
+
+@pytest.mark.parametrize(
+    ("given_estimate", "words"),
+    [
+        (estimate(3e-10, None, None), "3.000e-10"),
+        (estimate(3e-10, 2e-10, 4e-10), "3.0e-10 ± 1.0e-10"),
+        (estimate(3e-10, 0.0, 9e-10), "3.0e-10 [0.0e+00, 9.0e-10]"),
+        (estimate(0.0, 0.0, 3e-10), "0.0e+00 [0.0e+00, 3.0e-10]"),
+        (estimate(0.0, 0.0, 0.0), "0 ± 0"),
+        (estimate(0.0, 0.0, 2.0), "0.0 [0.0, 2.0]"),
+    ],
+)
+def test_next_to_nothing_is_no_row_of_zeros(given_estimate: Estimate, words: str) -> None:
+    percent = scale_of([given_estimate.point], "%")
+    shown = cell(given_estimate, percent)
+    assert str(shown) == words
+    both = ends(given_estimate, percent)
+    assert both is None or all(len(end) < 8 for end in both)
 
 
 @given(st.floats(1e-9, 1e3), st.floats(1e-6, 0.5), st.floats(1e-6, 0.5))

@@ -6,7 +6,7 @@ import pytest
 
 from benchwright import schema
 from benchwright.errors import OptionError
-from benchwright.records import Artifact, Run
+from benchwright.records import Artifact, Failure, Run, Status
 from benchwright.report.show import Wanted, show
 
 
@@ -29,15 +29,23 @@ def test_samples_are_csv(run: Run) -> None:
     assert shown(run, samples=True).splitlines()[0].endswith("latency_ns,end_ns")
 
 
-def test_logs_come_from_the_file_or_from_the_failure(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "worker.log"
-    path.write_bytes(b"hello \xff\x1b[31m")
-    log = Artifact(name="log", kind="log", path=str(path), size=8)
-    first = replace(run.results[0], artifacts=(log,))
+def test_logs_are_what_the_record_holds_and_cannot_drive_a_terminal(run: Run) -> None:
+    error = Failure(kind="exit", message="", log_tail="hello \x1b[31m")
+    first = replace(run.results[0], status=Status.FAILED, error=error)
     text = shown(replace(run, results=(first, *run.results[4:6])), log=True)
-    assert "hello \ufffd\\x1b[31m" in text
+    assert "hello \\x1b[31m" in text
     assert "loading shard 0" in text  # all that is kept, not the last ten lines
     assert "(nothing was written)" in text
+
+
+def test_no_file_that_a_run_names_is_read(run: Run, tmp_path: Path) -> None:
+    """A run may be imported from anyone; its artifacts could name any file of the reader."""
+    path = tmp_path / "private"
+    path.write_text("the reader's own secret")
+    artifact = Artifact(name="log", kind="log", path=str(path), size=8)
+    stranger = replace(run, results=tuple(replace(r, artifacts=(artifact,)) for r in run.results))
+    for wanted in ({"log": True}, {}, {"plot": True}, {"form": "markdown"}, {"form": "csv"}, {"form": "json"}):
+        assert "secret" not in shown(stranger, **wanted)
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "markdown"])

@@ -16,7 +16,7 @@ import pytest
 from benchwright.errors import DeviceError, LoadError
 from benchwright.records import Case, Inputs, Load
 from benchwright.runtimes import Loaded
-from benchwright.runtimes.onnxruntime import OnnxRuntime
+from benchwright.runtimes.onnxruntime import OnnxRuntime, _nodes
 from benchwright.runtimes.openvino import OpenVino
 
 MakeCase = Callable[..., Case]
@@ -179,6 +179,75 @@ def test_a_provider_that_is_not_used_fails(
 ) -> None:
     with pytest.raises(DeviceError, match=message):
         OnnxRuntime().load(make_case("onnxruntime", tiny, device=device, options=options))
+
+
+class _Part:
+    """What onnxruntime tells of one part of a graph. Only with an accelerator's own build is a graph ever divided."""
+
+    def __init__(self, ep_name: str, nodes: int) -> None:
+        self.ep_name = ep_name
+        self._nodes = nodes
+
+    def get_nodes(self) -> list[object]:
+        return [object()] * self._nodes
+
+
+def _divided(session: type, parts: list[_Part]) -> type:
+    """A session of the real library that says it has CUDA and divided the graph so."""
+
+    class Divided(session):  # type: ignore[misc]
+        def __init__(self, path: str, options: object, providers: object) -> None:
+            super().__init__(path, options, providers=["CPUExecutionProvider"])
+
+        def get_providers(self) -> list[str]:
+            return ["CUDAExecutionProvider", "CPUExecutionProvider"]
+
+        def get_provider_graph_assignment_info(self) -> list[_Part]:
+            return parts
+
+    return Divided
+
+
+@pytest.mark.parametrize(
+    ("parts", "seen"),
+    [
+        ([_Part("CUDAExecutionProvider", 9)], []),
+        (
+            [_Part("CUDAExecutionProvider", 4), _Part("CPUExecutionProvider", 2), _Part("CPUExecutionProvider", 1)],
+            ["CUDAExecutionProvider computes 4 of 7 nodes; others: CPUExecutionProvider 3"],
+        ),
+    ],
+)
+def test_nodes_that_stay_on_the_cpu_are_told(
+    parts: list[_Part], seen: list[str], tiny: Path, make_case: MakeCase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import onnxruntime
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", _divided(onnxruntime.InferenceSession, parts))
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ["CUDAExecutionProvider"])
+    loaded = OnnxRuntime().load(make_case("onnxruntime", tiny, device="cuda"))
+    assert [(warning.code, warning.seen) for warning in loaded.warnings] == [("fallback", text) for text in seen]
+    assert loaded.details["nodes"] == (
+        {"CUDAExecutionProvider": 4, "CPUExecutionProvider": 3} if seen else {"CUDAExecutionProvider": 9}
+    )
+
+
+def test_nodes_on_the_cpu_are_counted(tiny: Path, make_case: MakeCase) -> None:
+    import onnx
+
+    loaded = OnnxRuntime().load(make_case("onnxruntime", tiny, options={"graph_optimization_level": "disable_all"}))
+    assert loaded.details["nodes"] == {"CPUExecutionProvider": len(onnx.load(str(tiny)).graph.node)}
+    assert list(loaded.warnings) == []
+
+
+def test_a_library_too_old_to_tell_is_good_enough_for_the_cpu_alone() -> None:
+    class Old:
+        def get_providers(self) -> list[str]:
+            return ["CUDAExecutionProvider", "CPUExecutionProvider"]
+
+    assert _nodes(Old(), "CPUExecutionProvider") == {}
+    with pytest.raises(DeviceError, match=r"does not tell whether CUDA.* is used\n  install onnxruntime 1\.24\.1"):
+        _nodes(Old(), "CUDAExecutionProvider")
 
 
 def test_onnxruntime_has_no_precision_of_its_own(tiny: Path, make_case: MakeCase) -> None:

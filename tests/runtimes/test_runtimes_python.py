@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,11 @@ def unlucky(value):
 @benchmark(setup=make)
 def fed(data, **rest):
     return len(data), rest
+
+@benchmark(params={"size": [3]}, setup=dict, teardown=dict.clear)
+def counted(counts, size):
+    counts[size] = counts.get(size, 0) + 1
+    return counts
 """
 
 
@@ -98,6 +104,16 @@ def file(tmp_path: Path) -> Iterator[Path]:
 
 def _called(loaded: Loaded) -> object:
     return loaded.call(*loaded.arguments[0])
+
+
+def _awaited(loaded: Loaded) -> object:
+    """In a thread of its own: where this one may run a loop already, asyncio starts no second."""
+
+    async def answer() -> object:
+        return await loaded.call(*loaded.arguments[0])
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, answer()).result()
 
 
 def test_a_plain_function_is_called_itself(file: Path, make_case: MakeCase) -> None:
@@ -124,7 +140,20 @@ def test_dotted_names(make_case: MakeCase) -> None:
 def test_asynchronous_callables(name: str, value: object, file: Path, make_case: MakeCase) -> None:
     loaded = Python().load(make_case("python", f"{file}::{name}"))
     assert loaded.is_async
-    assert asyncio.run(_called(loaded)) == value  # type: ignore[arg-type]
+    assert _awaited(loaded) == value
+
+
+def test_asynchronous_callables_do_not_mind_a_loop_that_runs_here(file: Path, make_case: MakeCase) -> None:
+    """As one does after a test that drives a browser: it stays for the whole session."""
+    loaded = Python().load(make_case("python", f"{file}::later"))
+    before = asyncio._get_running_loop()
+    loop = asyncio.new_event_loop()
+    asyncio._set_running_loop(loop)
+    try:
+        assert _awaited(loaded) == 1
+    finally:
+        asyncio._set_running_loop(before)
+        loop.close()
 
 
 def test_setup_and_teardown_each_run_once(file: Path, make_case: MakeCase) -> None:
@@ -151,6 +180,14 @@ def test_a_function_that_takes_anything_gets_all_parameters(file: Path, make_cas
         2,
         {"size": 2, "k": 1},
     )
+
+
+def test_built_ins_without_a_signature_set_up_and_tear_down(file: Path, make_case: MakeCase) -> None:
+    loaded = Python().load(make_case("python", f"{file}::counted", params={"size": 3}))
+    (counts, *_) = loaded.arguments[0]
+    assert [dict(_called(loaded)), dict(_called(loaded))] == [{3: 1}, {3: 2}]  # type: ignore[call-overload]
+    loaded.close()
+    assert counts == {}
 
 
 def test_a_setup_that_yields_twice_is_refused(file: Path, make_case: MakeCase) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from benchwright.errors import TargetError
-from benchwright.records import Load
+from benchwright.records import Inputs, Load
 from benchwright.sources import Request, discover, plan
 
 FILE = """
@@ -52,6 +52,10 @@ def batched(batch_size):
     pass
 
 number = 1
+
+@benchmark(params={"size": [3]}, setup=dict)
+def counted(counts, size):
+    pass
 """
 
 
@@ -100,10 +104,20 @@ def test_batch_sizes_reach_a_callable_that_takes_them(file: Path) -> None:
     assert [(c.params["batch_size"], c.inputs.batch_size) for c in cases] == [(2, 2), (4, 4)]
 
 
+def test_a_setup_that_tells_no_signature_is_called_with_nothing(file: Path) -> None:
+    assert [params["size"] for params in _plan("bench.py::counted")] == [3]
+
+
+def test_a_model_for_torch_keeps_its_inputs(file: Path) -> None:
+    inputs = Inputs(shapes={"": (1, 3)}, dtypes={"": "float32"}, count=4)
+    (case,) = plan(Request(targets=["bench.py::Net"], runtimes=("torch",), inputs=inputs))
+    assert case.inputs == inputs
+
+
 def test_a_file_gives_its_marked_benchmarks_in_order(file: Path) -> None:
     file.write_text(FILE.replace('{"workers": [1]}', '{"count": [1]}').replace("clashes(workers)", "clashes(count)"))
     names = [case.name for case in plan(Request(targets=["bench.py"]))]
-    assert list(dict.fromkeys(names)) == ["bench.py::first", "bench.py::second", "bench.py::clashes"]
+    assert list(dict.fromkeys(names)) == [f"bench.py::{name}" for name in ("first", "second", "clashes", "counted")]
 
 
 def test_dotted_names_are_found_from_the_present_folder(file: Path, tmp_path: Path) -> None:
@@ -141,6 +155,10 @@ def test_a_model_class_for_torch_is_not_imported_at_all(file: Path) -> None:
         ("bench.py::plain", {"params": {"size": [1]}}, "takes no parameter 'size'"),
         ("bench.py::sized", {"params": {"sise": [1]}}, r"takes no parameter 'sise'\n  did you mean 'size'"),
         ("bench.py::plain", {"batch_sizes": (2,)}, "takes no parameter 'batch_size'"),
+        ("bench.py::plain", {"inputs": Inputs(source="x.npy")}, r"bench\.py::plain is fed no arrays, so --input means"),
+        ("bench.py::plain", {"inputs": Inputs(shapes={"": (1, 3)})}, "so --shape means nothing"),
+        ("bench.py::plain", {"inputs": Inputs(dtypes={"": "int8"})}, "so --dtype means nothing"),
+        ("bench.py", {"inputs": Inputs(count=4)}, r"bench\.py is fed no arrays, so --input-count means nothing"),
         ("bench.py::plain", {"devices": ("cuda",)}, "chooses its device and precision itself"),
         ("bench.py::clashes", {}, "cannot be named 'workers'"),
         ("bench.py::plain", {"runtimes": ("onnxruntime",)}, "onnxruntime does not load Python code"),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchwright.errors import TargetError
+from benchwright.records import Inputs
 from benchwright.sources import Request, plan
 
 
@@ -41,6 +42,10 @@ def test_the_version_follows_the_script(tmp_path: Path) -> None:
         ({"command": ["no-such-program"]}, "there is no program 'no-such-program'"),
         ({"command": ["true"], "runtimes": ("torch",)}, "a command runs in no runtime"),
         ({"command": ["true"], "devices": ("cuda",)}, "chooses its device"),
+        ({"command": ["true"], "inputs": Inputs(source="x.npy")}, "true is fed no arrays, so --input means nothing"),
+        ({"command": ["true"], "inputs": Inputs(shapes={"": (1, 3)})}, "so --shape means nothing"),
+        ({"command": ["true"], "inputs": Inputs(dtypes={"": "int8"})}, "so --dtype means nothing"),
+        ({"command": ["true"], "inputs": Inputs(count=4)}, "so --input-count means nothing"),
         ({"command": ["true"], "batch_sizes": (1, 8)}, "neither a batch size nor parameters"),
     ],
 )

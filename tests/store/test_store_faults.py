@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sqlite3
 import subprocess
@@ -148,6 +149,22 @@ run = Run(id="run-1", started_at="2026-01-01T00:00:00Z", harness="1")
 """
 
 
+@functools.cache
+def _private_mounts() -> tuple[str, ...]:
+    """The command that gives what follows it mounts of its own: root's, else the one that is open to everyone."""
+    answers = ["full and read-only disks are made in a mount namespace: be root, or allow user namespaces"]
+    for command in (("unshare", "--mount"), ("unshare", "--user", "--map-root-user", "--mount")):
+        try:
+            subprocess.run([*command, "mount", "-t", "tmpfs", "tmpfs", "/tmp"], check=True, capture_output=True)
+        except FileNotFoundError:
+            pytest.fail(f"{answers[0]}; and install unshare, which util-linux brings")
+        except subprocess.CalledProcessError as error:
+            answers.append(f"{' '.join(command)}: {error.stderr.decode().strip()}")
+        else:
+            return command
+    pytest.fail("\n".join(answers))
+
+
 def _in_a_small_file_system(tmp_path: Path, size: str, *steps: str) -> list[str]:
     """Runs shell steps with a tmpfs of `size` mounted at $M; a step `python: ...` is Python. Gives lines of output."""
     mount = tmp_path / "mount"
@@ -161,7 +178,7 @@ def _in_a_small_file_system(tmp_path: Path, size: str, *steps: str) -> list[str]
             step = f"{sys.executable} {script}"
         lines.append(step)
     done = subprocess.run(
-        ["unshare", "--mount", "sh", "-e", "-c", "\n".join(lines)], capture_output=True, text=True, timeout=100
+        [*_private_mounts(), "sh", "-e", "-c", "\n".join(lines)], capture_output=True, text=True, timeout=100
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
@@ -223,7 +240,7 @@ store.begin(run)
 store.add("run-1", result("r1", 10))
 store.close()
 """,
-        "mount -o remount,ro $M",
+        "mount -o remount,bind,ro $M",
         """python:
 store = open_store(M + "/r.db")
 print(store.find("last"), len(store.run("run-1").results))

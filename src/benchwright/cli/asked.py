@@ -61,7 +61,7 @@ def _load(given: Mapping[str, Any]) -> Load:
         samples=given["samples"] if given["offline"] is None else given["offline"],
         duration=_seconds(given, "duration"),
         once=given["once"],
-        precision=None if given["precision"] is None else asking.fraction(given["precision"], "--precision"),
+        **_precision(given["precision"]),
         loops=given["loops"],
         timeout=_seconds(given, "timeout"),
         seed=given["seed"],
@@ -71,6 +71,13 @@ def _load(given: Mapping[str, Any]) -> Load:
 
 def _seconds(given: Mapping[str, Any], name: str) -> float | None:
     return None if given[name] is None else asking.positive(given[name], "s", f"--{name}")
+
+
+def _precision(text: str | None) -> dict[str, Any]:
+    if text is None:
+        return {}
+    amount, percentile = asking.precision(text)
+    return {"precision": amount, "precision_of": percentile}
 
 
 def _mode(given: Mapping[str, Any]) -> Mode:

@@ -11,15 +11,15 @@ from benchwright.cli.options import json_option, opened, store_option
 from benchwright.records import Verdict
 
 if TYPE_CHECKING:
+    from benchwright.report.trend import Step
     from benchwright.store import Miss, Series
-    from benchwright.store.trend import Step
 
 _COLOURS = {Verdict.BETTER: "green", Verdict.WORSE: "red"}
 
 
 @click.command(
     epilog="TARGET is a name as in the results (model.onnx, bench.py::encode), a path that ends in one, or a pattern "
-    "with *. A change is called better or worse only when the two intervals lie apart."
+    "with *. Two neighbouring runs are judged by their rounds, as `benchwright compare` judges one metric."
 )
 @click.argument("target")
 @click.option(
@@ -32,11 +32,11 @@ def command(target: str, metrics: tuple[str, ...], limit: int, store: str | None
     """How TARGET's results changed from run to run."""
     from contextlib import closing
 
-    from benchwright.store.trend import look_up, steps
+    from benchwright.store.lookup import look_up
 
     with closing(opened(store, create=False)) as results:
         found, misses = look_up(results, target, metrics=metrics, runs=limit)
-    tables = [(series, steps(series)[-limit:]) for series in found]
+    tables = [(series, _steps(series)[-limit:]) for series in found]
     if as_json:
         click.echo(json.dumps(_document(tables, misses), indent=2))
         return
@@ -45,6 +45,13 @@ def command(target: str, metrics: tuple[str, ...], limit: int, store: str | None
     if misses:
         blocks.append([click.style("Not measured", bold=True), *map(_miss_line, misses)])
     click.echo("\n\n".join("\n".join(block) for block in blocks), color=_colour())
+
+
+def _steps(series: Series) -> list[Step]:
+    from benchwright.records import Better
+    from benchwright.report.trend import steps
+
+    return steps(series.points, metric=series.metric, better=Better(series.better) if series.better else None)
 
 
 def _heading(series: Series, *, with_machine: bool) -> str:
@@ -68,7 +75,7 @@ def _heading(series: Series, *, with_machine: bool) -> str:
 def _lines(series: Series, rows: list[Step]) -> list[str]:
     """The table of one series, and its sparkline."""
     from benchwright.report.numbers import cell, line_up, scale_of
-    from benchwright.store.trend import sparkline
+    from benchwright.report.trend import sparkline
 
     if not rows:
         return ["  no run has a value"]

@@ -19,8 +19,9 @@ def show(run: Run, *, as_json: bool, save: bool, store: str | None, report: str 
         from benchwright.report.footer import next_steps
         from benchwright.report.table import print_run
 
-        flags = f"--store {shlex.quote(store)}" if store else ""
-        print_run(run, next_steps=next_steps(run, saved=config.store_url(store), flags=flags) if save else "")
+        flags = f"--store {shlex.quote(config.shown_url(store))}" if store else ""
+        saved = config.shown_url(config.store_url(store))
+        print_run(run, next_steps=next_steps(run, saved=saved, flags=flags) if save else "")
     if report:
         from benchwright.report.html import write_html
 

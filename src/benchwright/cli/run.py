@@ -52,7 +52,7 @@ class _WithCommand(click.Command):
 @click.option("--duration", metavar="SECONDS", help="Time calls for so long. Default: 1 s a round.")
 @click.option("--samples", type=int, help="Stop after so many samples: calls, or loops of them.")
 @click.option("--once", is_flag=True, help="Stop when every input was used once.")
-@click.option("--precision", metavar="1%", help="Stop when the median is known this well (95 %).")
+@click.option("--precision", metavar="1%", help="Stop when the median, or p99:5%, is known this well (95 %).")
 @click.option("--warmup", metavar="SECONDS", help="Warm up at most so long; 0: not at all. Default: until steady, 5 s.")
 @click.option("--loops", type=int, default=0, help="Calls per sample. Default: one, more only for very fast callables.")
 @click.option("--rounds", type=int, default=5, show_default=True, help="Fresh processes per case, interleaved.")

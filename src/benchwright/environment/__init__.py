@@ -12,7 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchwright.environment import accelerators, knobs, machine, portable, system
+from benchwright.environment.packages import installed_packages
 from benchwright.records import Environment, Value
+
+__all__ = ["Difference", "collect", "difference", "installed_packages"]
 
 Difference = tuple[str, Value, Value]
 
@@ -45,20 +48,6 @@ def difference(a: Environment, b: Environment) -> list[Difference]:
         for place in dict.fromkeys([*left, *right])
         if left.get(place) != right.get(place)
     ]
-
-
-def installed_packages() -> dict[str, str]:
-    """Distribution name to version for everything this interpreter can import, by name."""
-    from importlib.metadata import distributions
-
-    found: dict[str, str] = {}
-    for distribution in distributions():
-        # Half-removed packages leave metadata without a name or a version behind.
-        metadata: Mapping[str, str] | None = distribution.metadata  # type: ignore[assignment]
-        name, version = (metadata.get("Name"), metadata.get("Version")) if metadata is not None else (None, None)
-        if name and version:
-            found.setdefault(name, version)  # the first on the path is the one that is imported
-    return dict(sorted(found.items(), key=lambda item: item[0].lower()))
 
 
 def _places(environment: Environment) -> Iterator[tuple[str, Value]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from benchwright.channel import Job, Message
+if TYPE_CHECKING:
+    from benchwright.channel import Job, Message
 
 
 class Worker(Protocol):

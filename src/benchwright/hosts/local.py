@@ -1,4 +1,7 @@
-"""This machine: a worker is a fresh interpreter in a session of its own."""
+"""This machine: a worker is a fresh interpreter in a session of its own.
+
+Importing this module is cheap, so that the first worker starts up while the parent still imports the rest.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,13 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from benchwright import channel, orphans, schema
-from benchwright.channel import TOKEN_VARIABLE, FrameReader, Job, Message
+from benchwright import orphans
+from benchwright.orphans import TOKEN_BYTES, TOKEN_VARIABLE
+
+if TYPE_CHECKING:
+    from benchwright.channel import FrameReader, Job, Message
 
 TAIL = 8192  # bytes of the log that are kept
 MOST_LOG = 256 << 20  # bytes a log may grow to before it is cut
@@ -30,6 +37,9 @@ class LocalHost:
 
     def launch(self, job: Job) -> LocalWorker:
         """Hands the job to a fresh process and returns at once."""
+        from benchwright import schema
+        from benchwright.channel import Message
+
         worker, self._waiting = self._waiting or LocalWorker(), None
         worker.tell(Message(kind="job", data=schema.encode(job)))
         return worker
@@ -44,8 +54,8 @@ class LocalWorker:
     """One child process, its log and its private line."""
 
     def __init__(self) -> None:
-        self._token = os.urandom(channel.TOKEN_BYTES)
-        self._reader = FrameReader(self._token)
+        self._token = os.urandom(TOKEN_BYTES)
+        self._reader: FrameReader | None = None
         self._log = tempfile.TemporaryFile(mode="ab+", buffering=0)  # noqa: SIM115 - closed in end()
         self._exit: int | None = None
         self._tail = ""  # of the log, once it is closed
@@ -74,14 +84,19 @@ class LocalWorker:
 
     def tell(self, message: Message) -> None:
         """Sends it a message; a worker that has gone is no error."""
+        from benchwright.channel import write_message
+
         with contextlib.suppress(BrokenPipeError):
-            channel.write_message(self._control, self._token, message)
+            write_message(self._control, self._token, message)
 
     def hear(self) -> list[Message] | None:
         """What arrived since; None at the end of the line."""
+        from benchwright.channel import FrameReader
+
         data = os.read(self._answer, READ)
         if not data:
             return None
+        self._reader = self._reader or FrameReader(self._token)
         self._reader.feed(data)
         return list(iter(self._reader.next, None))
 
@@ -119,7 +134,8 @@ class LocalWorker:
 
     def _spawn(self, control: int, answer: int, lifeline: int) -> subprocess.Popen[bytes]:
         root = str(Path(__file__).resolve().parents[2])
-        code = f"import sys; sys.path.append({root!r}); from benchwright.worker import start; start()"
+        # Imports make no garbage worth collecting; the worker turns the collector on again.
+        code = f"import gc, sys; gc.disable(); sys.path.append({root!r}); from benchwright.worker import start; start()"
         return subprocess.Popen(
             [sys.executable, "-P", "-c", code, str(control), str(answer), str(lifeline)],
             stdin=subprocess.DEVNULL,

@@ -8,7 +8,8 @@ between chunks, outside the timed stretches.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from itertools import islice, starmap
 
 from benchwright.measure.clock import Clock
@@ -23,6 +24,13 @@ FIRST_LOOK = 100  # samples before the precision is first judged
 
 
 @dataclass(slots=True, kw_only=True)
+class Verdict:
+    """What all workers of a load obey: once one of them knows enough, none goes on with less company."""
+
+    enough: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
 class StopRule:
     """When one worker has measured enough: a count, a deadline, or an interval narrow enough."""
 
@@ -30,10 +38,26 @@ class StopRule:
     deadline: int | None = None
     samples: int | None = None
     precision: float | None = None
+    quantile: float = 0.5
+    verdict: Verdict = field(default_factory=Verdict)
     next_look: int = FIRST_LOOK
+
+    @classmethod
+    def of(cls, load: Load, index: int, *, typical: float, zero: int, verdict: Verdict) -> StopRule:
+        """The rule of worker `index`. Precision is judged by the first worker alone, for all."""
+        return cls(
+            typical=typical,
+            deadline=None if load.duration is None else zero + int(load.duration * 1e9),
+            samples=None if load.samples is None else (load.samples + load.workers - 1 - index) // load.workers,
+            precision=load.precision if index == 0 else None,
+            quantile=load.precision_of / 100,
+            verdict=verdict,
+        )
 
     def next_chunk(self, recorder: Recorder, now: int) -> int:
         """How many calls to issue before asking again; 0 ends the loop."""
+        if self.verdict.enough:
+            return 0
         if recorder.calls:
             self.typical = max(1.0, recorder.active / recorder.calls)
         room = MOST_CALLS
@@ -50,9 +74,12 @@ class StopRule:
     def _precise(self, recorder: Recorder) -> bool:
         if self.precision is None or recorder.calls < self.next_look:
             return False
+        begin = time.perf_counter_ns()
         self.next_look = int(recorder.calls * 1.25) + 1
-        width = ranks.relative_half_width(recorder.latencies)
-        return width is not None and width <= self.precision
+        width = ranks.relative_half_width(recorder.latencies, self.quantile)
+        self.verdict.enough = width is not None and width <= self.precision
+        recorder.paused += time.perf_counter_ns() - begin
+        return self.verdict.enough
 
 
 def run_worker(subject: Subject, recorder: Recorder, rule: StopRule, clock: Clock, *, once: bool) -> None:
@@ -69,12 +96,10 @@ def run_worker(subject: Subject, recorder: Recorder, rule: StopRule, clock: Cloc
 
 def run_closed(subject: Subject, load: Load, clock: Clock, *, typical: float, zero: int) -> list[Recorder]:
     """`load.workers` threads from the instant `zero` on; one recorder each."""
-    recorders = [Recorder() for _ in range(load.workers)]
-    deadline = None if load.duration is None else zero + int(load.duration * 1e9)
+    recorders, verdict = [Recorder() for _ in range(load.workers)], Verdict()
 
     def work(index: int) -> None:
-        share = None if load.samples is None else (load.samples + load.workers - 1 - index) // load.workers
-        rule = StopRule(typical=typical, deadline=deadline, samples=share, precision=load.precision)
+        rule = StopRule.of(load, index, typical=typical, zero=zero, verdict=verdict)
         run_worker(subject.share(index, load), recorders[index], rule, clock, once=load.once)
 
     in_threads(work, load.workers, clock, zero)

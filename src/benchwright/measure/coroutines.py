@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from array import array
 from collections.abc import Callable
+from itertools import islice
 
 from benchwright.measure.clock import Clock, SystemClock
-from benchwright.measure.closed import StopRule
+from benchwright.measure.closed import StopRule, Verdict
 from benchwright.measure.open import OpenCalls
 from benchwright.measure.recorder import Recorder
 from benchwright.measure.subject import Subject
@@ -18,21 +19,23 @@ LEAST_SLEEP = 2_000_000  # ns; the event loop's own timer is no finer than a mil
 
 def run_closed_async(subject: Subject, load: Load, clock: Clock, *, typical: float, zero: int) -> list[Recorder]:
     """`load.workers` tasks, each awaiting one call after another; one recorder each."""
-    recorders = [Recorder() for _ in range(load.workers)]
-    deadline = None if load.duration is None else zero + int(load.duration * 1e9)
+    recorders, verdict = [Recorder() for _ in range(load.workers)], Verdict()
 
     async def work(index: int) -> None:
-        share = None if load.samples is None else (load.samples + load.workers - 1 - index) // load.workers
-        rule = StopRule(typical=typical, deadline=deadline, samples=share, precision=load.precision)
-        now, recorder = clock.now, recorders[index]
+        rule = StopRule.of(load, index, typical=typical, zero=zero, verdict=verdict)
+        now, recorder, call = clock.now, recorders[index], subject.call
         stream = subject.share(index, load).argument_stream(once=load.once)
-        while rule.next_chunk(recorder, now()):
-            arguments = next(stream, None)
-            if arguments is None:
+        while wanted := rule.next_chunk(recorder, now()):
+            starts: list[int] = []
+            ticks: list[int] = []
+            for arguments in islice(stream, wanted):
+                starts.append(now())
+                await call(*arguments)
+                ticks.append(now())
+            if ticks:
+                recorder.add_each(starts, ticks, starts[0])
+            if len(ticks) < wanted:  # the data set ended
                 return
-            start = now()
-            await subject.call(*arguments)
-            recorder.add(start, (now(),))
 
     async def everyone() -> None:
         clock.wait_until(zero)

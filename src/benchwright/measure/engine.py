@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 DEFAULT_DURATION = 1.0
 PROBE_DURATION = 1.0
+LONGER = 4  # times as many arrivals when a probe leaves the question open
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,10 @@ class Measured:
     rate: float | None = None  # the rate that was asked of this copy
 
 
+Finish = Callable[[], Measured]  # works out what was timed; called when nothing is timed any more
+Timed = Callable[[int], Finish]  # issues every call from an instant on
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
     """A load that is warm and waits for time zero."""
@@ -59,16 +64,22 @@ class Prepared:
     warmup: Warmup
     loops: int
     oversleep: int  # ns, how late this machine wakes sleepers
-    run: Callable[[int], Measured]
+    time: Timed
+
+    def run(self, zero: int) -> Measured:
+        """Issues every call from the instant `zero` on, and works out what was timed."""
+        return self.time(zero)()
 
 
 def prepare(subject: Subject, load: Load, *, clock: Clock | None = None, copy: int = 0) -> Prepared:
     """Calibrates, warms up until steady, draws the schedule; everything that must not be inside the timed phase."""
-    load = _completed(load, copy)
+    subject, load = _share_of_copy(subject, load, copy)
     clock = clock or SystemClock()
     if isinstance(clock, FakeClock) and (load.workers > 1 or load.mode is Mode.MULTISTREAM):
         raise OptionError("virtual time knows one worker", remedy="use --workers 1, or the option clock=real")
     facts = calibrate(clock)
+    if subject.event_loop is not None:
+        facts = replace(facts, loop=facts.read)  # its loop reads the clock twice a call, and one read is inside
     first = first_call(subject, clock)  # before anything else calls it: only the very first is cold
     if load.mode is Mode.CLOSED and not load.once and subject.event_loop is None:
         subject = replace(subject, loops=load.loops or calibrated_loops(subject, clock, facts))
@@ -76,25 +87,31 @@ def prepare(subject: Subject, load: Load, *, clock: Clock | None = None, copy: i
     if load.mode is Mode.OPEN:
         tighten_timer_slack()  # only where sleeps decide: it loads ctypes
     oversleep = learn_margin(clock) if isinstance(clock, SystemClock) else 0
-    run = _RUNS[load.mode](subject, load, clock, warmup, copy)
+    timed = _MODES[load.mode](subject, load, clock, warmup, copy)
     gc.collect()  # now, because it may take longer than there is between the parent's word and time zero
-    return Prepared(clock=clock, facts=facts, warmup=warmup, loops=subject.loops, oversleep=oversleep, run=run)
+    return Prepared(clock=clock, facts=facts, warmup=warmup, loops=subject.loops, oversleep=oversleep, time=timed)
 
 
-def _completed(load: Load, copy: int) -> Load:
-    """The load with a stop rule of this copy: its share of a count; else a second; with a precision alone, a minute."""
+def _share_of_copy(subject: Subject, load: Load, copy: int) -> tuple[Subject, Load]:
+    """What one copy does: its part of the inputs or of the count; without any stop rule, a second."""
+    if load.once and load.copies > 1:
+        subject = replace(subject, arguments=subject.arguments[copy :: load.copies])
+        if not subject.arguments:
+            raise OptionError("--once: there are fewer inputs than copies", remedy="use fewer --copies")
+    if load.once and load.mode is Mode.MULTISTREAM:
+        return subject, replace(load, once=False, samples=math.ceil(len(subject.arguments) / load.streams))
     if load.samples is not None and load.mode is not Mode.OPEN:
-        return replace(load, samples=max(1, (load.samples + load.copies - 1 - copy) // load.copies))
+        return subject, replace(load, samples=max(1, (load.samples + load.copies - 1 - copy) // load.copies))
     if load.duration is None and load.samples is None and not load.once:
-        return replace(load, duration=60.0 if load.precision else DEFAULT_DURATION)
-    return load
+        return subject, replace(load, duration=60.0 if load.precision else DEFAULT_DURATION)
+    return subject, load
 
 
 # ---- one function a mode: everything ready, then a function of time zero ----
 
 
-def _closed(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Callable[[int], Measured]:
-    def run(zero: int) -> Measured:
+def _closed(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Timed:
+    def timed(zero: int) -> Finish:
         with collector_held_off() as collector:
             if subject.event_loop is not None:
                 from benchwright.measure.coroutines import run_closed_async
@@ -102,44 +119,63 @@ def _closed(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: in
                 recorders = run_closed_async(subject, load, clock, typical=warmup.typical, zero=zero)
             else:
                 recorders = run_closed(subject, load, clock, typical=warmup.typical, zero=zero)
-        samples = _from_recorders(recorders, copy=copy, loops=subject.loops, zero=zero)
-        return Measured(samples=samples, gc_collections=collector.collections)
 
-    return run
+        def finish() -> Measured:
+            samples = _from_recorders(recorders, copy=copy, loops=subject.loops, zero=zero)
+            return Measured(samples=samples, gc_collections=collector.collections)
+
+        return finish
+
+    return timed
 
 
-def _multistream(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Callable[[int], Measured]:
+def _multistream(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Timed:
     from benchwright.measure.streams import FanOut, gathered
 
-    if subject.event_loop is not None:
-        return _closed(gathered(subject, load.streams), replace(load, workers=1), clock, warmup, copy)
     one_loop = replace(load, workers=1)
+    if subject.event_loop is not None:
+        return _closed(gathered(subject, load.streams), one_loop, clock, warmup, copy)
 
-    def run(zero: int) -> Measured:
+    def timed(zero: int) -> Finish:
         with FanOut(subject, load.streams) as fan:
             return _closed(fan.subject, one_loop, clock, warmup, copy)(zero)
 
-    return run
+    return timed
 
 
-def _open(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Callable[[int], Measured]:
+def _open(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Timed:
     if load.find_rate:
         return lambda zero: _searched(subject, load, clock, warmup, copy)
     from benchwright.measure.load import arrivals
 
     schedule = arrivals(load, copy=copy)
-    timed = _open_loop(subject, schedule, load.workers, clock)
+    rate = None if load.rate is None else load.rate / load.copies
+    return _scheduled(_open_loop(subject, schedule, load.workers, clock), copy, span=_span(load, schedule), rate=rate)
 
-    def run(zero: int) -> Measured:
+
+def _offline(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Timed:
+    """Every call is due at time zero; latency counts from there, and the last to end tells how long the lot takes."""
+    from benchwright.measure import open as open_loop
+
+    if subject.event_loop is not None:
+        raise OptionError("--offline needs a callable that is not asynchronous", remedy="use --samples instead")
+    count = load.samples or len(subject.arguments)
+    return _scheduled(open_loop.backlog(subject, count, load.workers, clock), copy, span=0, rate=None)
+
+
+def _scheduled(run: Callable[[int], OpenCalls], copy: int, *, span: int, rate: float | None) -> Timed:
+    def timed(zero: int) -> Finish:
         with collector_held_off() as collector:
-            calls = timed(zero)
-        columns = calls.columns()
-        elapsed = max(max(calls.done), _span(load, schedule))  # the last to arrive need not be the last to finish
-        samples = _from_columns(columns, copy=copy, elapsed=elapsed)
-        rate = None if load.rate is None else load.rate / load.copies
-        return Measured(samples=samples, gc_collections=collector.collections, rate=rate)
+            calls = run(zero)
 
-    return run
+        def finish() -> Measured:
+            elapsed = max(max(calls.done), span)  # the last to arrive need not be the last to finish
+            samples = _from_columns(calls.columns(), copy=copy, elapsed=elapsed)
+            return Measured(samples=samples, gc_collections=collector.collections, rate=rate)
+
+        return finish
+
+    return timed
 
 
 def _open_loop(subject: Subject, schedule: Int64s, workers: int, clock: Clock) -> Callable[[int], OpenCalls]:
@@ -161,24 +197,34 @@ def _span(load: Load, schedule: Int64s) -> int:
     return schedule[-1] if load.rate is None else int(len(schedule) * load.copies / load.rate * 1e9)
 
 
-def _searched(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Measured:
+# ---- the highest rate that meets an objective ----
+
+
+def _searched(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Finish:
     """Open loops at rates that a search chooses; the samples are those of the best rate, or of the lowest tried."""
     if load.copies > 1 or not load.objectives:
         raise OptionError("--find-rate needs an --objective and one copy", remedy="for example --objective 'p99<20ms'")
 
+    def at(rate: float, count: int) -> Measured:
+        at_rate = replace(load, rate=rate, find_rate=False, duration=None, samples=count)
+        return _open(subject, at_rate, clock, warmup, copy)(clock.now() + 5_000_000)()
+
     def probe(rate: float) -> tuple[bool, Measured]:
-        at_rate = replace(load, rate=rate, find_rate=False, duration=None, samples=_enough(load, rate))
-        measured = _open(subject, at_rate, clock, warmup, copy)(clock.now() + 5_000_000)
-        return _meets(measured.samples.columns["latency"], load.objectives), measured
+        measured = at(rate, _enough(load, rate))
+        meets = _meets(measured.samples.columns["latency"], load.objectives)
+        if meets is None:  # the point is inside and the interval is not: look longer, once
+            measured = at(rate, LONGER * _enough(load, rate))
+            meets = _meets(measured.samples.columns["latency"], load.objectives)
+        return bool(meets), measured
 
     def hopeless(measured: Measured) -> bool:
-        return not _meets(measured.samples.columns["service"], load.objectives)
+        return _meets(measured.samples.columns["service"], load.objectives) is False
 
     ceiling = load.workers * 1e9 / max(1.0, warmup.typical)
     probes = search.find_rate(probe, ceiling=ceiling, hopeless=hopeless)
     chosen = search.best(probes) or min(probes, key=lambda p: p.rate)
     tried = tuple(search.Probe(rate=p.rate, meets=p.meets, outcome=None) for p in probes)
-    return replace(chosen.outcome, probes=tried, rate=chosen.rate if chosen.meets else 0.0)
+    return lambda: replace(chosen.outcome, probes=tried, rate=chosen.rate if chosen.meets else None)
 
 
 def _enough(load: Load, rate: float) -> int:
@@ -187,23 +233,28 @@ def _enough(load: Load, rate: float) -> int:
     return max(asked, *(2 * ranks.samples_for_quantile(_quantile(o), sides=1) for o in load.objectives))
 
 
-def _meets(times: Int64s, objectives: Sequence[Objective]) -> bool:
-    """Whether bounds on percentiles hold with 95 % confidence: the upper end of each interval is inside."""
-    ordered = sorted(times)
+def _meets(times: Int64s, objectives: Sequence[Objective]) -> bool | None:
+    """Whether bounds on percentiles hold with 95 % confidence; None when they seem to, but not surely.
+
+    Calls that wait in one queue resemble each other, so the interval is the one that allows for that.
+    """
+    sure = True
     for objective in objectives:
-        between = ranks.quantile_ranks(len(ordered), _quantile(objective), 0.9)  # two-sided 90 % = one-sided 95 %
-        if between is None or ordered[between[1] - 1] / 1e9 > objective.bound:
+        estimate = ranks.quantile_estimate(times, _quantile(objective), 0.9)  # two-sided 90 %: one-sided 95 %
+        if estimate.point / 1e9 > objective.bound:
             return False
-    return True
+        if estimate.high is None or estimate.confidence < 0.85 or estimate.high / 1e9 > objective.bound:
+            sure = False
+    return True if sure else None
 
 
 def _quantile(objective: Objective) -> float:
     return float(objective.metric.removeprefix("latency_p")) / 100
 
 
-_RUNS: dict[Mode, Callable[[Subject, Load, Clock, Warmup, int], Callable[[int], Measured]]] = {
+_MODES: dict[Mode, Callable[[Subject, Load, Clock, Warmup, int], Timed]] = {
     Mode.CLOSED: _closed,
-    Mode.OFFLINE: _closed,
+    Mode.OFFLINE: _offline,
     Mode.MULTISTREAM: _multistream,
     Mode.OPEN: _open,
 }
@@ -231,7 +282,7 @@ def _from_recorders(recorders: list[Recorder], *, copy: int, loops: int, zero: i
         copy=copy,
         calls=sum(r.calls for r in recorders) * loops,
         loops=loops,
-        elapsed=max((r.active for r in recorders), default=0),
+        elapsed=max((r.last - zero - r.paused for r in recorders if r.calls), default=0),
         columns={"latency": latency, "end": end},
         histograms=histograms,
     )

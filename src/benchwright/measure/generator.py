@@ -18,6 +18,7 @@ from array import array
 from pathlib import Path
 from types import TracebackType
 
+from benchwright.errors import MeasureError
 from benchwright.measure.clock import SystemClock, learn_margin, tighten_timer_slack
 from benchwright.records import Int64s
 
@@ -51,7 +52,8 @@ class Generator:
 
     def issued(self) -> Int64s:
         """The instants at which the arrivals really went out."""
-        self._child.wait()
+        if self._child.wait() != 0:
+            raise MeasureError(f"the load generator ended with {self._child.returncode} before its schedule did")
         self._shared.seek(8 * self._count)
         instants = array("q")
         instants.frombytes(self._shared.read(8 * self._count))

@@ -91,7 +91,30 @@ def fed(subject: Subject, schedule: Int64s, clock: Clock, workers: int) -> Calla
             generator.start(zero)
             in_threads(work, workers, clock, zero)
             issued = array("q", (instant - zero for instant in generator.issued()))
+            if (served := next(ticket)) != len(schedule):
+                raise MeasureError(f"{served} of {len(schedule)} arrivals reached a worker")
         return OpenCalls(scheduled=schedule, issued=issued, started=started, done=done)
+
+    return run
+
+
+def backlog(subject: Subject, calls: int, workers: int, clock: Clock) -> Callable[[int], OpenCalls]:
+    """Calls that are all due at time zero; workers take the next as soon as they are free."""
+    schedule = array("q", bytes(8 * calls))
+
+    def run(zero: int) -> OpenCalls:
+        started, done = _blank(schedule), _blank(schedule)
+        now, call, stream, ticket = clock.now, subject.call, subject.argument_stream(), count()
+
+        def work(_: int) -> None:
+            while (index := next(ticket)) < calls:
+                given = next(stream)
+                started[index] = now() - zero
+                call(*given)
+                done[index] = now() - zero
+
+        in_threads(work, workers, clock, zero)
+        return OpenCalls(scheduled=schedule, issued=schedule[:], started=started, done=done)
 
     return run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, chain
 from operator import sub
 
@@ -24,7 +24,8 @@ class Recorder:
     def __init__(self, *, limit: int = LIMIT) -> None:
         self.limit = limit
         self.calls = 0
-        self.active = 0  # ns inside chunks; the recorder's own work between them is not counted
+        self.active = 0  # ns inside chunks
+        self.paused = 0  # ns spent deciding whether to stop, during which no call could be issued
         self.last = 0  # instant of the latest completion
         self._blocks: list[Int64s] = []
         self._anchors = array("q")  # pairs: position, instant at which the call there began
@@ -36,7 +37,11 @@ class Recorder:
         """A chunk: the instant its first call began, and the instant each call ended."""
         if not ticks:
             return
-        latencies = array("q", map(sub, ticks, chain((start,), ticks)))
+        self.add_each(chain((start,), ticks), ticks, start)
+
+    def add_each(self, starts: Iterable[int], ticks: Sequence[int], start: int) -> None:
+        """Calls that each began at an instant of its own, the first of them at `start`."""
+        latencies = array("q", list(map(sub, ticks, starts)))  # an array made from a list is filled twice as fast
         if min(latencies) < 0:
             raise MeasureError(
                 f"the clock went back by {-min(latencies)} ns", remedy="this machine's clock cannot be used"

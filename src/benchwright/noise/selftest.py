@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from benchwright.instrument import OFF_RATE, OTHERS_BAD, OTHERS_NOISY, STEAL_BAD, STEAL_NOISY
 from benchwright.measure.clock import SystemClock
-from benchwright.measure.engine import Measured, prepare
+from benchwright.measure.engine import Prepared, prepare
 from benchwright.measure.subject import Subject
 from benchwright.noise.interference import Interference
-from benchwright.noise.probes import quantile, sleep_errors
+from benchwright.noise.probes import quantile
 from benchwright.records import Arrivals, Load, Mode, Value
 
 RATE = 1000.0  # arrivals a second
@@ -19,25 +19,25 @@ LATE_NOISY, LATE_BAD = 50e3, 1e6  # ns, one arrival in a hundred
 
 
 def self_test(seconds: float = 5) -> Mapping[str, Value]:
-    """Drives the engine for about `seconds` against a call that does nothing. Keys as in `Result.instrument`."""
+    """Drives the engine for about `seconds` against a call that does nothing. Keys mean what they mean in
+    `Result.instrument`."""
     with Interference() as interference:
-        sleeps = sleep_errors(max(20, int(seconds * 40)))
         nothing = Subject(call=_nothing)
         closed = prepare(nothing, Load(mode=Mode.CLOSED, loops=1, duration=seconds * 0.2, warmup=0.2))
         calls = closed.run(closed.clock.now()).samples
-        delivered = _open_loop(nothing, seconds * 0.5)
-    late = sorted(delivered.samples.columns["lateness"])
+        opened = _open_loop(nothing, seconds * 0.5)
+        delivered = opened.run(opened.clock.now() + 5_000_000).samples
+    late = sorted(delivered.columns["lateness"])
     told: dict[str, Value] = {
         "clock_cost_ns": closed.facts.read,
         "clock_resolution_ns": closed.facts.resolution,
         "cost_per_call_ns": closed.facts.loop,
         "nothing_p50_ns": statistics.median(calls.columns["latency"]),
-        "sleep_error_p50_ns": quantile(sleeps, 0.50) * 1e9,
-        "sleep_error_p99_ns": quantile(sleeps, 0.99) * 1e9,
-        "wakeup_error_p50_ns": quantile(late, 0.50),
-        "wakeup_error_p99_ns": quantile(late, 0.99),
+        "wakeup_error_ns": opened.oversleep,
+        "lateness_p50_ns": quantile(late, 0.50),
+        "lateness_p99_ns": quantile(late, 0.99),
         "intended_rate": RATE,
-        "delivered_rate": delivered.samples.calls / (delivered.samples.elapsed / 1e9),
+        "delivered_rate": delivered.calls / (delivered.elapsed / 1e9),
         "cpu_others_percent": interference.cpu_others,
         "steal_percent": interference.steal,
     }
@@ -47,9 +47,7 @@ def self_test(seconds: float = 5) -> Mapping[str, Value]:
 def verdict(told: Mapping[str, Value]) -> str:
     """`trustworthy`, or what spoils the figures, the worst first."""
     rate = abs(_number(told["delivered_rate"]) / _number(told["intended_rate"]) - 1)
-    others, steal, late = (
-        _number(told[name]) for name in ("cpu_others_percent", "steal_percent", "wakeup_error_p99_ns")
-    )
+    others, steal, late = (_number(told[name]) for name in ("cpu_others_percent", "steal_percent", "lateness_p99_ns"))
     judged = [
         (others, (OTHERS_NOISY, OTHERS_BAD), f"others took {others:.0f} % of a core"),
         (steal, (STEAL_NOISY, STEAL_BAD), f"steal {steal:.1f} %"),
@@ -63,10 +61,9 @@ def verdict(told: Mapping[str, Value]) -> str:
     return "noisy: " + ", ".join(noisy) if noisy else "trustworthy"
 
 
-def _open_loop(subject: Subject, duration: float) -> Measured:
+def _open_loop(subject: Subject, duration: float) -> Prepared:
     load = Load(mode=Mode.OPEN, rate=RATE, arrivals=Arrivals.CONSTANT, duration=duration, warmup=0.1)
-    prepared = prepare(subject, load, clock=SystemClock())
-    return prepared.run(prepared.clock.now() + 5_000_000)
+    return prepare(subject, load, clock=SystemClock())
 
 
 def _nothing() -> None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from benchwright.records import Histogram, Result, Samples
+from benchwright.records import Result, Samples
+from benchwright.report.numbers import number
 from benchwright.stats import histogram
 
 Floats = npt.NDArray[np.float64]
@@ -17,17 +18,23 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calls:
-    """Latencies in seconds in ascending order, each with how often it occurred."""
+    """Latencies of a call in seconds in ascending order, each with how often it occurred."""
 
     seconds: Floats  # middles of buckets for calls that were folded into a histogram
     counts: Ints
     shortest: float  # exact
     longest: float  # exact
+    loops: int = 1  # calls that one value is the mean of, the most of all copies
 
     @property
     def total(self) -> int:
-        """How many calls there are."""
+        """How many values there are: calls, or means of several."""
         return int(self.counts.sum())
+
+    @property
+    def noun(self) -> str:
+        """What a value stands for, in the plural."""
+        return "calls" if self.loops == 1 else f"means of {self.loops:,} calls"
 
     def quantiles(self, levels: Floats) -> Floats:
         """The latency below or at which the given shares of all calls lie (the inverse of the ECDF)."""
@@ -54,37 +61,36 @@ class Track:
 
 
 def calls(results: Iterable[Result], column: str = "latency") -> Calls | None:
-    """Every recorded call of the results, folded ones included; None where nothing was kept."""
-    raw: list[Ints] = []
-    folded: list[Histogram] = []
-    for samples in (s for r in results for s in r.samples):
-        if samples.columns.get(column):
-            raw.append(_numbers(samples, column))
-        if column in samples.histograms and samples.histograms[column].total:
-            folded.append(samples.histograms[column])
-    if not raw and not folded:
+    """Every call of the results in the table's own terms: per call, the loop's cost taken off; None without any."""
+    found: list[tuple[Floats, Ints]] = []
+    ends: list[Floats] = []
+    loops = 1
+    for result, samples in ((r, s) for r in results for s in r.samples):
+        values, counts, extremes = _counted(samples, column)
+        if len(values):
+            found.append((_per_call(values, samples, result), counts))
+            ends.append(_per_call(extremes, samples, result))
+            loops = max(loops, samples.loops)
+    if not found:
         return None
-    found = [np.unique(np.concatenate(raw), return_counts=True)] if raw else []
-    for counts in folded:
-        middles, numbers = zip(*histogram.buckets(counts), strict=True)
-        found.append((np.array(middles), np.array(numbers)))
-    values = np.concatenate([v for v, _ in found]) / 1e9
-    order = np.argsort(values, kind="stable")
+    seconds = np.concatenate([v for v, _ in found])
+    order = np.argsort(seconds, kind="stable")
     return Calls(
-        seconds=values[order],
+        seconds=seconds[order],
         counts=np.concatenate([n for _, n in found])[order],
-        shortest=min([int(v.min()) for v in raw] + [h.minimum for h in folded]) / 1e9,
-        longest=max([int(v.max()) for v in raw] + [h.maximum for h in folded]) / 1e9,
+        shortest=float(np.min(ends)),
+        longest=float(np.max(ends)),
+        loops=loops,
     )
 
 
 def over_time(result: Result, slots: int) -> Track | None:
-    """A result's latency against the moment each call ended, all copies together."""
-    pairs = [(_numbers(s, "end"), _numbers(s, "latency")) for s in result.samples if s.columns.get("end")]
-    if not pairs:
+    """A result's latency against the moment each call ended, all copies together, as far as calls were kept raw."""
+    kept = [s for s in result.samples if s.columns.get("end")]
+    if not kept:
         return None
-    moments = np.concatenate([end for end, _ in pairs]) / 1e9
-    return thin(moments, np.concatenate([latency for _, latency in pairs]) / 1e9, slots)
+    moments = np.concatenate([_raw(s, "end") for s in kept]) / 1e9
+    return thin(moments, np.concatenate([_per_call(_raw(s, "latency"), s, result) for s in kept]), slots)
 
 
 def thin(moments: Floats, values: Floats, slots: int) -> Track:
@@ -105,5 +111,26 @@ def thin(moments: Floats, values: Floats, slots: int) -> Track:
     )
 
 
-def _numbers(samples: Samples, column: str) -> Ints:
-    return np.frombuffer(samples.columns[column], dtype=np.int64)
+def _counted(samples: Samples, column: str) -> tuple[Floats | Ints, Ints, Ints]:
+    """The clock's nanoseconds, how often each occurred, and the smallest and largest.
+
+    A histogram holds every call, those that were kept raw too, so where there is one it alone is counted.
+    """
+    whole = samples.histograms.get(column)
+    if whole is not None and whole.total:
+        middles, numbers = zip(*histogram.buckets(whole), strict=True)
+        return np.array(middles), np.array(numbers), np.array([whole.minimum, whole.maximum])
+    values, counts = np.unique(_raw(samples, column), return_counts=True)
+    return values, counts.astype(np.int64), values[[0, -1]] if len(values) else values
+
+
+def _per_call(nanoseconds: Floats | Ints, samples: Samples, result: Result) -> Floats:
+    """Seconds of one call, as the metrics have them: what timing a sample costs is off, the rest shared by its calls."""
+    cost = number(result.instrument.get("cost_taken_off_ns")) or 0.0  # a call's share, in the first copy
+    per_sample = cost * result.samples[0].loops
+    seconds: Floats = np.maximum(nanoseconds - per_sample, 0.0) / (samples.loops * 1e9)
+    return seconds
+
+
+def _raw(samples: Samples, column: str) -> Ints:
+    return np.frombuffer(samples.columns.get(column, b""), dtype=np.int64)

@@ -16,7 +16,6 @@ SHOWN = {
     "throughput": "throughput",
     "max_rate": "max rate",
     "rss_peak": "peak memory",
-    "energy": "energy",
 }
 
 

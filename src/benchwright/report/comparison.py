@@ -1,7 +1,8 @@
 """Two runs against each other: ratios with intervals, and verdicts that may be "unclear".
 
 Many comparisons at 95 % make false alarms certain, so of all the changes seen only those stay that keep the expected
-share of false ones among them at 5 % (`stats.compare.benjamini_hochberg`). The others are unclear.
+share of false ones among them at 5 % (`stats.compare.benjamini_hochberg`). The others are unclear. So is everything
+that rests on a side which the instrument itself calls unreliable.
 """
 
 from __future__ import annotations
@@ -19,7 +20,19 @@ from benchwright.stats.compare import benjamini_hochberg, compare
 
 SMALLEST = 0.01  # a change below this counts as none
 FALSE_RATE = 0.05  # expected share of false ones among the changes that are named
-JUDGED = ("latency_p50", "latency_p99", "throughput", "max_rate", "rss_peak", "energy")
+JUDGED = ("latency_p50", "latency_p99", "throughput", "max_rate", "rss_peak")
+TOTALS = frozenset(  # these grow with how long was measured, so a difference says nothing about what was measured
+    [
+        "energy",
+        "gpu_energy",
+        "context_switches",
+        "context_switches_involuntary",
+        "page_faults",
+        "page_faults_major",
+        "io_read",
+        "io_write",
+    ]
+)
 WORDS = {"s": ("slower", "faster", "long"), "B": ("more", "less", "much")}  # above one, below one, "times as ..."
 TELLING = 100.0  # an interval that reaches a ratio beyond this tells nothing worth printing
 _WORST_FIRST = (Verdict.WORSE, Verdict.UNCLEAR, Verdict.BETTER, Verdict.SAME)
@@ -139,10 +152,14 @@ def _sides(a: Row, b: Row) -> list[str]:
         said.append("measured on different machines: a difference may be the machine's")
     if a.case.version != b.case.version:
         said.append("what is measured changed: its version is another in the second run")
-    sides = [side for side, row in (("first", a), ("second", b)) if notes.verdict(row.results).startswith("unreliable")]
-    if sides:
-        said.append(f"the instrument calls the {' and the '.join(sides)} run unreliable: benchwright show says why")
+    if doubt := _distrust(a, b):
+        said.append(f"{doubt}: benchwright show says why")
     return said
+
+
+def _distrust(a: Row, b: Row) -> str:
+    sides = [side for side, row in (("first", a), ("second", b)) if notes.unreliable(row.results)]
+    return f"the instrument calls the {' and the '.join(sides)} run unreliable" if sides else ""
 
 
 def _reason(row: Row) -> str:
@@ -160,7 +177,7 @@ def _metric(name: str, a: Row, b: Row, smallest: float) -> ComparedMetric | None
     before, after = a.metrics[name], b.metrics[name]
     rounds = [[m.estimate for r in row.ok if (m := r.metric(name))] for row in (a, b)]
     judged = compare(rounds[0], rounds[1], better=after.better, smallest=smallest)
-    return ComparedMetric(
+    found = ComparedMetric(
         name=name,
         unit=after.unit,
         better=after.better,
@@ -172,6 +189,14 @@ def _metric(name: str, a: Row, b: Row, smallest: float) -> ComparedMetric | None
         why=judged.why,
         p_value=judged.p_value,
     )
+    doubt = "a total grows with how long was measured" if name in TOTALS else _distrust(a, b)
+    return _distrusted(found, doubt) if doubt else found
+
+
+def _distrusted(metric: ComparedMetric, doubt: str) -> ComparedMetric:
+    """Without a verdict: the ratio stays, and nothing is claimed of it."""
+    change = f"{_change(metric.ratio.point, metric.unit)}, but " if metric.ratio else ""
+    return replace(metric, verdict=Verdict.UNCLEAR, sentence=f"unclear: {change}{doubt}", why=doubt, p_value=1.0)
 
 
 def _sentence(verdict: Verdict, ratio: Estimate | None, unit: str, smallest: float, why: str) -> str:

@@ -19,10 +19,10 @@ def run_csv(run: Run) -> str:
 
 
 def samples_csv(run: Run) -> str:
-    """Every recorded call: nanoseconds as the clock gave them. Folded calls have no line of their own."""
+    """Every recorded sample of `loops` calls: nanoseconds as the clock gave them. Folded calls have no line of their own."""
     names = _param_names(run)
     columns = list(dict.fromkeys(c for r in run.results for s in r.samples for c in s.columns))
-    head = ["run", "result", "round", "case", "copy", *names, *(f"{column}_ns" for column in columns)]
+    head = ["run", "result", "round", "case", "copy", "loops", *names, *(f"{column}_ns" for column in columns)]
     return _csv(head, _calls(run, names, columns))
 
 
@@ -70,7 +70,15 @@ def _calls(run: Run, names: list[str], columns: list[str]) -> Iterator[list[Scal
     for result in run.results:
         params = _params(result)
         for samples in result.samples:
-            start = [run.id, result.id, result.round, result.case.name, samples.copy, *map(params.get, names)]
+            start = [
+                run.id,
+                result.id,
+                result.round,
+                result.case.name,
+                samples.copy,
+                samples.loops,
+                *map(params.get, names),
+            ]
             held = [samples.columns.get(column) for column in columns]
             for i in range(len(samples.columns.get("latency", ()))):
                 yield [*start, *(values[i] if values else None for values in held)]

@@ -23,8 +23,9 @@ def show_footer(console: Console, run: Run, table: Sequence[Row], next_steps: st
     for failed in notes.failures(table):
         _show_failure(console, failed)
     console.print()
-    if said := _about_intervals(table):
-        _line(console, said, "dim")
+    for said in (_about_intervals(table), notes.means(table)):
+        if said:
+            _line(console, said, "dim")
     if stated := notes.instrument(run.results):
         calm = stated.startswith("trustworthy")
         _line(console, f"Instrument: {stated}", "dim" if calm else "yellow")
@@ -52,7 +53,7 @@ def _about_intervals(table: Sequence[Row]) -> str:
 
 def _show_warning(console: Console, noted: notes.Noted, cases: int) -> None:
     times = f" ({noted.count} times)" if noted.count > 1 else ""
-    where = "" if len(noted.cases) == cases else f" [{_some(noted.cases)}]"
+    where = "" if len(noted.cases) == cases else f" [{notes.some(noted.cases)}]"
     console.print()
     _line(console, f"Warning {noted.code}{times}: {noted.text}{where}", "yellow")
     if noted.remedy:
@@ -76,11 +77,6 @@ def _show_failure(console: Console, failed: notes.Failed) -> None:
 
 def _reason(failed: notes.Failed) -> str:
     return ": ".join(part for part in (failed.failure.kind, failed.failure.message) if part)
-
-
-def _some(labels: Sequence[str], most: int = 3) -> str:
-    more = f", and {len(labels) - most} more cases" if len(labels) > most else ""
-    return ", ".join(labels[:most]) + more
 
 
 def _line(console: Console, text: str, style: str = "") -> None:

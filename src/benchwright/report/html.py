@@ -129,6 +129,8 @@ def _notes(run: Run, table: Sequence[Row]) -> str:
         words += tag("p", escape(failed.failure.remedy)) if failed.failure.remedy else ""
         words += tag("pre", escape(failed.failure.log_tail)) if failed.failure.log_tail else ""
         parts.append(tag("div", words, class_="note bad"))
+    if said := notes.means(table):
+        parts.append(tag("p", escape(said), class_="note"))
     return tag("h2", "Before you trust these numbers") + "".join(parts) if parts else ""
 
 
@@ -181,7 +183,7 @@ def _instrument(row: Row) -> str:
     if not stated:
         return ""
     names = list(dict.fromkeys(name for r in stated for name in r.instrument))
-    lines = {name: [str(r.instrument.get(name, "")) for r in stated] for name in names}
+    lines = {name: [notes.fact(r.instrument[name]) if name in r.instrument else "" for r in stated] for name in names}
     return pairs("What the instrument says of itself", lines, [f"round {r.round}" for r in stated])
 
 

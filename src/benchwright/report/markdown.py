@@ -61,6 +61,8 @@ def _notes(run: Run) -> list[str]:
         parts.append(f"**{escaped(failed.case)}**: {failed.status}: {reason} {escaped(failed.failure.remedy)}".rstrip())
         if failed.failure.log_tail:
             parts.append(_fenced(failed.failure.log_tail))
+    if said := notes.means(table):
+        parts.append(escaped(said))
     if stated := notes.instrument(run.results):
         parts.append(f"Instrument: {escaped(stated)}")
     if run.id:

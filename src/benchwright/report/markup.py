@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from benchwright.records import Estimate
 from benchwright.report.columns import Column, columns
-from benchwright.report.numbers import Scale, cell, line_up, printable, scale_of
+from benchwright.report.numbers import Scale, cell, ends, line_up, printable, scale_of
 from benchwright.report.rows import Row, param_names, show_scalar
 from benchwright.report.svg import colour, element
 
@@ -170,9 +170,5 @@ def _valued(estimate: Estimate, scale: Scale) -> str:
 
 
 def _both_ends(estimate: Estimate, scale: Scale) -> str:
-    if estimate.low is None or estimate.high is None:
-        return ""
-    shown = cell(estimate, scale)
-    decimals = len(shown.point.partition(".")[2])
-    low, high = estimate.low / scale.factor, estimate.high / scale.factor
-    return f"{low:,.{decimals}f} to {high:,.{decimals}f}"
+    both = ends(estimate, scale)
+    return f"{both[0]} to {both[1]}" if both else ""

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from benchwright.records import Failure, Result, Status, Value
+from benchwright.report.numbers import number
 from benchwright.report.rows import Row
 from benchwright.units import format_value
 
+LEAST_PERCENT = 0.01  # a smaller share of a CPU is nothing that anyone acts on
 SEEN_SHOWN = 1  # different wordings of one warning before the rest is only counted
 
 # fact of Result.instrument -> (words, unit, factor to the base unit); the worst of all rounds is shown.
@@ -90,11 +92,44 @@ def instrument(results: Sequence[Result]) -> str:
     for name, (words, unit, factor) in FACTS.items():
         numbers = [n for facts in stated if (n := number(facts.get(name))) is not None]
         if numbers:
-            parts.append(f"{words} {'at most ' if len(numbers) > 1 else ''}{format_value(max(numbers) * factor, unit)}")
+            parts.append(f"{words} {'at most ' if len(numbers) > 1 else ''}{_shown(max(numbers) * factor, unit)}")
     rates = [r for facts in stated if (r := _delivered(facts.get("intended_rate"), facts.get("delivered_rate")))]
     if rates:
         parts.append(f"delivered {min(rates):.4%} of the intended arrivals")
     return " · ".join(parts)
+
+
+def means(table: Sequence[Row]) -> str:
+    """What percentiles are of where calls are too short to be timed one by one; empty where none are."""
+    found = {row.label: loops for row in table if (loops := _loops(row))}
+    if not found:
+        return ""
+    counts = sorted({n for loops in found.values() for n in loops})
+    most = f"{counts[0]:,} to {counts[-1]:,}" if len(counts) > 1 else f"{counts[0]:,}"
+    where = "" if len(found) == sum(bool(row.ok) for row in table) else f" [{some(list(found))}]"
+    return f"percentiles are of means of {most} calls{where}"
+
+
+def some(labels: Sequence[str], most: int = 3) -> str:
+    """The first labels, and how many more there are."""
+    more = f", and {len(labels) - most} more cases" if len(labels) > most else ""
+    return ", ".join(labels[:most]) + more
+
+
+def unreliable(results: Sequence[Result]) -> bool:
+    """Whether the instrument trusts no majority of the results that have numbers."""
+    known = [r for r in results if r.status is Status.OK]
+    doubted = sum(_kind(str(r.instrument.get("verdict", ""))) == "unreliable" for r in known)
+    return bool(known) and 2 * doubted >= len(known)
+
+
+def fact(value: Value) -> str:
+    """A fact of the instrument as people write it; None is what could not be told."""
+    if value is None:
+        return "unknown"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def verdict(results: Sequence[Result]) -> str:
@@ -116,9 +151,8 @@ def verdict(results: Sequence[Result]) -> str:
     return f"{first} of {total} results" + (f" ({reason})" if reason else "") + "".join(f", {o}" for o in others)
 
 
-def number(value: Value) -> float | None:
-    """The value when it is a number."""
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+def _loops(row: Row) -> list[int]:
+    return [int(n) for r in row.ok if (n := number(r.instrument.get("loops"))) is not None and n > 1]
 
 
 def _kind(text: str) -> str:
@@ -127,6 +161,12 @@ def _kind(text: str) -> str:
 
 def _badness(kind: str) -> int:
     return {"unreliable": 0, "noisy": 1}.get(kind, 2)
+
+
+def _shown(value: float, unit: str) -> str:
+    if unit == "%" and 0 < value < LEAST_PERCENT:
+        return f"below {LEAST_PERCENT:g}%"
+    return format_value(value, unit)
 
 
 def _delivered(intended: Value, delivered: Value) -> float | None:

@@ -8,10 +8,11 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchwright.records import Estimate
+from benchwright.records import Estimate, Value
 from benchwright.units import format_number, scale_for
 
 MOST_DIGITS = 6  # more than any clock here supports
+NO_DIGITS = 1e-6  # below it, a row of zeros says less than a power of ten
 FEWEST_DIGITS = 2  # of the point, however wide its interval
 
 
@@ -51,11 +52,27 @@ def cell(estimate: Estimate, scale: Scale) -> Cell:
     if estimate.low is None or estimate.high is None:
         return Cell(point=format_number(point, 4), interval="")
     below, above = point - estimate.low / scale.factor, estimate.high / scale.factor - point
-    decimals = _decimals(point, max(abs(below), abs(above)))
-    if min(below, above) < 0 or max(below, above) > 2 * min(below, above) + 10**-decimals:
+    half = max(abs(below), abs(above))
+    form = _form(point, half)
+    step = 10 ** -_decimals(point, half)
+    if min(below, above) < 0 or max(below, above) > 2 * min(below, above) + step:
         low, high = estimate.low / scale.factor, estimate.high / scale.factor
-        return Cell(point=f"{point:,.{decimals}f}", interval=f"[{low:,.{decimals}f}, {high:,.{decimals}f}]")
-    return Cell(point=f"{point:,.{decimals}f}", interval=f"± {max(below, above):,.{decimals}f}")
+        return Cell(point=format(point, form), interval=f"[{low:{form}}, {high:{form}}]")
+    return Cell(point=format(point, form), interval=f"± {max(below, above):{form}}")
+
+
+def ends(estimate: Estimate, scale: Scale) -> tuple[str, str] | None:
+    """Both ends of the interval with the digits of `cell`; None where one observation is all there is."""
+    if estimate.low is None or estimate.high is None:
+        return None
+    point, low, high = (v / scale.factor for v in (estimate.point, estimate.low, estimate.high))
+    form = _form(point, max(abs(point - low), abs(high - point)))
+    return format(low, form), format(high, form)
+
+
+def number(value: Value) -> float | None:
+    """The value when it is a number."""
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def line_up(texts: Sequence[str], *, space: str = " ") -> list[str]:
@@ -81,6 +98,11 @@ def _escaped(character: str) -> str:
 def _padded(text: str, left: int, right: int, space: str) -> str:
     before = text.partition(".")[0]
     return space * (left - len(before)) + text + space * (right - (len(text) - len(before)))
+
+
+def _form(point: float, half: float) -> str:
+    largest = max(abs(point), half)
+    return ".1e" if 0 < largest < NO_DIGITS else f",.{_decimals(point, half)}f"
 
 
 def _decimals(point: float, half: float) -> int:

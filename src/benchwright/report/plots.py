@@ -131,7 +131,10 @@ def _strip(across: Axis, base: float, i: int, row: Row, found: Calls) -> str:
     outline.append((float(places[filled[-1] + 1]), base))
     middles = [(float(places[k] + places[k + 1]) / 2, tops[k]) for k in filled]
     label = printable(row.short)
-    said = [f"{label}\n{exact(edges[k], 's')} to {exact(edges[k + 1], 's')}\n{int(counts[k]):,} calls" for k in filled]
+    said = [
+        f"{label}\n{exact(edges[k], 's')} to {exact(edges[k + 1], 's')}\n{int(counts[k]):,} {found.noun}"
+        for k in filled
+    ]
     body = text(across.start, base - STRIP + 16, label, class_="strip-label")
     body += element("path", class_="area", d=path(outline, closed=True), **tips(middles, said))
     median, high = (float(q) for q in found.quantiles(np.array([0.5, 0.99])))

@@ -6,7 +6,6 @@ import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TextIO
 
 from benchwright import schema
@@ -63,8 +62,6 @@ def _logs(run: Run) -> Iterator[str]:
 
 
 def _log(result: Result) -> str:
-    """The log's file when it is still there, else the end that the result keeps."""
-    for artifact in result.artifacts:
-        if artifact.kind == "log" and Path(artifact.path).is_file():
-            return Path(artifact.path).read_text(encoding="utf-8", errors="replace")
-    return result.error.log_tail if result.error else ""
+    """The end of the log that the record itself holds: a run may come from anyone, so no file it names is read."""
+    kept: str = getattr(result, "log_tail", "")
+    return kept or (result.error.log_tail if result.error else "")

@@ -30,6 +30,7 @@ OWN_OPTIONS = frozenset({"provider", "io_binding"})
 _ENUMS = {"graph_optimization_level": "GraphOptimizationLevel", "execution_mode": "ExecutionMode"}
 _DTYPES = {"float": "float32", "double": "float64"}
 _ASSIGNMENT = "session.record_ep_graph_assignment_info"
+_TELLS = "1.24.1"  # the first version that tells which nodes went where
 
 
 class OnnxRuntime:
@@ -53,6 +54,7 @@ class OnnxRuntime:
         provider, settings = _provider(onnxruntime, case)
         session = _session(onnxruntime, case, provider, settings)
         specs = [Spec(name=i.name, shape=tuple(i.shape), dtype=_dtype(i.type)) for i in session.get_inputs()]
+        nodes = _nodes(session, provider)
         feeds, warnings = build(specs, case.inputs)
         call, arguments = _calls(session, case, feeds)
         kept = [feeds]  # bindings look into this memory and do not own it
@@ -62,8 +64,8 @@ class OnnxRuntime:
             device=case.target.device,
             items_per_call=case.inputs.batch_size,
             versions={"onnxruntime": str(onnxruntime.__version__)},
-            details=_details(session, feeds, case),
-            warnings=[*warnings, *_threads_warning(case)],
+            details=_details(session, feeds, case, nodes),
+            warnings=[*warnings, *_threads_warning(case), *_elsewhere_warning(nodes, provider)],
             close=kept.clear,
         )
 
@@ -90,14 +92,12 @@ def _provider(onnxruntime: Any, case: Case) -> tuple[str, dict[str, str]]:
 def _session(onnxruntime: Any, case: Case, provider: str, settings: Mapping[str, str]) -> Any:
     options = onnxruntime.SessionOptions()
     _apply(onnxruntime, options, case.target.options)
-    if provider != PROVIDERS["cpu"]:
-        options.add_session_config_entry(_ASSIGNMENT, "1")
+    options.add_session_config_entry(_ASSIGNMENT, "1")
     try:
         session = onnxruntime.InferenceSession(case.target.uri, options, providers=[(provider, dict(settings))])
     except Exception as error:  # the library raises many kinds, all of which mean that it did not load
         raise LoadError(f"onnxruntime could not load {case.target.uri}: {error}") from error
     session.disable_fallback()
-    _check_used(session, provider)
     return session
 
 
@@ -131,19 +131,47 @@ def _member(enumeration: Any, option: str, text: str) -> Any:
     return chosen
 
 
-def _check_used(session: Any, provider: str) -> None:
-    """Fails when the provider is absent from the session or was given no node of the graph."""
+def _nodes(session: Any, provider: str) -> dict[str, int]:
+    """How many nodes of the graph each provider was given; fails when the one that was asked for got none.
+
+    Empty where an old library does not tell and it does not matter, because everything runs on the CPU.
+    """
     used = session.get_providers()
     if provider not in used:
         raise DeviceError(f"{provider} was asked for; the session uses {', '.join(used)}")
-    if provider == PROVIDERS["cpu"]:
-        return
+    if not hasattr(session, "get_provider_graph_assignment_info"):
+        if provider == PROVIDERS["cpu"]:
+            return {}
+        raise DeviceError(
+            f"this onnxruntime does not tell whether {provider} is used",
+            remedy=f"install onnxruntime {_TELLS} or newer",
+        )
     counts: dict[str, int] = {}
     for part in session.get_provider_graph_assignment_info():
         counts[part.ep_name] = counts.get(part.ep_name, 0) + len(part.get_nodes())
-    if not counts.get(provider):
-        shown = ", ".join(f"{name} {count}" for name, count in counts.items())
-        raise DeviceError(f"{provider} was asked for and got no node of the graph", remedy=f"nodes went to: {shown}")
+    if not counts.get(provider) and provider != PROVIDERS["cpu"]:  # the CPU may be left with a graph without nodes
+        raise DeviceError(
+            f"{provider} was asked for and got no node of the graph", remedy=f"nodes went to: {_listed(counts)}"
+        )
+    return counts
+
+
+def _elsewhere_warning(nodes: Mapping[str, int], provider: str) -> list[ResultWarning]:
+    """Nodes that the provider cannot compute run elsewhere, and tensors are copied to and fro."""
+    elsewhere = {name: count for name, count in nodes.items() if name != provider}
+    if not elsewhere:
+        return []
+    return [
+        ResultWarning(
+            code="fallback",
+            seen=f"{provider} computes {nodes[provider]} of {sum(nodes.values())} nodes; others: {_listed(elsewhere)}",
+            remedy="session.disable_cpu_ep_fallback=1 as an --option makes this a failure",
+        )
+    ]
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
 def _calls(session: Any, case: Case, feeds: list[Feed]) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
@@ -190,13 +218,14 @@ def _dtype(text: str) -> str:
     return _DTYPES.get(inner, inner)
 
 
-def _details(session: Any, feeds: list[Feed], case: Case) -> dict[str, Value]:
+def _details(session: Any, feeds: list[Feed], case: Case, nodes: Mapping[str, int]) -> dict[str, Value]:
     options = session.get_session_options()
     return {
         "inputs": {name: f"{array.dtype}[{'x'.join(map(str, array.shape))}]" for name, array in feeds[0].items()},
         "outputs": {o.name: f"{_dtype(o.type)}[{'x'.join(map(str, o.shape))}]" for o in session.get_outputs()},
         "distinct_inputs": len(feeds),
         "providers": list(session.get_providers()),
+        "nodes": dict(nodes),
         "intra_op_num_threads": options.intra_op_num_threads,
         "inter_op_num_threads": options.inter_op_num_threads,
         "graph_optimization_level": str(options.graph_optimization_level.name),

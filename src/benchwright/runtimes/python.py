@@ -112,8 +112,7 @@ class _Setup:
             for _ in generator:
                 raise LoadError("setup yielded twice", remedy="yield the value once, then tear down")
         if self._mark.teardown is not None:
-            wanted = inspect.signature(self._mark.teardown).parameters
-            self._mark.teardown(*(self.arguments if wanted else ()))
+            self._mark.teardown(*(self.arguments if _takes_any(self._mark.teardown) else ()))
 
 
 def _for_call(function: Callable[..., Any], mark: Mark, params: Mapping[str, Scalar]) -> dict[str, Scalar]:
@@ -125,6 +124,13 @@ def _for_call(function: Callable[..., Any], mark: Mark, params: Mapping[str, Sca
         return dict(params)
     consumed = _named(mark.setup, params).keys() - {p.name for p in wanted}
     return {name: value for name, value in params.items() if name not in consumed}
+
+
+def _takes_any(function: Callable[..., Any]) -> bool:
+    try:
+        return bool(inspect.signature(function).parameters)
+    except ValueError:  # a built-in that tells no signature
+        return True
 
 
 def _named(function: Callable[..., Any], params: Mapping[str, Scalar]) -> dict[str, Scalar]:

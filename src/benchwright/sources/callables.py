@@ -81,6 +81,7 @@ def _python(place: _Place, version: str, request: Request) -> Iterator[Case]:
             f"{place.file.name}: a Python callable chooses its device and precision itself",
             remedy="give it a parameter for that, or use --runtime torch",
         )
+    matrix.refuse_inputs(place.shown(place.name) if place.name else place.file.name, request)
     for found in discover.benchmarks(place.module, place.name):
         shown = place.shown(found.name)
         target = Target(runtime="python", uri=place.uri(found.name), options=matrix.options_for("python", request))

@@ -35,6 +35,7 @@ class Commands:
         if tuple(request.batch_sizes) != (1,) or request.params:
             raise TargetError("a command has neither a batch size nor parameters", remedy="pass it arguments for that")
         line = shlex.join(argv)
+        matrix.refuse_inputs(line, request)
         version = content.digest([Path(program), *_small_files(argv[1:])])
         for load, issuing in matrix.loads(request):
             made = Target(runtime="command", uri=line, options=matrix.options_for("command", request))

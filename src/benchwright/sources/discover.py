@@ -136,7 +136,7 @@ def _described(name: str, function: Any, module: str) -> Found:
         return Found(name=name, params=mark.params, takes_any=True, loops=mark.loops)
     if mark.setup is not None:
         parameters = parameters[1:]
-    wanted = parameters + ([*inspect.signature(mark.setup).parameters.values()] if mark.setup else [])
+    wanted = parameters + _setup_parameters(mark)
     by_name = [p for p in wanted if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     found = Found(
         name=name,
@@ -150,6 +150,13 @@ def _described(name: str, function: Any, module: str) -> Found:
         if not found.takes_any and key not in found.accepts:
             raise TargetError(f"{name} in {module} takes no parameter {key!r}", remedy=did_you_mean(key, found.accepts))
     return found
+
+
+def _setup_parameters(mark: Mark) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(mark.setup).parameters.values()) if mark.setup else []
+    except ValueError:  # a built-in that tells no signature, such as dict, is called with nothing
+        return []
 
 
 if __name__ == "__main__":

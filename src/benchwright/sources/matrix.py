@@ -42,6 +42,22 @@ def options_for(runtime: str, request: Request) -> dict[str, Scalar]:
     return {**shared, **own}
 
 
+def refuse_inputs(name: str, request: Request) -> None:
+    """Raises a `TargetError` when inputs are described for something that is called without any."""
+    asked, usual = request.inputs, Inputs()
+    flags = {
+        "--input": asked.source != usual.source,
+        "--shape": bool(asked.shapes),
+        "--dtype": bool(asked.dtypes),
+        "--input-count": asked.count != usual.count,
+    }
+    for flag in (flag for flag, given in flags.items() if given):
+        raise TargetError(
+            f"{name} is fed no arrays, so {flag} means nothing to it",
+            remedy=f"leave {flag} out, or measure what takes it in a run of its own",
+        )
+
+
 def loads(request: Request, loops: int | None = None) -> Iterator[tuple[Load, dict[str, Scalar]]]:
     """Each way to issue calls, with the parameters that name it. A rate makes a closed loop an open one."""
     for workers, copies, rate in itertools.product(request.workers, request.copies, request.rates):

@@ -1,0 +1,88 @@
+"""A series as people read it: one value per run, and what changed since the run before.
+
+Two neighbouring runs are judged as `benchwright compare` judges one metric of two runs: by their rounds.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from benchwright.records import Better, Estimate, Status, Verdict
+from benchwright.report.comparison import SMALLEST, TOTALS
+from benchwright.stats.compare import Comparison, compare
+from benchwright.stats.summary import combine
+
+
+class Point(Protocol):
+    """One round of one run, as a store hands it out."""
+
+    @property
+    def run(self) -> str: ...
+    @property
+    def started_at(self) -> str: ...
+    @property
+    def status(self) -> Status: ...
+    @property
+    def revision(self) -> str: ...
+    @property
+    def estimate(self) -> Estimate: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A run's rounds as one value, against the run before it."""
+
+    run: str
+    started_at: str
+    revision: str
+    rounds: int
+    estimate: Estimate
+    change: float | None  # 0.02 is two per cent more; None for the first, and where a value is not positive
+    verdict: Verdict  # of the change; UNCLEAR for the first
+    why: str
+
+
+def steps(points: Iterable[Point], *, metric: str, better: Better | None) -> list[Step]:
+    """Every run that has ok points in a series of `metric`, oldest first."""
+    by_run: dict[str, list[Point]] = {}
+    for point in points:
+        if point.status is Status.OK:
+            by_run.setdefault(point.run, []).append(point)
+    runs = list(by_run.values())
+    changes = [_judged(before, after, metric, better) for before, after in itertools.pairwise(runs)]
+    return [_step(run, change) for run, change in zip(runs, [None, *changes], strict=False)]
+
+
+def _judged(before: Sequence[Point], after: Sequence[Point], metric: str, better: Better | None) -> Comparison:
+    rounds = ([p.estimate for p in run] for run in (before, after))
+    # A total that grows with how long was measured is neither better nor worse.
+    return compare(*rounds, better=None if metric in TOTALS else better, smallest=SMALLEST)
+
+
+def _step(points: Sequence[Point], change: Comparison | None) -> Step:
+    return Step(
+        run=points[0].run,
+        started_at=points[0].started_at,
+        revision=points[0].revision,
+        rounds=len(points),
+        estimate=combine([point.estimate for point in points]),
+        change=change.ratio.point - 1 if change and change.ratio else None,
+        verdict=change.verdict if change else Verdict.UNCLEAR,
+        why=change.why if change else "nothing before it to compare with",
+    )
+
+
+_LEVELS = "▁▂▃▄▅▆▇█"
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """The values as a row of bars between their least and their greatest; of equal ones, the middle bar."""
+    if not values:
+        return ""
+    low, high = min(values), max(values)
+    if high == low:
+        return _LEVELS[3] * len(values)
+    return "".join(_LEVELS[round((value - low) / (high - low) * (len(_LEVELS) - 1))] for value in values)

@@ -1,0 +1,52 @@
+"""Which series of a store a person means by a target."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchwright.errors import OptionError, TargetError, did_you_mean
+from benchwright.store import Miss, Series, Store
+
+USUAL = ("latency_p50", "throughput")
+_ROUNDS = 50  # as many as a run is expected to have at most
+
+
+def look_up(store: Store, target: str, *, metrics: Sequence[str], runs: int) -> tuple[list[Series], list[Miss]]:
+    """The series that a person means by `target`, with points enough for `runs` runs, and their gaps.
+
+    A target is a case's name, a pattern, a path that ends in a name, or a file of callables. Without `metrics`, the
+    usual ones; when there are none of those, all.
+    """
+    for name in _names(target):
+        if series := store.history(name, limit=(runs + 1) * _ROUNDS):
+            return _chosen(series, target, metrics), store.misses(name)
+        if misses := store.misses(name):
+            return [], misses
+    known = store.case_names()
+    raise TargetError(
+        f"no results for {target!r} in this store",
+        remedy=did_you_mean(Path(target).name, known) or "benchwright run TARGET makes some",
+    )
+
+
+def _names(target: str) -> list[str]:
+    last = Path(target).name
+    return list(dict.fromkeys([target, last, f"{last}::*"]))
+
+
+def _chosen(series: list[Series], target: str, metrics: Sequence[str]) -> list[Series]:
+    there = {one.metric for one in series}
+    if unknown := [metric for metric in metrics if metric not in there]:
+        raise OptionError(f"{target!r} has no metric {unknown[0]!r}", remedy=did_you_mean(unknown[0], there))
+    wanted = list(metrics) or [metric for metric in USUAL if metric in there] or sorted(there)
+    return sorted((one for one in series if one.metric in wanted), key=lambda one: _order(one, wanted))
+
+
+def _order(series: Series, metrics: Sequence[str]) -> tuple[Any, ...]:
+    """By case, then by params with numbers as numbers, then by metric as asked for."""
+    values = json.loads(series.params).values()
+    params = [(0, value, "") if isinstance(value, int | float) else (1, 0, str(value)) for value in values]
+    return series.case, params, series.machine, metrics.index(series.metric)

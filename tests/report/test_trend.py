@@ -1,0 +1,127 @@
+"""One value per run, and changes that are called changes only when they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from types import ModuleType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchwright.records import Better, Estimate, Run, Status, Verdict
+from benchwright.report.comparison import compare_runs
+from benchwright.report.trend import Step, sparkline, steps
+from benchwright.stats.summary import combine
+
+
+@dataclass(frozen=True, kw_only=True)
+class Round:
+    run: str
+    estimate: Estimate
+    started_at: str = "2026-01-01T00:00:00Z"
+    status: Status = Status.OK
+    revision: str = ""
+
+
+def _rounds(*values: tuple[str, float], half: float = 0.01) -> list[Round]:
+    return [
+        Round(run=run, estimate=Estimate(point=v, low=v - half, high=v + half), revision=f"commit-{run}")
+        for run, v in values
+    ]
+
+
+def _steps(rounds: list[Round], better: Better | None = Better.LOWER, metric: str = "latency") -> list[Step]:
+    return steps(rounds, metric=metric, better=better)
+
+
+def test_rounds_of_a_run_are_one_step() -> None:
+    rounds = _rounds(("a", 1.0), ("a", 1.1), ("b", 2.0))
+    first, second = _steps(rounds)
+    assert (first.run, first.rounds, first.revision) == ("a", 2, "commit-a")
+    assert first.estimate == combine([r.estimate for r in rounds[:2]])
+    assert (first.change, first.verdict) == (None, Verdict.UNCLEAR)
+    assert second.change == pytest.approx(2.0 / 1.1**0.5 - 1)
+
+
+@pytest.mark.parametrize(
+    ("after", "better", "verdict"),
+    [
+        (1.5, Better.LOWER, Verdict.WORSE),
+        (0.5, Better.LOWER, Verdict.BETTER),
+        (1.5, Better.HIGHER, Verdict.BETTER),
+        (0.5, Better.HIGHER, Verdict.WORSE),
+        (1.5, None, Verdict.UNCLEAR),
+        (1.05, Better.LOWER, Verdict.UNCLEAR),  # the intervals lie apart, but two processes may differ as much
+        (0.95, Better.HIGHER, Verdict.UNCLEAR),
+    ],
+)
+def test_one_process_each_must_differ_by_more_than_processes_do(
+    after: float, better: Better | None, verdict: Verdict
+) -> None:
+    assert _steps(_rounds(("a", 1.0), ("b", after)), better)[1].verdict is verdict
+
+
+def test_small_steps_over_many_rounds_are_seen_although_intervals_overlap() -> None:
+    before = [("a", v) for v in (1.00, 1.01, 0.99, 1.00, 1.01, 0.99)]
+    after = [("b", v * 1.02) for _, v in before]
+    first, second = _steps(_rounds(*before, *after, half=0.001))
+    assert first.estimate.high is not None and second.estimate.low is not None
+    assert second.estimate.low < first.estimate.high
+    assert second.verdict is Verdict.WORSE
+
+
+@pytest.mark.parametrize("slower", [0.7, 0.98, 1.0, 1.015, 1.05, 1.4])
+@pytest.mark.parametrize("rounds", [1, 2, 3, 6])
+def test_a_history_never_contradicts_a_comparison(samples: ModuleType, slower: float, rounds: int) -> None:
+    a, b = (
+        samples.make_run(name, rounds=rounds, calls=200, slower=factor, seed=seed, failing=False)
+        for name, factor, seed in (("a", 1.0, 1), ("b", slower, 2))
+    )
+    for metric in ("latency_p50", "throughput"):
+        one_case = [replace(run, results=run.results[::4]) for run in (a, b)]  # alone, so that chance is not shared
+        (row,) = compare_runs(*one_case, metrics=(metric,))
+        (judged,) = row.metrics
+        (_, step) = _steps(_points(one_case, metric), judged.better, metric)
+        assert (step.verdict, step.why) == (judged.verdict, judged.why)
+        assert judged.ratio is not None and step.change == judged.ratio.point - 1
+
+
+def _points(runs: list[Run], metric: str) -> list[Round]:
+    found = [(run, result.metric(metric)) for run in runs for result in run.results]
+    return [Round(run=run.id, estimate=m.estimate) for run, m in found if m]
+
+
+def test_totals_are_not_judged() -> None:
+    assert _steps(_rounds(("a", 1.0), ("b", 9.0)), Better.LOWER, "energy")[1].verdict is Verdict.UNCLEAR
+
+
+def test_without_an_interval_nothing_is_called_a_change() -> None:
+    before, after = _rounds(("a", 1.0), ("b", 5.0))
+    step = _steps([before, replace(after, estimate=Estimate(point=5.0, low=None, high=None))])[1]
+    assert (step.change, step.verdict) == (pytest.approx(4.0), Verdict.UNCLEAR)
+
+
+def test_rounds_that_are_not_ok_do_not_count() -> None:
+    first, killed, last = _rounds(("a", 1.0), ("a", 9.0), ("b", 1.0))
+    (a, b) = _steps([first, replace(killed, status=Status.KILLED), last])
+    assert (a.rounds, a.estimate.point, b.change) == (1, 1.0, 0.0)
+
+
+def test_after_zero_there_is_no_ratio() -> None:
+    assert _steps(_rounds(("a", 0.0), ("b", 5.0)))[1].change is None
+
+
+@given(
+    st.lists(
+        st.floats(allow_subnormal=False, allow_nan=False, allow_infinity=False, min_value=-1e300, max_value=1e300),
+        max_size=50,
+    )
+)
+def test_a_sparkline_keeps_the_order_of_its_values(values: list[float]) -> None:
+    bars = sparkline(values)
+    assert len(bars) == len(values)
+    ordered = [bars[i] for i in sorted(range(len(values)), key=values.__getitem__)]
+    assert ordered == sorted(ordered)
+    if len(set(values)) > 1:
+        assert {ordered[0], ordered[-1]} == {"▁", "█"}
