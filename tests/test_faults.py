@@ -127,7 +127,7 @@ class Fault:
 
 
 LATE = r"no answer within 1.5 s; the worker was \w+"
-COPIES = Load(samples=50, copies=2, warmup=0)
+COPIES = Load(samples=100, copies=2, warmup=0)
 
 FAULTS = [
     Fault("segfault", Status.FAILED, "signal", "SIGSEGV", fake="crash=segfault&crash_at=9"),

@@ -34,6 +34,8 @@ def _case(**load: Any) -> Case:
 def _answer(latencies: list[int], **changed: Any) -> Answer:
     columns = {"latency": latencies, **changed.get("columns", {})}
     ends = [sum(latencies[: i + 1]) for i in range(len(latencies))] if len(latencies) < 500 else None
+    if "scheduled" in columns:
+        ends = [instant + latency for instant, latency in zip(columns["scheduled"], latencies, strict=True)]
     samples = Samples(
         copy=0,
         calls=changed.get("calls", len(latencies)),
@@ -206,7 +208,8 @@ def test_the_time_it_takes_to_wake_a_worker_is_no_overload() -> None:
 
 def test_arrivals_that_were_not_delivered_are_unreliable() -> None:
     answer = _open(2 * MS, 2 * MS, 0)
-    answer.samples.columns["lateness"][-1] = 100 * MS
+    answer.samples.columns["lateness"][-1] = answer.samples.columns["latency"][-1] = 100 * MS
+    answer.samples.columns["end"][-1] += 100 * MS
     told, found = _judged(_case(mode=Mode.OPEN, rate=100.0), answer)
     assert str(told["verdict"]).startswith("unreliable: arrivals were off by 2.4")
     assert "off-rate" in _codes(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -37,6 +38,8 @@ def _answer(
     for latency in latencies:
         now += latency
         ends.append(now)
+    if "scheduled" in columns:
+        ends = [instant + latency for instant, latency in zip(columns["scheduled"], latencies, strict=True)]
     samples = Samples(
         copy=copy,
         calls=len(latencies) * loops if calls is None else calls,
@@ -135,7 +138,7 @@ def test_what_happens_once_is_that_of_the_slowest_copy() -> None:
 def test_an_open_loop_adds_service_lateness_and_rate() -> None:
     scheduled = [i * 10 * MS for i in range(100)]
     answer = _answer(
-        [3 * MS] * 100,
+        [3 * MS] * 99 + [13 * MS],
         scheduled=scheduled,
         service=[2 * MS] * 100,
         lateness=[MS] * 99 + [11 * MS],
@@ -148,9 +151,31 @@ def test_an_open_loop_adds_service_lateness_and_rate() -> None:
     assert points["service"] == pytest.approx(0.002)
     assert (points["service_p50"], points["service_p99"]) == (0.002, 0.002)
     assert (points["lateness_p50"], points["lateness_p99"]) == (0.001, 0.001)
-    assert points["rate"] == pytest.approx(99 / 1.0)  # 99 gaps in 990 ms and 10 more
+    assert points["rate"] == pytest.approx(99 / 1.0)  # the worker began the last 10 ms late: 99 gaps in 1000 ms
     assert "lateness" not in points and "max_rate" not in points
     assert next(m for m in derived if m.name == "rate").better is None
+
+
+def test_a_search_that_found_none_adds_no_rate() -> None:
+    answer = _answer([MS] * 3, scheduled=[0, MS, 2 * MS], service=[MS] * 3, lateness=[0, 0, 0])
+    none = replace(answer, measured={**answer.measured, "rate": None})
+    assert "max_rate" not in _points(_case(mode=Mode.OPEN, find_rate=True), none)
+
+
+def test_a_busy_worker_does_not_deliver_what_was_intended() -> None:
+    """Arrivals every ms at a worker that takes 5 ms: the generator is punctual, the calls begin every 5 ms."""
+    latencies = [5 * MS + 4 * MS * i for i in range(50)]
+    answer = _answer(latencies, scheduled=[i * MS for i in range(50)], service=[5 * MS] * 50, lateness=[0] * 50)
+    assert metrics.intended_rate(answer.samples) == pytest.approx(1000)
+    assert metrics.delivered_rate(answer.samples, workers=1) == pytest.approx(200)
+    assert metrics.delivered_rate(answer.samples, workers=2) == pytest.approx(1000)
+
+
+def test_a_backlog_tells_how_long_it_took() -> None:
+    answer = _answer([MS, 2 * MS, 3 * MS], scheduled=[0] * 3, service=[MS] * 3, lateness=[0] * 3, elapsed=3 * MS)
+    points = _points(_case(mode=Mode.OFFLINE), answer)
+    assert (points["makespan"], points["service_p50"], points["latency_max"]) == (0.003, 0.001, 0.003)
+    assert points["throughput"] == pytest.approx(1000)
 
 
 def test_a_search_adds_the_rate_it_found() -> None:

@@ -91,9 +91,9 @@ def _measured(parent: ByHand, case: Case) -> tuple[Message, Message]:
         if message.kind == "ready":
             ready = message
             parent.say("go", {"zero": time.perf_counter_ns() + 3_000_000})
-        elif message.kind != "loading" and message.kind != "warming":
+        elif message.kind not in ("loading", "warming", "done"):
             break
-    assert kinds == ["loading", "warming", "ready", "measured"], message
+    assert kinds == ["loading", "warming", "ready", "done", "measured"], message
     assert message is not None
     return ready, message
 

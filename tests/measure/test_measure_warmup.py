@@ -59,8 +59,15 @@ def test_the_limit_is_five_seconds_unless_said(clock: FakeClock) -> None:
 def test_calls_too_slow_to_judge_are_said_to_be_that(clock: FakeClock) -> None:
     warmup = _warmed(clock, itertools.repeat(2000 * MS))
     assert not warmup.steady
-    assert warmup.calls == 3  # the first, and two more to fill five seconds
+    assert warmup.calls == 4  # the first, and three more to fill five seconds
     assert "too few" in warmup.reason
+
+
+def test_a_first_call_that_compiles_does_not_use_up_the_warm_up(clock: FakeClock) -> None:
+    warmup = _warmed(clock, itertools.chain([6000 * MS], [2 * MS] * 5, itertools.repeat(MS // 5)))
+    assert warmup.first == 6000 * MS
+    assert warmup.steady
+    assert warmup.typical == MS // 5
 
 
 def test_no_warm_up_is_one_call(clock: FakeClock) -> None:

@@ -60,7 +60,7 @@ def test_percentiles_of_means_name_their_cases_when_not_all_are(run: Run) -> Non
     some = notes.means(rows(looped(run, 512, 1, 64)))
     assert some == (
         "percentiles are of means of 64 to 512 calls "
-        "[model.onnx runtime=onnxruntime batch_size=1, model.onnx runtime=openvino batch_size=1]"
+        "[model.onnx runtime=onnxruntime batch_size=1 copies=1, model.onnx runtime=openvino batch_size=1 copies=1]"
     )
 
 

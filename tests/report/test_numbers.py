@@ -32,9 +32,10 @@ def test_digits_follow_the_interval(given_estimate: Estimate, words: str) -> Non
     [
         (estimate(3e-10, None, None), "3.000e-10"),
         (estimate(3e-10, 2e-10, 4e-10), "3.0e-10 ± 1.0e-10"),
-        (estimate(3e-10, 0.0, 9e-10), "3.0e-10 [0.0e+00, 9.0e-10]"),
-        (estimate(0.0, 0.0, 3e-10), "0.0e+00 [0.0e+00, 3.0e-10]"),
+        (estimate(3e-10, 0.0, 9.9e-10), "3.0e-10 [0, 9.9e-10]"),
+        (estimate(0.0, 0.0, 3e-10), "0 [0, 3.0e-10]"),
         (estimate(0.0, 0.0, 0.0), "0 ± 0"),
+        (estimate(0.0, 0.0, 0.003), "0.0000 [0.0000, 0.0030]"),
         (estimate(0.0, 0.0, 2.0), "0.0 [0.0, 2.0]"),
     ],
 )

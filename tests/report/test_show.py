@@ -32,8 +32,9 @@ def test_samples_are_csv(run: Run) -> None:
 def test_logs_are_what_the_record_holds_and_cannot_drive_a_terminal(run: Run) -> None:
     error = Failure(kind="exit", message="", log_tail="hello \x1b[31m")
     first = replace(run.results[0], status=Status.FAILED, error=error)
-    text = shown(replace(run, results=(first, *run.results[4:6])), log=True)
-    assert "hello \\x1b[31m" in text
+    talkative = replace(run.results[1], log_tail="all went well\n")
+    text = shown(replace(run, results=(first, talkative, *run.results[4:6])), log=True)
+    assert "hello \\x1b[31m" in text and "all went well" in text
     assert "loading shard 0" in text  # all that is kept, not the last ten lines
     assert "(nothing was written)" in text
 

@@ -64,7 +64,7 @@ def test_one_process_each_must_differ_by_more_than_processes_do(
 
 def test_small_steps_over_many_rounds_are_seen_although_intervals_overlap() -> None:
     before = [("a", v) for v in (1.00, 1.01, 0.99, 1.00, 1.01, 0.99)]
-    after = [("b", v * 1.02) for _, v in before]
+    after = [("b", v * 1.017) for _, v in before]
     first, second = _steps(_rounds(*before, *after, half=0.001))
     assert first.estimate.high is not None and second.estimate.low is not None
     assert second.estimate.low < first.estimate.high

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -29,12 +30,12 @@ def find_rate(
     """Probes rates until the highest that meets and the lowest that fails are within `CLOSE`.
 
     `ceiling` is a rate that can hardly be exceeded for long (what a closed loop reached). The search starts at half of
-    it, halves while nothing meets, and then divides the gap; when even the ceiling meets, it looks above it. It gives
-    up at a rate so low that nobody waits any more, or before that when an outcome shows that no rate can meet. Returns
-    every probe in order; see `best(probes)`.
+    it, doubles while everything meets, halves while nothing does, and then divides the gap. It gives up at a rate so
+    low that nobody waits any more, or before that when an outcome shows that no rate can meet. Returns every probe in
+    order; see `best(probes)`.
     """
     probes: list[Probe[T]] = []
-    low, high, rate = 0.0, ceiling * 1.05, ceiling / 2
+    low, high, rate = 0.0, math.inf, ceiling / 2
     while len(probes) < MOST_PROBES and high - low > CLOSE * high and rate >= ceiling * LOWEST:
         meets, outcome = probe(rate)
         probes.append(Probe(rate=rate, meets=meets, outcome=outcome))
@@ -44,9 +45,10 @@ def find_rate(
             high = min(high, rate)
             if not low and rate <= ceiling * UNHURRIED and hopeless(outcome):
                 break
-        if low and high - low <= CLOSE * high and all(p.meets for p in probes):
-            high *= 2  # nothing has failed yet, so the ceiling was none
-        rate = (low + high) / 2 if low else rate / 2
+        if not low:
+            rate /= 2
+        else:
+            rate = 2 * rate if math.isinf(high) else (low + high) / 2
     return probes
 
 

@@ -55,8 +55,8 @@ def warm_up(subject: Subject, clock: Clock, *, limit: float | None, first: int) 
         del latencies[:-MOST_KEPT]
         calls += wanted
         elapsed = now() - begin
-        if elapsed >= next_look and len(latencies) >= FEWEST:
-            next_look = elapsed * 3 // 2
+        if elapsed - first >= next_look and len(latencies) >= FEWEST:
+            next_look = (elapsed - first) * 3 // 2
             verdict = _judge(latencies)
             if verdict.steady:
                 break

@@ -125,7 +125,7 @@ def _counted(samples: Samples, column: str) -> tuple[Floats | Ints, Ints, Ints]:
 
 
 def _per_call(nanoseconds: Floats | Ints, samples: Samples, result: Result) -> Floats:
-    """Seconds of one call, as the metrics have them: what timing a sample costs is off, the rest shared by its calls."""
+    """Seconds of one call, as the metrics have them: what timing a sample costs taken off, the rest shared out."""
     cost = number(result.instrument.get("cost_taken_off_ns")) or 0.0  # a call's share, in the first copy
     per_sample = cost * result.samples[0].loops
     seconds: Floats = np.maximum(nanoseconds - per_sample, 0.0) / (samples.loops * 1e9)

@@ -19,7 +19,7 @@ def run_csv(run: Run) -> str:
 
 
 def samples_csv(run: Run) -> str:
-    """Every recorded sample of `loops` calls: nanoseconds as the clock gave them. Folded calls have no line of their own."""
+    """Every recorded sample of `loops` calls, nanoseconds as the clock gave them. Folded calls have no line."""
     names = _param_names(run)
     columns = list(dict.fromkeys(c for r in run.results for s in r.samples for c in s.columns))
     head = ["run", "result", "round", "case", "copy", "loops", *names, *(f"{column}_ns" for column in columns)]

@@ -12,7 +12,7 @@ from benchwright.records import Estimate, Value
 from benchwright.units import format_number, scale_for
 
 MOST_DIGITS = 6  # more than any clock here supports
-NO_DIGITS = 1e-6  # below it, a row of zeros says less than a power of ten
+POWERS_BELOW = 1e-6  # below it, a row of zeros says less than a power of ten
 FEWEST_DIGITS = 2  # of the point, however wide its interval
 
 
@@ -53,12 +53,12 @@ def cell(estimate: Estimate, scale: Scale) -> Cell:
         return Cell(point=format_number(point, 4), interval="")
     below, above = point - estimate.low / scale.factor, estimate.high / scale.factor - point
     half = max(abs(below), abs(above))
-    form = _form(point, half)
-    step = 10 ** -_decimals(point, half)
+    decimals = _decimals(point, half)
+    step = 0.0 if decimals is None else 10**-decimals
     if min(below, above) < 0 or max(below, above) > 2 * min(below, above) + step:
         low, high = estimate.low / scale.factor, estimate.high / scale.factor
-        return Cell(point=format(point, form), interval=f"[{low:{form}}, {high:{form}}]")
-    return Cell(point=format(point, form), interval=f"± {max(below, above):{form}}")
+        return Cell(point=_digits(point, decimals), interval=f"[{_digits(low, decimals)}, {_digits(high, decimals)}]")
+    return Cell(point=_digits(point, decimals), interval=f"± {_digits(max(below, above), decimals)}")
 
 
 def ends(estimate: Estimate, scale: Scale) -> tuple[str, str] | None:
@@ -66,8 +66,8 @@ def ends(estimate: Estimate, scale: Scale) -> tuple[str, str] | None:
     if estimate.low is None or estimate.high is None:
         return None
     point, low, high = (v / scale.factor for v in (estimate.point, estimate.low, estimate.high))
-    form = _form(point, max(abs(point - low), abs(high - point)))
-    return format(low, form), format(high, form)
+    decimals = _decimals(point, max(abs(point - low), abs(high - point)))
+    return _digits(low, decimals), _digits(high, decimals)
 
 
 def number(value: Value) -> float | None:
@@ -100,12 +100,18 @@ def _padded(text: str, left: int, right: int, space: str) -> str:
     return space * (left - len(before)) + text + space * (right - (len(text) - len(before)))
 
 
-def _form(point: float, half: float) -> str:
-    largest = max(abs(point), half)
-    return ".1e" if 0 < largest < NO_DIGITS else f",.{_decimals(point, half)}f"
+def _digits(value: float, decimals: int | None) -> str:
+    if decimals is None:
+        return f"{value:.1e}" if value else "0"
+    return f"{value:,.{decimals}f}"
 
 
-def _decimals(point: float, half: float) -> int:
+def _decimals(point: float, half: float) -> int | None:
+    """How many decimals the uncertainty supports; None where a power of ten says more."""
+    if 0 < max(abs(point), half) < POWERS_BELOW:
+        return None
+    if point == 0:
+        return _decimals_for(half, FEWEST_DIGITS)
     fewest = _decimals_for(point, FEWEST_DIGITS)
     if half == 0:
         return _decimals_for(point, 4)

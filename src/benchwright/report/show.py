@@ -63,5 +63,4 @@ def _logs(run: Run) -> Iterator[str]:
 
 def _log(result: Result) -> str:
     """The end of the log that the record itself holds: a run may come from anyone, so no file it names is read."""
-    kept: str = getattr(result, "log_tail", "")
-    return kept or (result.error.log_tail if result.error else "")
+    return result.log_tail or (result.error.log_tail if result.error else "")
