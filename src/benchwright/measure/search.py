@@ -36,7 +36,7 @@ def find_rate(
     """
     probes: list[Probe[T]] = []
     low, high, rate = 0.0, math.inf, ceiling / 2
-    while len(probes) < MOST_PROBES and high - low > CLOSE * high and rate >= ceiling * LOWEST:
+    while len(probes) < MOST_PROBES and rate >= ceiling * LOWEST and (math.isinf(high) or high - low > CLOSE * high):
         meets, outcome = probe(rate)
         probes.append(Probe(rate=rate, meets=meets, outcome=outcome))
         if meets:
