@@ -27,7 +27,6 @@ HOMES = {
     "rich": ("report/",),
     "pandas": ("report/",),
     "pyarrow": ("store/",),
-    "matplotlib": ("report/",),
 }
 EVERYWHERE = {"numpy", "psutil"}
 

@@ -137,7 +137,7 @@ def _facts(loaded: Loaded, prepared: Prepared) -> dict[str, Any]:
 
 
 def _answer(measured: Measured, details: dict[str, Any]) -> Message:
-    from benchwright.environment import installed_packages  # asked only now: it takes longer than many a measurement
+    from benchwright.environment import installed_packages  # only now: nothing is timed any more
 
     data, columns = channel.pack_samples(measured.samples)
     probes = [{"rate": p.rate, "meets": p.meets} for p in measured.probes]

@@ -3,6 +3,7 @@ import runpy
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,15 @@ def test_a_slower_run_exits_with_1_and_says_by_how_much(folder: Path) -> None:
     assert "worse: 30" in done.stdout or "worse: 29" in done.stdout
     faster = compare(folder, "slow.jsonl", "a.jsonl")
     assert faster.returncode == 0 and "faster" in faster.stdout
+
+
+def test_a_side_that_cannot_be_trusted_exits_with_0(folder: Path) -> None:
+    slow = schema.loads((folder / "slow.jsonl").read_text(), Run)
+    doubted = tuple(replace(r, instrument={"verdict": "unreliable: others took 158 % of a core"}) for r in slow.results)
+    (folder / "doubted.jsonl").write_text(schema.dumps(replace(slow, results=doubted)) + "\n")
+    done = compare(folder, "a.jsonl", "doubted.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert "% slower, but the instrument calls the second run unreliable" in done.stdout and "worse:" not in done.stdout
 
 
 def test_a_large_enough_smallest_forgives(folder: Path) -> None:

@@ -8,6 +8,7 @@ import pty
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,19 @@ def test_the_limit_counts_runs_and_the_change_still_looks_back(benchwright: Benc
     ended = benchwright("history", "model.onnx", "--limit", "1", "--json", "--store", str(results))
     (series,) = json.loads(ended.stdout)["series"]
     assert [(run["run"], run["verdict"]) for run in series["runs"]] == [("run-3", "worse")]
+
+
+def test_a_run_that_the_instrument_does_not_trust_is_unclear(benchwright: Benchwright, results: Path) -> None:
+    store = open_store(results)
+    doubted = tuple(
+        replace(_result(4, number, 0.030), instrument={"verdict": "unreliable: steal 20 %"}) for number in range(3)
+    )
+    store.add_run(Run(id="run-4", started_at=doubted[0].started_at, harness="1", results=doubted))
+    store.close()
+    (series,) = json.loads(benchwright("history", "model.onnx", "--json", "--store", str(results)).stdout)["series"]
+    last = series["runs"][-1]
+    assert (last["verdict"], last["why"]) == ("unclear", "the instrument calls the later run unreliable")
+    assert last["change"] == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])

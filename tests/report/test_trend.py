@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from benchwright.records import Better, Estimate, Run, Status, Verdict
 from benchwright.report.comparison import compare_runs
-from benchwright.report.trend import Step, sparkline, steps
+from benchwright.report.trend import Judging, Step, sparkline, steps
 from benchwright.stats.summary import combine
 
 
@@ -19,6 +20,7 @@ from benchwright.stats.summary import combine
 class Round:
     run: str
     estimate: Estimate
+    result: str = ""
     started_at: str = "2026-01-01T00:00:00Z"
     status: Status = Status.OK
     revision: str = ""
@@ -31,8 +33,12 @@ def _rounds(*values: tuple[str, float], half: float = 0.01) -> list[Round]:
     ]
 
 
-def _steps(rounds: list[Round], better: Better | None = Better.LOWER, metric: str = "latency") -> list[Step]:
-    return steps(rounds, metric=metric, better=better)
+def _steps(
+    rounds: list[Round], better: Better | None = Better.LOWER, metric: str = "latency", runs: Sequence[Run] = ()
+) -> list[Step]:
+    results = {run.id: run.results for run in runs}
+    judging = Judging(metric=metric, better=better, results=lambda run: results.get(run, ()))
+    return steps(rounds, judging, most=20)
 
 
 def test_rounds_of_a_run_are_one_step() -> None:
@@ -82,14 +88,35 @@ def test_a_history_never_contradicts_a_comparison(samples: ModuleType, slower: f
         one_case = [replace(run, results=run.results[::4]) for run in (a, b)]  # alone, so that chance is not shared
         (row,) = compare_runs(*one_case, metrics=(metric,))
         (judged,) = row.metrics
-        (_, step) = _steps(_points(one_case, metric), judged.better, metric)
+        (_, step) = _steps(_points(one_case, metric), judged.better, metric, one_case)
         assert (step.verdict, step.why) == (judged.verdict, judged.why)
         assert judged.ratio is not None and step.change == judged.ratio.point - 1
 
 
 def _points(runs: list[Run], metric: str) -> list[Round]:
-    found = [(run, result.metric(metric)) for run in runs for result in run.results]
-    return [Round(run=run.id, estimate=m.estimate) for run, m in found if m]
+    found = [(run, result, result.metric(metric)) for run in runs for result in run.results]
+    return [Round(run=run.id, result=result.id, estimate=m.estimate) for run, result, m in found if m]
+
+
+@pytest.mark.parametrize(("rounds", "verdict"), [({0, 1}, Verdict.UNCLEAR), ({1}, Verdict.WORSE)])
+def test_a_run_that_the_instrument_does_not_trust_supports_no_verdict(
+    samples: ModuleType, rounds: set[int], verdict: Verdict
+) -> None:
+    a, b = (samples.make_run(n, calls=200, slower=s, failing=False) for n, s in (("a", 1.0), ("b", 1.4)))
+    doubt = {"verdict": "unreliable: steal 20 %"}
+    doubted = tuple(replace(r, instrument=doubt) if r.round in rounds else r for r in b.results[::4])
+    one_case = [replace(a, results=a.results[::4]), replace(b, results=doubted)]
+    (_, step) = _steps(_points(one_case, "latency_p50"), runs=one_case)
+    assert step.verdict is verdict
+    assert (step.why == "the instrument calls the later run unreliable") is (verdict is Verdict.UNCLEAR)
+
+
+def test_the_newest_runs_are_kept_and_the_first_of_them_still_looks_back() -> None:
+    rounds = _rounds(("a", 1.0), ("b", 2.0), ("c", 4.0))
+    judging = Judging(metric="latency", better=Better.LOWER, results=lambda run: ())
+    assert [s.run for s in steps(rounds, judging, most=2)] == ["b", "c"]
+    assert steps(rounds, judging, most=2)[0].change == pytest.approx(1.0)
+    assert steps(rounds, judging, most=3) == steps(rounds, judging, most=9)
 
 
 def test_totals_are_not_judged() -> None:

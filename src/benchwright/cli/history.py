@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from benchwright.cli.options import json_option, opened, store_option
-from benchwright.records import Verdict
+from benchwright.records import Better, Result, Verdict
 
 if TYPE_CHECKING:
     from benchwright.report.trend import Step
@@ -31,12 +32,14 @@ _COLOURS = {Verdict.BETTER: "green", Verdict.WORSE: "red"}
 def command(target: str, metrics: tuple[str, ...], limit: int, store: str | None, as_json: bool) -> None:
     """How TARGET's results changed from run to run."""
     from contextlib import closing
+    from functools import cache
 
     from benchwright.store.lookup import look_up
 
     with closing(opened(store, create=False)) as results:
         found, misses = look_up(results, target, metrics=metrics, runs=limit)
-    tables = [(series, _steps(series)[-limit:]) for series in found]
+        results_of = cache(lambda run: results.run(run, samples=False).results)
+        tables = [(series, _steps(series, results_of, limit)) for series in found]
     if as_json:
         click.echo(json.dumps(_document(tables, misses), indent=2))
         return
@@ -47,11 +50,11 @@ def command(target: str, metrics: tuple[str, ...], limit: int, store: str | None
     click.echo("\n\n".join("\n".join(block) for block in blocks), color=_colour())
 
 
-def _steps(series: Series) -> list[Step]:
-    from benchwright.records import Better
-    from benchwright.report.trend import steps
+def _steps(series: Series, results_of: Callable[[str], Sequence[Result]], limit: int) -> list[Step]:
+    from benchwright.report.trend import Judging, steps
 
-    return steps(series.points, metric=series.metric, better=Better(series.better) if series.better else None)
+    better = Better(series.better) if series.better else None
+    return steps(series.points, Judging(metric=series.metric, better=better, results=results_of), most=limit)
 
 
 def _heading(series: Series, *, with_machine: bool) -> str:

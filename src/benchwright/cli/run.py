@@ -48,7 +48,7 @@ class _WithCommand(click.Command):
 @click.option("--find-rate", is_flag=True, help="Search the highest rate that meets the objective.")
 @click.option("--objective", multiple=True, metavar="'p99<20ms'", help="A bound that must hold; missed means exit 1.")
 @click.option("--streams", type=int, help="Multi-stream: each query is this many calls at once.")
-@click.option("--offline", type=int, metavar="N", help="Offline: N calls in one batch, as fast as they go.")
+@click.option("--offline", type=int, metavar="N", help="Offline: N calls, all due at time zero.")
 @click.option("--duration", metavar="SECONDS", help="Time calls for so long. Default: 1 s a round.")
 @click.option("--samples", type=int, help="Stop after so many samples: calls, or loops of them.")
 @click.option("--once", is_flag=True, help="Stop when every input was used once.")

@@ -33,6 +33,7 @@ TOTALS = frozenset(  # these grow with how long was measured, so a difference sa
         "io_write",
     ]
 )
+A_TOTAL = "a total grows with how long was measured"
 WORDS = {"s": ("slower", "faster", "long"), "B": ("more", "less", "much")}  # above one, below one, "times as ..."
 TELLING = 100.0  # an interval that reaches a ratio beyond this tells nothing worth printing
 _WORST_FIRST = (Verdict.WORSE, Verdict.UNCLEAR, Verdict.BETTER, Verdict.SAME)
@@ -152,14 +153,9 @@ def _sides(a: Row, b: Row) -> list[str]:
         said.append("measured on different machines: a difference may be the machine's")
     if a.case.version != b.case.version:
         said.append("what is measured changed: its version is another in the second run")
-    if doubt := _distrust(a, b):
+    if doubt := notes.distrust({"first": a.results, "second": b.results}):
         said.append(f"{doubt}: benchwright show says why")
     return said
-
-
-def _distrust(a: Row, b: Row) -> str:
-    sides = [side for side, row in (("first", a), ("second", b)) if notes.unreliable(row.results)]
-    return f"the instrument calls the {' and the '.join(sides)} run unreliable" if sides else ""
 
 
 def _reason(row: Row) -> str:
@@ -189,7 +185,9 @@ def _metric(name: str, a: Row, b: Row, smallest: float) -> ComparedMetric | None
         why=judged.why,
         p_value=judged.p_value,
     )
-    doubt = "a total grows with how long was measured" if name in TOTALS else _distrust(a, b)
+    if name in TOTALS:
+        return _distrusted(found, A_TOTAL)
+    doubt = notes.distrust({"first": a.results, "second": b.results})
     return _distrusted(found, doubt) if doubt else found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchwright.records import Failure, Result, Status, Value
@@ -114,6 +114,12 @@ def some(labels: Sequence[str], most: int = 3) -> str:
     """The first labels, and how many more there are."""
     more = f", and {len(labels) - most} more cases" if len(labels) > most else ""
     return ", ".join(labels[:most]) + more
+
+
+def distrust(sides: Mapping[str, Sequence[Result]]) -> str:
+    """Which of two named runs the instrument does not trust, in words; empty where it trusts both."""
+    named = [name for name, results in sides.items() if unreliable(results)]
+    return f"the instrument calls the {' and the '.join(named)} run unreliable" if named else ""
 
 
 def unreliable(results: Sequence[Result]) -> bool:

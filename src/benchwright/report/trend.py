@@ -1,17 +1,19 @@
 """A series as people read it: one value per run, and what changed since the run before.
 
-Two neighbouring runs are judged as `benchwright compare` judges one metric of two runs: by their rounds.
+Two neighbouring runs are judged as `benchwright compare` judges one metric of two runs: by their rounds, and only where
+the instrument trusts both.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from benchwright.records import Better, Estimate, Status, Verdict
-from benchwright.report.comparison import SMALLEST, TOTALS
+from benchwright.records import Better, Estimate, Result, Status, Verdict
+from benchwright.report import notes
+from benchwright.report.comparison import A_TOTAL, SMALLEST, TOTALS
 from benchwright.stats.compare import Comparison, compare
 from benchwright.stats.summary import combine
 
@@ -21,6 +23,8 @@ class Point(Protocol):
 
     @property
     def run(self) -> str: ...
+    @property
+    def result(self) -> str: ...
     @property
     def started_at(self) -> str: ...
     @property
@@ -45,21 +49,40 @@ class Step:
     why: str
 
 
-def steps(points: Iterable[Point], *, metric: str, better: Better | None) -> list[Step]:
-    """Every run that has ok points in a series of `metric`, oldest first."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judging:
+    """What a verdict depends on beside the values. `results` is asked only where a verdict hangs on it."""
+
+    metric: str
+    better: Better | None
+    results: Callable[[str], Sequence[Result]]  # of the run of that id
+
+
+def steps(points: Iterable[Point], judging: Judging, *, most: int) -> list[Step]:
+    """The newest `most` runs that have ok points in a series, oldest first."""
     by_run: dict[str, list[Point]] = {}
     for point in points:
         if point.status is Status.OK:
             by_run.setdefault(point.run, []).append(point)
-    runs = list(by_run.values())
-    changes = [_judged(before, after, metric, better) for before, after in itertools.pairwise(runs)]
-    return [_step(run, change) for run, change in zip(runs, [None, *changes], strict=False)]
+    runs = list(by_run.values())[-most - 1 :]
+    changes = [_judged(before, after, judging) for before, after in itertools.pairwise(runs)]
+    return [_step(run, change) for run, change in zip(runs, [None, *changes], strict=False)][-most:]
 
 
-def _judged(before: Sequence[Point], after: Sequence[Point], metric: str, better: Better | None) -> Comparison:
+def _judged(before: Sequence[Point], after: Sequence[Point], judging: Judging) -> Comparison:
     rounds = ([p.estimate for p in run] for run in (before, after))
-    # A total that grows with how long was measured is neither better nor worse.
-    return compare(*rounds, better=None if metric in TOTALS else better, smallest=SMALLEST)
+    found = compare(*rounds, better=judging.better, smallest=SMALLEST)
+    if judging.metric in TOTALS:
+        return replace(found, verdict=Verdict.UNCLEAR, why=A_TOTAL)
+    if found.verdict is Verdict.UNCLEAR:
+        return found
+    doubt = notes.distrust({"earlier": _results(before, judging), "later": _results(after, judging)})
+    return replace(found, verdict=Verdict.UNCLEAR, why=doubt) if doubt else found
+
+
+def _results(points: Sequence[Point], judging: Judging) -> list[Result]:
+    wanted = {point.result for point in points}
+    return [result for result in judging.results(points[0].run) if result.id in wanted]
 
 
 def _step(points: Sequence[Point], change: Comparison | None) -> Step:
