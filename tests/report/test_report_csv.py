@@ -45,3 +45,11 @@ def test_every_call_can_be_had(run: Run) -> None:
 def test_no_spreadsheet_runs_a_name_as_a_formula(run: Run, samples: ModuleType) -> None:
     lines = read(run_csv(samples.rename(run, ["=cmd|' /C calc'!A0"])))
     assert lines[0]["case"].startswith("'=")
+
+
+def test_a_sample_says_how_many_calls_it_holds(run: Run) -> None:
+    first = run.results[0]
+    looped = tuple(replace(s, loops=1024) for s in first.samples)
+    case = replace(first.case, params={"loops": 7})
+    line = read(samples_csv(replace(run, results=(replace(first, samples=looped, case=case),))))[0]
+    assert (line["loops"], line["param_loops"]) == ("1024", "7")

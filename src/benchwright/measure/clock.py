@@ -12,7 +12,7 @@ from typing import Protocol
 
 SLEEPS = 16  # how many sleeps teach the spin margin
 SLEEP = 0.0003  # seconds each
-LEAST_MARGIN, MOST_MARGIN = 20_000, 2_000_000  # ns
+LEAST_MARGIN, MOST_MARGIN = 20_000, 1_000_000  # ns
 
 
 class Clock(Protocol):
@@ -31,7 +31,8 @@ class Clock(Protocol):
 class SystemClock:
     """The machine's monotonic clock. Waits asleep until `margin` ns before the instant, then spins.
 
-    The margin grows whenever a sleep lasted too long, so that it fits the machine as it is now.
+    The margin doubles whenever a sleep lasted too long and shrinks slowly while sleeps are punctual, so that it fits
+    the machine as it is now: one that only grew would never sleep in the end, and be taken off the CPU for it.
     """
 
     def __init__(self, margin: int = 200_000) -> None:
@@ -45,6 +46,8 @@ class SystemClock:
             time.sleep(asleep / 1e9)
             if now() > instant:
                 self.margin = min(self.margin * 2, MOST_MARGIN)
+            else:
+                self.margin = max(self.margin - self.margin // 64, LEAST_MARGIN)
         while now() < instant:
             pass
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from benchwright.records import Result, Run, Scalar
 
 COLUMNS = ("run", "result", "round", "started_at", "case", "status", "metric", "unit", "better")
+OF_SAMPLES = ("copy", "loops")
 NUMBERS = ("value", "low", "high", "confidence", "count")
 
 
@@ -22,7 +23,7 @@ def samples_csv(run: Run) -> str:
     """Every recorded sample of `loops` calls, nanoseconds as the clock gave them. Folded calls have no line."""
     names = _param_names(run)
     columns = list(dict.fromkeys(c for r in run.results for s in r.samples for c in s.columns))
-    head = ["run", "result", "round", "case", "copy", "loops", *names, *(f"{column}_ns" for column in columns)]
+    head = ["run", "result", "round", "case", *OF_SAMPLES, *names, *(f"{column}_ns" for column in columns)]
     return _csv(head, _calls(run, names, columns))
 
 
@@ -53,7 +54,7 @@ def tidy(run: Run) -> Iterator[dict[str, Scalar]]:
 
 def _params(result: Result) -> dict[str, Scalar]:
     """Params by name; one that is called like a column of ours gets `param_` before it."""
-    taken = {*COLUMNS, *NUMBERS, "error"}
+    taken = {*COLUMNS, *NUMBERS, *OF_SAMPLES, "error"}
     return {(f"param_{k}" if k in taken else k): v for k, v in result.case.params.items()}
 
 
