@@ -75,7 +75,7 @@ def test_a_store_that_breaks_leaves_the_rest_in_a_file(
     for _ in range(3):
         saver.save(run, a_result)
     with pytest.raises(StoreError, match="2 results were kept in") as failure:
-        saver.report()
+        saver.report(run)
     (file,) = tmp_path.iterdir()
     assert f"benchwright import {file}" in failure.value.remedy
     assert len(schema.loads(file.read_text(), Run).results) == 2
@@ -85,5 +85,5 @@ def test_without_a_store_nothing_is_kept_and_nothing_fails(run: Run, a_result: R
     saver = Saver(None, lambda: False)
     saver.check(run)
     saver.save(run, a_result)
-    saver.report()
+    saver.report(run)
     saver.close()

@@ -16,6 +16,7 @@ BenchwrightError
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 
 class BenchwrightError(Exception):
@@ -54,7 +55,9 @@ class NotInstalledError(UserError):
 
 
 class StoreError(UserError):
-    """A store that cannot be opened, read or written."""
+    """A store that cannot be opened, read or written. `measured` is the run that could not be kept, if there is one."""
+
+    measured: Any = None
 
 
 class MeasureError(BenchwrightError):

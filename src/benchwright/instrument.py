@@ -69,7 +69,7 @@ def warnings(
     case: Case, answers: Sequence[Answer], metrics: Sequence[Metric], told: Mapping[str, Value]
 ) -> list[ResultWarning]:
     """What a reader should know before trusting the numbers, each with what to do about it."""
-    found = [*_runtime_warnings(answers), *_warmup_warnings(answers, told)]
+    found = [*_runtime_warnings(answers), *_warmup_warnings(case, answers, told)]
     found += _percentile_warnings(metrics)
     found += _thread_warnings(case, answers, metrics)
     if case.load.mode is Mode.OPEN:
@@ -122,9 +122,11 @@ def _runtime_warnings(answers: Sequence[Answer]) -> list[ResultWarning]:
     return list(dict.fromkeys(told))
 
 
-def _warmup_warnings(answers: Sequence[Answer], told: Mapping[str, Value]) -> list[ResultWarning]:
+def _warmup_warnings(case: Case, answers: Sequence[Answer], told: Mapping[str, Value]) -> list[ResultWarning]:
     cold = [a.ready["warmup"] for a in answers if not a.ready["warmup"]["steady"]]
-    found = []
+    found: list[ResultWarning] = []
+    if case.load.warmup == 0:  # who asked for none need not be told that there was none
+        return found
     if cold:
         seconds = format_value(cold[0]["elapsed"] / 1e9, "s")
         seen = f"not steady after {cold[0]['calls']} warm-up calls in {seconds} ({cold[0]['reason']})"

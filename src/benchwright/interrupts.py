@@ -1,4 +1,4 @@
-"""Ctrl-C: ends the measurement in flight, and waits while a result is being worked out or saved."""
+"""Ctrl-C and SIGTERM: end the measurement in flight, and wait while a result is being worked out or saved."""
 
 from __future__ import annotations
 
@@ -26,11 +26,15 @@ class Interrupt:
         if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
             yield
             return
+        before = signal.getsignal(signal.SIGTERM)
         signal.signal(signal.SIGINT, self._pressed)
+        if before is signal.SIG_DFL:  # a scheduler or `timeout` means the same
+            signal.signal(signal.SIGTERM, self._pressed)
         try:
             yield
         finally:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGTERM, before)
 
     @contextmanager
     def allowed(self) -> Iterator[None]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchwright import plugins
+from benchwright import plugins, precision
 from benchwright._version import VERSION
 from benchwright.attempt import INTERRUPTED, Attempt, Outcome
 from benchwright.events import Began, Ended, Listener, Planned, Reached, nobody
@@ -19,6 +19,7 @@ from benchwright.records import Case, Environment, Failure, Result, ResultWarnin
 from benchwright.saving import Keeper, Saver
 
 DEFAULT_ROUNDS = 5
+MORE = 2  # times as many rounds at most, when a precision was asked for
 MONITORS = ("process", "pressure", "gpu", "power")
 
 
@@ -75,11 +76,10 @@ class _Execution:
         self._results: list[Result] = []
 
     def run(self) -> Run:
-        planned = list(_interleaved(self._plan))
-        self._listener(Planned(total=len(planned)))
+        self._listener(Planned(total=len(self._plan.cases) * self._plan.rounds))
         try:
             with self._interrupt.watched():
-                for index, (case, number) in enumerate(planned):
+                for index, (case, number) in enumerate(self._interleaved()):
                     stop = self._interrupt.seen
                     result = self._skipped(case, number) if stop else self._measured(index, case, number)
                     self._results.append(result)
@@ -87,8 +87,19 @@ class _Execution:
                     self._listener(Ended(index=index, result=result))
         finally:
             self._saver.close()
-        self._saver.report()
-        return replace(self._record, results=tuple(self._results))
+        whole = replace(self._record, results=tuple(self._results))
+        self._saver.report(whole)
+        return whole
+
+    def _interleaved(self) -> Iterator[tuple[Case, int]]:
+        """Every case in every round; then as many again, at most, for cases not yet known as well as was asked."""
+        for number in range(self._plan.rounds):
+            for case in self._plan.cases:
+                yield case, number
+        for number in range(self._plan.rounds, MORE * self._plan.rounds):
+            for case in self._plan.cases:
+                if not self._interrupt.seen and precision.is_wanting(case, self._results):
+                    yield case, number
 
     # ---- one result ----
 
@@ -101,7 +112,10 @@ class _Execution:
             failures.append(outcome.failure)
             outcome = self._attempt(index, case)
         result = self._result(case, number, outcome, started_at, time.monotonic() - begin)
-        return replace(result, warnings=(*result.warnings, *_retried(failures)))
+        told = [*_retried(failures)]
+        if number == MORE * self._plan.rounds - 1:
+            told += precision.missed(case, [*self._results, result])
+        return replace(result, warnings=(*result.warnings, *told))
 
     def _attempt(self, index: int, case: Case) -> Outcome:
         plan = self._plan
@@ -158,10 +172,6 @@ def _retried(failures: Sequence[Failure]) -> Iterator[ResultWarning]:
     if failures:
         seen = f"{len(failures)} attempts failed before this one: {failures[-1].message}"
         yield ResultWarning(code="retried", seen=seen, remedy="find out why it fails at times")
-
-
-def _interleaved(plan: Plan) -> Iterator[tuple[Case, int]]:
-    return ((case, number) for number in range(plan.rounds) for case in plan.cases)
 
 
 def _with_numbers(bare: Result, outcome: Outcome) -> Result:

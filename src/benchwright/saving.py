@@ -64,13 +64,15 @@ class Saver:
         if self._store is not None:
             self._store.close()
 
-    def report(self) -> None:
-        """Raises the store's failure, if there was one, with the place of what was rescued."""
+    def report(self, run: Run) -> None:
+        """Raises the store's failure, if there was one, with the place of what was rescued and the whole run."""
         if self._failure is not None:
-            raise StoreError(
+            failure = StoreError(
                 f"{self._failure.message}; {len(self._unsaved)} results were kept in {self._rescue}",
                 remedy=f"mend the store, then: benchwright import {self._rescue}",
             )
+            failure.measured = run
+            raise failure
 
     def _open(self, run: Run) -> Keeper:
         if self._store is None:

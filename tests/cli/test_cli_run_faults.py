@@ -120,7 +120,7 @@ def test_ending_the_parent_politely_leaves_no_process_either(start: Callable[...
     started = start("run", f"fake:constant?latency=3600s&wait=sleep&crash=fork&pid_file={pid_file}", *QUICK)
     _measuring(started, pid_file)
     started.process.terminate()
-    assert started.process.wait(20) == -signal.SIGTERM
+    assert started.process.wait(20) == 130  # as after Ctrl-C
     assert started.all_gone(2.0)
 
 
@@ -198,7 +198,8 @@ def test_a_full_disk_loses_nothing_that_was_measured(benchwright: Benchwright, t
         f"TMPDIR={tmp_path / 'tmp'} $bw run {target} --rounds 4 --samples 100000 --warmup 0 --store $m/results.db"
     )
     ended = _in_namespace(script, tmp_path)
-    assert ended.returncode == 2, ended.stderr
+    assert ended.returncode == 1, ended.stderr
+    assert "fake:lognormal" in ended.stdout  # what was measured is shown all the same
     assert "the disk is full" in ended.stderr
     assert "Traceback" not in ended.stderr
     (rescued,) = (tmp_path / "tmp").glob("benchwright-*.jsonl")

@@ -15,7 +15,9 @@ from benchwright.errors import BenchwrightError, OptionError, did_you_mean
 def dispatch(argv: list[str]) -> int:
     """Runs `argv[0]` with the rest."""
     try:
-        return _run(argv[0], argv[1:])
+        code = _run(argv[0], argv[1:])
+        sys.stdout.flush()  # here, where a reader that has gone and a full disk are dealt with
+        return code
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
@@ -28,8 +30,17 @@ def dispatch(argv: list[str]) -> int:
         sys.stderr.write("benchwright: interrupted\n")
         return 130
     except BrokenPipeError:  # the reader, a pager or head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence_stdout()
         return 0
+    except OSError as error:  # the border: what no verb could explain better, a full disk behind a pipe among them
+        _silence_stdout()
+        sys.stderr.write(f"benchwright: {error.filename or 'standard output'}: {error.strerror or error}\n")
+        return 1
+
+
+def _silence_stdout() -> None:
+    """Python would complain once more when it flushes at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(verb: str, rest: list[str]) -> int:

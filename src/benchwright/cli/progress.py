@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import time
 from types import TracebackType
 from typing import TextIO
@@ -14,7 +16,7 @@ class Progress:
     """A listener of the runner. Redraws only between measurements and at phases, so it costs nothing while timing."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream, self._shown = stream, stream.isatty()
+        self._stream, self._shown = stream, stream.isatty() and os.environ.get("TERM") != "dumb"
         self._total = self._done = 0
         self._begin = time.monotonic()
         self._label = ""
@@ -49,5 +51,6 @@ class Progress:
 
     def _write(self, text: str) -> None:
         if self._shown:
-            self._stream.write(f"\r\033[K{text}")
+            width = shutil.get_terminal_size().columns - 1  # a line that wraps could not be cleared
+            self._stream.write(f"\r\033[K{text if len(text) <= width else text[: width - 1] + '…'}")
             self._stream.flush()

@@ -89,24 +89,29 @@ def _measure(given: dict[str, Any], host: LocalHost) -> int:
     from benchwright.cli.asked import plan_of, request_of
     from benchwright.cli.outcome import exit_code, show
     from benchwright.cli.progress import Progress
+    from benchwright.errors import StoreError
 
     request = request_of(given, click.get_current_context().meta.get(COMMAND, []))
-    with Progress(sys.stderr) as progress:
-        measured = api.measure(
-            request,
-            rounds=given["rounds"],
-            store=given["store"],
-            save=not given["no_save"],
-            listener=progress,
-            command=api.command_line(),
-            host=host,
-            **plan_of(given),
-        )
-    show(
-        measured.record,
-        as_json=given["as_json"],
-        save=not given["no_save"],
-        store=given["store"],
-        report=given["report"],
-    )
-    return exit_code(measured.record)
+    keep = not given["no_save"]
+    try:
+        with Progress(sys.stderr) as progress:
+            measured = api.measure(
+                request,
+                rounds=given["rounds"],
+                store=given["store"],
+                save=keep,
+                listener=progress,
+                command=api.command_line(),
+                host=host,
+                **plan_of(given),
+            )
+        run, failure = measured.record, None
+    except StoreError as error:
+        if error.measured is None:
+            raise
+        run, failure, keep = error.measured, error, False
+    show(run, as_json=given["as_json"], save=keep, store=given["store"], report=given["report"])
+    if failure is not None:  # measured and shown, but not kept where it was meant to be
+        sys.stderr.write(f"benchwright: {failure}\n")
+        return 1
+    return exit_code(run)

@@ -30,7 +30,7 @@ from benchwright.measure.closed import run_closed
 from benchwright.measure.recorder import LIMIT, Recorder
 from benchwright.measure.subject import Subject, calibrated_loops
 from benchwright.measure.warmup import Warmup, first_call, warm_up
-from benchwright.records import Int64s, Load, Mode, Objective, Samples
+from benchwright.records import Arrivals, Int64s, Load, Mode, Objective, Samples
 from benchwright.stats import histogram, ranks
 
 if TYPE_CHECKING:
@@ -191,7 +191,9 @@ def _open_loop(subject: Subject, schedule: Int64s, workers: int, clock: Clock) -
 
 
 def _span(load: Load, schedule: Int64s) -> int:
-    """ns that the schedule covers; the gap after the last arrival belongs to it."""
+    """ns that the schedule covers; the gap after the last arrival belongs to it, where there is a rate."""
+    if load.arrivals is Arrivals.TRACE:
+        return schedule[-1]
     if load.duration is not None and load.samples is None:
         return int(load.duration * 1e9)
     return schedule[-1] if load.rate is None else int(len(schedule) * load.copies / load.rate * 1e9)
