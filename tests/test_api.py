@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,87 @@ def test_a_function_of_a_file_is_a_target(tmp_path: Path) -> None:
     assert ended.stdout == "True script.py::nap\n", ended.stderr
 
 
+@pytest.mark.parametrize("way", ["script.py", "-mbenchwright run script.py::nap --no-save"])
+def test_a_script_without_a_guard_is_refused_and_starts_nothing_without_end(way: str, tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(
+        "import os, pathlib\nimport benchwright as bw\n"
+        f"pathlib.Path({str(tmp_path)!r}, f'imported-{{os.getpid()}}').touch()\n"
+        "def nap(): pass\n"
+        "bw.run(nap, rounds=1, duration=0.05, save=False)\n",
+        encoding="utf-8",
+    )
+    command = [sys.executable, *way.split()]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=60)
+    assert ended.returncode == (1 if way == "script.py" else 2)  # an exception, a wrong request
+    reason = "bw.run was called while script.py was being imported\n  put it under if __name__ == '__main__':"
+    assert reason in ended.stderr
+    assert len(list(tmp_path.glob("imported-*"))) == (2 if way == "script.py" else 1)
+
+
+def test_a_function_that_measures_itself_is_a_failure(tmp_path: Path) -> None:
+    Path("inward.py").write_text("import benchwright as bw\ndef f(): bw.run('inward.py::f')\n", encoding="utf-8")
+    (result,) = bw.run("inward.py::f", rounds=1, duration=0.05, save=False).results
+    reason = "bw.run was called while inward.py::f was being measured"
+    assert [reason in failure.message for failure in result.failures] == [True]
+
+
+def test_a_command_may_measure() -> None:
+    inner = [sys.executable, "-m", "benchwright", "run", FAKE, "--samples", "3", "--warmup", "0", "--rounds", "1"]
+    request = Request(targets=(), command=[*inner, "--no-save"], load=Load(samples=1, warmup=0.0))
+    assert api.measure(request, rounds=1, save=False).ok
+
+
+def test_a_path_is_a_target() -> None:
+    with pytest.raises(TargetError, match="there is no file absent.onnx"):
+        bw.run(Path("absent.onnx"))
+    Path("bench.py").write_text("from benchwright import benchmark\n@benchmark()\ndef f(): pass\n", encoding="utf-8")
+    (result,) = bw.run(Path("bench.py"), rounds=1, load=QUICK, save=False).results
+    assert (result.status, result.case.name) == (Status.OK, "bench.py::f")
+
+
+def test_a_function_built_into_the_interpreter_is_a_target() -> None:
+    (result,) = bw.run(time.time, rounds=1, load=QUICK, save=False).results
+    assert (result.status, result.case.name) == (Status.OK, "time:time")
+
+
+def test_the_load_says_how_many_workers_and_which_rate() -> None:
+    load = Load(mode=Mode.OPEN, rate=100.0, workers=2, samples=5, warmup=0.0)
+    (result,) = bw.run("fake:constant?ms=1", rounds=1, load=load, save=False).results
+    assert (result.case.load.rate, result.case.load.workers) == (100.0, 2)
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"duration": "0.1s"}, "duration: '0.1s' is not a number"),
+        ({"rounds": 1.5}, "rounds: 1.5 is not a whole number"),
+        ({"rounds": True}, "rounds: True is not a whole number"),
+        ({"rounds": 10_001}, "rounds: 10001 is above 10000"),
+        ({"rate": -100}, "rate: -100 is not above zero"),
+        ({"rate": "5"}, "rate: '5' is not a number"),
+        ({"rate": float("inf")}, "rate: inf is not above zero and finite"),
+        ({"workers": 1025}, "workers: 1025 is above 1024"),
+        ({"copies": 1025}, "copies: 1025 is above 1024"),
+        ({"copies": 1.5}, "copies: '1.5' is not a whole number"),
+        ({"batch_size": "8"}, "batch size: '8' is not a whole number"),
+        ({"load": Load(samples=10**9 + 1)}, "samples: 1000000001 is above 1000000000"),
+        ({"load": {"samples": 3}}, "load: .* is not a benchwright.Load"),
+        ({"inputs": {"count": 3}}, "inputs: .* is not a benchwright.Inputs"),
+        ({"batch_size": range(1, 1001), "workers": range(1, 1001), "rounds": 2}, "1000000 cases in 2 rounds"),
+    ],
+)
+def test_a_wrong_argument_is_named(given: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(OptionError, match=complaint):
+        bw.run(FAKE, save=False, **given)
+
+
+def test_a_marks_parameters_count_before_anything_is_measured() -> None:
+    content = "from benchwright import benchmark\n@benchmark(params={'x': list(range(101))})\ndef f(x): pass\n"
+    Path("bench.py").write_text(content, encoding="utf-8")
+    with pytest.raises(OptionError, match="101 cases in 10000 rounds are more than 1000000 results"):
+        bw.run("bench.py::f", rounds=10_000, save=False)
+
+
 def test_a_function_of_a_module_is_a_target() -> None:
     import statistics
 
@@ -98,13 +180,16 @@ def test_a_local_function_is_refused() -> None:
         ({"load": Load(duration=0.0)}, "duration: 0.0 is not above zero"),
         ({"load": Load(duration=float("nan"))}, "duration: nan is not above zero"),
         ({"load": Load(timeout=-1.0)}, "timeout: -1.0 is not above zero"),
-        ({"load": Load(warmup=-1.0)}, "warmup: -1.0 is below zero"),
+        ({"load": Load(warmup=-1.0)}, "warmup: -1.0 is not zero or above"),
+        ({"load": Load(loops=-1)}, "loops: -1 is below 0"),
         ({"load": Load(mode=Mode.MULTISTREAM, streams=0)}, "streams: 0 is below 1"),
         ({"inputs": Inputs(count=0)}, "input count: 0 is below 1"),
         ({"load": Load(mode=Mode.OPEN)}, "an open loop needs a rate"),
         ({"load": Load(mode=Mode.OPEN, once=True), "rates": (5.0,)}, "an open loop ends after"),
         ({"load": Load(mode=Mode.OPEN, find_rate=True)}, "needs to know what to meet"),
         ({"load": Load(mode=Mode.OPEN, arrivals=Arrivals.TRACE, trace="absent")}, "trace absent"),
+        ({"load": Load(mode=Mode.OPEN, arrivals=Arrivals.TRACE, trace="t"), "rates": (5.0,)}, "a trace has the rate"),
+        ({"load": Load(mode=Mode.OPEN, find_rate=True), "rates": (5.0,)}, "searches the rate by itself"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_before_anything_starts(fields: dict[str, Any], complaint: str) -> None:
@@ -133,6 +218,13 @@ def test_no_target_and_no_rounds_are_refused() -> None:
         bw.run()
     with pytest.raises(OptionError, match="rounds: 0"):
         bw.run(FAKE, rounds=0)
+
+
+def test_the_public_names_are_listed() -> None:
+    assert {*bw.__all__, "__doc__"} <= set(dir(bw))
+    script = "import benchwright; print('run' in dir(benchwright))"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ended.stdout == "True\n"  # also before any was used
 
 
 def test_importing_the_package_costs_next_to_nothing() -> None:

@@ -42,6 +42,10 @@ _HOMES = {
 __all__ = [*sorted(_HOMES), "__version__"]
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'benchwright' has no attribute {name!r}")

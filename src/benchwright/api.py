@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import math
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,11 +15,17 @@ from benchwright import asking, config, runner, sources
 from benchwright.errors import OptionError, TargetError
 from benchwright.events import Listener, nobody
 from benchwright.records import Arrivals, Inputs, Load, Mode, Result, Run, Scalar, Status
+from benchwright.runtimes import importing
 from benchwright.saving import Keeper
 from benchwright.sources import Request
 
 if TYPE_CHECKING:
     import pandas
+
+MOST_ROUNDS = 10_000
+MOST_AT_ONCE = 1024  # copies, and workers of each
+MOST_SAMPLES = 10**9
+MOST_RESULTS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +65,7 @@ class MeasuredRun:
 
 
 def run(
-    *targets: str | Callable[..., Any],
+    *targets: str | os.PathLike[str] | Callable[..., Any],
     runtime: str | Sequence[str] | None = None,
     device: str | Sequence[str] | None = None,
     numeric_precision: str | Sequence[str] | None = None,
@@ -81,18 +89,22 @@ def run(
     `load` says how calls are issued and when to stop (`benchwright.Load`), `inputs` what they are given
     (`benchwright.Inputs`). The run is saved in the store unless `save` is false.
     """
+    importing.refuse_nesting("bw.run")
+    for name, given, kind in (("load", load, Load), ("inputs", inputs, Inputs)):
+        if not (given is None or isinstance(given, kind)):
+            raise OptionError(f"{name}: {given!r} is not a benchwright.{kind.__name__}")
     whole_load = load or Load()
     if duration is not None:
         whole_load = replace(whole_load, duration=duration)
     request = Request(
-        targets=[target if isinstance(target, str) else name_of(target) for target in targets],
+        targets=[_target(target) for target in targets],
         runtimes=asking.one_or_many(runtime, ()),
         devices=asking.one_or_many(device, ("cpu",)),
         precisions=asking.one_or_many(numeric_precision, ("",)),
         batch_sizes=asking.one_or_many(batch_size, (1,)),
-        workers=asking.one_or_many(workers, (1,)),
-        copies=[asking.copies(str(c)) for c in asking.one_or_many(copies, (1,))],  # type: ignore[arg-type]
-        rates=asking.one_or_many(rate, (None,)),
+        workers=asking.one_or_many(workers, (whole_load.workers,)),
+        copies=[asking.copies(str(c)) for c in asking.one_or_many(copies, (whole_load.copies,))],  # type: ignore[arg-type]
+        rates=asking.one_or_many(rate, (whole_load.rate,)),
         params=params or {},
         options=asking.frozen(options),
         inputs=inputs or Inputs(),
@@ -112,8 +124,10 @@ def measure(
     **plan: Any,
 ) -> MeasuredRun:
     """Plans a request, runs it, keeps it. `plan` goes to `runner.Plan`."""
+    importing.refuse_nesting("bw.run")
     check(request, rounds)
     cases = sources.plan(request)
+    _check_size(len(cases), rounds)
     whole = runner.Plan(
         cases=cases,
         rounds=rounds,
@@ -135,14 +149,14 @@ def check(request: Request, rounds: int) -> None:
     load = request.load
     if not request.targets and not request.command:
         raise TargetError("nothing to run", remedy="name a target, for example: benchwright run model.onnx")
-    for name, values in (("batch size", request.batch_sizes), ("workers", request.workers), ("copies", request.copies)):
-        if not values or any(not isinstance(v, int) or v < 1 for v in values):
-            raise OptionError(f"{name}: {list(values)} must be whole numbers of at least 1")
-    if rounds < 1:
-        raise OptionError(f"rounds: {rounds} is below 1")
+    _check_dimensions(request)
+    _check_count("rounds", rounds, most=MOST_ROUNDS)
+    _check_size(_combinations(request), rounds)
     _check_amounts(load, request.inputs)
+    if load.arrivals is Arrivals.TRACE and any(rate is not None for rate in request.rates):
+        raise OptionError("a trace has the rate it has", remedy="give --rate or --trace, not both")
     if load.find_rate:
-        _check_search(load, request.copies)
+        _check_search(request)
     if load.precision is not None and max(request.copies) > 1:
         raise OptionError("copies cannot stop together at a precision", remedy="use --duration with several copies")
     if load.mode is Mode.OPEN and (load.once or load.precision is not None):
@@ -158,20 +172,66 @@ def check(request: Request, rounds: int) -> None:
         raise OptionError("an open loop needs a rate", remedy="add --rate 200")
 
 
+def _check_dimensions(request: Request) -> None:
+    most = {"batch size": None, "workers": MOST_AT_ONCE, "copies": MOST_AT_ONCE}
+    for name, values in (("batch size", request.batch_sizes), ("workers", request.workers), ("copies", request.copies)):
+        if not values:
+            raise OptionError(f"{name}: [] must be whole numbers of at least 1")
+        for value in values:
+            _check_count(name, value, most=most[name])
+    for rate in request.rates:
+        if rate is not None:
+            _check_number("rate", rate, above=True)
+
+
 def _check_amounts(load: Load, inputs: Inputs) -> None:
-    counts = {"samples": load.samples, "streams": load.streams, "input count": inputs.count}
-    for name, count in counts.items():
-        if count is not None and count < 1:
-            raise OptionError(f"{name}: {count} is below 1")
+    if load.samples is not None:
+        _check_count("samples", load.samples, most=MOST_SAMPLES)
+    _check_count("streams", load.streams, most=MOST_SAMPLES)
+    _check_count("input count", inputs.count, most=MOST_SAMPLES)
+    _check_count("loops", load.loops, least=0)
     for name, seconds in {"duration": load.duration, "timeout": load.timeout}.items():
-        if seconds is not None and not seconds > 0:
-            raise OptionError(f"{name}: {seconds} is not above zero")
-    for name, least_zero in {"warmup": load.warmup, "loops": load.loops}.items():
-        if least_zero is not None and least_zero < 0:
-            raise OptionError(f"{name}: {least_zero} is below zero")
+        if seconds is not None:
+            _check_number(name, seconds, above=True)
+    if load.warmup is not None:
+        _check_number("warmup", load.warmup, above=False)
 
 
-def _check_search(load: Load, copies: Sequence[int]) -> None:
+def _check_count(name: str, count: object, *, least: int = 1, most: int | None = None) -> None:
+    if not isinstance(count, int) or isinstance(count, bool):
+        raise OptionError(f"{name}: {count!r} is not a whole number")
+    if count < least:
+        raise OptionError(f"{name}: {count} is below {least}")
+    if most is not None and count > most:
+        raise OptionError(f"{name}: {count} is above {most}, the most that can be asked for")
+
+
+def _check_number(name: str, number: object, *, above: bool) -> None:
+    """Refuses what is no finite number of at least zero, or above it."""
+    if not isinstance(number, int | float) or isinstance(number, bool):
+        raise OptionError(f"{name}: {number!r} is not a number")
+    if not (math.isfinite(number) and (number > 0 if above else number >= 0)):
+        raise OptionError(f"{name}: {number} is not {'above zero' if above else 'zero or above'} and finite")
+
+
+def _combinations(request: Request) -> int:
+    """How many cases the request's own dimensions make; a mark's parameters are not known yet."""
+    dimensions = (request.devices, request.precisions, request.batch_sizes, request.workers, request.copies)
+    return math.prod(map(len, (*dimensions, request.rates, *request.params.values()))) * max(1, len(request.runtimes))
+
+
+def _check_size(cases: int, rounds: int) -> None:
+    if cases * rounds > MOST_RESULTS:
+        raise OptionError(
+            f"{cases} cases in {rounds} rounds are more than {MOST_RESULTS} results",
+            remedy="ask for fewer combinations or rounds",
+        )
+
+
+def _check_search(request: Request) -> None:
+    load = request.load
+    if any(rate is not None for rate in request.rates):
+        raise OptionError("--find-rate searches the rate by itself", remedy="give --find-rate or --rate, not both")
     if not load.objectives:
         raise OptionError("--find-rate needs to know what to meet", remedy="add --objective 'p99<20ms'")
     for objective in load.objectives:
@@ -182,8 +242,12 @@ def _check_search(load: Load, copies: Sequence[int]) -> None:
             )
     if load.arrivals is Arrivals.TRACE:
         raise OptionError("a trace has the rate it has", remedy="give --find-rate or --trace, not both")
-    if tuple(copies) != (1,):
+    if tuple(request.copies) != (1,):
         raise OptionError("--find-rate searches with one copy", remedy="leave --copies out, or use --workers")
+
+
+def _target(target: str | os.PathLike[str] | Callable[..., Any]) -> str:
+    return os.fspath(target) if isinstance(target, str | os.PathLike) else name_of(target)
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -192,7 +256,7 @@ def name_of(function: Callable[..., Any]) -> str:
         raise TargetError(f"{function!r} is neither a target's name nor a callable")
     name = getattr(function, "__qualname__", "")
     module = getattr(function, "__module__", "")
-    if not name or "<" in name or "." in name:
+    if not name or not module or "<" in name or "." in name:
         raise TargetError(f"{function!r} has no name that a fresh process could import", remedy="define it in a file")
     if module != "__main__":
         return f"{module}:{name}"

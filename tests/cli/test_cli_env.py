@@ -70,6 +70,13 @@ def test_quick_and_noise_exclude_each_other(benchwright: Cli) -> None:
     assert "--quick and --noise exclude each other" in done.stderr
 
 
+@pytest.mark.parametrize("seconds", ["nan", "inf", "0", "-1"])
+def test_a_time_that_never_ends_or_begins_is_refused(benchwright: Cli, seconds: str) -> None:
+    done = benchwright("env", "--seconds", seconds)
+    assert done.returncode == 2
+    assert "--seconds" in done.stderr and "Traceback" not in done.stderr
+
+
 def kept(store: Path, number: int, **changed: object) -> str:
     """A run in the store whose environment is this machine's with some facts changed."""
     here = environment.collect(packages={"numpy": "2.1"})

@@ -34,14 +34,14 @@ def test_what_is_steady_from_the_start_is_soon_measured(clock: FakeClock) -> Non
     assert warmup.elapsed < 100 * MS
 
 
-@pytest.mark.parametrize("slow", [10, 40, 60, 80])
+@pytest.mark.parametrize("slow", [10, 25, 40, 48])
 def test_a_step_is_waited_out_and_the_cut_reported(slow: int, clock: FakeClock) -> None:
     """The last of these falls just before the first look, which therefore cannot be the last."""
     warmup = _warmed(clock, itertools.chain([300_000] * slow, itertools.repeat(100_000)))
     assert warmup.steady
     assert warmup.typical == 100_000
     assert slow <= warmup.cut <= slow + 5
-    assert warmup.elapsed >= 25 * MS
+    assert warmup.elapsed >= 15 * MS
 
 
 def test_what_never_settles_is_given_up_at_the_limit(clock: FakeClock) -> None:

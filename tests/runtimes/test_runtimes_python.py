@@ -131,6 +131,31 @@ def test_parameters_become_positional_where_they_can(file: Path, make_case: Make
     assert _called(Python().load(make_case("python", f"{file}::sized", params={**params, "unit": "kB"}))) == "10kB"
 
 
+@pytest.mark.parametrize(
+    ("name", "code", "seen"),
+    [
+        ("Point", "constructor", "Point is a class, so a call makes an object"),
+        ("opened", "generator", "opened is a generator function, so a call only makes the generator"),
+        ("flowing", "generator", "flowing is a generator function, so a call only makes the generator"),
+    ],
+)
+def test_a_call_that_only_prepares_is_warned_of(
+    name: str, code: str, seen: str, file: Path, make_case: MakeCase
+) -> None:
+    with file.open("a", encoding="utf-8") as source:
+        source.write("\nasync def flowing():\n    yield 1\n")
+    (warning,) = (
+        Python().load(make_case("python", f"{file}::{name}", params={"x": 1} if name == "Point" else {})).warnings
+    )
+    assert (warning.code, warning.seen) == (code, seen)
+    assert warning.remedy
+
+
+@pytest.mark.parametrize("name", ["plain", "later", "caller", "uses"])
+def test_other_callables_are_not_warned_of(name: str, file: Path, make_case: MakeCase) -> None:
+    assert not Python().load(make_case("python", f"{file}::{name}")).warnings
+
+
 def test_dotted_names(make_case: MakeCase) -> None:
     loaded = Python().load(make_case("python", "os.path:join", params={"a": "x"}))
     assert _called(loaded) == "x"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -13,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from benchwright.errors import TargetError
+from benchwright.orphans import TOKEN_VARIABLE
 from benchwright.records import Inputs, Load
 from benchwright.sources import Request, discover, plan
 
@@ -207,6 +210,32 @@ def test_a_file_that_hangs_is_given_up_with_all_its_children(file: Path, tmp_pat
     assert _gone(int((tmp_path / "pid").read_text()))
 
 
+def test_a_file_may_take_as_long_as_the_request_allows_and_its_last_words_are_shown(file: Path) -> None:
+    file.write_text("import time\nprint('fetching weights')\ntime.sleep(600)\n")
+    with pytest.raises(TargetError, match=r"not done after 3 s\n  fetching weights"):
+        plan(Request(targets=["bench.py::f"], load=Load(timeout=3.0)))
+
+
+@pytest.mark.parametrize("content", ["raise OSError", "def f(): pass"])
+def test_what_the_file_started_in_a_session_of_its_own_is_ended(content: str, file: Path, tmp_path: Path) -> None:
+    file.write_text(f"{_LEAVES_A_CHILD.format(folder=str(tmp_path))}\n{content}\n")
+    with contextlib.suppress(TargetError):
+        discover.benchmarks(str(file), "f")
+    assert _gone(int((tmp_path / "child").read_text()))
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_nothing_outlives_a_parent_that_is_killed(number: signal.Signals, file: Path, tmp_path: Path) -> None:
+    own = "(folder / 'own.partial').write_text(str(os.getpid()))\n(folder / 'own.partial').rename(folder / 'own')"
+    file.write_text(f"{_LEAVES_A_CHILD.format(folder=str(tmp_path))}\n{own}\nimport time\ntime.sleep(600)\n")
+    script = f"from benchwright.sources import discover; discover.benchmarks({str(file)!r}, 'f')"
+    with subprocess.Popen([sys.executable, "-c", script]) as parent:
+        _await(tmp_path / "own")
+        parent.send_signal(number)
+    assert _gone(int((tmp_path / "own").read_text()))
+    assert _gone(int((tmp_path / "child").read_text()))
+
+
 def test_a_closed_stdout_and_a_changed_folder_do_no_harm(file: Path) -> None:
     file.write_text("import os, sys\nos.chdir('/')\nos.close(1)\ndef f(): pass\n")
     assert [found.name for found in discover.benchmarks(str(file), "f")] == ["f"]
@@ -215,9 +244,34 @@ def test_a_closed_stdout_and_a_changed_folder_do_no_harm(file: Path) -> None:
 def test_the_answer_is_the_only_output(file: Path, tmp_path: Path) -> None:
     answer = tmp_path / "answer.json"
     command = [sys.executable, "-m", "benchwright.sources.discover", str(file), "plain", str(answer)]
-    ended = subprocess.run(command, capture_output=True, check=True)
+    lifeline, kept = os.pipe()
+    ended = subprocess.run(
+        [*command, str(lifeline)],
+        capture_output=True,
+        check=True,
+        pass_fds=(lifeline,),
+        start_new_session=True,
+        env={**os.environ, TOKEN_VARIABLE: "00"},
+    )
+    os.close(lifeline)
+    os.close(kept)
     assert b"hello from the user" in ended.stdout
     assert json.loads(answer.read_text())["benchmarks"][0]["name"] == "plain"
+
+
+_LEAVES_A_CHILD = """
+import os, pathlib, subprocess, sys
+folder = pathlib.Path({folder!r})
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+(folder / "child").write_text(str(child.pid))
+"""
+
+
+def _await(path: Path) -> None:
+    deadline = time.monotonic() + 30
+    while not path.exists():
+        assert time.monotonic() < deadline, f"{path.name} never came"
+        time.sleep(0.01)
 
 
 def _gone(pid: int) -> bool:

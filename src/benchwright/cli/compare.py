@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from benchwright.cli.options import json_option, opened, store_option
@@ -24,16 +26,22 @@ def command(
     from benchwright.records import Verdict
     from benchwright.report import comparison, comparison_text
     from benchwright.report.files import find_run
+    from benchwright.report.numbers import printable
+    from benchwright.report.table import emit_text
     from benchwright.store.transfer import read_runs
     from benchwright.units import parse_quantity
 
     least = parse_quantity(smallest, "%", what="--smallest") / 100
     a, b = (find_run(name, lambda: opened(store, create=False), read_runs, samples=False) for name in (before, after))
+    if a.id == b.id and not as_json:
+        click.echo(f"{printable(a.id)} is the same run on both sides: nothing can have changed")
+        return 0
     compared = comparison.compare_runs(a, b, smallest=least, metrics=metrics or comparison.JUDGED)
+    comparison.check_in_common(compared)
     if as_json:
         click.echo(comparison_text.comparison_json(compared, a, b, smallest=least))
     elif markdown:
-        click.echo(comparison_text.comparison_markdown(compared, a, b, smallest=least), nl=False)
+        emit_text(sys.stdout, comparison_text.comparison_markdown(compared, a, b, smallest=least))
     else:
         comparison_text.print_comparison(compared, a, b, smallest=least)
     return 1 if comparison.worst(compared) is Verdict.WORSE else 0

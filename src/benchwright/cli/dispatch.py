@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -47,5 +48,6 @@ def _run(verb: str, rest: list[str]) -> int:
     if verb not in VERBS:
         raise OptionError(f"unknown command {verb!r}", remedy=did_you_mean(verb, VERBS))
     command: click.Command = importlib.import_module(VERBS[verb][0]).command
+    gc.enable()
     code = command.main(rest, prog_name=f"benchwright {verb}", standalone_mode=False)
     return code if isinstance(code, int) else 0

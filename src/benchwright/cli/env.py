@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -18,12 +19,19 @@ if TYPE_CHECKING:
     from benchwright.store import Store
 
 
+def _finite(_context: click.Context, _parameter: click.Parameter, seconds: float) -> float:
+    if not math.isfinite(seconds):  # a range lets NaN through, and neither would ever be over
+        raise click.BadParameter(f"{seconds} is not a finite number.")
+    return seconds
+
+
 @click.group(invoke_without_command=True)
 @click.option("--quick", is_flag=True, help="Do not measure the noise floor.")
 @click.option("--noise", is_flag=True, help="Measure the noise floor; the default, unless --self-test is given.")
 @click.option(
     "--seconds",
     type=click.FloatRange(min=1),
+    callback=_finite,
     default=60.0,
     show_default=True,
     help="How long to measure the noise floor.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ def command(target: str, metrics: tuple[str, ...], limit: int, store: str | None
     from contextlib import closing
     from functools import cache
 
+    from benchwright.report.table import spelled
     from benchwright.store.lookup import look_up
 
     with closing(opened(store, create=False)) as results:
@@ -47,7 +49,8 @@ def command(target: str, metrics: tuple[str, ...], limit: int, store: str | None
     blocks = [[_heading(series, with_machine=several), *_lines(series, rows)] for series, rows in tables]
     if misses:
         blocks.append([click.style("Not measured", bold=True), *map(_miss_line, misses)])
-    click.echo("\n\n".join("\n".join(block) for block in blocks), color=_colour())
+    text = "\n\n".join("\n".join(block) for block in blocks)
+    click.echo(spelled(sys.stdout, text), color=_colour())
 
 
 def _steps(series: Series, results_of: Callable[[str], Sequence[Result]], limit: int) -> list[Step]:
@@ -120,7 +123,13 @@ def _miss_line(miss: Miss) -> str:
     from benchwright.report.numbers import printable
 
     reason = (miss.reason.strip().splitlines() or [""])[0][:100]
-    parts = (_date(miss.started_at), miss.run, miss.revision[:10] or "-", _params(miss.params), f"round {miss.round}")
+    parts = (
+        _date(miss.started_at),
+        miss.run,
+        miss.revision[:10] or "-",
+        _params(miss.params),
+        f"round {miss.round + 1}",
+    )
     return printable(f"  {'  '.join(parts)}  {miss.status}{': ' if reason else ''}{reason}")
 
 

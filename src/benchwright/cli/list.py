@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,22 @@ def command(targets: tuple[str, ...], runtime: str, limit: int, store: str | Non
     """What could be run: the cases of each TARGET. Without a target: the newest runs in the store."""
     rows = _cases(targets, runtime) if targets else _runs(store, limit)
     if as_json:
-        json.dump(rows, sys.stdout, indent=2)
-        click.echo()
-        return
-    for row in rows:
-        click.echo(_case_line(row) if targets else _run_line(row))
-    if not rows:
+        _write(json.dumps(rows, indent=2) + "\n")
+    elif rows:
+        _write("".join(f"{_case_line(row) if targets else _run_line(row)}\n" for row in rows))
+    else:
         click.echo("no runs yet: benchwright run TARGET makes one", err=True)
+
+
+def _write(text: str) -> None:
+    """Writes to a reader that may go when it has seen enough; click would call that a failure."""
+    from benchwright.report.table import emit_text
+
+    try:
+        emit_text(sys.stdout, text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _cases(targets: tuple[str, ...], runtime: str) -> list[dict[str, Any]]:

@@ -21,11 +21,11 @@ def show(run: Run, *, as_json: bool, save: bool, store: str | None, report: str 
 
         flags = f"--store {shlex.quote(config.shown_url(store))}" if store else ""
         saved = config.shown_url(config.store_url(store))
-        print_run(run, next_steps=next_steps(run, saved=saved, flags=flags) if save else "")
+        print_run(run, next_steps=next_steps(run, saved=saved, flags=flags) if save else "", saved=save)
     if report:
         from benchwright.report.html import write_html
 
-        write_html([run], Path(report))
+        write_html([run], Path(report), flag="--report")
         if not as_json:
             click.echo(f"report: {report}")
 

@@ -28,10 +28,11 @@ def command(
 ) -> None:
     """Write a single-file HTML report of one or more runs (default: the last). The first is the others' baseline."""
     from benchwright.report.files import find_runs
-    from benchwright.report.html import write_html
+    from benchwright.report.html import check_target, write_html
     from benchwright.report.images import write_svgs
     from benchwright.store.transfer import read_runs
 
+    check_target(output, force)
     found = [
         run for name in runs or ("last",) for run in find_runs(name, lambda: opened(store, create=False), read_runs)
     ]

@@ -17,10 +17,13 @@ from benchwright.cli.options import json_option, opened, store_option
 @click.option("--log", is_flag=True, help="Print what the workers wrote.")
 def command(run: str, store: str | None, as_json: bool, form: str | None, plot: bool, samples: bool, log: bool) -> None:
     """One run in full. RUN is `last`, `last~1`, an id or its beginning, a tag, a commit, or a file; default: last."""
+    from benchwright.errors import OptionError
     from benchwright.report.files import find_run
     from benchwright.report.show import Wanted, show
     from benchwright.store.transfer import read_runs
 
+    if as_json and form not in (None, "json"):
+        raise OptionError(f"--json and --format {form} ask for two formats", remedy="leave one of them out")
     form = "json" if as_json else form
     found = find_run(run, lambda: opened(store, create=False), read_runs, samples=samples or form is None)
     show(found, Wanted(form=form or "table", plot=plot, samples=samples, log=log))

@@ -93,16 +93,16 @@ def calibrate(clock: Clock, *, rounds: int = 20, reads: int = 200) -> ClockFacts
     )
 
 
-def learn_margin(clock: SystemClock) -> int:
+def learn_margin(clock: SystemClock, *, sleeps: int = SLEEPS) -> int:
     """Sets the clock's spin margin from how far sleeps overshoot on this machine now; returns the median overshoot."""
     late = []
-    for _ in range(SLEEPS):
+    for _ in range(sleeps):
         due = clock.now() + int(SLEEP * 1e9)
         time.sleep(SLEEP)
         late.append(max(0, clock.now() - due))
     late.sort()
     clock.margin = min(MOST_MARGIN, max(LEAST_MARGIN, 2 * late[-2]))  # the worst but one: one outlier teaches nothing
-    return late[SLEEPS // 2]
+    return late[sleeps // 2]
 
 
 def tighten_timer_slack() -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from benchwright.errors import OptionError
 from benchwright.measure import search
 from benchwright.measure.clock import (
+    SLEEPS,
     Clock,
     ClockFacts,
     FakeClock,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 DEFAULT_DURATION = 1.0
 PROBE_DURATION = 1.0
+FEW_SLEEPS = 5  # enough to state how late this machine wakes sleepers, where nothing depends on it
 LONGER = 4  # times as many arrivals when a probe leaves the question open
 
 
@@ -86,10 +88,14 @@ def prepare(subject: Subject, load: Load, *, clock: Clock | None = None, copy: i
     warmup = warm_up(subject, clock, limit=load.warmup, first=first)
     if load.mode is Mode.OPEN:
         tighten_timer_slack()  # only where sleeps decide: it loads ctypes
-    oversleep = learn_margin(clock) if isinstance(clock, SystemClock) else 0
+    oversleep = _oversleep(clock, SLEEPS if load.mode is Mode.OPEN else FEW_SLEEPS)
     timed = _MODES[load.mode](subject, load, clock, warmup, copy)
     gc.collect()  # now, because it may take longer than there is between the parent's word and time zero
     return Prepared(clock=clock, facts=facts, warmup=warmup, loops=subject.loops, oversleep=oversleep, time=timed)
+
+
+def _oversleep(clock: Clock, sleeps: int) -> int:
+    return learn_margin(clock, sleeps=sleeps) if isinstance(clock, SystemClock) else 0
 
 
 def _share_of_copy(subject: Subject, load: Load, copy: int) -> tuple[Subject, Load]:

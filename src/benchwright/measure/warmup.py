@@ -11,7 +11,7 @@ from benchwright.measure.subject import Subject
 from benchwright.stats import steady
 
 LIMIT = 5.0  # seconds, unless the load says otherwise
-FIRST_LOOK = 25_000_000  # ns of warm-up before steadiness is first judged
+FIRST_LOOK = 15_000_000  # ns of warm-up before steadiness is first judged
 FEWEST = 20  # values a judgement needs
 BLOCKS = 400  # values a judgement is given at most
 MOST_KEPT = 200_000  # latencies kept; a longer warm-up is judged on its latest part

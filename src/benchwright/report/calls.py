@@ -31,10 +31,10 @@ class Calls:
         """How many values there are: calls, or means of several."""
         return int(self.counts.sum())
 
-    @property
-    def noun(self) -> str:
-        """What a value stands for, in the plural."""
-        return "calls" if self.loops == 1 else f"means of {self.loops:,} calls"
+    def counted(self, number: int) -> str:
+        """So many values in words: `1 call`, `3 calls`, `2 means of 64 calls`."""
+        many = "s" if number != 1 else ""
+        return f"{number:,} call{many}" if self.loops == 1 else f"{number:,} mean{many} of {self.loops:,} calls"
 
     def quantiles(self, levels: Floats) -> Floats:
         """The latency below or at which the given shares of all calls lie (the inverse of the ECDF)."""

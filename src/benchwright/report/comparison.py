@@ -1,8 +1,8 @@
 """Two runs against each other: ratios with intervals, and verdicts that may be "unclear".
 
 Many comparisons at 95 % make false alarms certain, so of all the changes seen only those stay that keep the expected
-share of false ones among them at 5 % (`stats.compare.benjamini_hochberg`). The others are unclear. So is everything
-that rests on a side which the instrument itself calls unreliable.
+share of false ones among them at 5 % (`stats.compare.benjamini_hochberg`). The others are unclear. So is whatever the
+noise of a side that the instrument itself calls unreliable can explain (`report.doubt`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from benchwright import schema
 from benchwright.errors import OptionError, did_you_mean
 from benchwright.records import Better, Estimate, Run, Status, Verdict
-from benchwright.report import notes
+from benchwright.report import doubt, notes
 from benchwright.report.numbers import cell, scale_of
 from benchwright.report.rows import Row, rows
 from benchwright.stats.compare import benjamini_hochberg, compare
@@ -33,6 +33,7 @@ TOTALS = frozenset(  # these grow with how long was measured, so a difference sa
         "io_write",
     ]
 )
+ONLY_FIRST, ONLY_SECOND = "only in the first run", "only in the second run"
 A_TOTAL = "a total grows with how long was measured"
 WORDS = {"s": ("slower", "faster", "long"), "B": ("more", "less", "much")}  # above one, below one, "times as ..."
 TELLING = 100.0  # an interval that reaches a ratio beyond this tells nothing worth printing
@@ -109,7 +110,22 @@ def notes_of(compared: Sequence[ComparedRow]) -> list[str]:
     for row in compared:
         for note in row.notes:
             found.setdefault(note, []).append(row.label)
-    return [n if len(labels) == len(compared) > 1 else f"{', '.join(labels)}: {n}" for n, labels in found.items()]
+    judged = {row.label for row in compared if row.metrics}
+    return [
+        n
+        if len(labels) == len(compared) > 1 or 1 < len(judged) == len(judged & {*labels})
+        else f"{notes.some(labels)}: {n}"
+        for n, labels in found.items()
+    ]
+
+
+def check_in_common(compared: Sequence[ComparedRow]) -> None:
+    """Raises when no case is in both runs."""
+    if all(note in (ONLY_FIRST, ONLY_SECOND) for row in compared for note in row.notes or ("",)):
+        raise OptionError(
+            "nothing to compare: no case is in both",
+            remedy="a case is the target with its parameters: `benchwright show` lists those of a run",
+        )
 
 
 # ---- which case goes with which ----
@@ -132,7 +148,7 @@ def _compared(a: Row | None, b: Row | None, smallest: float, metrics: Sequence[s
     if a is None or b is None:
         row = a or b
         assert row is not None
-        only = "only in the first run" if b is None else "only in the second run"
+        only = ONLY_FIRST if b is None else ONLY_SECOND
         return ComparedRow(label=row.short, metrics=(), notes=(only,), verdict=Verdict.UNCLEAR)
     said = tuple(_sides(a, b))
     found = tuple(m for name in metrics if (m := _metric(name, a, b, smallest)))
@@ -153,15 +169,21 @@ def _sides(a: Row, b: Row) -> list[str]:
         said.append("measured on different machines: a difference may be the machine's")
     if a.case.version != b.case.version:
         said.append("what is measured changed: its version is another in the second run")
-    if doubt := notes.distrust({"first": a.results, "second": b.results}):
-        said.append(f"{doubt}: benchwright show says why")
+    if unsure := _distrust(a, b):
+        said.append(
+            f"{unsure}, so only changes beyond {_percent(doubt.ALLOWANCE)} are judged: benchwright show says why"
+        )
     return said
 
 
 def _reason(row: Row) -> str:
     status = next(s for s in row.statuses if s is not Status.OK)
-    failure = row.failures[0][1]
-    return f"{status}: {failure.message}" if failure.message else str(status)
+    reason = notes.reason(row.failures[0][1])
+    return f"{status}: {reason}" if reason else str(status)
+
+
+def _distrust(a: Row, b: Row) -> str:
+    return notes.distrust({"first": a.results, "second": b.results})
 
 
 # ---- one metric ----
@@ -186,15 +208,18 @@ def _metric(name: str, a: Row, b: Row, smallest: float) -> ComparedMetric | None
         p_value=judged.p_value,
     )
     if name in TOTALS:
-        return _distrusted(found, A_TOTAL)
-    doubt = notes.distrust({"first": a.results, "second": b.results})
-    return _distrusted(found, doubt) if doubt else found
+        return _distrusted(found, A_TOTAL, f"but {A_TOTAL}")
+    unsure = _distrust(a, b)
+    if not unsure or found.verdict is Verdict.UNCLEAR or doubt.withstands(name, found.verdict, found.ratio):
+        return found
+    return _distrusted(found, unsure)
 
 
-def _distrusted(metric: ComparedMetric, doubt: str) -> ComparedMetric:
-    """Without a verdict: the ratio stays, and nothing is claimed of it."""
-    change = f"{_change(metric.ratio.point, metric.unit)}, but " if metric.ratio else ""
-    return replace(metric, verdict=Verdict.UNCLEAR, sentence=f"unclear: {change}{doubt}", why=doubt, p_value=1.0)
+def _distrusted(metric: ComparedMetric, why: str, said: str = "") -> ComparedMetric:
+    """Without a verdict: the ratio stays, and nothing is claimed of it. What the notes say is not said again."""
+    change = _change(metric.ratio.point, metric.unit) if metric.ratio else ""
+    sentence = f"unclear: {', '.join(part for part in (change, said) if part)}".removesuffix(": ")
+    return replace(metric, verdict=Verdict.UNCLEAR, sentence=sentence, why=why, p_value=1.0)
 
 
 def _sentence(verdict: Verdict, ratio: Estimate | None, unit: str, smallest: float, why: str) -> str:

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 LOG_LINES = 10
 
 
-def show_footer(console: Console, run: Run, table: Sequence[Row], next_steps: str) -> None:
-    """Prints what a reader must know before trusting the numbers above."""
+def show_footer(console: Console, run: Run, table: Sequence[Row], next_steps: str, *, saved: bool = False) -> None:
+    """Prints what a reader must know before trusting the numbers above; of a saved run, what shows more of it."""
     for noted in notes.warnings(table):
         _show_warning(console, noted, len(table))
     for failed in notes.failures(table):
-        _show_failure(console, failed)
+        _show_failure(console, failed, f" (all: benchwright show {run.id} --log)" if saved else "")
     console.print()
     for said in (_about_intervals(table), notes.means(table)):
         if said:
@@ -48,7 +48,11 @@ def _about_intervals(table: Sequence[Row]) -> str:
     rounds = {row.rounds for row in table}
     over = f", {rounds.pop()} rounds a case" if len(rounds) == 1 and rounds != {1} else ""
     said = f"± and [low, high]: {100 * max(levels):.0f} % intervals{over}"
-    return said + (f"; {weak} of {len(levels)} reach less: too few calls (benchwright show --json)" if weak else "")
+    return said + (
+        f"; {weak} of {len(levels)} reach{'es' * (weak == 1)} less: too few calls (benchwright show --json)"
+        if weak
+        else ""
+    )
 
 
 def _show_warning(console: Console, noted: notes.Noted, cases: int) -> None:
@@ -60,23 +64,18 @@ def _show_warning(console: Console, noted: notes.Noted, cases: int) -> None:
         _line(console, f"  {noted.remedy}")
 
 
-def _show_failure(console: Console, failed: notes.Failed) -> None:
-    rounds = f"round{'s' * (len(failed.rounds) > 1)} {', '.join(map(str, failed.rounds))}"
+def _show_failure(console: Console, failed: notes.Failed, more: str) -> None:
     console.print()
-    _line(console, f"{failed.case}: {failed.status} in {rounds}: {_reason(failed)}", "red")
+    _line(console, f"{failed.case}: {notes.told(failed)}", "red")
     if failed.failure.remedy:
         _line(console, f"  {failed.failure.remedy}")
     tail = failed.failure.log_tail.splitlines()
     if len(tail) > LOG_LINES:
-        _line(console, f"  log, last {LOG_LINES} of {len(tail)} lines kept (all: benchwright show --log):", "dim")
+        _line(console, f"  log, last {LOG_LINES} of {len(tail)} lines kept{more}:", "dim")
     elif tail:
         _line(console, "  log:", "dim")
     for line in tail[-LOG_LINES:]:
         _line(console, f"  | {line}", "dim")
-
-
-def _reason(failed: notes.Failed) -> str:
-    return ": ".join(part for part in (failed.failure.kind, failed.failure.message) if part)
 
 
 def _line(console: Console, text: str, style: str = "") -> None:

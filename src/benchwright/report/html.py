@@ -11,36 +11,31 @@ from pathlib import Path
 
 from benchwright import schema
 from benchwright.environment.page import sections
-from benchwright.errors import OptionError
 from benchwright.records import Environment, Run
-from benchwright.report import notes
+from benchwright.report import facts, notes
 from benchwright.report.images import case_plots, overview_plots
 from benchwright.report.markup import comparison_table, escape, facts_line, metric_table, pairs, results_table, tag
+from benchwright.report.numbers import instant
 from benchwright.report.plots import BINS, LEVELS
 from benchwright.report.rows import Row, rows
 from benchwright.report.svg import Plot, colour, drawing
+from benchwright.report.target import SIGNATURE, write_target
+from benchwright.report.target import check_target as check_target
 from benchwright.report.timeplots import SLOTS
 
-SIGNATURE = '<meta name="generator" content="benchwright">'
 LINES_AT_FIRST = 8  # more lines than colours cannot be told apart; the others wait behind their keys
 OPEN_AT_FIRST = 3
 VALUES_SHOWN = 3
 CASES_DRAWN = 40  # with plots of their own; keeps the file small enough to mail
 
 
-def write_html(runs: Sequence[Run], path: Path, *, force: bool = False) -> Path:
-    """Writes a report of the runs, the first being the baseline of the others.
+def write_html(runs: Sequence[Run], path: Path, *, force: bool = False, flag: str = "-o") -> Path:
+    """Writes a report of the runs, the first being the baseline of the others, where `check_target` allows it.
 
-    A file that is there already is replaced only when Benchwright wrote it, or with `force`.
+    Errors name `flag`, by which the verb was told the path.
     """
-    if not force and path.exists() and not _is_ours(path):
-        raise OptionError(f"{path}: exists and is not a report of ours", remedy="choose another name, or add --force")
-    try:
-        path.write_text(html_page(runs), encoding="utf-8")
-    except OSError as error:
-        raise OptionError(
-            f"{path}: cannot be written: {error.strerror}", remedy="choose another name with -o"
-        ) from None
+    check_target(path, force, flag=flag)
+    write_target(path, html_page(runs), flag=flag)
     return path
 
 
@@ -60,11 +55,6 @@ def html_page(runs: Sequence[Run]) -> str:
         f"<title>{escape(_title(runs))}</title>\n<style>\n{style}</style></head>\n<body>\n<main>{body}</main>\n{_footer()}"
         f'<div id="tip" role="status"></div>\n<script>{script}</script></body></html>\n'
     )
-
-
-def _is_ours(path: Path) -> bool:
-    with path.open("rb") as file:
-        return SIGNATURE.encode() in file.read(4096)
 
 
 def _asset(name: str) -> str:
@@ -92,7 +82,12 @@ def _run(run: Run, number: int) -> str:
 
 
 def _head(run: Run) -> str:
-    known = [("Run", run.id), ("Started", run.started_at), ("benchwright", run.harness), ("Reason", run.reason)]
+    known = [
+        ("Run", run.id),
+        ("Started", instant(run.started_at)),
+        ("benchwright", run.harness),
+        ("Reason", run.reason),
+    ]
     if run.revision:
         dirty = " with local changes" if run.revision.dirty else ""
         known.append(
@@ -124,7 +119,7 @@ def _notes(run: Run, table: Sequence[Row]) -> str:
         words += tag("p", escape(noted.remedy)) + tag("p", escape(f"In {_cases(noted, len(table))}"), class_="soft")
         parts.append(tag("div", words, class_="note"))
     for failed in notes.failures(table):
-        reason = ": ".join(w for w in (str(failed.status), failed.failure.kind, failed.failure.message) if w)
+        reason = notes.told(failed)
         words = tag("p", tag("b", escape(failed.case)) + " " + tag("span", escape(reason), class_="failed"))
         words += tag("p", escape(failed.failure.remedy)) if failed.failure.remedy else ""
         words += tag("pre", escape(failed.failure.log_tail)) if failed.failure.log_tail else ""
@@ -183,8 +178,11 @@ def _instrument(row: Row) -> str:
     if not stated:
         return ""
     names = list(dict.fromkeys(name for r in stated for name in r.instrument))
-    lines = {name: [notes.fact(r.instrument[name]) if name in r.instrument else "" for r in stated] for name in names}
-    return pairs("What the instrument says of itself", lines, [f"round {r.round}" for r in stated])
+    lines = {
+        facts.words(name): [facts.value(name, r.instrument[name]) if name in r.instrument else "" for r in stated]
+        for name in names
+    }
+    return pairs("What the instrument says of itself", lines, [f"round {r.round + 1}" for r in stated])
 
 
 def _environments(run: Run) -> str:
@@ -196,15 +194,15 @@ def _environments(run: Run) -> str:
 
 
 def _machine(states: Sequence[Environment]) -> str:
-    facts: dict[str, dict[str, list[str]]] = {}
+    known_of: dict[str, dict[str, list[str]]] = {}
     for section in (section for state in states for section in sections(state)):
         for label, words in section.lines:
-            known = facts.setdefault(section.title, {}).setdefault(label, [])
+            known = known_of.setdefault(section.title, {}).setdefault(label, [])
             known += [words] if words not in known else []
-    packages = facts.pop("Packages", {})
+    packages = known_of.pop("Packages", {})
     blocks = [
         tag("div", pairs(title, {label: [_some(values)] for label, values in lines.items()}))
-        for title, lines in facts.items()
+        for title, lines in known_of.items()
     ]
     listed = facts_line([(name, _some(versions)) for name, versions in sorted(packages.items())])
     folded = f'<details><summary>Packages</summary><div class="inside">{listed}</div></details>' if packages else ""
@@ -224,11 +222,15 @@ def _comparisons(runs: Sequence[Run]) -> str:
     for run in runs[1:]:
         compared = compare_runs(runs[0], run)
         parts += [
-            tag("h2", escape(f"{run.id} against {runs[0].id}: {summary(compared)}")),
+            tag("h2", escape(f"{_named(run)} against {_named(runs[0])}: {summary(compared)}")),
             *(tag("p", escape(note), class_="note") for note in notes_of(compared)),
             comparison_table(compared),
         ]
     return tag("section", "".join(parts) + tag("p", escape(rules(SMALLEST)), class_="soft"))
+
+
+def _named(run: Run) -> str:
+    return f"{run.id} ({', '.join(run.tags)})" if run.tags else run.id
 
 
 def _footer() -> str:

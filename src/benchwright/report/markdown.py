@@ -57,8 +57,8 @@ def _notes(run: Run) -> list[str]:
             "\n".join(f"- **{escaped(w.code)}** (×{w.count}): {escaped(w.text)} {escaped(w.remedy)}" for w in warned)
         )
     for failed in notes.failures(table):
-        reason = escaped(f"{failed.failure.kind}: {failed.failure.message}")
-        parts.append(f"**{escaped(failed.case)}**: {failed.status}: {reason} {escaped(failed.failure.remedy)}".rstrip())
+        said = f"**{escaped(failed.case)}**: {escaped(notes.told(failed))}"
+        parts.append(f"{said} {escaped(failed.failure.remedy)}".rstrip())
         if failed.failure.log_tail:
             parts.append(_fenced(failed.failure.log_tail))
     if said := notes.means(table):

@@ -93,7 +93,7 @@ def metric_table(row: Row) -> str:
     rounds = row.ok
     head = column_head("metric") + column_head("all rounds", number=True) + column_head("interval")
     if len(rounds) > 1:
-        head += "".join(column_head(f"round {r.round}", number=True) for r in rounds)
+        head += "".join(column_head(f"round {r.round + 1}", number=True) for r in rounds)
     head += column_head("method")
     body = ""
     for name, metric in row.metrics.items():
@@ -137,8 +137,17 @@ def _numbers(column: Column, table: Sequence[Row], *, whiskers: bool) -> list[st
     for point, c, metric in zip(points, column.cells, found, strict=True):
         interval = f' <span class="interval">{escape(c.interval)}</span>' if c and c.interval else ""
         whisker = _whisker(metric.estimate, max(ends)) if whiskers and metric else ""
-        drawn.append(number_cell(f"<span>{point}{interval}</span>{whisker}", column.heading))
+        drawn.append(number_cell(f"<span>{_aligned(point)}{interval}</span>{whisker}", column.heading))
     return drawn
+
+
+def _aligned(point: str) -> str:
+    """The spaces that line up decimal points, marked: a narrow page, which has no columns, leaves them out."""
+    bare = point.strip(FIGURE_SPACE)
+    before, _, after = point.partition(bare)
+    return "".join(
+        tag("span", part, class_="pad") if part in (before, after) and part else part for part in (before, bare, after)
+    )
 
 
 def _whisker(estimate: Estimate, most: float) -> str:

@@ -19,8 +19,7 @@ def html_table(run: Run) -> str:
         for noted in notes.warnings(table)
     ]
     parts += [
-        tag("p", f"<b>{escape(failed.case)}</b>: {failed.status}: {escape(failed.failure.message)}")
-        for failed in notes.failures(table)
+        tag("p", f"<b>{escape(failed.case)}</b>: {escape(notes.told(failed))}") for failed in notes.failures(table)
     ]
     if stated := notes.instrument(run.results):
         parts.append(tag("p", f"Instrument: {escape(stated)}"))

@@ -6,27 +6,23 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from benchwright import errors
 from benchwright.records import Failure, Result, Status, Value
+from benchwright.report.facts import FACTS, shown
 from benchwright.report.numbers import number
+from benchwright.report.ranges import most_common
 from benchwright.report.rows import Row
-from benchwright.units import format_value
 
-LEAST_PERCENT = 0.01  # a smaller share of a CPU is nothing that anyone acts on
-SEEN_SHOWN = 1  # different wordings of one warning before the rest is only counted
+LONGEST = 500  # characters of a failure's message; the log has the rest
 
-# fact of Result.instrument -> (words, unit, factor to the base unit); the worst of all rounds is shown.
-FACTS: dict[str, tuple[str, str, float]] = {
-    "cost_per_call_ns": ("cost per call", "s", 1e-9),
-    "clock_cost_ns": ("clock read", "s", 1e-9),
-    "wakeup_error_ns": ("wake-up error", "s", 1e-9),
-    "cpu_others_percent": ("CPU taken by others", "%", 1.0),
-    "steal_percent": ("steal", "%", 1.0),
+_OUR_KINDS = {"start", "signal", "exit", "timeout", "channel", "interrupted", *Status} | {
+    name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, errors.BenchwrightError)
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noted:
-    """One kind of warning: every different thing seen, how often in all, and for which cases."""
+    """One kind of warning: what was seen each time, how often, and for which cases."""
 
     code: str
     seen: tuple[str, ...]
@@ -36,9 +32,10 @@ class Noted:
 
     @property
     def text(self) -> str:
-        """What was seen, in one line; what is left out is counted."""
-        more = len(self.seen) - SEEN_SHOWN
-        return "; ".join(self.seen[:SEEN_SHOWN]) + (f"; and {more} more like it" if more > 0 else "")
+        """What was seen, in one line: numbers that differ as a range, what is worded otherwise counted."""
+        text, times = most_common(self.seen)
+        more = self.count - times
+        return f"{text} ({times} of them); and {more} more like it" if more else text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +57,7 @@ def warnings(table: Iterable[Row]) -> list[Noted]:
     return [
         Noted(
             code=code,
-            seen=tuple(dict.fromkeys(seen for seen, _ in found)),
+            seen=tuple(seen for seen, _ in found),
             remedy=remedy,
             count=len(found),
             cases=tuple(dict.fromkeys(label for _, label in found)),
@@ -83,16 +80,30 @@ def failures(table: Iterable[Row]) -> list[Failed]:
     return found
 
 
+def told(failed: Failed) -> str:
+    """How it ended, in which rounds (the first is 1), and why: `failed in round 1: no such file`."""
+    rounds = f"round{'s' * (len(failed.rounds) > 1)} {', '.join(str(n + 1) for n in failed.rounds)}"
+    why = reason(failed.failure)
+    return f"{failed.status} in {rounds}" + (f": {why}" if why else "")
+
+
+def reason(failure: Failure) -> str:
+    """Why there are no numbers; an exception's name only where the measured code raised it."""
+    message = failure.message if len(failure.message) <= LONGEST else failure.message[:LONGEST].rstrip() + "…"
+    kind = "" if failure.kind in _OUR_KINDS else failure.kind
+    return ": ".join(part for part in (kind, message) if part)
+
+
 def instrument(results: Sequence[Result]) -> str:
     """One line: the verdict, and the worst of each fact that was measured; empty when nothing was stated."""
     stated = [r.instrument for r in results if r.instrument]
     if not stated:
         return ""
     parts = [verdict(results)]
-    for name, (words, unit, factor) in FACTS.items():
+    for name, fact in FACTS.items():
         numbers = [n for facts in stated if (n := number(facts.get(name))) is not None]
         if numbers:
-            parts.append(f"{words} {'at most ' if len(numbers) > 1 else ''}{_shown(max(numbers) * factor, unit)}")
+            parts.append(f"{fact.words} {'at most ' if len(numbers) > 1 else ''}{shown(max(numbers), fact)}")
     rates = [r for facts in stated if (r := _delivered(facts.get("intended_rate"), facts.get("delivered_rate")))]
     if rates:
         parts.append(f"delivered {min(rates):.4%} of the intended arrivals")
@@ -112,7 +123,8 @@ def means(table: Sequence[Row]) -> str:
 
 def some(labels: Sequence[str], most: int = 3) -> str:
     """The first labels, and how many more there are."""
-    more = f", and {len(labels) - most} more cases" if len(labels) > most else ""
+    left = len(labels) - most
+    more = f", and {left} more case{'s' * (left > 1)}" if left > 0 else ""
     return ", ".join(labels[:most]) + more
 
 
@@ -127,15 +139,6 @@ def unreliable(results: Sequence[Result]) -> bool:
     known = [r for r in results if r.status is Status.OK]
     doubted = sum(_kind(str(r.instrument.get("verdict", ""))) == "unreliable" for r in known)
     return bool(known) and 2 * doubted >= len(known)
-
-
-def fact(value: Value) -> str:
-    """A fact of the instrument as people write it; None is what could not be told."""
-    if value is None:
-        return "unknown"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def verdict(results: Sequence[Result]) -> str:
@@ -167,12 +170,6 @@ def _kind(text: str) -> str:
 
 def _badness(kind: str) -> int:
     return {"unreliable": 0, "noisy": 1}.get(kind, 2)
-
-
-def _shown(value: float, unit: str) -> str:
-    if unit == "%" and 0 < value < LEAST_PERCENT:
-        return f"below {LEAST_PERCENT:g}%"
-    return format_value(value, unit)
 
 
 def _delivered(intended: Value, delivered: Value) -> float | None:

@@ -47,7 +47,10 @@ def scale_of(points: Iterable[float], unit: str) -> Scale:
 
 
 def cell(estimate: Estimate, scale: Scale) -> Cell:
-    """The point with two digits of its uncertainty; `±` takes the longer side, lopsided intervals show both ends."""
+    """The point with two digits of its uncertainty; `±` takes the longer side, lopsided intervals show both ends.
+
+    So do those wider than the value: nothing measured here can be negative, and `25 ± 49` would say it can.
+    """
     point = estimate.point / scale.factor
     if estimate.low is None or estimate.high is None:
         return Cell(point=format_number(point, 4), interval="")
@@ -55,8 +58,8 @@ def cell(estimate: Estimate, scale: Scale) -> Cell:
     half = max(abs(below), abs(above))
     decimals = _decimals(point, half)
     step = 0.0 if decimals is None else 10**-decimals
-    if min(below, above) < 0 or max(below, above) > 2 * min(below, above) + step:
-        low, high = estimate.low / scale.factor, estimate.high / scale.factor
+    if min(below, above) < 0 or half > 2 * min(below, above) + step or half > point >= 0:
+        low, high = _not_below_zero(point, estimate.low / scale.factor), estimate.high / scale.factor
         return Cell(point=_digits(point, decimals), interval=f"[{_digits(low, decimals)}, {_digits(high, decimals)}]")
     return Cell(point=_digits(point, decimals), interval=f"± {_digits(max(below, above), decimals)}")
 
@@ -67,7 +70,12 @@ def ends(estimate: Estimate, scale: Scale) -> tuple[str, str] | None:
         return None
     point, low, high = (v / scale.factor for v in (estimate.point, estimate.low, estimate.high))
     decimals = _decimals(point, max(abs(point - low), abs(high - point)))
-    return _digits(low, decimals), _digits(high, decimals)
+    return _digits(_not_below_zero(point, low), decimals), _digits(high, decimals)
+
+
+def instant(text: str) -> str:
+    """An ISO 8601 instant in UTC as people write it: `2026-11-15 23:31:27 UTC`."""
+    return f"{text[:19].replace('T', ' ')} UTC" if text else ""
 
 
 def number(value: Value) -> float | None:
@@ -89,6 +97,10 @@ def printable(text: str, *, lines: bool = False) -> str:
     return "".join(
         c if c in kept or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") else _escaped(c) for c in text
     )
+
+
+def _not_below_zero(point: float, low: float) -> float:
+    return max(low, 0.0) if point >= 0 else low
 
 
 def _escaped(character: str) -> str:

@@ -132,7 +132,7 @@ def _strip(across: Axis, base: float, i: int, row: Row, found: Calls) -> str:
     middles = [(float(places[k] + places[k + 1]) / 2, tops[k]) for k in filled]
     label = printable(row.short)
     said = [
-        f"{label}\n{exact(edges[k], 's')} to {exact(edges[k + 1], 's')}\n{int(counts[k]):,} {found.noun}"
+        f"{label}\n{exact(edges[k], 's')} to {exact(edges[k + 1], 's')}\n{found.counted(int(counts[k]))}"
         for k in filled
     ]
     body = text(across.start, base - STRIP + 16, label, class_="strip-label")

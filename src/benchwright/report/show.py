@@ -13,7 +13,7 @@ from benchwright.errors import OptionError
 from benchwright.records import Result, Run
 from benchwright.report.csv import run_csv, samples_csv
 from benchwright.report.markdown import run_markdown
-from benchwright.report.numbers import printable
+from benchwright.report.numbers import instant, printable
 from benchwright.report.rows import rows
 from benchwright.report.table import emit_text, print_run, width_of
 from benchwright.report.terminal import plots
@@ -40,7 +40,7 @@ def show(run: Run, wanted: Wanted, file: TextIO | None = None) -> None:
     if wanted.form == "json":
         out.write(schema.dumps(run, indent=2) + "\n")
     elif wanted.form == "markdown":
-        out.write(run_markdown(run))
+        emit_text(out, run_markdown(run))
     elif wanted.samples:
         out.write(samples_csv(run))
     elif wanted.form == "csv":
@@ -49,7 +49,7 @@ def show(run: Run, wanted: Wanted, file: TextIO | None = None) -> None:
         emit_text(out, "\n".join(_logs(run)) + "\n")
     else:
         repeat = f" Repeat: {shlex.join(run.command)}" if run.command else ""
-        print_run(run, file=out, next_steps=f"Run {run.id}, {run.started_at[:19]} UTC.{repeat}")
+        print_run(run, file=out, next_steps=f"Run {run.id}, {instant(run.started_at)}.{repeat}", saved=True)
         if wanted.plot:
             emit_text(out, "\n" + (plots(rows(run), width_of(out)) or "no calls were kept to draw") + "\n")
 
@@ -57,7 +57,7 @@ def show(run: Run, wanted: Wanted, file: TextIO | None = None) -> None:
 def _logs(run: Run) -> Iterator[str]:
     labels = {result.id: row.label for row in rows(run) for result in row.results}
     for result in run.results:
-        yield f"--- {printable(labels[result.id])}, round {result.round}: {result.status}"
+        yield f"--- {printable(labels[result.id])}, round {result.round + 1}: {result.status}"
         yield printable(_log(result), lines=True).rstrip() or "(nothing was written)"
 
 

@@ -18,7 +18,7 @@ from benchwright.report.calls import calls
 from benchwright.report.columns import Column, columns
 from benchwright.report.numbers import line_up, printable
 from benchwright.report.rows import Row, param_names, rows, show_scalar
-from benchwright.report.terminal import sparkline
+from benchwright.report.terminal import BARS, BLOCKS, sparkline
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,14 +27,20 @@ if TYPE_CHECKING:
 
 UNLIMITED = 100_000
 ALWAYS_WITH_INTERVAL = ("latency_p50", "throughput", "max_rate")
-ASCII = str.maketrans({"±": "+-", "µ": "u", "·": "|", "–": "-", "×": "x", "…": "...", "─": "-", "━": "-", "│": "|"})
+ASCII = str.maketrans(
+    {"±": "+-", "µ": "u", "·": "|", "–": "-", "×": "x", "…": "...", "─": "-", "━": "-", "│": "|", "└": "+"}
+    | dict(zip(BLOCKS[1:], ".:-=+*#@", strict=True))
+    | dict(zip(BARS[1:], ".:-=+*#@", strict=True))
+)
 STYLES = {Status.OK: "green", Status.SKIPPED: "yellow"}
 
 
-def print_run(run: Run, *, file: TextIO | None = None, next_steps: str = "", width: int | None = None) -> None:
-    """Prints the table of a run and the notes below it; `next_steps` is the last line."""
+def print_run(
+    run: Run, *, file: TextIO | None = None, next_steps: str = "", saved: bool = False, width: int | None = None
+) -> None:
+    """Prints the table of a run and the notes below it; `next_steps` is the last line, `saved` allows to name `show`."""
     target = file or sys.stdout
-    emit(target, lambda console: _show(console, run, next_steps), width=width)
+    emit(target, lambda console: _show(console, run, next_steps, saved), width=width)
 
 
 def run_text(run: Run, *, next_steps: str = "", width: int | None = None) -> str:
@@ -62,9 +68,14 @@ def emit(file: TextIO, show: Callable[[Console], None], *, width: int | None = N
 
 def emit_text(file: TextIO, words: str) -> None:
     """Writes text, spelled in ASCII where the encoding takes nothing else."""
-    if not _takes_unicode(file):
-        words = words.translate(ASCII).encode("ascii", "backslashreplace").decode("ascii")
-    file.write(words)
+    file.write(spelled(file, words))
+
+
+def spelled(file: TextIO, words: str) -> str:
+    """The words as `file` can take them: in ASCII where its encoding takes nothing else."""
+    if _takes_unicode(file):
+        return words
+    return words.translate(ASCII).encode("ascii", "backslashreplace").decode("ascii")
 
 
 def width_of(file: TextIO) -> int:
@@ -76,7 +87,7 @@ def _takes_unicode(file: TextIO) -> bool:
     return (getattr(file, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
 
 
-def _show(console: Console, run: Run, next_steps: str) -> None:
+def _show(console: Console, run: Run, next_steps: str, saved: bool) -> None:
     from benchwright.report.footer import show_footer
 
     table = rows(run)
@@ -84,7 +95,7 @@ def _show(console: Console, run: Run, next_steps: str) -> None:
         console.print("no results: nothing was measured", markup=False)
     else:
         _show_rows(console, table)
-    show_footer(console, run, table, next_steps)
+    show_footer(console, run, table, next_steps, saved=saved)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

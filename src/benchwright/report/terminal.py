@@ -48,7 +48,7 @@ def histogram(found: Calls, title: str, width: int = 80, bins: int = 16) -> str:
     scale = scale_of([low, cut], "s")
     labels = _edge_labels(edges, scale)
     room = max(10, width - len(labels[0]) - len(f"{found.total:,}") - 6)
-    lines = [f"{printable(title)}   {found.total:,} {found.noun}, {scale.unit}"]
+    lines = [f"{printable(title)}   {found.counted(found.total)}, {scale.unit}"]
     lines += [f"  {labels[i]} {_bar(int(c), int(counts.max()), room)} {int(c):,}" for i, c in enumerate(counts)]
     if beyond:
         longest = format_number(found.longest / scale.factor)

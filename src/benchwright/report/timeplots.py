@@ -16,6 +16,7 @@ from benchwright.report.svg import Plot, colour, element, path, tips
 WIDTH, HEIGHT = 560.0, 230.0
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 26.0, 28.0, 48.0
 FEW = 30
+FEWEST = 5  # values of a round; fewer show nothing over time
 SLOTS = 360  # of one plot, shared by its rounds
 
 TITLES = {
@@ -57,7 +58,7 @@ def timelines(row: Row, index: int) -> list[Plot]:
 def _plot(
     name: str, title: str, row: Row, index: int, tracks: Sequence[tuple[int, Track]], unit: str, *, zero: bool
 ) -> Plot | None:
-    if not tracks:
+    if max((t.points for _, t in tracks), default=0) < FEWEST:
         return None
     across = axis((float(s) for _, t in tracks for s in t.seconds), "s", LEFT, WIDTH - RIGHT, zero=True)
     values = (float(v) for _, t in tracks for v in (t.low.min(), t.high.max()))
@@ -88,7 +89,7 @@ def _track(across: Axis, up: Axis, number: int, track: Track, unit: str, rounds:
         body += element(
             "path", class_="band", d=path(band, closed=True), style=f"fill-opacity:{0.04 + 0.14 / rounds:.2f}"
         )
-    start = f"round {number}, " if rounds > 1 else ""
+    start = f"round {number + 1}, " if rounds > 1 else ""
     said = []
     for i, second in enumerate(track.seconds):
         spread = f"\n{exact(float(track.low[i]), unit)} to {exact(float(track.high[i]), unit)}"

@@ -1,7 +1,7 @@
 """A series as people read it: one value per run, and what changed since the run before.
 
-Two neighbouring runs are judged as `benchwright compare` judges one metric of two runs: by their rounds, and only where
-the instrument trusts both.
+Two neighbouring runs are judged as `benchwright compare` judges one metric of two runs: by their rounds, and where the
+instrument does not trust both, only as far as noise cannot explain it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Protocol
 from benchwright.records import Better, Estimate, Result, Status, Verdict
 from benchwright.report import notes
 from benchwright.report.comparison import A_TOTAL, SMALLEST, TOTALS
+from benchwright.report.doubt import withstands
 from benchwright.stats.compare import Comparison, compare
 from benchwright.stats.summary import combine
 
@@ -74,7 +75,7 @@ def _judged(before: Sequence[Point], after: Sequence[Point], judging: Judging) -
     found = compare(*rounds, better=judging.better, smallest=SMALLEST)
     if judging.metric in TOTALS:
         return replace(found, verdict=Verdict.UNCLEAR, why=A_TOTAL)
-    if found.verdict is Verdict.UNCLEAR:
+    if found.verdict is Verdict.UNCLEAR or withstands(judging.metric, found.verdict, found.ratio):
         return found
     doubt = notes.distrust({"earlier": _results(before, judging), "later": _results(after, judging)})
     return replace(found, verdict=Verdict.UNCLEAR, why=doubt) if doubt else found

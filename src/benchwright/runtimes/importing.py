@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
+import os
 import sys
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchwright.errors import LoadError, did_you_mean
+from benchwright.errors import LoadError, TargetError, did_you_mean
+
+# Says what this process is busy with, to itself and to all that the user's code starts: a file that measures itself
+# while it is imported, or a function while it is called, would start processes without end.
+_BUSY = "BENCHWRIGHT_BUSY"
 
 
 def split(reference: str) -> tuple[str, str]:
@@ -35,15 +42,43 @@ def load_object(reference: str) -> Any:
     return value
 
 
+def refuse_nesting(what: str) -> None:
+    """Raises a `TargetError` where a measurement imports the user's file or calls the user's function."""
+    busy = os.environ.get(_BUSY)
+    if busy is not None:
+        raise TargetError(f"{what} was called while {busy}", remedy="put it under if __name__ == '__main__':")
+
+
+def announce_measuring(reference: str) -> None:
+    """From now on this process, a worker, measures what `reference` names, and nothing in it may measure."""
+    os.environ[_BUSY] = f"{Path(reference).name} was being measured"
+
+
 def load_module(where: str) -> ModuleType:
     """Imports a file by its path, with its folder on `sys.path`, or a module by its dotted name, from here."""
     try:
-        return _from_file(Path(where)) if where.endswith(".py") else _from_name(where)
+        with _told(where):
+            return _from_file(Path(where)) if where.endswith(".py") else _from_name(where)
+    except LoadError:
+        raise
+    except TargetError as error:  # says what is wrong with the file by itself
+        raise LoadError(error.message, remedy=error.remedy) from None
     except (Exception, SystemExit) as error:  # the border to the user's code
-        if isinstance(error, LoadError):
-            raise
         traceback.print_exc(file=sys.stderr)
         raise LoadError(f"importing {where} failed: {type(error).__name__}: {error}", remedy="see the log") from error
+
+
+@contextlib.contextmanager
+def _told(where: str) -> Iterator[None]:
+    before = os.environ.get(_BUSY)
+    os.environ[_BUSY] = f"{Path(where).name} was being imported"
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(_BUSY, None)
+        else:
+            os.environ[_BUSY] = before
 
 
 def _from_file(path: Path) -> ModuleType:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import platform
 import sys
 import traceback
@@ -12,9 +13,10 @@ from typing import Any, ClassVar
 
 from benchwright.errors import DeviceError, LoadError
 from benchwright.marks import Mark, mark_of
-from benchwright.records import Case, Scalar
+from benchwright.orphans import TOKEN_VARIABLE
+from benchwright.records import Case, ResultWarning, Scalar
 from benchwright.runtimes import Loaded
-from benchwright.runtimes.importing import load_object
+from benchwright.runtimes.importing import announce_measuring, load_object
 from benchwright.runtimes.options import refuse_unknown
 
 # Dimensions of the matrix that say how calls are issued; every other parameter is the callable's own.
@@ -37,6 +39,8 @@ class Python:
                 remedy="give the callable a parameter that chooses the device",
             )
         function = load_object(case.target.uri)
+        if TOKEN_VARIABLE in os.environ:  # in a worker, whose only job this is
+            announce_measuring(case.target.uri)
         if not callable(function):
             raise LoadError(f"{case.target.uri} is {type(function).__name__}, which cannot be called")
         mark = mark_of(function) or Mark()
@@ -49,6 +53,7 @@ class Python:
             is_async=_is_async(function),
             items_per_call=items_of(mark, params) or case.inputs.batch_size,
             versions={"python": platform.python_version()},
+            warnings=_suspicions(function),
             close=setup.close,
         )
 
@@ -76,6 +81,19 @@ def _is_async(function: Callable[..., Any]) -> bool:
     """Whether calling it gives an awaitable: a coroutine function, or an object whose `__call__` is one."""
     unwrapped = inspect.unwrap(function)
     return inspect.iscoroutinefunction(unwrapped) or inspect.iscoroutinefunction(type(unwrapped).__call__)
+
+
+def _suspicions(function: Callable[..., Any]) -> tuple[ResultWarning, ...]:
+    """What calling it only prepares, though it is probably meant to be measured."""
+    name = getattr(function, "__qualname__", repr(function))
+    if inspect.isclass(function):
+        seen, remedy = f"{name} is a class, so a call makes an object", "for a torch module add --runtime torch"
+        return (ResultWarning(code="constructor", seen=seen, remedy=remedy),)
+    unwrapped = inspect.unwrap(function)
+    if inspect.isgeneratorfunction(unwrapped) or inspect.isasyncgenfunction(unwrapped):
+        seen, remedy = f"{name} is a generator function, so a call only makes the generator", "measure what consumes it"
+        return (ResultWarning(code="generator", seen=seen, remedy=remedy),)
+    return ()
 
 
 def items_of(mark: Mark, params: Mapping[str, Scalar]) -> int:

@@ -82,7 +82,7 @@ def _python(place: _Place, version: str, request: Request) -> Iterator[Case]:
             remedy="give it a parameter for that, or use --runtime torch",
         )
     matrix.refuse_inputs(place.shown(place.name) if place.name else place.file.name, request)
-    for found in discover.benchmarks(place.module, place.name):
+    for found in discover.benchmarks(place.module, place.name, timeout=request.load.timeout or discover.TIMEOUT):
         shown = place.shown(found.name)
         target = Target(runtime="python", uri=place.uri(found.name), options=matrix.options_for("python", request))
         for own in matrix.combinations(_own_params(shown, found, request)):

@@ -1,7 +1,8 @@
 """What a user's file offers, found out in a child process: the parent never imports it. Standard library only.
 
-`python -m benchwright.sources.discover MODULE NAME ANSWER` imports the module and writes JSON to the file ANSWER, so
-that whatever the user's code prints, or how it ends, cannot be taken for the answer.
+`python -m benchwright.sources.discover MODULE NAME ANSWER LIFELINE` imports the module and writes JSON to the file
+ANSWER, so that whatever the user's code prints, or how it ends, cannot be taken for the answer. It ends, with all that
+it started, when the parent's end of the pipe LIFELINE closes.
 """
 
 from __future__ import annotations
@@ -16,17 +17,18 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from importlib.machinery import PathFinder
+from importlib.machinery import BuiltinImporter, PathFinder
 from pathlib import Path
 from typing import Any
 
-from benchwright import schema
+from benchwright import orphans, schema
 from benchwright.errors import LoadError, TargetError, did_you_mean
 from benchwright.marks import Mark, mark_of
+from benchwright.orphans import TOKEN_BYTES, TOKEN_VARIABLE
 from benchwright.records import Scalar
 
-TIMEOUT = 60.0  # seconds for importing the user's file
-_TAIL = 2000  # characters of stderr that are shown
+TIMEOUT = 60.0  # seconds for importing the user's file, unless the request has a timeout
+_TAIL = 2000  # bytes of what the file printed that are shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +47,9 @@ def benchmarks(module: str, name: str = "", *, timeout: float = TIMEOUT) -> list
     """The benchmark `name` of a file or module, or every marked one, in the order they are written."""
     with tempfile.TemporaryDirectory(prefix="benchwright-") as folder:
         answer = Path(folder, "answer.json")
-        ended, log = _run([sys.executable, "-m", __name__, module, name, str(answer)], timeout)
+        ended, log = _run([module, name, str(answer)], timeout)
         if not answer.is_file():
-            raise TargetError(f"{module} could not be imported: {ended}", remedy=_tail(log))
+            raise TargetError(f"{module} could not be imported: {ended}", remedy=_tail(log) or "it printed nothing")
         content = json.loads(answer.read_text(encoding="utf-8"))
     if "error" in content:
         raise TargetError(content["error"], remedy=content["remedy"] or _tail(log))
@@ -55,7 +57,12 @@ def benchmarks(module: str, name: str = "", *, timeout: float = TIMEOUT) -> list
 
 
 def locate(module: str) -> Path | None:
-    """The file of a dotted module as seen from the present folder, found without importing anything."""
+    """The file of a dotted module as seen from the present folder, found without importing anything.
+
+    A built-in module is part of the interpreter, so that is its file.
+    """
+    if BuiltinImporter.find_spec(module) is not None:
+        return Path(sys.executable)
     search: list[str] | None = [str(Path.cwd()), *sys.path]
     spec = None
     parts = module.split(".")
@@ -67,21 +74,39 @@ def locate(module: str) -> Path | None:
     return Path(spec.origin) if spec and spec.origin and spec.has_location else None
 
 
-def _run(command: list[str], timeout: float) -> tuple[str, str]:
-    """How the child ended, and what it wrote to stderr; nothing of its process group is left behind."""
+def _run(arguments: list[str], timeout: float) -> tuple[str, str]:
+    """How the child ended, and the end of what it printed; nothing that it started is left behind."""
+    token = os.urandom(TOKEN_BYTES).hex()
+    lifeline, kept = os.pipe()
     with tempfile.TemporaryFile() as log:
-        child = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, start_new_session=True
-        )
         try:
-            code = child.wait(timeout)
-            ended = f"killed by signal {-code}" if code < 0 else f"ended with status {code}"
-        except subprocess.TimeoutExpired:
-            ended = f"not done after {timeout:g} s"
+            child = _spawn(arguments, lifeline, token, log.fileno())
+            try:
+                code = child.wait(timeout)
+                ended = f"killed by signal {-code}" if code < 0 else f"ended with status {code}"
+            except subprocess.TimeoutExpired:
+                ended = f"not done after {timeout:g} s"
+            finally:
+                _end_group(child)
+                orphans.sweep(token)
         finally:
-            _end_group(child)
+            os.close(lifeline)
+            os.close(kept)
         log.seek(max(0, log.seek(0, os.SEEK_END) - _TAIL))
-        return ended, log.read().decode(errors="replace")
+        return ended, log.read(_TAIL).decode(errors="replace")
+
+
+def _spawn(arguments: list[str], lifeline: int, token: str, log: int) -> subprocess.Popen[bytes]:
+    """The child in a session of its own. Unbuffered: what it printed is there however it ends."""
+    return subprocess.Popen(
+        [sys.executable, "-u", "-m", __name__, *arguments, str(lifeline)],
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        pass_fds=(lifeline,),
+        start_new_session=True,
+        env={**os.environ, TOKEN_VARIABLE: token},
+    )
 
 
 def _end_group(child: subprocess.Popen[bytes]) -> None:
@@ -99,7 +124,10 @@ def _tail(log: str) -> str:
 
 def main(arguments: list[str]) -> None:
     """Imports the module and writes what it offers."""
-    module, name, answer = arguments
+    module, name, answer, lifeline = arguments
+    os.set_inheritable(int(lifeline), False)
+    orphans.die_with(int(lifeline))
+    orphans.stand_guard(int(lifeline), os.environ[TOKEN_VARIABLE], closing=())
     try:
         content: dict[str, Any] = {"benchmarks": [asdict(found) for found in _offered(module, name)]}
     except (LoadError, TargetError) as error:
