@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from benchwright import asking, config, runner, sources
 from benchwright.errors import OptionError, TargetError
 from benchwright.events import Listener, nobody
+from benchwright.orphans import TOKEN_VARIABLE
 from benchwright.records import Arrivals, Inputs, Load, Mode, Result, Run, Scalar, Status
 from benchwright.runtimes import importing
 from benchwright.saving import Keeper
@@ -89,7 +90,7 @@ def run(
     `load` says how calls are issued and when to stop (`benchwright.Load`), `inputs` what they are given
     (`benchwright.Inputs`). The run is saved in the store unless `save` is false.
     """
-    importing.refuse_nesting("bw.run")
+    _refuse_nesting()
     for name, given, kind in (("load", load, Load), ("inputs", inputs, Inputs)):
         if not (given is None or isinstance(given, kind)):
             raise OptionError(f"{name}: {given!r} is not a benchwright.{kind.__name__}")
@@ -124,7 +125,7 @@ def measure(
     **plan: Any,
 ) -> MeasuredRun:
     """Plans a request, runs it, keeps it. `plan` goes to `runner.Plan`."""
-    importing.refuse_nesting("bw.run")
+    _refuse_nesting()
     check(request, rounds)
     cases = sources.plan(request)
     _check_size(len(cases), rounds)
@@ -142,6 +143,23 @@ def measure(
     url = config.store_url(store)
     measured = runner.execute(whole, lambda: _open(url), listener, looks_ready=lambda: looks_ready(url))
     return MeasuredRun(measured)
+
+
+def _refuse_nesting() -> None:
+    """What is being measured cannot measure: a file or function that measures itself would start processes without end.
+
+    A command that is measured is a program of its own, and may.
+    """
+    file = importing.underway()
+    if file:
+        raise TargetError(
+            f"bw.run was called while {Path(file).name} was being imported",
+            remedy="put it under if __name__ == '__main__':",
+        )
+    if TOKEN_VARIABLE in os.environ and "benchwright.worker" in sys.modules:
+        raise TargetError(
+            "bw.run was called by what is being measured", remedy="name the target of that bw.run instead"
+        )
 
 
 def check(request: Request, rounds: int) -> None:

@@ -49,12 +49,27 @@ def test_a_slower_run_exits_with_1_and_says_by_how_much(folder: Path) -> None:
 
 
 def test_a_side_that_cannot_be_trusted_exits_with_0(folder: Path) -> None:
-    slow = schema.loads((folder / "slow.jsonl").read_text(), Run)
+    slow = make_run("slow", calls=300, slower=1.15, seed=3)
     doubted = tuple(replace(r, instrument={"verdict": "unreliable: others took 158 % of a core"}) for r in slow.results)
     (folder / "doubted.jsonl").write_text(schema.dumps(replace(slow, results=doubted)) + "\n")
     done = compare(folder, "a.jsonl", "doubted.jsonl")
     assert done.returncode == 0, done.stderr
-    assert "% slower, but the instrument calls the second run unreliable" in done.stdout and "worse:" not in done.stdout
+    assert "unclear: 1" in done.stdout and "worse:" not in done.stdout
+    assert done.stdout.count("the instrument calls the second run unreliable") == 1
+    assert max(map(len, done.stdout.splitlines())) < 160
+
+
+def test_a_run_is_not_compared_with_itself(folder: Path) -> None:
+    done = compare(folder, "a.jsonl", "a.jsonl")
+    assert (done.returncode, done.stdout) == (0, "a is the same run on both sides: nothing can have changed\n")
+
+
+def test_runs_without_a_case_in_common_are_a_wrong_request(folder: Path) -> None:
+    a = schema.loads((folder / "a.jsonl").read_text(), Run)
+    other = tuple(replace(r, case=replace(r.case, name="other.onnx")) for r in a.results)
+    (folder / "other.jsonl").write_text(schema.dumps(replace(a, id="other", results=other)) + "\n")
+    done = compare(folder, "a.jsonl", "other.jsonl")
+    assert done.returncode == 2 and "nothing to compare: no case is in both" in done.stderr and done.stdout == ""
 
 
 def test_a_large_enough_smallest_forgives(folder: Path) -> None:

@@ -86,7 +86,7 @@ def test_a_table_in_plain_text(benchwright: Benchwright, results: Path) -> None:
     assert [row.split()[-1] for row in rows] == ["-", "+0.0%", "worse"]
     assert rows[2].split()[-2] == "+50.0%"
     assert (line.strip(), empty, missing) == ("▁▁█", "", "Not measured")
-    assert miss == "  2026-03-03 12:30  run-2  2abcdef012  batch_size=8  round 0  timeout: no answer in 60 s"
+    assert miss == "  2026-03-03 12:30  run-2  2abcdef012  batch_size=8  round 1  timeout: no answer in 60 s"
 
 
 def test_json_is_complete(benchwright: Benchwright, results: Path) -> None:
@@ -111,14 +111,14 @@ def test_the_limit_counts_runs_and_the_change_still_looks_back(benchwright: Benc
 def test_a_run_that_the_instrument_does_not_trust_is_unclear(benchwright: Benchwright, results: Path) -> None:
     store = open_store(results)
     doubted = tuple(
-        replace(_result(4, number, 0.030), instrument={"verdict": "unreliable: steal 20 %"}) for number in range(3)
+        replace(_result(4, number, 0.018), instrument={"verdict": "unreliable: steal 20 %"}) for number in range(3)
     )
     store.add_run(Run(id="run-4", started_at=doubted[0].started_at, harness="1", results=doubted))
     store.close()
     (series,) = json.loads(benchwright("history", "model.onnx", "--json", "--store", str(results)).stdout)["series"]
     last = series["runs"][-1]
     assert (last["verdict"], last["why"]) == ("unclear", "the instrument calls the later run unreliable")
-    assert last["change"] == pytest.approx(1.0)
+    assert last["change"] == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
@@ -157,3 +157,10 @@ def test_a_wrong_request_is_code_2(benchwright: Benchwright, results: Path, argu
     assert (ended.returncode, ended.stdout) == (2, "")
     assert says in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_an_ascii_terminal_gets_ascii(results: Path) -> None:
+    command = [sys.executable, "-m", "benchwright", "history", "model.onnx", "--store", str(results)]
+    done = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert b"+-" in done.stdout and b"\\u" not in done.stdout

@@ -5,8 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from benchwright.records import Case, Environment, Failure, Result, Revision, Run, Status, Target
 from benchwright.store import open_store
@@ -86,6 +89,16 @@ def test_the_runs_in_the_store_newest_first(benchwright: Command, tmp_path: Path
 def test_runs_as_json_and_no_more_than_asked_for(benchwright: Command, tmp_path: Path) -> None:
     (row,) = json.loads(benchwright("list", "--store", _stored(tmp_path), "--limit", "1", "--json").stdout)
     assert (row["id"], row["failed"], row["cases"]) == ("20260102T000000000-aaaaaa", 1, ["m.onnx"])
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_reader_that_has_seen_enough_is_no_failure(tmp_path: Path, form: list[str]) -> None:
+    command = [sys.executable, "-m", "benchwright", "list", "--store", _stored(tmp_path), *form]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        said = process.stderr.read()
+    assert (process.returncode, said) == (0, b"")
 
 
 def test_an_empty_store_says_what_fills_it(benchwright: Command) -> None:

@@ -45,7 +45,7 @@ def test_the_last_run_under_the_usual_name(folder: Path) -> None:
 def test_several_runs_from_the_store_and_from_files(folder: Path) -> None:
     done = report(folder, "last", "other.jsonl", "-o", "both.html", "--json")
     assert json.loads(done.stdout) == {"written": ["both.html"]}
-    assert "01BBBB against 01AAAA" in (folder / "both.html").read_text()
+    assert "01BBBB (nightly) against 01AAAA (nightly)" in (folder / "both.html").read_text()
 
 
 def test_plots_as_files(folder: Path) -> None:
@@ -61,6 +61,14 @@ def test_a_strange_file_is_not_overwritten(folder: Path) -> None:
     assert (folder / "mine.html").read_text() == "mine"
     assert report(folder, "-o", "mine.html", "--force").returncode == 0
     assert (folder / "mine.html").read_text() != "mine"
+
+
+@pytest.mark.parametrize(
+    ("path", "words"), [(".", "'.' is a folder; name a file"), ("none/x.html", "there is no folder none")]
+)
+def test_a_place_that_takes_no_file_is_a_wrong_request(folder: Path, path: str, words: str) -> None:
+    done = report(folder, "last", "-o", path)
+    assert done.returncode == 2 and words in done.stderr and "-o" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_an_unknown_run_writes_nothing(folder: Path) -> None:

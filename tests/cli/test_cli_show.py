@@ -81,6 +81,19 @@ def test_csv(store: Path) -> None:
     assert {line["run"] for line in lines} == {"01BBBB"} and {line["status"] for line in lines} == {"ok", "failed"}
 
 
+def test_two_formats_at_once_are_a_wrong_request(store: Path) -> None:
+    done = show(store.parent, "--store", str(store), "--format", "csv", "--json")
+    assert done.returncode == 2 and "--json and --format csv" in done.stderr and done.stdout == ""
+    assert show(store.parent, "--store", str(store), "--format", "json", "--json").returncode == 0
+
+
+def test_an_ascii_terminal_gets_plots_in_ascii(store: Path) -> None:
+    command = [sys.executable, "-m", "benchwright", "show", "--store", str(store), "--plot"]
+    done = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert b"@@@" in done.stdout and b"\\u" not in done.stdout
+
+
 def test_an_unknown_run_is_a_wrong_request(store: Path) -> None:
     done = show(store.parent, "nothing", "--store", str(store))
     assert done.returncode == 2 and "nothing" in done.stderr and "Traceback" not in done.stderr

@@ -66,7 +66,7 @@ def test_plots_show_what_the_table_shows_when_a_sample_is_many_calls(run: Run, l
     facts: dict[str, Value] = {"loops": 1024, "cost_taken_off_ns": 60 / 1024}
     result = replace(run.results[0], samples=(samples,), metrics=tuple(metrics), instrument=facts)
     found = calls([result])
-    assert found is not None and found.noun == "means of 1,024 calls"
+    assert found is not None and found.counted(2) == "2 means of 1,024 calls"
     for name, level in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
         metric = result.metric(f"latency_{name}")
         assert metric is not None and 30e-9 < metric.estimate.point < 60e-9

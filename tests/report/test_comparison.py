@@ -8,10 +8,13 @@ import pytest
 
 from benchwright.errors import OptionError
 from benchwright.records import Better, Estimate, Metric, Result, Run, Status, Verdict
+from benchwright.report import doubt
 from benchwright.report.columns import columns
-from benchwright.report.comparison import ComparedRow, compare_runs, worst
+from benchwright.report.comparison import ComparedRow, check_in_common, compare_runs, worst
 from benchwright.report.comparison_text import comparison_json, comparison_markdown, print_comparison, summary
 from benchwright.report.rows import rows
+
+NAMES = ("onnxruntime", "openvino")
 
 
 def verdicts(compared: list[ComparedRow], name: str) -> list[Verdict]:
@@ -127,7 +130,8 @@ def test_what_the_instrument_does_not_trust_is_noted_once(run: Run) -> None:
     doubted = tuple(replace(r, instrument={"verdict": f"unreliable: {i} %"}) for i, r in enumerate(run.results))
     compared = compare_runs(run, replace(run, results=doubted))
     assert {note for row in compared for note in row.notes if "instrument" in note} == {
-        "the instrument calls the second run unreliable: benchwright show says why"
+        "the instrument calls the second run unreliable: "
+        "only changes beyond 25 % are judged (benchwright show says why)"
     }
 
 
@@ -142,15 +146,52 @@ def with_verdicts(run: Run, text: str, rounds: set[int]) -> Run:
 
 
 @pytest.mark.parametrize("side", [0, 1])
-@pytest.mark.parametrize("slower", [0.7, 1.0, 1.4])
-def test_an_unreliable_side_supports_no_verdict(samples: ModuleType, side: int, slower: float) -> None:
+@pytest.mark.parametrize("slower", [0.85, 1.0, 1.2])
+def test_an_unreliable_side_supports_no_verdict_that_noise_explains(
+    samples: ModuleType, side: int, slower: float
+) -> None:
     sides = [samples.make_run("a"), samples.make_run("b", slower=slower, seed=8)]
     sides[side] = with_verdicts(sides[side], "unreliable: others took 158 % of a core", {0, 1})
     compared = compare_runs(*sides)
-    assert {m.verdict for row in compared for m in row.metrics} == {Verdict.UNCLEAR}
+    assert set(verdicts(compared, "latency_p50") + verdicts(compared, "throughput")) == {Verdict.UNCLEAR}
+    assert verdicts(compared, "rss_peak") == [Verdict.SAME] * 4  # memory is not noise of the CPU
     assert worst(compared) is Verdict.UNCLEAR
     words = f"the instrument calls the {('first', 'second')[side]} run unreliable"
-    assert all(m.why == words and words in m.sentence for row in compared for m in row.metrics)
+    assert slower == 1.0 or compared[0].metrics[0].why == words
+    printed = text(compared, *sides)
+    assert printed.count(words) == 1 and printed.count("25 %") == 1  # once, not on every row
+
+
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize(("slower", "verdict"), [(5.0, Verdict.WORSE), (0.5, Verdict.BETTER)])
+def test_a_change_that_noise_cannot_explain_is_judged_on_an_unreliable_side(
+    samples: ModuleType, side: int, slower: float, verdict: Verdict
+) -> None:
+    sides = [samples.make_run("a"), samples.make_run("b", slower=slower, seed=8)]
+    sides[side] = with_verdicts(sides[side], "unreliable: others took 158 % of a core", {0, 1, 2})
+    compared = compare_runs(*sides)
+    assert verdicts(compared, "latency_p50") == verdicts(compared, "throughput") == [verdict] * 4
+
+
+@pytest.mark.parametrize(
+    ("ratio", "holds"),
+    [((1.3, 1.2, 1.4), True), ((1.3, 1.1, 1.6), False), ((1.24, 1.2, 1.28), False), ((0.75, 0.7, 0.8), True),
+     ((0.75, 0.6, 0.9), False), ((0.82, 0.8, 0.84), False)],
+)  # fmt: skip
+def test_the_allowance_and_its_half(ratio: tuple[float, float, float], holds: bool) -> None:
+    point, low, high = ratio
+    found = Estimate(point=point, low=low, high=high)
+    assert doubt.withstands("latency_p50", Verdict.WORSE, found) is holds
+    assert not doubt.withstands("latency_p50", Verdict.SAME, found)
+    assert not doubt.withstands("latency_p50", Verdict.WORSE, replace(found, low=None, high=None))
+    assert doubt.withstands("rss_peak", Verdict.WORSE, found)
+
+
+def test_runs_without_a_case_in_common_cannot_be_compared(run: Run) -> None:
+    one, two = (replace(run, results=tuple(r for r in run.results if r.case.target.runtime == n)) for n in NAMES)
+    with pytest.raises(OptionError, match="nothing to compare: no case is in both"):
+        check_in_common(compare_runs(one, two))
+    check_in_common(compare_runs(run, two))
 
 
 @pytest.mark.parametrize(

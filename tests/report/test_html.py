@@ -1,4 +1,6 @@
 import re
+import resource
+import signal
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -8,7 +10,7 @@ import pytest
 
 from benchwright.errors import OptionError
 from benchwright.records import Run
-from benchwright.report.html import html_page, write_html
+from benchwright.report.html import check_target, html_page, write_html
 
 EVIL = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</style><b>", "a&b'c", "\u202ename\x00"]
 
@@ -48,11 +50,13 @@ def test_the_page_says_everything_a_reader_needs(run: Run) -> None:
         "± 0.020",
         "noisy-machine",
         "stop what else runs here",
-        "LoadError: torch cannot read model.onnx",
+        "failed in rounds 1, 2, 3: torch cannot read model.onnx",
         "libcudart.so.12",
         "Example CPU 9000",
         "unavailable: no cpufreq here",
-        "cost_per_call_ns",
+        "cost per call",
+        "round 3",
+        "2026-11-02 09:00:00 UTC",
         "trustworthy",
         "4f2c9b1e4f2c",
         "Pareto front",
@@ -106,7 +110,9 @@ def test_facts_that_changed_between_results_show_their_values(run: Run, samples:
 
 def test_several_runs_are_compared_with_the_first(run: Run, samples: ModuleType) -> None:
     page = html_page([run, samples.make_run("later", slower=1.2, seed=8)])
-    assert "<h1>Comparison</h1>" in page and f"later against {run.id}" in page and "worse: 2" in page
+    assert (
+        "<h1>Comparison</h1>" in page and f"later (nightly) against {run.id} (nightly)" in page and "worse: 2" in page
+    )
 
 
 def test_size_does_not_grow_with_the_calls(samples: ModuleType) -> None:
@@ -139,5 +145,45 @@ def test_a_file_of_somebody_else_is_kept(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_place_that_cannot_be_written_is_a_user_error(run: Run, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="cannot be written"):
+    with pytest.raises(OptionError, match="there is no folder"):
         write_html([run], tmp_path / "missing" / "report.html")
+    with pytest.raises(OptionError, match=r"is a folder; name a file\n  for example --report .*report\.html"):
+        write_html([run], tmp_path, flag="--report")
+    (tmp_path / "mine").write_text("mine")
+    with pytest.raises(OptionError, match=r"not a report of ours\n  name another file: --report$"):
+        check_target(tmp_path / "mine", flag="--report")
+    check_target(tmp_path / "mine", force=True)
+    check_target(tmp_path / "fresh.html")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["mine"]
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "report.html"
+    write_html([run], path)
+    first = path.read_text()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    try:
+        with pytest.raises(OptionError, match="cannot be written"):
+            write_html([run], path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert path.read_text() == first and [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_few_points_are_no_plot_over_time(run: Run) -> None:
+    short = tuple(
+        replace(r, timelines=tuple(replace(t, seconds=t.seconds[:4], values=t.values[:4]) for t in r.timelines))
+        for r in run.results
+    )
+    assert "Memory over time" in html_page([run])
+    page = html_page([replace(run, results=short)])
+    assert "Memory over time" not in page and "Latency over time" in page
+
+
+def test_what_lines_numbers_up_can_be_left_out_on_a_phone(run: Run) -> None:
+    page = html_page([run])
+    assert '<span class="pad">' in page and ".results .pad { display: none; }" in page
+    assert "\u2007" not in re.sub('<span class="pad">\u2007+</span>', "", page)

@@ -3,10 +3,11 @@ from dataclasses import replace
 import pytest
 
 from benchwright import schema
-from benchwright.records import Run, Value
-from benchwright.report import notes
+from benchwright.records import Failure, Run, Status, Value
+from benchwright.report import facts, notes
 from benchwright.report.html import html_page
 from benchwright.report.markdown import run_markdown
+from benchwright.report.ranges import most_common
 from benchwright.report.rows import rows
 from benchwright.report.table import run_text
 
@@ -73,10 +74,55 @@ def test_the_unknown_is_called_unknown(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(None, "unknown"), (True, "yes"), (False, "no"), (3e-10, "3e-10"), (7, "7")]
+    ("name", "value", "text"),
+    [
+        ("steady", None, "steady: unknown"),
+        ("steady", True, "steady: yes"),
+        ("something_new", 3e-10, "something new: 3e-10"),
+        ("loops", 1024, "calls per sample: 1,024"),
+        ("recorded_calls", 7, "recorded calls: 7"),
+        ("folded_calls", 0, "calls folded into histograms: 0"),
+        ("bytes_per_call", 8, "memory per recorded call: 8.00 B"),
+        ("watching_percent", 0.5, "CPU taken by watching: 0.500%"),
+        ("cost_per_call_ns", 71.0, "cost per call: 71.0 ns"),
+        ("warmup_reason", "level", "warm-up ended: level"),
+    ],
 )
-def test_facts_as_people_write_them(value: Value, text: str) -> None:
-    assert notes.fact(value) == text
+def test_facts_as_people_write_them(name: str, value: Value, text: str) -> None:
+    assert f"{facts.words(name)}: {facts.value(name, value)}" == text
+
+
+@pytest.mark.parametrize(
+    ("failure", "words"),
+    [
+        (Failure(kind="LoadError", message="torch cannot read m.onnx"), "failed in round 1: torch cannot read m.onnx"),
+        (Failure(kind="timeout", message="no answer"), "failed in round 1: no answer"),
+        (Failure(kind="ValueError", message="bad"), "failed in round 1: ValueError: bad"),
+        (Failure(kind="AssertionError", message=""), "failed in round 1: AssertionError"),
+        (Failure(kind="failed", message=""), "failed in round 1"),
+        (Failure(kind="exit", message="x" * 501), f"failed in round 1: {'x' * 500}…"),
+    ],
+)
+def test_a_failure_in_one_sentence(failure: Failure, words: str) -> None:
+    assert notes.told(notes.Failed(case="c", rounds=(0,), status=Status.FAILED, failure=failure)) == words
+
+
+@pytest.mark.parametrize(
+    ("texts", "words", "covered"),
+    [
+        (["took 140 % of 2", "took 158 % of 2", "took 97.5 % of 2"], "took 97.5 to 158 % of 2", 3),
+        (["p99 of 3 calls", "p95 of 4 calls", "p99 of 1,000 calls"], "p99 of 3 to 1,000 calls", 2),
+        (["the same", "the same"], "the same", 2),
+        (["1.5e-07 s"], "1.5e-07 s", 1),
+    ],
+)
+def test_wordings_that_differ_in_numbers_become_one(texts: list[str], words: str, covered: int) -> None:
+    assert most_common(texts) == (words, covered)
+
+
+def test_labels_left_out_are_counted_in_the_right_number() -> None:
+    assert notes.some(["a", "b", "c", "d"]) == "a, b, c, and 1 more case"
+    assert notes.some(["a", "b", "c", "d", "e"]).endswith("and 2 more cases")
 
 
 def test_nothing_stated_is_nothing_said(run: Run) -> None:

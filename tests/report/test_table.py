@@ -43,14 +43,22 @@ def test_a_terminal_gets_colour(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_below_are_warnings_failures_instrument_and_what_next(run: Run) -> None:
-    text = run_text(run, next_steps=next_steps(run, saved="results.db", flags="--store results.db"))
+    out = io.StringIO()
+    steps = next_steps(run, saved="results.db", flags="--store results.db")
+    print_run(run, file=out, next_steps=steps, saved=True)
+    text = out.getvalue()
     assert "Warning noisy-machine (2 times): others took 12 % of the CPU" in text
     assert "stop what else runs here" in text
-    assert "failed in rounds 0, 1, 2: LoadError: torch cannot read model.onnx" in text
-    assert "last 10 of 15 lines" in text and "libcudart.so.12" in text
+    assert "failed in rounds 1, 2, 3: torch cannot read model.onnx" in text
+    assert f"last 10 of 15 lines kept (all: benchwright show {run.id} --log)" in text and "libcudart.so.12" in text
     assert "Instrument: noisy in 2 of 12 results" in text
     assert f"Run {run.id} saved in results.db" in text
     assert f"benchwright report {run.id} --store results.db" in text
+
+
+def test_a_run_that_is_not_saved_names_no_command_that_would_not_find_it(run: Run) -> None:
+    text = run_text(run)
+    assert "last 10 of 15 lines kept:" in text and "benchwright show" not in text
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 90, 100, 120, 140, 200])
@@ -77,6 +85,7 @@ def test_an_ascii_terminal_gets_ascii(run: Run) -> None:
     out.flush()
     text = raw.getvalue().decode("ascii")
     assert "1.799 +- 0.020" in text and "\\u6a21" in text
+    assert "\\u25" not in text and "@" in text  # the distribution
 
 
 def test_names_cannot_drive_the_terminal(run: Run, samples: ModuleType) -> None:
@@ -90,8 +99,16 @@ def test_many_wordings_of_a_warning_are_counted(run: Run) -> None:
     seen = [ResultWarning(code="few", seen=f"only {i} calls", remedy="measure longer") for i in range(12)]
     results = [replace(r, warnings=(w,)) for r, w in zip(run.results[:12], seen, strict=True)]
     text = run_text(replace(run, results=tuple(results)))
-    assert re.search(r"Warning few \(12 times\): only \d+ calls; and 11 more like it", text)
+    assert re.search(r"Warning few \(12 times\): only 0 to 11 calls$", text, re.M)
     assert text.count("measure longer") == 1
+
+
+def test_counts_of_different_wordings_add_up(run: Run) -> None:
+    words = ["too few calls", "too few calls", "the clock went back"]
+    warned = [ResultWarning(code="odd", seen=w, remedy="look") for w in words]
+    results = [replace(r, warnings=(w,)) for r, w in zip(run.results[:3], warned, strict=True)]
+    text = run_text(replace(run, results=tuple(results)))
+    assert "Warning odd (3 times): too few calls (2 of them); and 1 more like it" in text
 
 
 def test_a_run_without_results_says_so(run: Run) -> None:

@@ -30,6 +30,8 @@ def test_a_constant_latency_still_draws(run: Run) -> None:
 
     same = Calls(seconds=np.array([1e-3]), counts=np.array([5]), shortest=1e-3, longest=1e-3)
     assert "5 calls" in histogram(same, "constant")
+    alone = Calls(seconds=np.array([1e-3]), counts=np.array([1]), shortest=1e-3, longest=1e-3)
+    assert "1 call, " in histogram(alone, "constant")
     assert sparkline(same).startswith("█")
 
 

@@ -102,13 +102,20 @@ def _points(runs: list[Run], metric: str) -> list[Round]:
 def test_a_run_that_the_instrument_does_not_trust_supports_no_verdict(
     samples: ModuleType, rounds: set[int], verdict: Verdict
 ) -> None:
-    a, b = (samples.make_run(n, calls=200, slower=s, failing=False) for n, s in (("a", 1.0), ("b", 1.4)))
+    a, b = (samples.make_run(n, calls=200, slower=s, failing=False) for n, s in (("a", 1.0), ("b", 1.2)))
     doubt = {"verdict": "unreliable: steal 20 %"}
     doubted = tuple(replace(r, instrument=doubt) if r.round in rounds else r for r in b.results[::4])
     one_case = [replace(a, results=a.results[::4]), replace(b, results=doubted)]
     (_, step) = _steps(_points(one_case, "latency_p50"), runs=one_case)
     assert step.verdict is verdict
     assert (step.why == "the instrument calls the later run unreliable") is (verdict is Verdict.UNCLEAR)
+
+
+def test_a_change_that_noise_cannot_explain_is_judged_all_the_same(samples: ModuleType) -> None:
+    a, b = (samples.make_run(n, calls=200, slower=s, failing=False) for n, s in (("a", 1.0), ("b", 5.0)))
+    doubted = tuple(replace(r, instrument={"verdict": "unreliable: x"}) for r in b.results[::4])
+    one_case = [replace(a, results=a.results[::4]), replace(b, results=doubted)]
+    assert _steps(_points(one_case, "latency_p50"), runs=one_case)[1].verdict is Verdict.WORSE
 
 
 def test_the_newest_runs_are_kept_and_the_first_of_them_still_looks_back() -> None:

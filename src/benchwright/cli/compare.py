@@ -27,7 +27,7 @@ def command(
     from benchwright.report import comparison, comparison_text
     from benchwright.report.files import find_run
     from benchwright.report.numbers import printable
-    from benchwright.report.table import emit_text
+    from benchwright.report.spelling import emit_text
     from benchwright.store.transfer import read_runs
     from benchwright.units import parse_quantity
 

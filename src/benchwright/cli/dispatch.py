@@ -49,5 +49,6 @@ def _run(verb: str, rest: list[str]) -> int:
         raise OptionError(f"unknown command {verb!r}", remedy=did_you_mean(verb, VERBS))
     command: click.Command = importlib.import_module(VERBS[verb][0]).command
     gc.enable()
-    code = command.main(rest, prog_name=f"benchwright {verb}", standalone_mode=False)
+    with command.make_context(f"benchwright {verb}", rest) as context:  # `main` would turn a closed pipe into exit 1
+        code = command.invoke(context)
     return code if isinstance(code, int) else 0

@@ -35,7 +35,7 @@ def command(target: str, metrics: tuple[str, ...], limit: int, store: str | None
     from contextlib import closing
     from functools import cache
 
-    from benchwright.report.table import spelled
+    from benchwright.report.spelling import spelled
     from benchwright.store.lookup import look_up
 
     with closing(opened(store, create=False)) as results:

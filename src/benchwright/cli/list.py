@@ -32,7 +32,7 @@ def command(targets: tuple[str, ...], runtime: str, limit: int, store: str | Non
 
 def _write(text: str) -> None:
     """Writes to a reader that may go when it has seen enough; click would call that a failure."""
-    from benchwright.report.table import emit_text
+    from benchwright.report.spelling import emit_text
 
     try:
         emit_text(sys.stdout, text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -91,6 +92,10 @@ def _measure(given: dict[str, Any], host: LocalHost) -> int:
     from benchwright.cli.progress import Progress
     from benchwright.errors import StoreError
 
+    if given["report"]:
+        from benchwright.report.target import check_target
+
+        check_target(Path(given["report"]), flag="--report")
     request = request_of(given, click.get_current_context().meta.get(COMMAND, []))
     keep = not given["no_save"]
     try:

@@ -170,9 +170,7 @@ def _sides(a: Row, b: Row) -> list[str]:
     if a.case.version != b.case.version:
         said.append("what is measured changed: its version is another in the second run")
     if unsure := _distrust(a, b):
-        said.append(
-            f"{unsure}, so only changes beyond {_percent(doubt.ALLOWANCE)} are judged: benchwright show says why"
-        )
+        said.append(f"{unsure}: only changes beyond {_percent(doubt.ALLOWANCE)} are judged (benchwright show says why)")
     return said
 
 

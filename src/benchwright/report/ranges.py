@@ -16,7 +16,8 @@ def most_common(texts: Sequence[str]) -> tuple[str, int]:
         groups.setdefault(_NUMBER.sub("0", text), []).append(text)
     largest = max(groups.values(), key=len)
     ranges = [_range(numbers) for numbers in zip(*map(_NUMBER.findall, largest), strict=True)]
-    return _NUMBER.sub(lambda _, left=iter(ranges): next(left), largest[0]), len(largest)
+    left = iter(ranges)
+    return _NUMBER.sub(lambda _: next(left), largest[0]), len(largest)
 
 
 def _range(numbers: Sequence[str]) -> str:

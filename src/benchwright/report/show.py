@@ -15,7 +15,8 @@ from benchwright.report.csv import run_csv, samples_csv
 from benchwright.report.markdown import run_markdown
 from benchwright.report.numbers import instant, printable
 from benchwright.report.rows import rows
-from benchwright.report.table import emit_text, print_run, width_of
+from benchwright.report.spelling import emit_text
+from benchwright.report.table import print_run, width_of
 from benchwright.report.terminal import plots
 
 

@@ -18,7 +18,8 @@ from benchwright.report.calls import calls
 from benchwright.report.columns import Column, columns
 from benchwright.report.numbers import line_up, printable
 from benchwright.report.rows import Row, param_names, rows, show_scalar
-from benchwright.report.terminal import BARS, BLOCKS, sparkline
+from benchwright.report.spelling import emit_text, takes_unicode
+from benchwright.report.terminal import sparkline
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,18 +28,13 @@ if TYPE_CHECKING:
 
 UNLIMITED = 100_000
 ALWAYS_WITH_INTERVAL = ("latency_p50", "throughput", "max_rate")
-ASCII = str.maketrans(
-    {"±": "+-", "µ": "u", "·": "|", "–": "-", "×": "x", "…": "...", "─": "-", "━": "-", "│": "|", "└": "+"}
-    | dict(zip(BLOCKS[1:], ".:-=+*#@", strict=True))
-    | dict(zip(BARS[1:], ".:-=+*#@", strict=True))
-)
 STYLES = {Status.OK: "green", Status.SKIPPED: "yellow"}
 
 
 def print_run(
     run: Run, *, file: TextIO | None = None, next_steps: str = "", saved: bool = False, width: int | None = None
 ) -> None:
-    """Prints the table of a run and the notes below it; `next_steps` is the last line, `saved` allows to name `show`."""
+    """Prints the table of a run and the notes below it; `next_steps` is the last line. `saved`: `show` finds it."""
     target = file or sys.stdout
     emit(target, lambda console: _show(console, run, next_steps, saved), width=width)
 
@@ -58,7 +54,7 @@ def emit(file: TextIO, show: Callable[[Console], None], *, width: int | None = N
     from rich.console import Console
 
     wide = Console(file=file, highlight=False)
-    if wide.is_terminal and _takes_unicode(file):
+    if wide.is_terminal and takes_unicode(file):
         show(wide if width is None else Console(file=file, highlight=False, width=width))
         return
     text = io.StringIO()
@@ -66,25 +62,9 @@ def emit(file: TextIO, show: Callable[[Console], None], *, width: int | None = N
     emit_text(file, "".join(line.rstrip() + "\n" for line in text.getvalue().splitlines()))
 
 
-def emit_text(file: TextIO, words: str) -> None:
-    """Writes text, spelled in ASCII where the encoding takes nothing else."""
-    file.write(spelled(file, words))
-
-
-def spelled(file: TextIO, words: str) -> str:
-    """The words as `file` can take them: in ASCII where its encoding takes nothing else."""
-    if _takes_unicode(file):
-        return words
-    return words.translate(ASCII).encode("ascii", "backslashreplace").decode("ascii")
-
-
 def width_of(file: TextIO) -> int:
     """How wide plots on `file` should be."""
     return shutil.get_terminal_size().columns if file.isatty() else 80
-
-
-def _takes_unicode(file: TextIO) -> bool:
-    return (getattr(file, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
 
 
 def _show(console: Console, run: Run, next_steps: str, saved: bool) -> None:

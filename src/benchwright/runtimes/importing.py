@@ -15,9 +15,9 @@ from typing import Any
 
 from benchwright.errors import LoadError, TargetError, did_you_mean
 
-# Says what this process is busy with, to itself and to all that the user's code starts: a file that measures itself
-# while it is imported, or a function while it is called, would start processes without end.
-_BUSY = "BENCHWRIGHT_BUSY"
+# Names what is being imported, to this process and to all that the import starts: a file that measures itself while it
+# is imported would start processes without end.
+_IMPORTING = "BENCHWRIGHT_IMPORTING"
 
 
 def split(reference: str) -> tuple[str, str]:
@@ -42,16 +42,9 @@ def load_object(reference: str) -> Any:
     return value
 
 
-def refuse_nesting(what: str) -> None:
-    """Raises a `TargetError` where a measurement imports the user's file or calls the user's function."""
-    busy = os.environ.get(_BUSY)
-    if busy is not None:
-        raise TargetError(f"{what} was called while {busy}", remedy="put it under if __name__ == '__main__':")
-
-
-def announce_measuring(reference: str) -> None:
-    """From now on this process, a worker, measures what `reference` names, and nothing in it may measure."""
-    os.environ[_BUSY] = f"{Path(reference).name} was being measured"
+def underway() -> str:
+    """The file or module that is being imported, here or by the process that started this one; "" when none is."""
+    return os.environ.get(_IMPORTING, "")
 
 
 def load_module(where: str) -> ModuleType:
@@ -70,15 +63,15 @@ def load_module(where: str) -> ModuleType:
 
 @contextlib.contextmanager
 def _told(where: str) -> Iterator[None]:
-    before = os.environ.get(_BUSY)
-    os.environ[_BUSY] = f"{Path(where).name} was being imported"
+    before = os.environ.get(_IMPORTING)
+    os.environ[_IMPORTING] = where
     try:
         yield
     finally:
         if before is None:
-            os.environ.pop(_BUSY, None)
+            os.environ.pop(_IMPORTING, None)
         else:
-            os.environ[_BUSY] = before
+            os.environ[_IMPORTING] = before
 
 
 def _from_file(path: Path) -> ModuleType:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
 import platform
 import sys
 import traceback
@@ -13,10 +12,9 @@ from typing import Any, ClassVar
 
 from benchwright.errors import DeviceError, LoadError
 from benchwright.marks import Mark, mark_of
-from benchwright.orphans import TOKEN_VARIABLE
 from benchwright.records import Case, ResultWarning, Scalar
 from benchwright.runtimes import Loaded
-from benchwright.runtimes.importing import announce_measuring, load_object
+from benchwright.runtimes.importing import load_object
 from benchwright.runtimes.options import refuse_unknown
 
 # Dimensions of the matrix that say how calls are issued; every other parameter is the callable's own.
@@ -39,8 +37,6 @@ class Python:
                 remedy="give the callable a parameter that chooses the device",
             )
         function = load_object(case.target.uri)
-        if TOKEN_VARIABLE in os.environ:  # in a worker, whose only job this is
-            announce_measuring(case.target.uri)
         if not callable(function):
             raise LoadError(f"{case.target.uri} is {type(function).__name__}, which cannot be called")
         mark = mark_of(function) or Mark()

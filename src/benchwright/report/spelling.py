@@ -1,0 +1,29 @@
+"""Text as a file's encoding can take it."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+_RISING = ".:-=+*#@"  # in place of bars that grow
+ASCII = str.maketrans(
+    {"±": "+-", "µ": "u", "·": "|", "–": "-", "×": "x", "…": "...", "─": "-", "━": "-", "│": "|", "└": "+"}
+    | dict(zip("▁▂▃▄▅▆▇█", _RISING, strict=True))
+    | dict(zip("▏▎▍▌▋▊▉█", _RISING, strict=True))
+)
+
+
+def emit_text(file: TextIO, words: str) -> None:
+    """Writes text, spelled in ASCII where the encoding takes nothing else."""
+    file.write(spelled(file, words))
+
+
+def spelled(file: TextIO, words: str) -> str:
+    """The words as `file` can take them: a sign it lacks in its ASCII spelling, a letter it lacks as its escape."""
+    if takes_unicode(file):
+        return words
+    return words.translate(ASCII).encode("ascii", "backslashreplace").decode("ascii")
+
+
+def takes_unicode(file: TextIO) -> bool:
+    """Whether the encoding of `file` has every sign."""
+    return (getattr(file, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
