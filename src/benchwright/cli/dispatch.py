@@ -37,6 +37,8 @@ def dispatch(argv: list[str]) -> int:
         _silence_stdout()
         sys.stderr.write(f"benchwright: {error.filename or 'standard output'}: {error.strerror or error}\n")
         return 1
+    finally:
+        gc.enable()  # also when there was no verb to import
 
 
 def _silence_stdout() -> None:
