@@ -111,3 +111,10 @@ def test_keywords_take_one_or_many() -> None:
     assert asking.one_or_many(3, ()) == [3]
     assert asking.one_or_many("cpu", ()) == ["cpu"]
     assert asking.one_or_many((1, 2), ()) == [1, 2]
+
+
+def test_a_metric_nobody_knows_is_told_with_its_neighbour() -> None:
+    with pytest.raises(OptionError, match="'throughputs' is no metric") as error:
+        asking.objective("throughputs>5k/s")
+    assert "throughput" in error.value.remedy
+    assert asking.objective("my_monitors_metric<5").bound == 5.0

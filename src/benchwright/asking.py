@@ -8,15 +8,21 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from benchwright.errors import OptionError
+from benchwright.errors import OptionError, did_you_mean
 from benchwright.records import Objective, Scalar
 from benchwright.units import parse_quantity
 
 T = TypeVar("T")
 
 _OBJECTIVE = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(<=|>=|<|>)\s*(.+?)\s*")
+_NUMBER = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?")
 _PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
-_UNITS = {"latency": "s", "service": "s", "lateness": "s", "throughput": "/s", "rss": "B", "max_rate": "/s"}
+# Units of the metrics people bound, by name or by what comes before `_`; other metrics are bounded by bare numbers.
+_UNITS = {
+    **dict.fromkeys(("latency", "service", "lateness", "makespan", "load_time", "first_call", "warmup_time"), "s"),
+    **dict.fromkeys(("throughput", "rate", "max_rate"), "/s"),
+    **dict.fromkeys(("rss", "io"), "B"),
+}
 
 
 def several(text: str, read: Callable[[str], T], flag: str) -> list[T]:
@@ -91,8 +97,11 @@ def objective(text: str) -> Objective:
         name = f"latency_{name}"
     elif name == "mean":
         name = "latency"
-    unit = _UNITS.get(name) or _UNITS.get(name.partition("_")[0], "1")
-    return Objective(metric=name, relation=relation, bound=parse_quantity(bound, unit, what="--objective"))
+    unit = _UNITS.get(name) or _UNITS.get(name.partition("_")[0], "")
+    if not unit and not _NUMBER.fullmatch(bound):
+        known = ["mean", "p50", "p99", "throughput", "max_rate", "rss_peak", "makespan", "service_p99", "load_time"]
+        raise OptionError(f"--objective: {name!r} is no metric with a unit", remedy=did_you_mean(name, known))
+    return Objective(metric=name, relation=relation, bound=parse_quantity(bound, unit or "1", what="--objective"))
 
 
 def shapes(texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
