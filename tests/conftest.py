@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import signal
 import subprocess
 import sys
 import types
@@ -37,6 +38,8 @@ _VALUE = st.recursive(
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A shell that starts the tests in the background has Ctrl-C ignored, here and in every child.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.register_profile("benchwright", deadline=None, print_blob=True)  # a loaded machine is not a failure
     settings.load_profile("benchwright")
     os.environ.pop("BENCHWRIGHT_STORE", None)  # tests never touch the store of whoever runs them

@@ -22,19 +22,21 @@ class Interrupt:
     @contextmanager
     def watched(self) -> Iterator[None]:
         """Handles the signal inside; not where somebody else does already, or outside the main thread."""
-        ours = threading.current_thread() is threading.main_thread()
-        if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = signal.getsignal(signal.SIGTERM)
-        signal.signal(signal.SIGINT, self._pressed)
-        if before is signal.SIG_DFL:  # a scheduler or `timeout` means the same
-            signal.signal(signal.SIGTERM, self._pressed)
+        usual = {
+            signal.SIGINT: signal.default_int_handler,
+            signal.SIGTERM: signal.SIG_DFL,
+        }  # `timeout` sends the latter
+        ours = {number: handler for number, handler in usual.items() if signal.getsignal(number) is handler}
+        for number in ours:
+            signal.signal(number, self._pressed)
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            signal.signal(signal.SIGTERM, before)
+            for number, handler in ours.items():
+                signal.signal(number, handler)
 
     @contextmanager
     def allowed(self) -> Iterator[None]:
