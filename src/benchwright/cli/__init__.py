@@ -43,12 +43,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if argv[0] == "--version":
         sys.stdout.write(f"benchwright {VERSION}\n")
         return 0
+    return _call(argv)
+
+
+def _call(argv: list[str]) -> int:
+    """Runs a verb. The first worker of `run` starts up while this process still imports click and reads options."""
     import gc
 
     gc.disable()  # what is imported now stays: collecting in between costs milliseconds and finds nothing
+    host = None
+    if argv[0] == "run" and "--help" not in argv:
+        from benchwright.hosts.local import LocalHost
+
+        host = LocalHost()
+        host.get_ready()
     from benchwright.cli.dispatch import dispatch
 
-    return dispatch(argv)
+    try:
+        return dispatch(argv, host)
+    finally:
+        if host is not None:
+            host.close()
 
 
 def top_level_help() -> str:

@@ -6,17 +6,21 @@ import gc
 import importlib
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from benchwright.cli import VERBS
 from benchwright.errors import BenchwrightError, OptionError, did_you_mean
 
+if TYPE_CHECKING:
+    from benchwright.hosts.local import LocalHost
 
-def dispatch(argv: list[str]) -> int:
-    """Runs `argv[0]` with the rest."""
+
+def dispatch(argv: list[str], host: LocalHost | None = None) -> int:
+    """Runs `argv[0]` with the rest. A verb that measures finds `host` as its context's object."""
     try:
-        code = _run(argv[0], argv[1:])
+        code = _run(argv[0], argv[1:], host)
         sys.stdout.flush()  # here, where a reader that has gone and a full disk are dealt with
         return code
     except click.exceptions.Exit as stop:
@@ -46,11 +50,12 @@ def _silence_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _run(verb: str, rest: list[str]) -> int:
+def _run(verb: str, rest: list[str], host: LocalHost | None) -> int:
     if verb not in VERBS:
         raise OptionError(f"unknown command {verb!r}", remedy=did_you_mean(verb, VERBS))
     command: click.Command = importlib.import_module(VERBS[verb][0]).command
     gc.enable()
-    with command.make_context(f"benchwright {verb}", rest) as context:  # `main` would turn a closed pipe into exit 1
+    # Not `command.main`, which would turn a closed pipe into exit 1.
+    with command.make_context(f"benchwright {verb}", rest, obj=host) as context:
         code = command.invoke(context)
     return code if isinstance(code, int) else 0

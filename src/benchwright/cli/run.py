@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from benchwright.cli.options import json_option, store_option
-
-if TYPE_CHECKING:
-    from benchwright.hosts.local import LocalHost
 
 COMMAND = "benchwright.command"
 
@@ -75,17 +72,6 @@ def command(**given: Any) -> int:
     A list (A,B) in an option is a dimension: every combination becomes a case. Each case is measured in several fresh
     processes. Exit code 1 when a case failed or an objective was missed.
     """
-    from benchwright.hosts.local import LocalHost
-
-    host = LocalHost()
-    host.get_ready()
-    try:
-        return _measure(given, host)
-    finally:
-        host.close()
-
-
-def _measure(given: dict[str, Any], host: LocalHost) -> int:
     from benchwright import api
     from benchwright.cli.asked import plan_of, request_of
     from benchwright.cli.outcome import exit_code, show
@@ -96,7 +82,8 @@ def _measure(given: dict[str, Any], host: LocalHost) -> int:
         from benchwright.report.target import check_target
 
         check_target(Path(given["report"]), flag="--report")
-    request = request_of(given, click.get_current_context().meta.get(COMMAND, []))
+    context = click.get_current_context()
+    request = request_of(given, context.meta.get(COMMAND, []))
     keep = not given["no_save"]
     try:
         with Progress(sys.stderr) as progress:
@@ -107,7 +94,7 @@ def _measure(given: dict[str, Any], host: LocalHost) -> int:
                 save=keep,
                 listener=progress,
                 command=api.command_line(),
-                host=host,
+                host=context.obj,
                 **plan_of(given),
             )
         run, failure = measured.record, None

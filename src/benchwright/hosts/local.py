@@ -33,7 +33,8 @@ class LocalHost:
 
     def get_ready(self) -> None:
         """Starts a worker that waits for its job, so that it starts up while the parent still makes its plan."""
-        self._waiting = self._waiting or LocalWorker()
+        with contextlib.suppress(OSError):  # `launch` tries again, and its caller can say what failed
+            self._waiting = self._waiting or LocalWorker()
 
     def launch(self, job: Job) -> LocalWorker:
         """Hands the job to a fresh process and returns at once."""
