@@ -16,6 +16,7 @@ from benchwright.attempt import Attempt, Outcome, timeout
 from benchwright.channel import Job
 from benchwright.errors import StoreError
 from benchwright.hosts.local import LocalHost, LocalWorker
+from benchwright.interrupts import Interrupt
 from benchwright.records import Case, Load, Mode, Status, Target
 
 
@@ -177,18 +178,34 @@ def test_a_signal_without_a_name_is_told_too() -> None:
     assert f"signal {signal.SIGRTMIN + 5}" in _failed(outcome)
 
 
-def test_an_interrupt_ends_the_attempt_and_its_workers() -> None:
-    host = Watched()
+@pytest.mark.parametrize(
+    ("number", "says"), [(signal.SIGINT, "from the keyboard"), (signal.SIGTERM, "interrupted by SIGTERM")]
+)
+def test_an_interrupt_ends_the_attempt_and_its_workers(number: int, says: str) -> None:
+    host, interrupt = Watched(), Interrupt()
 
     def press(phase: str) -> None:
         if phase == "measuring":
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
 
-    outcome = _run(_case("fake:constant?latency=1s&wait=sleep", copies=2), host, on_phase=press)
+    with interrupt.watched(), interrupt.allowed():
+        outcome = _run(_case("fake:constant?latency=1s&wait=sleep", copies=2), host, on_phase=press)
     assert outcome.status is Status.KILLED
     assert outcome.failure is not None
     assert outcome.failure.kind == "interrupted"
+    assert says in outcome.failure.message
     assert all(worker.gone() for worker in host.workers)
+
+
+def test_a_host_that_refuses_says_why_in_its_own_words() -> None:
+    class Refusing(LocalHost):
+        def launch(self, job: Job) -> LocalWorker:
+            raise StoreError("not today", remedy="come back tomorrow")
+
+    outcome = _run(_case(), Refusing())
+    assert outcome.status is Status.FAILED and outcome.failure is not None
+    told = outcome.failure
+    assert (told.kind, told.message, told.remedy) == ("StoreError", "not today", "come back tomorrow")
 
 
 def test_time_is_limited_while_measuring_too() -> None:
@@ -222,3 +239,14 @@ def test_monitors_watch_the_timed_phase_of_every_copy() -> None:
     peak = next(metric for metric in outcome.observation.metrics if metric.name == "rss_peak")
     assert peak.estimate.point > 2 * 5e6  # two interpreters
     assert threading.active_count() == 1 or not [t for t in threading.enumerate() if t.name == "benchwright-watch"]
+
+
+def test_what_was_seen_before_a_failure_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "late.py").write_text("import time\ndef fail():\n    time.sleep(0.3)\n    raise RuntimeError('boom')\n")
+    target = Target(runtime="python", uri=f"{tmp_path / 'late.py'}::fail")
+    outcome = Attempt(
+        Case(name="c", target=target, load=Load(mode=Mode.SINGLE)), LocalHost(), monitors=("process",)
+    ).run()
+    assert outcome.status is Status.FAILED
+    assert {timeline.name for timeline in outcome.observation.timelines} >= {"rss"}
+    assert any(metric.name == "rss_peak" and metric.estimate.point > 0 for metric in outcome.observation.metrics)

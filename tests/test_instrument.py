@@ -63,7 +63,14 @@ def _answer(latencies: list[int], **changed: Any) -> Answer:
             "reason": "level from the start",
         },
     }
-    measured = {"gc_collections": changed.get("gc", 0), "probes": [], "rate": None, "packages": {}, "details": {}}
+    measured = {
+        "gc_collections": changed.get("gc", 0),
+        "probes": changed.get("probes", []),
+        "rate": None,
+        "packages": {},
+        "details": {},
+    }
+    measured["warnings"] = changed.get("said", [])
     return Answer(samples=samples, ready=ready, measured=measured)
 
 
@@ -177,13 +184,13 @@ def test_threads_that_do_not_help_are_warned_of(gain: float, warned: bool, loops
         assert "--copies 2 --workers 1" in warning.remedy
 
 
-def _open(latency: int, service: int, lateness: int, count: int = 400) -> Answer:
+def _open(latency: int, service: int, lateness: int, count: int = 400, **changed: Any) -> Answer:
     columns = {
         "scheduled": [i * 10 * MS for i in range(count)],
         "service": [service] * count,
         "lateness": [lateness] * count,
     }
-    return _answer([latency] * count, columns=columns, elapsed=count * 10 * MS)
+    return _answer([latency] * count, columns=columns, elapsed=count * 10 * MS, **changed)
 
 
 def test_a_punctual_open_loop_is_trustworthy() -> None:
@@ -199,6 +206,32 @@ def test_a_late_generator_and_an_overload_are_told_apart() -> None:
     assert "late-generator" in _codes(late) and "overload" not in _codes(late)
     _, overload = _judged(_case(mode=Mode.OPEN, rate=100.0), _open(50 * MS, 2 * MS, 1000))
     assert "overload" in _codes(overload) and "late-generator" not in _codes(overload)
+
+
+def test_a_search_that_finds_no_rate_says_what_it_tried() -> None:
+    objectives = (
+        Objective(metric="latency_p99", relation="<", bound=0.001),
+        Objective(metric="latency_p97", relation="<", bound=0.09),  # no metric of ours, and it holds
+    )
+    probes = [{"rate": rate, "meets": False} for rate in (400.0, 200.0, 100.0)]
+    searched = _case(mode=Mode.OPEN, find_rate=True, objectives=objectives)
+    _, found = _judged(searched, _open(50 * MS, 2 * MS, 1000, probes=probes))
+    assert {"objective-missed", "overload"} == _codes(found)
+    (missed,) = [warning for warning in found if warning.code == "objective-missed"]
+    assert missed.seen == (
+        "no rate meets the objective; tried 400/s, 200/s, 100/s. At the lowest, latency_p99 is 50.0 ms, not < 1.00 ms; "
+        "latency_p97 is 50.0 ms, not surely < 90.0 ms"
+    )
+    assert not any("find-rate" in warning.remedy or "--rate" in warning.remedy for warning in found)
+
+
+def test_a_search_that_found_a_rate_has_missed_nothing() -> None:
+    objectives = (Objective(metric="latency_p99", relation="<", bound=0.1),)
+    answer = _open(50 * MS, 2 * MS, 1000, probes=[{"rate": 100.0, "meets": True}])
+    answer.measured["rate"] = 100.0  # type: ignore[index]
+    _, found = _judged(_case(mode=Mode.OPEN, find_rate=True, objectives=objectives), answer)
+    assert _codes(found) == {"overload"}
+    assert "find-rate" not in found[0].remedy
 
 
 def test_the_time_it_takes_to_wake_a_worker_is_no_overload() -> None:
@@ -230,6 +263,33 @@ def test_an_objective_that_does_not_hold_is_a_warning(objective: Objective, seen
     assert [w.seen for w in found if w.code == instrument.OBJECTIVE_MISSED] == ([seen] if seen else [])
 
 
+@pytest.mark.parametrize(
+    ("value", "least", "most", "seen"),
+    [
+        (5.0, 5.0, 5.0, []),  # equality holds
+        (0.0, 0.0, None, []),
+        (5.0, None, None, []),
+        (80.0, 90.0, 99.0, ["acc is 80.0, below 90.0"]),
+        (100.0, 90.0, 99.0, ["acc is 100, above 99.0"]),
+    ],
+)
+def test_bounds_that_a_benchmark_set_itself_are_judged(
+    value: float, least: float | None, most: float | None, seen: list[str]
+) -> None:
+    estimate = Estimate(point=value, low=None, high=None, method="reported")
+    metric = Metric(name="acc", unit="", better=None, estimate=estimate, least=least, most=most)
+    case, answers = _case(), [_answer([MS] * 400)]
+    numbers = [*metrics.derive(case, answers), metric, *_seen()]
+    found = instrument.warnings(case, answers, numbers, instrument.facts(case, answers, numbers, Observation()))
+    assert [w.seen for w in found if w.code == instrument.OBJECTIVE_MISSED] == seen
+
+
+def test_what_the_runtime_said_after_the_last_call_is_passed_on() -> None:
+    told = {"code": "reported-nothing", "seen": "it told no numbers", "remedy": "call report"}
+    _, found = _judged(_case(), _answer([MS] * 400, said=[told]))
+    assert found == [ResultWarning(**told)]
+
+
 def test_collections_during_the_measurement_are_warned_of() -> None:
     _, found = _judged(_case(), _answer([MS] * 400, gc=3))
     (warning,) = found
@@ -240,3 +300,17 @@ def test_what_the_runtime_warned_of_is_passed_on_once() -> None:
     told = {"code": "fallback", "seen": "cuda is not there", "remedy": "install it"}
     _, found = _judged(_case(), _answer([MS] * 400, warnings=[told, told]))
     assert found == [ResultWarning(**told)]
+
+
+@pytest.mark.parametrize(("slower", "warned"), [(1.0, False), (1.09, False), (1.3, True)])
+def test_copies_that_lie_apart_are_warned_of(slower: float, warned: bool) -> None:
+    case = _case(copies=2)
+    answers = [_answer([MS] * 400), _answer([MS] * 400, elapsed=int(400 * MS * slower))]
+    derived = metrics.derive(case, answers)
+    told = instrument.facts(case, answers, [*derived, *_seen()], Observation())
+    found = instrument.warnings(case, answers, derived, told)
+    assert ("imbalance" in _codes(found)) is warned
+    if warned:
+        (warning,) = [w for w in found if w.code == "imbalance"]
+        assert warning.seen == "the throughputs of the 2 copies lie 26 % apart"
+        assert "--cpus" in warning.remedy and "--copies" in warning.remedy

@@ -10,7 +10,7 @@ import pytest
 
 from benchwright import metrics
 from benchwright.attempt import Answer
-from benchwright.records import Better, Case, Histogram, Load, Metric, Mode, Samples, Target
+from benchwright.records import Better, Case, Estimate, Histogram, Load, Metric, Mode, Objective, Samples, Target
 from benchwright.stats import histogram
 
 MS = 1_000_000
@@ -236,3 +236,67 @@ def test_a_folded_open_loop_has_the_same_metrics_as_a_raw_one(name: str) -> None
 def test_one_arrival_has_no_rate() -> None:
     answer = _answer([MS], scheduled=[5], service=[MS], lateness=[0])
     assert _points(_case(mode=Mode.OPEN, rate=1.0), answer)["rate"] == 0.0
+
+
+# ---- several copies ----
+
+
+def test_each_copys_own_numbers_are_told_and_their_imbalance() -> None:
+    fast, slow = _answer([4 * MS] * 30, items=2), _answer([6 * MS] * 20, items=2, copy=1)
+    assert metrics.per_copy(_case(), [fast, slow]) == [
+        {"copy": 0, "latency_p50": 0.004, "throughput": pytest.approx(500), "calls": 30},
+        {"copy": 1, "latency_p50": 0.006, "throughput": pytest.approx(1000 / 3), "calls": 20},
+    ]
+    (metric,) = [m for m in metrics.derive(_case(), [fast, slow]) if m.name == "imbalance"]
+    assert (metric.unit, metric.better, metric.count) == ("%", Better.LOWER, 2)
+    assert metric.estimate.point == pytest.approx(40)  # (500 - 333) of 417
+
+
+def test_a_copys_median_is_that_of_its_calls_however_they_were_kept() -> None:
+    looped = _answer([20_060] * 100, loops=100, loop_cost=60)
+    folded = _answer([MS] * 10, histograms={"latency": histogram.fold([MS] * 100 + [3 * MS] * 800)}, calls=900)
+    told = metrics.per_copy(_case(), [looped, folded])
+    assert [copy["latency_p50"] for copy in told] == [  # type: ignore[index, call-overload]
+        pytest.approx(200e-9),
+        pytest.approx(0.003, rel=0.001),
+    ]
+
+
+def test_one_copy_has_no_imbalance_and_neither_has_a_schedule() -> None:
+    assert "imbalance" not in _points(_case(), _answer([MS] * 10))
+    columns = {"scheduled": [0, 9 * MS], "service": [MS] * 2, "lateness": [0, 0]}
+    copies = [_answer([MS] * 2, copy=i, elapsed=(i + 1) * 10 * MS, **columns) for i in range(2)]
+    assert "imbalance" not in _points(_case(mode=Mode.OPEN, rate=100.0, copies=2), *copies)
+
+
+# ---- what it costs ----
+
+
+def test_a_million_items_cost_their_share_of_the_hours() -> None:
+    """The worked example of NeuronPerf's reports."""
+    throughput = Metric(
+        name="throughput", unit="/s", better=Better.HIGHER, estimate=Estimate(point=329.667, low=300.0, high=360.0)
+    )
+    (cost,) = metrics.cost_per_million([throughput], 1.18)
+    assert (cost.name, cost.unit, cost.better) == ("cost_per_million", "", Better.LOWER)
+    assert cost.estimate.point == pytest.approx(0.994, abs=0.0005)
+    assert cost.estimate.low == pytest.approx(1.18e6 / (3600 * 360))
+    assert cost.estimate.high == pytest.approx(1.18e6 / (3600 * 300))
+
+
+@pytest.mark.parametrize(("low", "high"), [(None, None), (0.0, 2.0)])
+def test_a_cost_without_an_end_has_no_interval(low: float | None, high: float | None) -> None:
+    estimate = Estimate(point=1.0, low=low, high=high)
+    (cost,) = metrics.cost_per_million([Metric(name="throughput", unit="/s", better=None, estimate=estimate)], 3600.0)
+    assert (cost.estimate.point, cost.estimate.low, cost.estimate.high) == (1e6, None, None)
+
+
+def test_what_did_nothing_has_no_cost() -> None:
+    nothing = Metric(name="throughput", unit="/s", better=None, estimate=Estimate(point=0.0, low=None, high=None))
+    assert metrics.cost_per_million([nothing], 1.0) == metrics.cost_per_million([], 1.0) == []
+
+
+def test_a_percentile_that_an_objective_bounds_is_measured_too() -> None:
+    case = _case(objectives=(Objective(metric="latency_p97", relation="<", bound=1.0),))
+    names = [m.name for m in metrics.derive(case, [_answer([1_000_000] * 400)])]
+    assert names.index("latency_p95") < names.index("latency_p97") < names.index("latency_p99")

@@ -17,7 +17,7 @@ from benchwright import schema
 from benchwright._version import VERSION
 from benchwright.errors import StoreError
 from benchwright.events import Began, Ended, Event, Planned, Reached
-from benchwright.records import Case, Load, Result, Run, Status, Target
+from benchwright.records import Case, Load, Objective, Result, Run, Status, Target
 from benchwright.runner import Plan, execute, new_run_id
 
 
@@ -27,17 +27,19 @@ class Kept:
     def __init__(self, fail_at: int | None = None) -> None:
         self.began: list[Run] = []
         self.results: list[Result] = []
+        self.instead_of: list[str] = []
         self.closed = False
         self._fail_at = fail_at
 
     def begin(self, run: Run) -> None:
         self.began.append(run)
 
-    def add(self, run_id: str, result: Result) -> None:
+    def add(self, run_id: str, result: Result, *, instead_of: str = "") -> None:
         assert run_id == self.began[0].id
         if self._fail_at is not None and len(self.results) >= self._fail_at:
             raise StoreError("the disk is full", remedy="free space")
         self.results.append(result)
+        self.instead_of.append(instead_of)
 
     def close(self) -> None:
         self.closed = True
@@ -151,7 +153,7 @@ def test_what_a_failing_store_did_not_take_is_rescued(tmp_path: Path, monkeypatc
 
 def test_when_nothing_can_be_written_anywhere_that_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     class Nowhere(Kept):
-        def add(self, run_id: str, result: Result) -> None:
+        def add(self, run_id: str, result: Result, *, instead_of: str = "") -> None:
             monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "absent"))
             raise StoreError("the disk is full")
 
@@ -238,10 +240,10 @@ def test_an_interrupt_keeps_what_was_measured_and_skips_the_rest() -> None:
 
 def test_an_interrupt_while_saving_waits_until_it_is_saved() -> None:
     class Slow(Kept):
-        def add(self, run_id: str, result: Result) -> None:
+        def add(self, run_id: str, result: Result, *, instead_of: str = "") -> None:
             if not self.results:
                 signal.raise_signal(signal.SIGINT)
-            super().add(run_id, result)
+            super().add(run_id, result, instead_of=instead_of)
 
     kept = Slow()
     run = execute(_plan(_case("a"), rounds=3), lambda: kept)
@@ -251,7 +253,7 @@ def test_an_interrupt_while_saving_waits_until_it_is_saved() -> None:
 
 def test_pressing_twice_does_not_wait() -> None:
     class Slow(Kept):
-        def add(self, run_id: str, result: Result) -> None:
+        def add(self, run_id: str, result: Result, *, instead_of: str = "") -> None:
             signal.raise_signal(signal.SIGINT)
             signal.raise_signal(signal.SIGINT)
             raise AssertionError("not reached")
@@ -290,3 +292,97 @@ def test_the_parent_imports_no_framework(tmp_path: Path) -> None:
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert ended.stdout.strip() == "[]"
+
+
+# ---- going on with a run ----
+
+
+def _resumed(run: Run, *cases: Case, kept: Kept | None = None, listen: Any = None, **fields: Any) -> Run:
+    plan = _plan(*cases, resumed=run, **fields)
+    return execute(plan, None if kept is None else lambda: kept, *([listen] if listen else []))
+
+
+def test_only_what_is_missing_or_not_ok_is_measured_again() -> None:
+    cases = [_case("a"), _case("b"), _case("c", "fake:constant?fail_after=0")]
+    whole = execute(_plan(*cases, rounds=2))
+    cut = replace(whole, results=whole.results[:4])  # c has failed, and round 2 ended after a
+    events: list[Event] = []
+    kept = Kept()
+    kept.began.append(cut)
+    run = _resumed(cut, *cases, rounds=2, kept=kept, listen=events.append)
+    assert events[0] == Planned(total=3)
+    assert [(r.case.name, r.round, r.id) for r in kept.results] == [
+        ("c", 0, f"{cut.id}-4"),
+        ("b", 1, f"{cut.id}-5"),
+        ("c", 1, f"{cut.id}-6"),
+    ]
+    assert kept.instead_of == [f"{cut.id}-2", "", ""]
+    assert len(kept.began) == 1  # the run is there already
+    assert replace(run, results=()) == replace(cut, results=())
+    assert run.results == (cut.results[0], cut.results[1], cut.results[3], *kept.results)
+    (warning,) = [w for w in kept.results[0].warnings if w.code == "retried"]
+    assert "1 attempts failed before this one: scripted failure of call 1" in warning.seen
+    assert all(w.code != "retried" for w in kept.results[1].warnings)
+
+
+def test_a_run_that_is_whole_is_not_measured_again() -> None:
+    whole, events = execute(_plan(_case("a"), rounds=2)), list[Event]()
+    assert _resumed(whole, _case("a"), rounds=2, listen=events.append) == whole
+    assert events == [Planned(total=0)]
+
+
+def test_rounds_for_a_precision_count_those_from_before() -> None:
+    wanting = _case("a", "fake:lognormal?latency=1ms&sigma=0.5&clock=virtual", precision=0.001, samples=None)
+    whole = execute(_plan(wanting, rounds=2))
+    assert [r.round for r in whole.results] == [0, 1, 2, 3]
+    failed = replace(whole.results[3], status=Status.FAILED, metrics=())
+    for results in (whole.results[:1], whole.results[:3], (*whole.results[:3], failed)):
+        run = _resumed(replace(whole, results=results), wanting, rounds=2)
+        assert [(r.round, r.status) for r in run.results] == [(number, Status.OK) for number in range(4)]
+
+
+def test_an_interrupt_while_going_on_loses_no_reason() -> None:
+    """What was not tried again keeps the record it had; what had none is skipped."""
+    slow = _case("b", "fake:constant?latency=100ms&wait=sleep")
+    cases = [_case("a", "fake:constant?fail_after=0"), slow, _case("c", "fake:constant?fail_after=0"), _case("d")]
+    whole = execute(_plan(*cases[::2]))
+    kept = Kept()
+    kept.began.append(whole)
+
+    def press(event: Event) -> None:
+        if isinstance(event, Reached) and event.index == 3 and event.phase == "measuring":
+            signal.raise_signal(signal.SIGINT)
+
+    run = _resumed(whole, *cases, kept=kept, listen=press)
+    found = {r.case.name: (r.status, r.error.kind if r.error else "") for r in run.results}
+    assert found == {
+        "a": (Status.FAILED, "RuntimeError"),
+        "b": (Status.KILLED, "interrupted"),
+        "c": (Status.FAILED, "RuntimeError"),
+        "d": (Status.SKIPPED, "interrupted"),
+    }
+    assert whole.results[1] in run.results
+    assert [r.case.name for r in kept.results] == ["a", "b", "d"]
+
+
+def test_a_price_of_the_machine_gives_a_cost() -> None:
+    case = _case("a", "fake:constant?ms=2&clock=virtual", copies=2)
+    (result,) = execute(_plan(case, cost_per_hour=3.6)).results
+    throughput, cost = result.metric("throughput"), result.metric("cost_per_million")
+    assert throughput is not None and cost is not None
+    assert cost.estimate.point == pytest.approx(1000 / throughput.estimate.point)
+    assert result.details["cost_per_hour"] == 3.6
+    copies = result.details["copies"]
+    assert isinstance(copies, list)
+    assert [copy["copy"] for copy in copies] == [0, 1]  # type: ignore[index, call-overload]
+    assert result.metric("imbalance").estimate.point == pytest.approx(0, abs=1e-6)  # type: ignore[union-attr]
+    (plain,) = execute(_plan(_case("a"))).results
+    assert plain.metric("cost_per_million") is None and not plain.details.keys() & {"copies", "cost_per_hour"}
+
+
+def test_a_cost_can_be_an_objective() -> None:
+    bound = Objective(metric="cost_per_million", relation="<", bound=1.0)
+    case = _case("a", "fake:constant?ms=2&clock=virtual", objectives=(bound,))
+    (result,) = execute(_plan(case, cost_per_hour=3.6)).results
+    (warning,) = [w for w in result.warnings if w.code == "objective-missed"]
+    assert warning.seen == "cost_per_million is 2.00, not < 1.00"

@@ -11,21 +11,24 @@ import selectors
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, cast
 
 from benchwright import channel
 from benchwright.channel import PROTOCOL, Job, Message
-from benchwright.errors import ChannelError
+from benchwright.errors import BenchwrightError, ChannelError
 from benchwright.hosts import Host, Worker
 from benchwright.monitors import Observation
-from benchwright.records import Case, Failure, Samples, Status
+from benchwright.records import Case, Failure, Mode, Profile, Samples, Status
+from benchwright.units import format_value
 
 LOAD_ALLOWANCE = 300.0  # seconds for loading, before warm-up and measuring begin to count
 UNKNOWN = 3600.0  # seconds for a count of calls, of which nobody knows how long they take
 GRACE = 5.0  # seconds a worker may take to end after its answer
 HEAD_START = 3_000_000  # ns between the parent's word and time zero, per copy
 LOOK = 0.25  # seconds between two looks at the clock while waiting
+_ENDS = ("exit", "signal")  # the kinds of failure of a worker that has gone without a word
 INTERRUPTED = "interrupted"  # the kind of failure that Ctrl-C makes
 _FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 
@@ -80,12 +83,24 @@ class Attempt:
         paths: Sequence[str] = (),
         cpus: Sequence[int] = (),
         memory: int | None = None,
+        last_paths: Sequence[str] = (),
+        folder: Path | None = None,
+        profile: Profile | None = None,
         monitors: Sequence[str] = (),
         while_loading: Callable[[], None] = lambda: None,
         on_phase: Callable[[str], None] = lambda phase: None,
     ) -> None:
         self._case, self._host, self._monitors = case, host, monitors
-        self._job = Job(protocol=PROTOCOL, case=case, paths=tuple(paths), cpus=tuple(cpus), memory=memory)
+        self._job = Job(
+            protocol=PROTOCOL,
+            case=case,
+            paths=tuple(paths),
+            cpus=tuple(cpus),
+            memory=memory,
+            last_paths=tuple(last_paths),
+            folder="" if folder is None else str(folder.absolute()),
+            profile=profile,
+        )
         self._while_loading, self._on_phase = while_loading, on_phase
         self._copies: list[Copy] = []
         self._selector = selectors.DefaultSelector()
@@ -106,8 +121,9 @@ class Attempt:
             return self._finished()
         except _BrokenError as broken:
             return self._broken(broken.status, broken.failure, broken.copy)
-        except KeyboardInterrupt:
-            return self._broken(Status.KILLED, Failure(kind=INTERRUPTED, message="interrupted from the keyboard"))
+        except KeyboardInterrupt as interrupt:
+            by = f"by {interrupt}" if str(interrupt) else "from the keyboard"
+            return self._broken(Status.KILLED, Failure(kind=INTERRUPTED, message=f"interrupted {by}"))
         finally:
             self._stop_watching()
             for copy in self._copies:
@@ -123,6 +139,9 @@ class Attempt:
                 copy = Copy(index=index, worker=self._host.launch(job))
             except OSError as error:
                 failure = Failure(kind="start", message=f"a worker could not be started: {error}")
+                raise _BrokenError(Status.FAILED, failure) from None
+            except BenchwrightError as error:  # a host that refuses says why
+                failure = Failure(kind=type(error).__name__, message=error.message, remedy=error.remedy)
                 raise _BrokenError(Status.FAILED, failure) from None
             self._copies.append(copy)
             self._selector.register(copy.worker.fileno(), selectors.EVENT_READ, copy)
@@ -174,6 +193,9 @@ class Attempt:
         if message.kind == "failed":
             told = {name: str(message.data.get(name, "")) for name in ("kind", "message", "remedy")}
             raise _BrokenError(Status.FAILED, Failure(**told), copy)
+        if message.kind == "live":  # a word from what is measured, while it is measured
+            self._on_phase(str(message.data.get("text", "")))
+            return
         copy.phase = message.kind
         if message.kind == "ready":
             copy.ready = message.data
@@ -195,13 +217,20 @@ class Attempt:
         return Outcome(status=Status.OK, answers=tuple(answers), observation=self._observation, log_tail=tail)
 
     def _broken(self, status: Status, failure: Failure, guilty: Copy | None = None) -> Outcome:
+        self._stop_watching()  # what was seen until now counts
         for copy in self._copies:
             copy.worker.end(0)
         tails = [copy.worker.log_tail().strip() for copy in ([guilty] if guilty else self._copies)]
-        told = Failure(
-            kind=failure.kind, message=failure.message, remedy=failure.remedy, log_tail=tails[0] if tails else ""
-        )
+        told = replace(self._limited(failure, guilty), log_tail=tails[0] if tails else "")
         return Outcome(status=status, failure=told, observation=self._observation, log_tail=told.log_tail)
+
+    def _limited(self, failure: Failure, guilty: Copy | None) -> Failure:
+        """Libraries end their process in many ways when they get too little memory; most often while they load."""
+        if self._job.memory is None or guilty is None or guilty.phase != "loading" or failure.kind not in _ENDS:
+            return failure
+        given = format_value(self._job.memory, "B")
+        message = f"{failure.message}, loading {self._case.target.uri} with {given} of memory at most"
+        return replace(failure, message=message, remedy="give --memory-limit more, or leave it out")
 
     def _too_late(self, until: str) -> _BrokenError:
         late = [copy for copy in self._copies if copy.phase != until]
@@ -229,7 +258,8 @@ def timeout(case: Case) -> float:
     load = case.load
     if load.timeout is not None:
         return load.timeout
-    measuring = load.duration or (UNKNOWN if load.samples or load.once or load.trace else 60.0)
+    endless = load.samples or load.once or load.trace or load.mode is Mode.SINGLE
+    measuring = load.duration or (UNKNOWN if endless else 60.0)
     if load.rate and load.samples:
         measuring = max(measuring, load.samples / load.rate)
     return LOAD_ALLOWANCE + (5.0 if load.warmup is None else load.warmup) + measuring * (20 if load.find_rate else 2)
@@ -241,7 +271,7 @@ def _for_copy(job: Job, index: int, copies: int) -> Job:
     if copies > 1 and len(cpus) >= copies:
         share = len(cpus) // copies
         cpus = cpus[index * share : (index + 1) * share]
-    return Job(protocol=job.protocol, case=job.case, copy=index, paths=job.paths, cpus=cpus, memory=job.memory)
+    return replace(job, copy=index, cpus=cpus)
 
 
 def _silent(worker: Worker) -> tuple[Status, Failure]:

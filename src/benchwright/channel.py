@@ -17,9 +17,9 @@ from typing import Any
 from benchwright import schema
 from benchwright.errors import ChannelError
 from benchwright.orphans import TOKEN_BYTES
-from benchwright.records import Case, Int64s, Samples
+from benchwright.records import Case, Int64s, Profile, Samples
 
-PROTOCOL = 1
+PROTOCOL = 2
 MOST_HEADER = 16 << 20
 _PREFIX = struct.Struct(f"<4s{TOKEN_BYTES}sI")
 _MAGIC = b"BWF\x01"
@@ -35,6 +35,9 @@ class Job:
     paths: tuple[str, ...] = ()  # folders put in front of sys.path
     cpus: tuple[int, ...] = ()  # CPUs it may use; none named: any
     memory: int | None = None  # bytes of address space at most
+    last_paths: tuple[str, ...] = ()  # folders put behind sys.path
+    folder: str = ""  # where it may leave files; "" when nobody asks for any
+    profile: Profile | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

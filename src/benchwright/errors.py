@@ -6,7 +6,9 @@ BenchwrightError
 │   ├── OptionError         a flag or argument with an impossible value
 │   ├── DecodeError         a file or message with a key or value that does not belong
 │   ├── NotInstalledError   something optional that is needed now; says what installs it
-│   └── StoreError          a store that cannot be opened, read or written
+│   ├── StoreError          a store that cannot be opened, read or written
+│   ├── FetchError          a file, archive or repository that cannot be had as asked
+│   └── UploadError         something that could not be sent where it was asked to go
 └── MeasureError            measuring failed: becomes a record with a status and a reason
     ├── LoadError           a model that could not be loaded
     ├── DeviceError         a device or provider that was asked for and is not used
@@ -58,6 +60,14 @@ class StoreError(UserError):
     """A store that cannot be opened, read or written. `measured` is the run that could not be kept, if there is one."""
 
     measured: Any = None
+
+
+class FetchError(UserError):
+    """A file, archive or repository that cannot be had as asked; what was there before is untouched."""
+
+
+class UploadError(UserError):
+    """Something that could not be sent where it was asked to go; it is still here."""
 
 
 class MeasureError(BenchwrightError):

@@ -20,6 +20,7 @@ OTHERS_NOISY, OTHERS_BAD = 10.0, 60.0  # % of one core taken by other processes
 STEAL_NOISY, STEAL_BAD = 1.0, 10.0  # % of the time taken by the hypervisor
 MOST_WARNED = 99  # percentiles beyond need so many calls that only their own method text says so
 WIDE = 0.05  # relative half-width of the median's interval
+IMBALANCED = 10.0  # % between the fastest and the slowest copy
 OFF_RATE = 0.005  # relative difference of delivered and intended arrivals
 OBJECTIVE_MISSED = "objective-missed"
 _RELATIONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
@@ -71,15 +72,15 @@ def warnings(
     """What a reader should know before trusting the numbers, each with what to do about it."""
     found = [*_runtime_warnings(answers), *_warmup_warnings(case, answers, told)]
     found += _percentile_warnings(metrics)
-    found += _thread_warnings(case, answers, metrics)
+    found += [*_thread_warnings(case, answers, metrics), *_copy_warnings(case, metrics)]
     if case.load.mode is Mode.OPEN:
-        found += _open_loop_warnings(metrics, told)
+        found += _open_loop_warnings(case, metrics, told)
     others, steal = _number(told["cpu_others_percent"]), _number(told["steal_percent"])
     if others > OTHERS_NOISY or steal > STEAL_NOISY:
         seen = f"other processes took {others:.0f} % of a core, the hypervisor {steal:.1f} % of the time"
         found.append(_warning("busy-machine", seen, "measure on a quieter machine, or pin with --cpus"))
-    found += _missed_objectives(case, metrics)
-    if told["gc_collections"]:
+    found += [*_missed_objectives(case, answers, metrics, told), *_missed_bounds(metrics)]
+    if told["gc_collections"] and case.load.mode is not Mode.SINGLE:
         seen = f"{told['gc_collections']} garbage collections ran while calls were timed"
         found.append(_warning("gc-ran", seen, "the measured code turns the collector on; turn it off there"))
     return found
@@ -104,7 +105,7 @@ def _verdict(case: Case, metrics: Sequence[Metric], told: Mapping[str, Value]) -
             (bad if value > limit_bad else noisy).append(text)
     if case.load.mode is Mode.OPEN and not case.load.find_rate and _off_rate(told) > OFF_RATE:
         bad.append(f"arrivals were off by {_off_rate(told):.2%}")
-    if not told["steady"]:
+    if not told["steady"] and case.load.mode is not Mode.SINGLE:
         noisy.append("too few calls to tell whether it is steady" if told["steady"] is None else "not steady")
     median = next((m.estimate for m in metrics if m.name == "latency_p50"), None)
     if median and median.low is not None and median.high is not None and median.point > 0:
@@ -118,14 +119,14 @@ def _verdict(case: Case, metrics: Sequence[Metric], told: Mapping[str, Value]) -
 
 def _runtime_warnings(answers: Sequence[Answer]) -> list[ResultWarning]:
     """What the runtime itself warned of, once."""
-    told = [schema.decode(ResultWarning, w, where="answer.warnings") for a in answers for w in a.ready["warnings"]]
-    return list(dict.fromkeys(told))
+    said = [w for a in answers for w in (*a.ready["warnings"], *a.measured["warnings"])]
+    return list(dict.fromkeys(schema.decode(ResultWarning, w, where="answer.warnings") for w in said))
 
 
 def _warmup_warnings(case: Case, answers: Sequence[Answer], told: Mapping[str, Value]) -> list[ResultWarning]:
     cold = [a.ready["warmup"] for a in answers if not a.ready["warmup"]["steady"]]
     found: list[ResultWarning] = []
-    if case.load.warmup == 0:  # who asked for none need not be told that there was none
+    if case.load.warmup == 0 or case.load.mode is Mode.SINGLE:  # who asked for none need not be told of it
         return found
     if cold:
         seconds = format_value(cold[0]["elapsed"] / 1e9, "s")
@@ -160,8 +161,16 @@ def _thread_warnings(case: Case, answers: Sequence[Answer], metrics: Sequence[Me
     return [_warning("threads-hurt", seen, f"use processes instead: --copies {case.load.workers} --workers 1")]
 
 
-def _open_loop_warnings(metrics: Sequence[Metric], told: Mapping[str, Value]) -> list[ResultWarning]:
-    found = []
+def _copy_warnings(case: Case, metrics: Sequence[Metric]) -> list[ResultWarning]:
+    apart = named(metrics, "imbalance") or 0.0
+    if apart <= IMBALANCED:
+        return []
+    seen = f"the throughputs of the {case.load.copies} copies lie {apart:.0f} % apart"
+    return [_warning("imbalance", seen, "give each copy CPUs of its own with --cpus, or use fewer --copies")]
+
+
+def _open_loop_warnings(case: Case, metrics: Sequence[Metric], told: Mapping[str, Value]) -> list[ResultWarning]:
+    found, searched = [], case.load.find_rate
     late, median = named(metrics, "lateness_p99") or 0.0, named(metrics, "latency_p50") or 0.0
     if late > 0.1 * median:
         seen = f"1 % of the arrivals were issued more than {format_value(late, 's')} late"
@@ -169,28 +178,62 @@ def _open_loop_warnings(metrics: Sequence[Metric], told: Mapping[str, Value]) ->
     if _off_rate(told) > OFF_RATE:
         delivered, intended = _number(told["delivered_rate"]), _number(told["intended_rate"])
         seen = f"{delivered:.2f} arrivals/s were issued, {intended:.2f} intended"
-        found.append(_warning("off-rate", seen, "lower --rate or leave a CPU free for the generator"))
+        remedy = f"{'' if searched else 'lower --rate or '}leave a CPU free for the generator"
+        found.append(_warning("off-rate", seen, remedy))
     service = named(metrics, "service_p50") or 0.0
     queued = median - service - (named(metrics, "lateness_p50") or 0.0)
     gap = 1 / max(1e-9, _number(told["intended_rate"]))
     if service > 0 and queued > max(10 * service, gap):  # less than a gap is the time it takes to wake a worker
         seen = f"calls wait longer than they run: {format_value(queued, 's')} against {format_value(service, 's')}"
-        found.append(_warning("overload", seen, "the rate is more than the target can serve; try --find-rate"))
+        served = "the rate is more than the target can serve; try --find-rate"
+        found.append(_warning("overload", seen, "bound the wait with a tighter --objective" if searched else served))
     return found
 
 
-def _missed_objectives(case: Case, metrics: Sequence[Metric]) -> list[ResultWarning]:
-    """Bounds that do not hold; a search for a rate has judged them already."""
+def _missed_objectives(
+    case: Case, answers: Sequence[Answer], metrics: Sequence[Metric], told: Mapping[str, Value]
+) -> list[ResultWarning]:
+    """Bounds that do not hold. A search for a rate has judged them already: it found one, or it says what it tried."""
+    if case.load.find_rate:
+        return [] if named(metrics, "max_rate") else [_no_rate(case, answers, told)]
     found = []
     for objective in case.load.objectives:
         metric = next((m for m in metrics if m.name == objective.metric), None)
-        if case.load.find_rate and (named(metrics, "max_rate") or 0.0) > 0:
-            continue
         if metric is None or not _RELATIONS[objective.relation](metric.estimate.point, objective.bound):
             value = "not measured" if metric is None else format_value(metric.estimate.point, metric.unit)
             bound = format_value(objective.bound, metric.unit if metric else "")
             seen = f"{objective.metric} is {value}, not {objective.relation} {bound}"
             found.append(_warning(OBJECTIVE_MISSED, seen, "make it faster, or change --objective"))
+    return found
+
+
+def _no_rate(case: Case, answers: Sequence[Answer], told: Mapping[str, Value]) -> ResultWarning:
+    """What was tried, and how far the lowest rate was off, whose calls are those of the answer."""
+    probes = told["probes"]
+    assert isinstance(probes, list)
+    rates = sorted((_number(probe["rate"]) for probe in probes if isinstance(probe, dict)), reverse=True)
+    tried, latencies = ", ".join(format_value(rate, "/s") for rate in rates), pooled(answers, "latency")
+    missed = []
+    for objective in case.load.objectives:
+        found = float(np.percentile(latencies, float(objective.metric.removeprefix("latency_p"))))
+        holds = "not surely" if _RELATIONS[objective.relation](found, objective.bound) else "not"
+        bound = f"{objective.relation} {format_value(objective.bound, 's')}"
+        missed.append(f"{objective.metric} is {format_value(found, 's')}, {holds} {bound}")
+    seen = f"no rate meets the objective; tried {tried}. At the lowest, {'; '.join(missed)}"
+    return _warning(OBJECTIVE_MISSED, seen, "allow more with --objective, add --workers, or make it faster")
+
+
+def _missed_bounds(metrics: Sequence[Metric]) -> list[ResultWarning]:
+    """Bounds that the benchmark itself set and that do not hold."""
+    found = []
+    for metric in metrics:
+        point, shown = metric.estimate.point, format_value(metric.estimate.point, metric.unit)
+        if metric.least is not None and point < metric.least:
+            seen = f"{metric.name} is {shown}, below {format_value(metric.least, metric.unit)}"
+            found.append(_warning(OBJECTIVE_MISSED, seen, "the benchmark itself asks for at least that"))
+        if metric.most is not None and point > metric.most:
+            seen = f"{metric.name} is {shown}, above {format_value(metric.most, metric.unit)}"
+            found.append(_warning(OBJECTIVE_MISSED, seen, "the benchmark itself asks for at most that"))
     return found
 
 

@@ -18,6 +18,7 @@ from benchwright.records import (
     Metric,
     Mode,
     Samples,
+    Value,
 )
 from benchwright.stats import correlation, histogram, summary
 
@@ -27,13 +28,45 @@ Seconds = NDArray[np.float64]
 
 def derive(case: Case, answers: Sequence[Answer]) -> list[Metric]:
     """Metrics of one measured case, pooled over its copies."""
-    metrics = [*_latency_metrics(answers), *_throughput(case, answers), *_once(answers)]
+    if case.load.mode is Mode.SINGLE:
+        return [_wall_time(answers), *(m for m in _once(answers) if m.name == "load_time")]
+    metrics = [*_latency_metrics(answers, _percentiles(case)), *_throughput(case, answers), *_once(answers)]
     if case.load.mode is Mode.OPEN:
         metrics += [*_service_metrics(answers, "service"), *_service_metrics(answers, "lateness")]
         metrics += _rate_metrics(case, answers)
     elif case.load.mode is Mode.OFFLINE:
         metrics += [*_service_metrics(answers, "service"), _makespan(answers)]
-    return metrics
+    return [*metrics, *_imbalance(case, answers)]
+
+
+def per_copy(case: Case, answers: Sequence[Answer]) -> list[Value]:
+    """What each copy did by itself: its median latency, its items per second, its calls."""
+    return [
+        {
+            "copy": answer.samples.copy,
+            "latency_p50": _median(answer),
+            "throughput": _rate(case, answer),
+            "calls": answer.samples.calls,
+        }
+        for answer in answers
+    ]
+
+
+def cost_per_million(metrics: Sequence[Metric], cost_per_hour: float) -> list[Metric]:
+    """What a million items cost on a machine of that price; nothing where no throughput was measured."""
+    rate = next((m.estimate for m in metrics if m.name == "throughput" and m.estimate.point > 0), None)
+    if rate is None:
+        return []
+
+    def cost(throughput: float | None) -> float | None:
+        return cost_per_hour * 1e6 / (3600 * throughput) if throughput else None
+
+    point, low, high = cost(rate.point), cost(rate.high), cost(rate.low)
+    assert point is not None
+    if low is None or high is None:  # a rate that may be nothing has a cost without an end
+        low = high = None
+    estimate = replace(rate, point=point, low=low, high=high, method=f"price over throughput: {rate.method}")
+    return [Metric(name="cost_per_million", unit="", better=Better.LOWER, estimate=estimate)]
 
 
 def calls_per_query(case: Case) -> int:
@@ -65,18 +98,21 @@ def _corrected(answer: Answer, column: str) -> Seconds:
     return np.asarray(per_call, dtype=np.float64)
 
 
-def _latency_metrics(answers: Sequence[Answer]) -> list[Metric]:
+def _percentiles(case: Case) -> list[float]:
+    """Those that everybody wants, and those that an objective bounds."""
+    bounded = (o.metric.removeprefix("latency_p") for o in case.load.objectives if o.metric.startswith("latency_p"))
+    return sorted({*summary.PERCENTILES, *map(float, bounded)})
+
+
+def _latency_metrics(answers: Sequence[Answer], percentiles: Sequence[float]) -> list[Metric]:
     folded = _merged(answers, "latency")
     if folded is not None:
-        return _from_histogram("latency", folded, answers)
+        return _from_histogram("latency", folded, answers, percentiles)
     values = pooled(answers, "latency")
     extremes = [("min", float(values.min())), ("max", float(values.max()))]
     return [
         _time("latency", summary.mean_interval(values), len(values)),
-        *(
-            _time(f"latency_p{q:g}", summary.quantile_interval(values, q / 100), len(values))
-            for q in summary.PERCENTILES
-        ),
+        *(_time(f"latency_p{q:g}", summary.quantile_interval(values, q / 100), len(values)) for q in percentiles),
         *(
             _time(f"latency_{name}", Estimate(point=v, low=None, high=None, method="exact"), len(values))
             for name, v in extremes
@@ -100,7 +136,9 @@ def _most_loops(answers: Sequence[Answer]) -> int:
     return max(answer.samples.loops for answer in answers)
 
 
-def _from_histogram(name: str, folded: Histogram, answers: Sequence[Answer]) -> list[Metric]:
+def _from_histogram(
+    name: str, folded: Histogram, answers: Sequence[Answer], percentiles: Sequence[float] = summary.PERCENTILES
+) -> list[Metric]:
     cost, loops, raw = loop_cost(answers[0]), _most_loops(answers), pooled(answers, name)
 
     def scaled(estimate: Estimate) -> Estimate:
@@ -120,7 +158,7 @@ def _from_histogram(name: str, folded: Histogram, answers: Sequence[Answer]) -> 
 
     return [
         _time(name, scaled(summary.mean_from_histogram(folded, inflation=_inflation(raw))), folded.total),
-        *(_time(f"{name}_p{q:g}", quantile(q / 100), folded.total) for q in summary.PERCENTILES),
+        *(_time(f"{name}_p{q:g}", quantile(q / 100), folded.total) for q in percentiles),
         _time(f"{name}_min", exact(folded.minimum), folded.total),
         _time(f"{name}_max", exact(folded.maximum), folded.total),
     ]
@@ -136,11 +174,8 @@ def _inflation(raw: NDArray[Any]) -> float:
 
 def _throughput(case: Case, answers: Sequence[Answer]) -> list[Metric]:
     """Items per second: completions over elapsed time, empty time included, summed over the copies."""
-    points, spreads = [], []
-    for answer in answers:
-        samples, items = answer.samples, int(answer.ready["items_per_call"]) * calls_per_query(case)
-        points.append(samples.calls * items / (max(1, samples.elapsed) / 1e9))
-        spreads.append(_relative_spread(samples))
+    points = [_rate(case, answer) for answer in answers]
+    spreads = [_relative_spread(answer.samples) for answer in answers]
     point = sum(points)
     if any(spread is None for spread in spreads):
         estimate = Estimate(point=point, low=None, high=None, method="one stretch of time")
@@ -149,6 +184,31 @@ def _throughput(case: Case, answers: Sequence[Answer]) -> list[Metric]:
         method = f"counts in {BINS} stretches of time"
         estimate = Estimate(point=point, low=max(0.0, point - half), high=point + half, method=method)
     return [Metric(name="throughput", unit="/s", better=Better.HIGHER, estimate=estimate, count=len(points))]
+
+
+def _rate(case: Case, answer: Answer) -> float:
+    """Items per second of one copy."""
+    items = answer.samples.calls * int(answer.ready["items_per_call"]) * calls_per_query(case)
+    return items * 1e9 / max(1, answer.samples.elapsed)
+
+
+def _median(answer: Answer) -> float:
+    """One copy's median latency in seconds."""
+    folded = _merged([answer], "latency")
+    if folded is None:
+        return float(np.quantile(_corrected(answer, "latency"), 0.5, method="inverted_cdf"))
+    point = summary.from_histogram(folded, 0.5).point
+    return max(0.0, point - loop_cost(answer)) / (answer.samples.loops * 1e9)
+
+
+def _imbalance(case: Case, answers: Sequence[Answer]) -> list[Metric]:
+    """How unlike the copies' throughputs are. In an open loop that would be the schedule's doing, not theirs."""
+    rates = [_rate(case, answer) for answer in answers]
+    if len(rates) < 2 or case.load.mode is Mode.OPEN or not any(rates):
+        return []
+    percent = 100 * (max(rates) - min(rates)) / (sum(rates) / len(rates))
+    estimate = Estimate(point=percent, low=None, high=None, method="largest less smallest over the mean")
+    return [Metric(name="imbalance", unit="%", better=Better.LOWER, estimate=estimate, count=len(rates))]
 
 
 def _relative_spread(samples: Samples) -> float | None:
@@ -173,6 +233,12 @@ def _once(answers: Sequence[Answer]) -> list[Metric]:
         _time(name, Estimate(point=value, low=None, high=None, method="observed once"), len(answers))
         for name, value in figures.items()
     ]
+
+
+def _wall_time(answers: Sequence[Answer]) -> Metric:
+    """The one call's time; the slowest copy counts."""
+    longest = max(answer.samples.elapsed for answer in answers) / 1e9
+    return _time("wall_time", Estimate(point=longest, low=None, high=None, method="observed once"), len(answers))
 
 
 def _service_metrics(answers: Sequence[Answer], name: str) -> list[Metric]:

@@ -74,7 +74,8 @@ def stand_guard(lifeline: int, token: str, *, closing: Sequence[int]) -> None:
 def sweep(token: str) -> None:
     """Kills every other process that carries the job's token, also those that left its group.
 
-    Looks until a look finds none: what was forking during one look shows in the next.
+    Looks until a look finds none: what was forking during one look shows in the next. Then the folder goes that they
+    would have removed themselves.
     """
     for _ in range(MOST_LOOKS):
         found = carriers(token)
@@ -82,8 +83,15 @@ def sweep(token: str) -> None:
             with contextlib.suppress(OSError):  # gone meanwhile
                 os.kill(pid, signal.SIGKILL)
         if not found:
-            return
+            break
         time.sleep(PAUSE)
+    from benchwright.runtimes.scratch import unasked  # not before: the first worker starts before all that is imported
+
+    folder = unasked(token)
+    if os.path.isdir(folder):  # noqa: PTH112
+        import shutil
+
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def carriers(token: str) -> list[int]:

@@ -25,6 +25,8 @@ MODULES = (
     "worker.py",
     "environment/*.py",
     "measure/*.py",
+    "monitors/*.py",
+    "profilers/*.py",
     "runtimes/*.py",
     "stats/__init__.py",
     "stats/correlation.py",
@@ -32,6 +34,7 @@ MODULES = (
     "stats/histogram.py",
     "stats/ranks.py",
     "stats/steady.py",
+    "tasks/*.py",
 )
 _MAIN = "from benchwright.worker import start\n\nstart()\n"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time a zip file knows

@@ -54,6 +54,7 @@ class Mode(StrEnum):
     OPEN = "open"
     OFFLINE = "offline"
     MULTISTREAM = "multistream"
+    SINGLE = "single"  # one call in all, cold: for what reports its own numbers
 
 
 class Arrivals(StrEnum):
@@ -166,6 +167,8 @@ class Metric:
     estimate: Estimate
     count: int = 1
     values: tuple[float, ...] = ()
+    least: float | None = None  # bounds that the benchmark itself set; equality holds
+    most: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,6 +216,14 @@ class Artifact:
     path: str
     size: int
     sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What is to be profiled: stretches of the timed phase, as seconds since its time zero."""
+
+    windows: tuple[tuple[float, float], ...]
+    tools: tuple[str, ...] = ()  # profilers by name; none: the one that fits the runtime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,6 +301,7 @@ class Run:
     baseline: str = ""
     results: tuple[Result, ...] = ()
     tags: tuple[str, ...] = ()
+    planned: int = 0  # results it was to have at least; fewer are a run that was cut off. 0: nobody said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

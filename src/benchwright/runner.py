@@ -4,23 +4,35 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchwright import plugins, precision
+from benchwright import artifacts, plugins, precision, schema
 from benchwright._version import VERSION
 from benchwright.attempt import INTERRUPTED, Attempt, Outcome
 from benchwright.events import Began, Ended, Listener, Planned, Reached, nobody
 from benchwright.hosts import Host
 from benchwright.interrupts import Interrupt
-from benchwright.records import Case, Environment, Failure, Result, ResultWarning, Run, Status
+from benchwright.records import (
+    Case,
+    Environment,
+    Failure,
+    Mode,
+    Profile,
+    Result,
+    ResultWarning,
+    Run,
+    Status,
+)
+from benchwright.resuming import Before, why_bad
 from benchwright.saving import Keeper, Saver
 
 DEFAULT_ROUNDS = 5
 MORE = 2  # times as many rounds at most, when a precision was asked for
 MONITORS = ("process", "pressure", "gpu", "power")
+ARTIFACTS = Path(".benchwright", "artifacts")  # below the present folder, one for each run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +44,10 @@ class Plan:
     retries: int = 0
     host: Host | None = None  # None: this machine
     paths: Sequence[str] = ()
+    last_paths: Sequence[str] = ()  # behind sys.path
+    folder: Callable[[Case, int], Path] | None = None  # where a case may leave files in a round; None: nowhere
+    profile: Profile | None = None
+    profile_inline: bool = False  # profile what is measured; otherwise a pass of its own, whose times are dropped
     cpus: Sequence[int] = ()
     memory: int | None = None
     monitors: Sequence[str] = MONITORS
@@ -39,6 +55,8 @@ class Plan:
     tags: Sequence[str] = ()
     command: Sequence[str] = ()  # what repeats this run
     directory: Path = field(default_factory=Path.cwd)  # whose revision is recorded
+    cost_per_hour: float | None = None  # of the machine, in any currency
+    resumed: Run | None = None  # goes on with this run of the same cases and rounds: what is not ok there
 
 
 def execute(
@@ -54,7 +72,7 @@ def execute(
     is saved as soon as there is one. An unusable store raises before anything is measured; `looks_ready` may say that
     the store need not be opened to know that it will do.
     """
-    return _Execution(plan, Saver(open_store, looks_ready), listener).run()
+    return _Execution(plan, Saver(open_store, looks_ready, resumed=plan.resumed is not None), listener).run()
 
 
 class _Execution:
@@ -63,27 +81,21 @@ class _Execution:
     def __init__(self, plan: Plan, saver: Saver, listener: Listener) -> None:
         self._plan, self._saver, self._listener = plan, saver, listener
         self._host = plan.host or plugins.load("hosts", "local")()
-        self._record = Run(
-            id=new_run_id(),
-            started_at=now(),
-            harness=VERSION,
-            command=tuple(plan.command),
-            reason=plan.reason,
-            tags=tuple(plan.tags),
-        )
+        self._record = replace(plan.resumed, results=()) if plan.resumed else _new_run(plan)
         self._environment: Environment | None = None
+        self._revision = self._record.revision
         self._interrupt = Interrupt()
-        self._results: list[Result] = []
+        self._before = Before(plan.resumed)
+        self._measured_now: list[Result] = []
 
     def run(self) -> Run:
-        self._listener(Planned(total=len(self._plan.cases) * self._plan.rounds))
+        self._listener(Planned(total=sum(1 for _ in self._planned())))
         try:
             with self._interrupt.watched():
-                for index, (case, number) in enumerate(self._interleaved()):
+                for index, (case, number) in enumerate(self._interleaved(), start=self._before.free):
                     stop = self._interrupt.seen
-                    result = self._skipped(case, number) if stop else self._measured(index, case, number)
-                    self._results.append(result)
-                    self._saver.save(self._record, result)
+                    result = self._skipped(index, case, number) if stop else self._measured(index, case, number)
+                    self._keep(result)
                     self._listener(Ended(index=index, result=result))
         finally:
             self._saver.close()
@@ -91,15 +103,36 @@ class _Execution:
         self._saver.report(whole)
         return whole
 
-    def _interleaved(self) -> Iterator[tuple[Case, int]]:
-        """Every case in every round; then as many again, at most, for cases not yet known as well as was asked."""
+    @property
+    def _results(self) -> list[Result]:
+        return [*self._before.results, *self._measured_now]
+
+    def _planned(self) -> Iterator[tuple[Case, int]]:
+        """Every case in every round, but for what is there from before."""
         for number in range(self._plan.rounds):
-            for case in self._plan.cases:
+            yield from ((case, number) for case in self._plan.cases if not self._before.stands(case, number))
+
+    def _interleaved(self) -> Iterator[tuple[Case, int]]:
+        """What is planned; then as many again, at most, for cases not yet known as well as was asked."""
+        for case, number in self._planned():
+            if not (self._interrupt.seen and self._before.bad(case, number)):  # a skip says less than what is there
                 yield case, number
         for number in range(self._plan.rounds, MORE * self._plan.rounds):
             for case in self._plan.cases:
-                if not self._interrupt.seen and precision.is_wanting(case, self._results):
+                if not self._interrupt.seen and self._wants_more(case, number):
                     yield case, number
+
+    def _wants_more(self, case: Case, number: int) -> bool:
+        if self._before.stands(case, number):
+            return False
+        return self._before.bad(case, number) is not None or precision.is_wanting(case, self._results)
+
+    def _keep(self, result: Result) -> None:
+        earlier = self._before.bad(result.case, result.round)
+        if earlier is not None:
+            self._before.replace(earlier)
+        self._measured_now.append(result)
+        self._saver.save(self._record, result, instead_of=earlier.id if earlier else "")
 
     # ---- one result ----
 
@@ -107,17 +140,40 @@ class _Execution:
         self._listener(Began(index=index, case=case, round=number))
         started_at, begin = now(), time.monotonic()
         failures: list[Failure] = []
-        outcome = self._attempt(index, case)
-        while outcome.failure is not None and len(failures) < self._plan.retries and not self._interrupt.seen:
-            failures.append(outcome.failure)
-            outcome = self._attempt(index, case)
-        result = self._result(case, number, outcome, started_at, time.monotonic() - begin)
-        told = [*_retried(failures)]
+        folder = self._folder(index, case, number)
+        inline = self._plan.profile is not None and self._plan.profile_inline
+        outcome = self._attempt(index, case, folder, inline)
+        while (bad := _bad(outcome)) and len(failures) < self._plan.retries and not self._interrupt.seen:
+            failures.append(bad)
+            outcome = self._attempt(index, case, folder, inline)
+        if self._wants_profile(outcome, number):
+            self._listener(Reached(index=index, phase="profiling"))
+            outcome = _with_notes(outcome, self._attempt(index, _profiled(case, self._plan.profile), folder, True))
+        result = self._result(index, case, number, outcome, started_at, time.monotonic() - begin)
+        if folder is not None:
+            result = replace(result, artifacts=artifacts.collect(folder))
+        told = [*_retried([*why_bad(self._before.bad(case, number)), *failures])]
         if number == MORE * self._plan.rounds - 1:
             told += precision.missed(case, [*self._results, result])
         return replace(result, warnings=(*result.warnings, *told))
 
-    def _attempt(self, index: int, case: Case) -> Outcome:
+    def _wants_profile(self, outcome: Outcome, number: int) -> bool:
+        """Each case is profiled once, after its first round, when that went well."""
+        asked = self._plan.profile is not None and not self._plan.profile_inline
+        return asked and number == 0 and outcome.status is Status.OK and not self._interrupt.seen
+
+    def _folder(self, index: int, case: Case, number: int) -> Path | None:
+        """Where this attempt may leave files; it exists when the attempt begins."""
+        if self._plan.folder is not None:
+            folder = self._plan.folder(case, number)
+        elif self._plan.profile is not None and number == 0:
+            folder = self._plan.directory / ARTIFACTS / self._record.id / str(index)
+        else:
+            return None
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def _attempt(self, index: int, case: Case, folder: Path | None, profiled: bool) -> Outcome:
         plan = self._plan
         attempt = Attempt(
             case,
@@ -125,6 +181,9 @@ class _Execution:
             paths=plan.paths,
             cpus=plan.cpus,
             memory=plan.memory,
+            last_paths=plan.last_paths,
+            folder=folder,
+            profile=plan.profile if profiled else None,
             monitors=plan.monitors,
             while_loading=self._get_ready,
             on_phase=lambda phase: self._listener(Reached(index=index, phase=phase)),
@@ -142,30 +201,58 @@ class _Execution:
         from benchwright import environment, vcs
 
         self._environment = environment.collect()
-        self._record = replace(self._record, revision=vcs.revision(self._plan.directory))
+        if inside := getattr(self._host, "system", None):  # a host may have another system than its machine
+            self._environment = replace(self._environment, system={**self._environment.system, **inside})
+        self._revision = vcs.revision(self._plan.directory)
+        if self._plan.resumed is None:
+            self._record = replace(self._record, revision=self._revision)
         self._saver.check(self._record)
 
-    def _result(self, case: Case, number: int, outcome: Outcome, started_at: str, duration: float) -> Result:
+    def _result(
+        self, index: int, case: Case, number: int, outcome: Outcome, started_at: str, duration: float
+    ) -> Result:
         bare = Result(
-            id=f"{self._record.id}-{len(self._results)}",
+            id=f"{self._record.id}-{index}",
             case=case,
             round=number,
             status=outcome.status,
             environment=self._environment or Environment(machine={}, system={}),
             started_at=started_at,
             duration=duration,
-            revision=self._record.revision,
+            revision=self._revision,
             error=outcome.failure,
             log_tail="" if outcome.failure else outcome.log_tail,
             timelines=outcome.observation.timelines,
         )
         if outcome.status is not Status.OK:
             return replace(bare, metrics=outcome.observation.metrics)
-        return _with_numbers(bare, outcome)
+        from benchwright.results import with_numbers  # numpy comes with it: after the first measurement
 
-    def _skipped(self, case: Case, number: int) -> Result:
+        return with_numbers(bare, outcome, cost_per_hour=self._plan.cost_per_hour)
+
+    def _skipped(self, index: int, case: Case, number: int) -> Result:
         failure = Failure(kind=INTERRUPTED, message="the run was interrupted before this began")
-        return self._result(case, number, Outcome(status=Status.SKIPPED, failure=failure), now(), 0.0)
+        return self._result(index, case, number, Outcome(status=Status.SKIPPED, failure=failure), now(), 0.0)
+
+
+def _new_run(plan: Plan) -> Run:
+    return Run(
+        id=new_run_id(),
+        started_at=now(),
+        harness=VERSION,
+        command=tuple(plan.command),
+        reason=plan.reason,
+        tags=tuple(plan.tags),
+        planned=len(plan.cases) * plan.rounds,
+    )
+
+
+def _bad(outcome: Outcome) -> Failure | None:
+    """Why an attempt went wrong: its workers failed, or the target told of its own failure."""
+    if outcome.failure is not None or not outcome.answers:
+        return outcome.failure
+    told = outcome.answers[0].measured.get("failure")
+    return schema.decode(Failure, told, where="answer.failure") if told else None
 
 
 def _retried(failures: Sequence[Failure]) -> Iterator[ResultWarning]:
@@ -174,28 +261,30 @@ def _retried(failures: Sequence[Failure]) -> Iterator[ResultWarning]:
         yield ResultWarning(code="retried", seen=seen, remedy="find out why it fails at times")
 
 
-def _with_numbers(bare: Result, outcome: Outcome) -> Result:
-    from benchwright import instrument, metrics
+def _profiled(case: Case, profile: Profile | None) -> Case:
+    """The case for a pass with profilers: a closed loop that lasts until the last window closes."""
+    from benchwright.profilers.opener import FOREVER
 
-    case, answers = bare.case, outcome.answers
-    numbers = [*metrics.derive(case, answers), *outcome.observation.metrics]
-    facts = instrument.facts(case, answers, numbers, outcome.observation)
-    return replace(
-        bare,
-        metrics=tuple(numbers),
-        samples=tuple(answer.samples for answer in answers),
-        details={"device": answers[0].ready["device"], **answers[0].measured["details"]},
-        instrument=facts,
-        warnings=tuple(instrument.warnings(case, answers, numbers, facts)),
-        environment=_in_worker(bare.environment, answers[0].ready, answers[0].measured),
-    )
+    load = case.load
+    if profile is None or load.mode is not Mode.CLOSED or load.once:
+        return case
+    last = max(end for _, end in profile.windows)
+    lasting = load.duration or 1.0
+    if last < FOREVER:
+        lasting = max(lasting, last)
+    return replace(case, load=replace(load, duration=lasting, samples=None, precision=None))
 
 
-def _in_worker(environment: Environment, ready: Mapping[str, object], measured: Mapping[str, object]) -> Environment:
-    """The environment with what only the worker knows: its runtime's versions and its packages."""
-    versions, packages = ready["versions"], measured["packages"]
-    assert isinstance(versions, dict) and isinstance(packages, dict)
-    return replace(environment, runtimes={**environment.runtimes, **versions}, packages=packages)
+def _with_notes(measured: Outcome, profiled: Outcome) -> Outcome:
+    """What was measured, with what there is to say about the profiling pass."""
+    if profiled.failure is not None:
+        seen = f"the profiling pass failed: {profiled.failure.message}"
+        notes = [schema.encode(ResultWarning(code="profile", seen=seen, remedy=profiled.failure.remedy))]
+    else:
+        notes = list(profiled.answers[0].measured["warnings"])
+    first = measured.answers[0]
+    told = {**first.measured, "warnings": [*first.measured["warnings"], *notes]}
+    return replace(measured, answers=(replace(first, measured=told), *measured.answers[1:]))
 
 
 def new_run_id() -> str:

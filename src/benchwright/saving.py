@@ -19,8 +19,8 @@ class Keeper(Protocol):
         """Records the run without results."""
         ...
 
-    def add(self, run_id: str, result: Result) -> None:
-        """Keeps one result, durably."""
+    def add(self, run_id: str, result: Result, *, instead_of: str = "") -> None:
+        """Keeps one result, durably; the result of the id `instead_of` goes in the same breath."""
         ...
 
     def close(self) -> None:
@@ -31,11 +31,14 @@ class Keeper(Protocol):
 class Saver:
     """Opens the store when it must: before anything is measured, unless a glance shows that it will do.
 
-    Opening costs a third of a second, which the first measurement need not wait for when the store looks ready.
+    Opening costs a third of a second, which the first measurement need not wait for when the store looks ready. A run
+    that is `resumed` is in the store already.
     """
 
-    def __init__(self, open_store: Callable[[], Keeper] | None, looks_ready: Callable[[], bool]) -> None:
-        self._open_store, self._looks_ready = open_store, looks_ready
+    def __init__(
+        self, open_store: Callable[[], Keeper] | None, looks_ready: Callable[[], bool], *, resumed: bool = False
+    ) -> None:
+        self._open_store, self._looks_ready, self._resumed = open_store, looks_ready, resumed
         self._store: Keeper | None = None
         self._failure: StoreError | None = None
         self._unsaved: list[Result] = []
@@ -46,13 +49,13 @@ class Saver:
         if self._open_store is not None and self._store is None and not self._looks_ready():
             self._open(run)
 
-    def save(self, run: Run, result: Result) -> None:
+    def save(self, run: Run, result: Result, *, instead_of: str = "") -> None:
         """Keeps the result; the first failure of the store turns to the rescue file for good."""
         if self._open_store is None:
             return
         if self._failure is None:
             try:
-                self._open(run).add(run.id, result)
+                self._open(run).add(run.id, result, instead_of=instead_of)
                 return
             except StoreError as failure:
                 self._failure = failure
@@ -78,7 +81,8 @@ class Saver:
         if self._store is None:
             assert self._open_store is not None
             self._store = self._open_store()
-            self._store.begin(run)
+            if not self._resumed:
+                self._store.begin(run)
         return self._store
 
     def _write_rescue(self, run: Run) -> None:
@@ -86,7 +90,7 @@ class Saver:
 
         self._rescue = Path(tempfile.gettempdir()) / f"benchwright-{run.id}.jsonl"
         # An id of its own: the store may hold the beginning of this run, and import adds whole runs only.
-        rescued = replace(run, id=f"{run.id}-rescued", results=tuple(self._unsaved))
+        rescued = replace(run, id=f"{run.id}-rescued", results=tuple(self._unsaved), planned=len(self._unsaved))
         try:
             self._rescue.write_text(schema.dumps(rescued) + "\n", encoding="utf-8")
         except OSError as error:

@@ -293,6 +293,9 @@ def case_key(case: records.Case) -> str:
 def environment_key(environment: records.Environment) -> str:
     """What makes two machines comparable: hardware and operating system, not packages, knobs or the moment."""
     system = {k: environment.system.get(k) for k in ("os", "architecture")}
+    image = environment.system.get("image")
+    if isinstance(image, dict):  # what is measured in a container is a series of its own; an older build of it is not
+        system["image"] = image.get("name")
     return fingerprint({"machine": dict(environment.machine), "system": system, "gpu": list(environment.accelerators)})
 
 

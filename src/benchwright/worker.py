@@ -10,7 +10,9 @@ import gc
 import os
 import sys
 import time
-from typing import Any
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 from benchwright import channel, orphans, plugins, schema
 from benchwright.channel import Job, Message
@@ -18,7 +20,16 @@ from benchwright.errors import BenchwrightError
 from benchwright.measure.engine import Measured, Prepared, prepare
 from benchwright.measure.subject import Subject
 from benchwright.orphans import TOKEN_VARIABLE
-from benchwright.runtimes import Loaded
+from benchwright.records import Case, ResultWarning
+from benchwright.runtimes import Loaded, Report, loading
+from benchwright.runtimes.scratch import OUTPUT_VARIABLE
+
+if TYPE_CHECKING:
+    from benchwright.profilers import Session
+
+COPY_VARIABLE = "BENCHWRIGHT_COPY"  # tells it which copy it is, from 0
+SHORT = 200  # characters of a second failure that are told beside the first
+_ALSO = "closing failed too: "
 
 
 def start() -> None:
@@ -43,10 +54,8 @@ def main(arguments: list[str]) -> int:
     try:
         work(line)
     except BaseException as failure:  # the process border: whatever user code raises becomes an answer
-        if not isinstance(failure, BenchwrightError) or failure.__cause__ is not None:
-            import traceback
-
-            traceback.print_exc()
+        if not isinstance(failure, BenchwrightError):  # those say it all, or have logged where foreign code failed
+            loading.log_traceback(failure)
         line.say("failed", **_described(failure))
         return 1
     return 0
@@ -85,31 +94,80 @@ def work(line: Line) -> None:
     _confine(job)
     gc.enable()
     line.say("loading")
+    session = _profiling(job)
     begin = time.perf_counter()
-    loaded: Loaded = plugins.load("runtimes", job.case.target.runtime)().load(job.case)
+    loaded: Loaded = plugins.load("runtimes", job.case.target.runtime)().load(session.case)
     load_time = time.perf_counter() - begin
+    loaded.tell = lambda text: line.say("live", text=text)
     try:
+        session.ready()
         line.say("warming")
         prepared = prepare(_subject(loaded), job.case.load, clock=loaded.clock, copy=job.copy)
         line.say("ready", load_time=load_time, **_facts(loaded, prepared))
         zero = int(line.hear().data["zero"])
-        finish = prepared.time(zero if loaded.clock is None else loaded.clock.now())
-        line.say("done")  # nothing is timed any more: who watches may stop
+        loaded.begin()
+        with session.during(zero, time.perf_counter_ns):
+            finish = prepared.time(zero if loaded.clock is None else loaded.clock.now())
+            line.say("done")  # nothing is timed any more: who watches may stop
         measured = finish()
-        details = dict(loaded.details)
-    finally:
+        report = loaded.report()
+        details = {**loaded.details, **report.details}
+    except BaseException as failure:
+        _close_after(loaded, failure)
+        raise
+    loaded.close()  # before the answer: a teardown that fails is a failure, not a matter of timing
+    line.send(_answer(measured, details, report, session.notes))
+
+
+def _close_after(loaded: Loaded, failure: BaseException) -> None:
+    """Closes what failed. That closing fails as well is told, never in place of the first failure."""
+    try:
         loaded.close()
-    line.send(_answer(measured, details))  # after closing: a teardown that fails is a failure, not a matter of timing
+    except BaseException as second:  # the process border: whatever a teardown raises
+        loading.log_traceback(second)
+        said = f"{_ALSO}{type(second).__name__}: {second}"
+        if len(said) <= SHORT:
+            failure.add_note(said)
 
 
 def _confine(job: Job) -> None:
     sys.path[:0] = job.paths
+    sys.path += job.last_paths
+    os.environ.pop(OUTPUT_VARIABLE, None)  # of whoever started the parent
+    if job.folder:
+        os.environ[OUTPUT_VARIABLE] = job.folder
+    os.environ[COPY_VARIABLE] = str(job.copy)
     if job.cpus and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, job.cpus)
     if job.memory is not None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (job.memory, job.memory))
+
+
+class _NoProfiling:
+    """Stands where nothing is profiled."""
+
+    notes: Sequence[ResultWarning] = ()
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+
+    def ready(self) -> None:
+        pass
+
+    def during(self, zero: int, now: Callable[[], int]) -> AbstractContextManager[object]:
+        return nullcontext()
+
+
+def _profiling(job: Job) -> Session | _NoProfiling:
+    if job.profile is None:
+        return _NoProfiling(job.case)
+    from pathlib import Path
+
+    from benchwright.profilers import Session
+
+    return Session(job.profile, job.case, Path(job.folder), copy=job.copy)
 
 
 def _subject(loaded: Loaded) -> Subject:
@@ -136,7 +194,7 @@ def _facts(loaded: Loaded, prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def _answer(measured: Measured, details: dict[str, Any]) -> Message:
+def _answer(measured: Measured, details: dict[str, Any], report: Report, notes: Sequence[ResultWarning]) -> Message:
     from benchwright.environment import installed_packages  # only now: nothing is timed any more
 
     data, columns = channel.pack_samples(measured.samples)
@@ -147,6 +205,10 @@ def _answer(measured: Measured, details: dict[str, Any]) -> Message:
         "probes": probes,
         "rate": measured.rate,
         "details": details,
+        "metrics": schema.encode(tuple(report.metrics)),
+        "timelines": schema.encode(tuple(report.timelines)),
+        "warnings": schema.encode((*report.warnings, *notes)),
+        "failure": schema.encode(report.failure),
         "packages": installed_packages(),
     }
     return Message(kind="measured", data=whole, arrays=columns)
@@ -154,6 +216,9 @@ def _answer(measured: Measured, details: dict[str, Any]) -> Message:
 
 def _described(failure: BaseException) -> dict[str, str]:
     if isinstance(failure, BenchwrightError):
-        return {"kind": type(failure).__name__, "message": failure.message, "remedy": failure.remedy}
-    text = str(failure).strip() or repr(failure)
-    return {"kind": type(failure).__name__, "message": text, "remedy": ""}
+        text, remedy = failure.message, failure.remedy
+    else:
+        text = str(failure).strip() or ("out of memory" if isinstance(failure, MemoryError) else repr(failure))
+        remedy = loading.memory_remedy() if loading.lacks_memory(failure) else ""
+    also = [note for note in getattr(failure, "__notes__", ()) if note.startswith(_ALSO)]
+    return {"kind": type(failure).__name__, "message": "; ".join((text, *also)), "remedy": remedy}

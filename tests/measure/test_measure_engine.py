@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 from array import array
 from collections.abc import Callable
@@ -113,3 +114,38 @@ def test_samples_carry_their_copy(clock: FakeClock, scripted: Scripted) -> None:
     samples = prepare(scripted(10), Load(samples=8, copies=4, warmup=0), clock=clock, copy=3).run(clock.now()).samples
     assert samples.copy == 3
     assert samples.columns["latency"] == array("q", [10, 10])
+
+
+def test_a_single_call_is_the_only_one_and_its_time_is_exact() -> None:
+    clock, calls = FakeClock(), []
+
+    def call() -> None:
+        calls.append(clock.now())
+        clock.advance(7_000)
+
+    prepared = prepare(Subject(call=call), Load(mode=Mode.SINGLE), clock=clock)
+    assert calls == []  # nothing is tried before time zero
+    measured = prepared.run(1_000)
+    assert calls == [1_000]
+    assert measured.samples.columns == {"latency": array("q", [7_000]), "end": array("q", [7_000])}
+    assert (measured.samples.calls, measured.samples.elapsed) == (1, 7_000)
+
+
+def test_a_single_call_keeps_the_garbage_collector() -> None:
+    seen = []
+    prepare(Subject(call=lambda: seen.append(gc.isenabled())), Load(mode=Mode.SINGLE)).run(0)
+    assert seen == [True]
+
+
+def test_a_single_call_may_be_asynchronous() -> None:
+    loop, seen = asyncio.new_event_loop(), []
+
+    async def call() -> None:
+        await asyncio.sleep(0)
+        seen.append(1)
+
+    try:
+        prepare(Subject(call=call, event_loop=loop), Load(mode=Mode.SINGLE)).run(0)
+    finally:
+        loop.close()
+    assert seen == [1]

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchwright.errors import MeasureError
-from benchwright.measure.recorder import ANCHOR_EVERY, BLOCK, DISTINCT, Recorder
+from benchwright.measure import engine
+from benchwright.measure.recorder import ANCHOR_EVERY, BLOCK, DISTINCT, Recorder, zeros
 from benchwright.stats import histogram
 
 _CHUNK = st.tuples(st.integers(0, 10**6), st.lists(st.integers(0, 10**9), min_size=1, max_size=12))
@@ -116,3 +117,30 @@ def _add(recorder: Recorder, start: int, latencies: list[int]) -> int:
     ticks = list(accumulate(latencies, initial=start))
     recorder.add(start, ticks[1:])
     return ticks[-1]
+
+
+def test_two_workers_fill_the_same_columns_one_after_the_other() -> None:
+    first, second = Recorder(), Recorder()
+    ends = [*_fill(first, [(0, [10] * 3)], 100), *_fill(second, [(5, [20] * 2)], 100)]
+    latency, end = zeros(5), zeros(5)
+    first.fill(latency, end, 0, 100)
+    second.fill(latency, end, 3, 100)
+    assert list(latency) == [10, 10, 10, 20, 20]
+    assert list(end) == [instant - 100 for instant in ends]
+
+
+def test_the_answer_takes_its_own_sixteen_bytes_a_call_and_no_more() -> None:
+    recorder = Recorder()
+    ticks = list(range(10, 4000, 10))
+    calls = 0
+    while calls < 200_000:
+        recorder.add(0, ticks)
+        calls += len(ticks)
+    tracemalloc.start()
+    try:
+        samples = engine._from_recorders([recorder], copy=0, loops=1, zero=0)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(samples.columns["end"]) == calls
+    assert peak < 16.5 * calls  # two columns of eight bytes each

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from benchwright.records import Run
+from benchwright.records import Metric, Run
 from benchwright.report.html import write_html
 
 
@@ -110,6 +111,22 @@ def test_no_width_scrolls_sideways_and_text_can_be_read(opened: Any, run: Run, w
     for selector in ("td", ".soft", ".ok", ".failed", ".warned", "svg.plot .tick"):
         assert page.eval_on_selector(selector, CONTRAST) >= 4.5, selector
     assert page.eval_on_selector("svg.plot .tick", "e => e.getBoundingClientRect().height") >= 9
+
+
+@pytest.mark.parametrize("rounds", [1, 10])
+def test_how_a_number_was_made_can_be_read_without_scrolling(opened: Any, samples: ModuleType, rounds: int) -> None:
+    method = "order statistics; the interval allows for calls that resemble their neighbours " * 2
+    made = samples.make_run(rounds=rounds, calls=200)
+    results = [replace(r, metrics=tuple(_made_by(m, method) for m in r.metrics)) for r in made.results]
+    page = opened(replace(made, results=tuple(results)))
+    cell = page.locator("td.method").first
+    beyond = "e => e.getBoundingClientRect().right - e.closest('.scroll').getBoundingClientRect().right"
+    assert cell.evaluate(beyond) <= 0
+    assert cell.inner_text() == (method.strip() if rounds == 1 else "t over 10 processes")
+
+
+def _made_by(metric: Metric, method: str) -> Metric:
+    return replace(metric, estimate=replace(metric.estimate, method=method))
 
 
 def test_names_that_are_code_stay_names(opened: Any, run: Run, samples: ModuleType) -> None:

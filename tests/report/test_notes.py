@@ -7,6 +7,7 @@ from benchwright.records import Failure, Run, Status, Value
 from benchwright.report import facts, notes
 from benchwright.report.html import html_page
 from benchwright.report.markdown import run_markdown
+from benchwright.report.notebook import html_table
 from benchwright.report.ranges import most_common
 from benchwright.report.rows import rows
 from benchwright.report.table import run_text
@@ -132,3 +133,15 @@ def test_nothing_stated_is_nothing_said(run: Run) -> None:
 def test_failures_with_one_reason_are_one_note(run: Run) -> None:
     (failed,) = notes.failures(rows(run))
     assert failed.rounds == (0, 1, 2) and failed.failure.kind == "LoadError"
+
+
+def test_a_run_that_was_cut_off_is_called_so_in_every_form(run: Run) -> None:
+    assert notes.incomplete(run) == ""
+    assert notes.incomplete(replace(run, planned=len(run.results))) == ""
+    cut = replace(run, planned=20)
+    said = "incomplete: 15 of 20 results; it was cut off, or is still being measured"
+    assert notes.incomplete(cut) == said
+    for text in (run_text(cut), run_markdown(cut), html_page([cut]), html_table(cut)):
+        assert said in text
+    nothing = replace(run, results=(), planned=3)
+    assert "incomplete: 0 of 3 results" in run_text(nothing)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from benchwright.records import Run
 from benchwright.report.images import case_plots, overview_plots, write_svgs
-from benchwright.report.plots import distribution, pareto, percentiles, tradeoff
+from benchwright.report.pareto import pareto
+from benchwright.report.plots import distribution, percentiles, tradeoff
 from benchwright.report.rows import rows
 from benchwright.report.svg import drawing
 from benchwright.report.timeplots import latency_over_time, timelines
@@ -100,3 +101,14 @@ def test_svg_files_stand_alone(run: Run, tmp_path: Path) -> None:
     for path in written:
         root = ElementTree.parse(path).getroot()
         assert root.tag == f"{SVG}svg" and root.find(f"{SVG}title") is not None and root.find(f"{SVG}style") is not None
+
+
+def test_rounds_are_told_apart_by_colour_and_named_in_a_key(run: Run) -> None:
+    row = rows(run)[1]
+    for plot in case_plots(row, 1):
+        groups = [g.get("class") for g in parsed(plot).iter(f"{SVG}g") if "series" in g.get("class", "")]
+        assert groups == ["series c0", "series c1", "series c2"]
+        assert "round123" in "".join(words for t in parsed(plot).iter(f"{SVG}text") if (words := t.text) in "round123")
+    alone = replace(run, results=tuple(r for r in run.results if r.round == 0))
+    (group,) = parsed(case_plots(rows(alone)[1], 1)[0]).iter(f"{SVG}g")
+    assert group.get("class") == "series c1"  # the colour of the case, and nothing to tell apart

@@ -40,7 +40,7 @@ def test_the_scatter_puts_faster_left_and_higher_up(run: Run) -> None:
     lines = [line.partition("│")[2] for line in text.splitlines() if "│" in line]
     where = {c: (line.index(c), i) for i, line in enumerate(lines) for c in "abcd" if c in line}
     assert where["a"][0] < where["b"][0] and where["d"][1] < where["b"][1] < where["a"][1]
-    assert "  d  model.onnx runtime=openvino batch_size=8 copies=2" in text
+    assert "  d ◆ model.onnx runtime=openvino batch_size=8 copies=2" in text  # no other has a higher throughput
 
 
 def test_a_plot_for_each_case_with_calls(run: Run) -> None:

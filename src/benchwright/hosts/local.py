@@ -10,18 +10,16 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchwright import orphans
+from benchwright.hosts.log import MOST_LOG, TAIL, Log
 from benchwright.orphans import TOKEN_BYTES, TOKEN_VARIABLE
 
 if TYPE_CHECKING:
     from benchwright.channel import FrameReader, Job, Message
 
-TAIL = 8192  # bytes of the log that are kept
-MOST_LOG = 256 << 20  # bytes a log may grow to before it is cut
 READ = 1 << 20
 
 
@@ -57,9 +55,8 @@ class LocalWorker:
     def __init__(self) -> None:
         self._token = os.urandom(TOKEN_BYTES)
         self._reader: FrameReader | None = None
-        self._log = tempfile.TemporaryFile(mode="ab+", buffering=0)  # noqa: SIM115 - closed in end()
+        self._log = Log()
         self._exit: int | None = None
-        self._tail = ""  # of the log, once it is closed
         control, self._control = os.pipe()
         self._answer, answer = os.pipe()
         lifeline, self._lifeline = os.pipe()
@@ -116,22 +113,16 @@ class LocalWorker:
             orphans.sweep(self._token.hex())  # before the lifeline closes: the guard goes too, and never acts
             for fd in (self._control, self._answer, self._lifeline):
                 os.close(fd)
-            self._tail = self.log_tail()
             self._log.close()
         return self._exit
 
     def log_tail(self) -> str:
         """The end of what it printed."""
-        if self._log.closed:
-            return self._tail
-        size = os.fstat(self._log.fileno()).st_size
-        self._log.seek(max(0, size - TAIL))
-        return self._log.read(TAIL).decode("utf-8", errors="replace")
+        return self._log.tail(TAIL)
 
     def bound_log(self) -> None:
         """Cuts a log that has grown beyond reason; a flood must not fill the disk."""
-        if not self._log.closed and os.fstat(self._log.fileno()).st_size > MOST_LOG:
-            self._log.truncate(0)
+        self._log.bound(MOST_LOG)
 
     def _spawn(self, control: int, answer: int, lifeline: int) -> subprocess.Popen[bytes]:
         root = str(Path(__file__).resolve().parents[2])
@@ -140,8 +131,8 @@ class LocalWorker:
         return subprocess.Popen(
             [sys.executable, "-P", "-c", code, str(control), str(answer), str(lifeline)],
             stdin=subprocess.DEVNULL,
-            stdout=self._log,
-            stderr=self._log,
+            stdout=self._log.fileno(),
+            stderr=self._log.fileno(),
             pass_fds=(control, answer, lifeline),
             start_new_session=True,
             env={**os.environ, TOKEN_VARIABLE: self._token.hex()},

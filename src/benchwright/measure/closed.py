@@ -8,7 +8,7 @@ between chunks, outside the timed stretches.
 from __future__ import annotations
 
 import threading
-import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice, starmap
 
@@ -35,6 +35,7 @@ class StopRule:
     """When one worker has measured enough: a count, a deadline, or an interval narrow enough."""
 
     typical: float  # ns, the expected time of a sample
+    now: Callable[[], int]  # the clock that calls are timed by; judging takes time off it
     deadline: int | None = None
     samples: int | None = None
     precision: float | None = None
@@ -43,7 +44,9 @@ class StopRule:
     next_look: int = FIRST_LOOK
 
     @classmethod
-    def of(cls, load: Load, index: int, *, typical: float, zero: int, verdict: Verdict) -> StopRule:
+    def of(
+        cls, load: Load, index: int, *, typical: float, zero: int, verdict: Verdict, now: Callable[[], int]
+    ) -> StopRule:
         """The rule of worker `index`. Precision is judged by the first worker alone, for all."""
         return cls(
             typical=typical,
@@ -52,6 +55,7 @@ class StopRule:
             precision=load.precision if index == 0 else None,
             quantile=load.precision_of / 100,
             verdict=verdict,
+            now=now,
         )
 
     def next_chunk(self, recorder: Recorder, now: int) -> int:
@@ -74,11 +78,11 @@ class StopRule:
     def _precise(self, recorder: Recorder) -> bool:
         if self.precision is None or recorder.calls < self.next_look:
             return False
-        begin = time.perf_counter_ns()
+        begin = self.now()
         self.next_look = int(recorder.calls * 1.25) + 1
         width = ranks.relative_half_width(recorder.latencies, self.quantile)
         self.verdict.enough = width is not None and width <= self.precision
-        recorder.paused += time.perf_counter_ns() - begin
+        recorder.paused += self.now() - begin
         return self.verdict.enough
 
 
@@ -99,7 +103,7 @@ def run_closed(subject: Subject, load: Load, clock: Clock, *, typical: float, ze
     recorders, verdict = [Recorder() for _ in range(load.workers)], Verdict()
 
     def work(index: int) -> None:
-        rule = StopRule.of(load, index, typical=typical, zero=zero, verdict=verdict)
+        rule = StopRule.of(load, index, typical=typical, zero=zero, verdict=verdict, now=clock.now)
         run_worker(subject.share(index, load), recorders[index], rule, clock, once=load.once)
 
     in_threads(work, load.workers, clock, zero)

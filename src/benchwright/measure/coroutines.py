@@ -22,7 +22,7 @@ def run_closed_async(subject: Subject, load: Load, clock: Clock, *, typical: flo
     recorders, verdict = [Recorder() for _ in range(load.workers)], Verdict()
 
     async def work(index: int) -> None:
-        rule = StopRule.of(load, index, typical=typical, zero=zero, verdict=verdict)
+        rule = StopRule.of(load, index, typical=typical, zero=zero, verdict=verdict, now=clock.now)
         now, recorder, call = clock.now, recorders[index], subject.call
         stream = subject.share(index, load).argument_stream(once=load.once)
         while wanted := rule.next_chunk(recorder, now()):

@@ -28,7 +28,7 @@ from benchwright.measure.clock import (
     tighten_timer_slack,
 )
 from benchwright.measure.closed import run_closed
-from benchwright.measure.recorder import LIMIT, Recorder
+from benchwright.measure.recorder import LIMIT, Recorder, zeros
 from benchwright.measure.subject import Subject, calibrated_loops
 from benchwright.measure.warmup import Warmup, first_call, warm_up
 from benchwright.records import Arrivals, Int64s, Load, Mode, Objective, Samples
@@ -79,6 +79,8 @@ def prepare(subject: Subject, load: Load, *, clock: Clock | None = None, copy: i
     clock = clock or SystemClock()
     if isinstance(clock, FakeClock) and (load.workers > 1 or load.mode is Mode.MULTISTREAM):
         raise OptionError("virtual time knows one worker", remedy="use --workers 1, or the option clock=real")
+    if load.mode is Mode.SINGLE:
+        return _single(subject, clock, copy)
     facts = calibrate(clock)
     if subject.event_loop is not None:
         facts = replace(facts, loop=facts.read)  # its loop reads the clock twice a call, and one read is inside
@@ -111,6 +113,24 @@ def _share_of_copy(subject: Subject, load: Load, copy: int) -> tuple[Subject, Lo
     if load.duration is None and load.samples is None and not load.once:
         return subject, replace(load, duration=60.0 if load.precision else DEFAULT_DURATION)
     return subject, load
+
+
+def _single(subject: Subject, clock: Clock, copy: int) -> Prepared:
+    """One call in all, the cold one, as its author would make it: nothing is tried before, no collector held off."""
+    call, given = subject.awaited().call, next(subject.argument_stream())
+
+    def timed(zero: int) -> Finish:
+        clock.wait_until(zero)
+        collections, begin = _collections(), clock.now()
+        call(*given)
+        end = clock.now()
+        collections = _collections() - collections
+        columns = {"latency": array("q", [end - begin]), "end": array("q", [end - zero])}
+        samples = Samples(copy=copy, calls=1, loops=1, elapsed=end - begin, columns=columns)
+        return lambda: Measured(samples=samples, gc_collections=collections)
+
+    nothing = Warmup(calls=0, elapsed=0, first=0, typical=0.0, steady=False, cut=0, reason="called once")
+    return Prepared(clock=clock, facts=calibrate(clock), warmup=nothing, loops=1, oversleep=0, time=timed)
 
 
 # ---- one function a mode: everything ready, then a function of time zero ----
@@ -272,10 +292,11 @@ _MODES: dict[Mode, Callable[[Subject, Load, Clock, Warmup, int], Timed]] = {
 
 
 def _from_recorders(recorders: list[Recorder], *, copy: int, loops: int, zero: int) -> Samples:
-    latency, end = array("q"), array("q")
+    kept, at = sum(recorder.kept for recorder in recorders), 0
+    latency, end = zeros(kept), zeros(kept)
     for recorder in recorders:
-        latency.extend(recorder.latencies)
-        end.extend(recorder.ends(zero))
+        recorder.fill(latency, end, at, zero)
+        at += recorder.kept
     folded = [h for recorder in recorders if (h := recorder.histogram()) is not None]
     histograms = {}
     if folded:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain
 from operator import sub
 
@@ -56,35 +56,61 @@ class Recorder:
         self.last = ticks[-1]
 
     @property
+    def kept(self) -> int:
+        """How many raw latencies there are."""
+        return min(self.calls, self.limit)
+
+    @property
     def latencies(self) -> Int64s:
         """The raw latencies kept, in order."""
-        whole = array("q")
-        for block in self._blocks:
-            whole += block
-        return whole[: min(self.calls, self.limit)]
+        whole = zeros(self.kept)
+        self._copy_to(memoryview(whole))
+        return whole
 
     def ends(self, zero: int) -> Int64s:
         """For each raw latency, the instant its call ended, in ns since `zero`."""
-        raw, ends = self.latencies, array("q")
-        positions = [*self._anchors[::2], len(raw)]
-        for i, begin in enumerate(self._anchors[1::2]):
-            stretch = raw[positions[i] : positions[i + 1]]
-            ends.extend(array("q", accumulate(stretch, initial=begin - zero))[1:])
+        ends = self.latencies
+        self._add_up(memoryview(ends), zero)
         return ends
+
+    def fill(self, latency: Int64s, end: Int64s, at: int, zero: int) -> None:
+        """Writes `latencies` and `ends(zero)` into two columns from the position `at` on, with no copy in between."""
+        self._copy_to(memoryview(latency)[at:])
+        self._copy_to(memoryview(end)[at:])
+        self._add_up(memoryview(end)[at:], zero)
+
+    def _copy_to(self, column: memoryview) -> None:
+        position = 0
+        for part in self._parts():
+            column[position : position + len(part)] = part
+            position += len(part)
+
+    def _add_up(self, column: memoryview, zero: int) -> None:
+        """Turns latencies into instants, a stretch after each recorded one at a time."""
+        positions = [*self._anchors[::2], self.kept]
+        for i, begin in enumerate(self._anchors[1::2]):
+            stretch = column[positions[i] : positions[i + 1]]
+            stretch[:] = memoryview(array("q", accumulate(stretch, initial=begin - zero)))[1:]
+
+    def _parts(self) -> Iterator[memoryview]:
+        left = self.kept
+        for block in self._blocks:
+            yield memoryview(block)[:left]
+            left = max(0, left - BLOCK)
 
     def histogram(self) -> Histogram | None:
         """Every call's latency, once there were more than the limit. Counts the raw ones now, when nothing is timed."""
         if self.calls <= self.limit:
             return None
         self._drain()
-        return histogram.fold(self.latencies, self._histogram)
+        return histogram.fold(chain.from_iterable(self._parts()), self._histogram)
 
     def _keep(self, start: int, latencies: Int64s) -> None:
         kept = 0
         while kept < len(latencies):
             at = (self.calls + kept) % BLOCK
-            if at == 0:  # made by repeating, which takes exactly the memory it needs; growing takes more
-                self._blocks.append(array("q", (0,)) * BLOCK)
+            if at == 0:
+                self._blocks.append(zeros(BLOCK))
             part = latencies[kept : kept + BLOCK - at]
             self._blocks[-1][at : at + len(part)] = part
             kept += len(part)
@@ -100,3 +126,8 @@ class Recorder:
     def _drain(self) -> None:
         self._histogram = histogram.fold_counts(self._counter, self._histogram)
         self._counter.clear()
+
+
+def zeros(count: int) -> Int64s:
+    """A column made by repeating, which takes exactly the memory it needs; growing takes more."""
+    return array("q", (0,)) * count

@@ -6,32 +6,21 @@ does not split them.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from benchwright.monitors import Observation
+from benchwright.monitors.looking import TreeMonitor
 from benchwright.monitors.trace import Trace, metric
-from benchwright.monitors.tree import Tree, open_tree
 from benchwright.records import Better, Estimate, Metric
 
 PERIOD = 0.5  # seconds; NVML takes milliseconds for an answer
 _NOT_OURS = "no device holds memory of the worker (in a container, NVML may know it under another process id)"
-_REFRESH = 2  # looks between searches for new descendants
 
 
-class GpuMonitor:
+class GpuMonitor(TreeMonitor):
     """Watches the devices that the workers' trees use."""
 
     name: ClassVar[str] = "gpu"
-
-    def __init__(
-        self,
-        *,
-        open_tree: Callable[[list[int]], Tree] = open_tree,
-        now: Callable[[], float] = time.perf_counter,
-    ) -> None:
-        self._open_tree, self._now = open_tree, now
 
     def start(self, pids: list[int]) -> None:
         self._devices: list[_Device] = []
@@ -43,9 +32,7 @@ class GpuMonitor:
             self._devices = [_Device(self._nvml, i) for i in range(count)]
         except self._nvml.NVMLError as error:
             self._reason = f"NVML: {error}"
-        self._tree = self._open_tree(pids)
-        self._zero = self._now()
-        self._looks = 0
+        self._open(pids)
         self._memory = Trace("gpu_memory", "B")
         self._busy = Trace("gpu_utilisation", "%")
         self._look()
@@ -71,13 +58,10 @@ class GpuMonitor:
 
     def _look(self) -> None:
         self._looked = self._now()
-        if self._looks % _REFRESH == 0:
-            self._tree.refresh()
-        self._looks += 1
+        at = self._elapsed()
         pids = set(self._tree.pids())
         for device in self._devices:
             device.look(pids)
-        at = self._looked - self._zero
         self._memory.add(at, sum(device.memory for device in self._devices))
         self._busy.add(at, sum(device.busy for device in self._devices if device.used))
 

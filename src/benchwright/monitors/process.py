@@ -5,36 +5,26 @@ The resident memory of a tree counts pages that its processes share once for eac
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import ClassVar
 
 from benchwright.monitors import Observation
+from benchwright.monitors.looking import TreeMonitor
 from benchwright.monitors.trace import Trace, metric
-from benchwright.monitors.tree import Totals, Tree, Use, open_tree
+from benchwright.monitors.tree import Totals, Use
 from benchwright.records import Better, Metric
 
-REFRESH = 1.0  # seconds between searches for new descendants
 COUNTERS = 5.0  # seconds between looks at the dear counters: what a process does after the last one ends with it
 CPU_WINDOW = 0.5  # seconds: the kernel counts CPU time in ticks of 10 ms, so a shorter window shows steps
 
 
-class ProcessMonitor:
+class ProcessMonitor(TreeMonitor):
     """Watches the process tree below each worker."""
 
     name: ClassVar[str] = "process"
 
-    def __init__(
-        self,
-        *,
-        open_tree: Callable[[list[int]], Tree] = open_tree,
-        now: Callable[[], float] = time.perf_counter,
-    ) -> None:
-        self._open_tree, self._now = open_tree, now
-
     def start(self, pids: list[int]) -> None:
-        self._tree = self._open_tree(pids)
-        self._zero = self._refreshed = self._counted = self._now()
+        self._open(pids)
+        self._counted = 0.0
         self._first_totals = self._tree.totals()
         self._first = self._last = self._windowed = self._tree.use()
         self._window_began = 0.0
@@ -44,14 +34,11 @@ class ProcessMonitor:
         self._record(0.0, self._first)
 
     def sample(self) -> None:
-        now = self._now()
-        if now - self._refreshed >= REFRESH:
-            self._refreshed = now
-            self._tree.refresh()
-        if now - self._counted >= COUNTERS:
-            self._counted = now
+        at = self._elapsed()
+        if at - self._counted >= COUNTERS:
+            self._counted = at
             self._tree.totals()
-        self._record(now - self._zero, self._tree.use())
+        self._record(at, self._tree.use())
 
     def stop(self) -> Observation:
         self._tree.refresh()

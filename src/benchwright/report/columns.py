@@ -15,8 +15,12 @@ SHOWN = {
     "latency_p99": "p99",
     "throughput": "throughput",
     "max_rate": "max rate",
+    "cost_per_million": "cost per million",
     "rss_peak": "peak memory",
 }
+
+
+MOST_REPORTED = 6  # columns; `show` has them all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +41,15 @@ class Column:
 
 def columns(table: Sequence[Row]) -> list[Column]:
     """The columns that at least one row can fill, each in one unit from top to bottom."""
-    return [column for metric, title in SHOWN.items() if (column := _column(metric, title, table))]
+    reported = _reported(table)
+    names = {"wall_time": "wall time", **dict.fromkeys(reported[:MOST_REPORTED]), **SHOWN}
+    return [column for metric, title in names.items() if (column := _column(metric, title or metric, table))]
+
+
+def _reported(table: Sequence[Row]) -> list[str]:
+    """The metrics that benchmarks told of themselves, in the order they told them."""
+    metrics = (metric for row in table for result in row.results for metric in result.metrics)
+    return list(dict.fromkeys(m.name for m in metrics if m.estimate.method.startswith("reported")))
 
 
 def _column(metric: str, title: str, table: Sequence[Row]) -> Column | None:

@@ -18,6 +18,9 @@ LOG_LINES = 10
 
 def show_footer(console: Console, run: Run, table: Sequence[Row], next_steps: str, *, saved: bool = False) -> None:
     """Prints what a reader must know before trusting the numbers above; of a saved run, what shows more of it."""
+    if missing := notes.incomplete(run):
+        console.print()
+        _line(console, missing, "red")
     for noted in notes.warnings(table):
         _show_warning(console, noted, len(table))
     for failed in notes.failures(table):
@@ -29,6 +32,8 @@ def show_footer(console: Console, run: Run, table: Sequence[Row], next_steps: st
     if stated := notes.instrument(run.results):
         calm = stated.startswith("trustworthy")
         _line(console, f"Instrument: {stated}", "dim" if calm else "yellow")
+    for said in notes.files(run.results):
+        _line(console, said)
     if next_steps:
         _line(console, next_steps, "dim")
 

@@ -22,6 +22,7 @@ from benchwright.report.svg import Plot, colour, drawing
 from benchwright.report.target import SIGNATURE, write_target
 from benchwright.report.target import check_target as check_target
 from benchwright.report.timeplots import SLOTS
+from benchwright.units import format_value
 
 LINES_AT_FIRST = 8  # more lines than colours cannot be told apart; the others wait behind their keys
 OPEN_AT_FIRST = 3
@@ -102,6 +103,7 @@ def _head(run: Run) -> str:
             tag("h1", escape(_title([run]))),
             facts_line([(name, value) for name, value in known if value]),
             tag("div", again, class_="command", aria_label="The command that repeats this run") if command else "",
+            tag("p", escape(missing), class_="note bad") if (missing := notes.incomplete(run)) else "",
             tag("p", tag("b", "Instrument: ") + escape(stated), class_=f"note {_mood(stated)}") if stated else "",
         ]
     )
@@ -167,10 +169,20 @@ def _case(row: Row, index: int, number: int) -> str:
         parts.append(tag("p", escape(words), class_="soft"))
     elif plots := case_plots(row, index):
         parts.append(tag("div", _figures(plots, f"r{number}-"), class_="plots"))
-    parts += [metric_table(row), _instrument(row)]
+    parts += [metric_table(row), _files(row), _instrument(row)]
     inside = tag("div", "".join(parts), class_="inside")
     opened = " open" if index < OPEN_AT_FIRST else ""
     return f"<details{opened}><summary>{escape(row.short)}{said}</summary>{inside}</details>"
+
+
+def _files(row: Row) -> str:
+    """The files each round left behind: what they are and where they lie."""
+    lines = {
+        f"{kept.name} (round {result.round + 1})": [kept.kind, format_value(kept.size, "B"), kept.path]
+        for result in row.results
+        for kept in result.artifacts
+    }
+    return pairs("Files", lines, ["kind", "size", "path"]) if lines else ""
 
 
 def _instrument(row: Row) -> str:

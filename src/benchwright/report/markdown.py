@@ -51,7 +51,7 @@ def escaped(text: str) -> str:
 
 def _notes(run: Run) -> list[str]:
     table = rows(run)
-    parts = []
+    parts = [f"**{escaped(missing)}**"] if (missing := notes.incomplete(run)) else []
     if warned := notes.warnings(table):
         parts.append(
             "\n".join(f"- **{escaped(w.code)}** (×{w.count}): {escaped(w.text)} {escaped(w.remedy)}" for w in warned)

@@ -92,18 +92,19 @@ def metric_table(row: Row) -> str:
         return ""
     rounds = row.ok
     head = column_head("metric") + column_head("all rounds", number=True) + column_head("interval")
+    head += column_head("method")
     if len(rounds) > 1:
         head += "".join(column_head(f"round {r.round + 1}", number=True) for r in rounds)
-    head += column_head("method")
     body = ""
     for name, metric in row.metrics.items():
         scale = scale_of([metric.estimate.point], metric.unit)
         line = row_head(name) + number_cell(_valued(metric.estimate, scale))
         line += f"<td>{_both_ends(metric.estimate, scale)}</td>"
+        line += tag("td", escape(metric.estimate.method), class_="soft method")
         if len(rounds) > 1:
             found = [r.metric(name) for r in rounds]
             line += "".join(number_cell(cell(m.estimate, scale).point if m else "") for m in found)
-        body += tag("tr", line + tag("td", escape(metric.estimate.method), class_="soft"))
+        body += tag("tr", line)
     inner = f"<caption>Every metric</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
     inner = tag("table", inner, class_="dense")
     return tag("div", inner, class_="scroll", tabindex="0", role="region", aria_label=f"Metrics of {row.label}")

@@ -14,6 +14,8 @@ def html_table(run: Run) -> str:
     if not table:
         return tag("p", "no results: nothing was measured")
     parts = [results_table(table, swatches=False)]
+    if missing := notes.incomplete(run):
+        parts.append(tag("p", f"<b>{escape(missing)}</b>"))
     parts += [
         tag("p", f"<b>{escape(noted.code)}</b> ×{noted.count}: {escape(noted.text)} <i>{escape(noted.remedy)}</i>")
         for noted in notes.warnings(table)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchwright import errors
-from benchwright.records import Failure, Result, Status, Value
+from benchwright.records import Failure, Result, Run, Status, Value
 from benchwright.report.facts import FACTS, shown
 from benchwright.report.numbers import number
 from benchwright.report.ranges import most_common
@@ -94,6 +94,13 @@ def reason(failure: Failure) -> str:
     return ": ".join(part for part in (kind, message) if part)
 
 
+def incomplete(run: Run) -> str:
+    """What is missing of a run that ended before all of it was measured; empty when it is whole."""
+    if len(run.results) >= run.planned:
+        return ""
+    return f"incomplete: {len(run.results)} of {run.planned} results; it was cut off, or is still being measured"
+
+
 def instrument(results: Sequence[Result]) -> str:
     """One line: the verdict, and the worst of each fact that was measured; empty when nothing was stated."""
     stated = [r.instrument for r in results if r.instrument]
@@ -175,3 +182,16 @@ def _badness(kind: str) -> int:
 def _delivered(intended: Value, delivered: Value) -> float | None:
     a, b = number(intended), number(delivered)
     return b / a if a and b is not None else None
+
+
+def files(results: Iterable[Result]) -> list[str]:
+    """Where each result's files lie, with the kinds that a person would open."""
+    lines = []
+    for result in results:
+        if result.artifacts:
+            first = result.artifacts[0]
+            folder = first.path.removesuffix(first.name).rstrip("/")
+            kinds = ", ".join(dict.fromkeys(kept.kind for kept in result.artifacts))
+            count = len(result.artifacts)
+            lines.append(f"Files of {result.case.name}, round {result.round + 1}: {count} in {folder} ({kinds})")
+    return lines

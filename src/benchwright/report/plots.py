@@ -12,6 +12,7 @@ from benchwright.records import Estimate
 from benchwright.report.axes import Axis, axis, bottom, exact, frame
 from benchwright.report.calls import Calls, calls
 from benchwright.report.numbers import printable
+from benchwright.report.pareto import pareto
 from benchwright.report.rows import Row, show_scalar
 from benchwright.report.svg import Plot, colour, element, path, text, tips
 
@@ -102,17 +103,6 @@ def tradeoff(table: Sequence[Row], latency: str = "latency_p50", words: str = "m
         height=HEIGHT,
         body=body,
     )
-
-
-def pareto(points: Sequence[tuple[float, float]]) -> list[int]:
-    """The indices of the points that no other beats, by ascending first value (lower and higher are better)."""
-    front: list[int] = []
-    best = -math.inf
-    for i in sorted(range(len(points)), key=lambda i: (points[i][0], -points[i][1])):
-        if points[i][1] > best:
-            front.append(i)
-            best = points[i][1]
-    return front
 
 
 # ---- distribution ----

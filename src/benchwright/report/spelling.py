@@ -6,7 +6,7 @@ from typing import TextIO
 
 _RISING = ".:-=+*#@"  # in place of bars that grow
 ASCII = str.maketrans(
-    {"±": "+-", "µ": "u", "·": "|", "–": "-", "×": "x", "…": "...", "─": "-", "━": "-", "│": "|", "└": "+"}
+    {"±": "+-", "µ": "u", "·": "|", "–": "-", "×": "x", "…": "...", "─": "-", "━": "-", "│": "|", "└": "+", "◆": "o"}
     | dict(zip("▁▂▃▄▅▆▇█", _RISING, strict=True))
     | dict(zip("▏▎▍▌▋▊▉█", _RISING, strict=True))
 )

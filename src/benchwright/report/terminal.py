@@ -9,6 +9,7 @@ import numpy as np
 
 from benchwright.report.calls import Calls, Floats, calls
 from benchwright.report.numbers import Scale, line_up, printable, scale_of
+from benchwright.report.pareto import pareto
 from benchwright.report.rows import Row
 from benchwright.units import format_number
 
@@ -72,13 +73,18 @@ def scatter(table: Sequence[Row], width: int = 80, height: int = 16) -> str:
         i = _place(x, [p[0] for p in points], columns)
         j = height - 1 - _place(y, [p[1] for p in points], height)
         grid[j][i] = letter if grid[j][i] == " " else "*"
+    front = set(pareto([(p[0], p[1]) for p in points]))
     left = [ends[0], *[""] * (height - 2), ends[1]]
     lines = ["throughput against median latency, both logarithmic; * = several cases"]
     lines += [f"{text:>{margin}} │{''.join(line)}" for text, line in zip(left, grid, strict=True)]
     lines.append(" " * margin + " └" + "─" * columns)
     first, last = (f"{format_number(f(p[0] for p in points) / across.factor)} {across.unit}" for f in (min, max))
     lines.append(" " * (margin + 2) + first + last.rjust(columns - len(first)))
-    lines += [f"  {letter}  {printable(p[2].label)}" for letter, p in zip(_letters(len(points)), points, strict=True)]
+    marks = ["◆" if i in front else " " for i in range(len(points))]
+    letters = _letters(len(points))
+    lines += [f"  {a} {m} {printable(p[2].label)}" for a, m, p in zip(letters, marks, points, strict=True)]
+    if len(points) > 1:
+        lines.append("  ◆ on the Pareto front: no other case is both faster and higher in throughput")
     return "\n".join(lines)
 
 

@@ -11,13 +11,14 @@ from benchwright.report.axes import Axis, axis, exact, frame
 from benchwright.report.calls import Track, over_time, thin
 from benchwright.report.numbers import printable
 from benchwright.report.rows import Row
-from benchwright.report.svg import Plot, colour, element, path, tips
+from benchwright.report.svg import NUMBER_OF_COLOURS, Plot, colour, element, path, text, tips
 
 WIDTH, HEIGHT = 560.0, 230.0
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 26.0, 28.0, 48.0
 FEW = 30
 FEWEST = 5  # values of a round; fewer show nothing over time
 SLOTS = 360  # of one plot, shared by its rounds
+KEY_STEP = 30.0  # between two rounds in the key
 
 TITLES = {
     "rss": "Memory",
@@ -65,7 +66,9 @@ def _plot(
     up = axis(values, unit, HEIGHT - BOTTOM, TOP, zero=zero)
     body = frame(across, up, "since the clock started", title.removesuffix(" over time"))
     for number, track in tracks:
-        body += _track(across, up, number, track, unit, len(tracks))
+        shade = colour(number if len(tracks) > 1 else index)
+        body += element("g", _track(across, up, number, track, unit, len(tracks)), class_=f"series {shade}")
+    body += _key([number for number, _ in tracks], across.end) if len(tracks) > 1 else ""
     points, slots = sum(t.points for _, t in tracks), max(len(t.seconds) for _, t in tracks)
     spread = f", thinned to at most {slots} slots each: a line through the middle, a band from smallest to largest"
     return Plot(
@@ -76,8 +79,22 @@ def _plot(
         + (spread if points > slots * len(tracks) else ""),
         width=WIDTH,
         height=HEIGHT,
-        body=element("g", body, class_=f"series {colour(index)}"),
+        body=body,
     )
+
+
+def _key(numbers: Sequence[int], end: float) -> str:
+    """Which colour is which round, at the top right; more than there are colours are not told apart."""
+    shown = list(numbers[:NUMBER_OF_COLOURS])
+    left = end - KEY_STEP * len(shown)
+    more = "…" if len(numbers) > len(shown) else ""
+    body = text(left - 8, 14, "round", class_="tick", text_anchor="end")
+    for place, number in enumerate(shown):
+        x = left + KEY_STEP * place
+        line = element("line", class_="mark", x1=x, x2=x + 10, y1=10.0, y2=10.0)
+        body += element("g", line, class_=colour(number))
+        body += text(x + 13, 14, f"{number + 1}{more if number == shown[-1] else ''}", class_="tick")
+    return element("g", body, class_="key")
 
 
 def _track(across: Axis, up: Axis, number: int, track: Track, unit: str, rounds: int) -> str:

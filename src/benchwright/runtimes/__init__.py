@@ -13,7 +13,18 @@ from typing import Any, ClassVar, Protocol
 
 from benchwright import plugins
 from benchwright.errors import NotInstalledError
-from benchwright.records import Case, ResultWarning, Value
+from benchwright.records import Case, Failure, Metric, ResultWarning, Timeline, Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What the target told of itself while it was called. Numbers are finite; names are unlike those we measure."""
+
+    metrics: Sequence[Metric] = ()
+    timelines: Sequence[Timeline] = ()
+    warnings: Sequence[ResultWarning] = ()
+    details: Mapping[str, Value] = field(default_factory=dict)
+    failure: Failure | None = None  # it ended badly after all; what it told until then is kept
 
 
 @dataclass(slots=True, kw_only=True)
@@ -29,7 +40,12 @@ class Loaded:
     details: Mapping[str, Value] = field(default_factory=dict)  # inputs, outputs, providers; read after the last call
     warnings: Sequence[ResultWarning] = ()
     clock: Any = None  # a measure.clock.Clock, from runtimes that live in virtual time
+    begin: Callable[[], None] = lambda: None  # called when every copy is warm, just before time zero; must be quick
+    report: Callable[[], Report] = Report  # asked once, after the last call
     close: Callable[[], None] = lambda: None
+    infer: Callable[..., Any] | None = None  # the model on any arrays, in its order or by name; gives its outputs
+    model: Any = None  # what the library itself calls its model, for who sets it up further
+    tell: Callable[[str], None] = lambda text: None  # set by the worker: shows a line to whoever watches the run
 
 
 class Runtime(Protocol):

@@ -1,0 +1,76 @@
+"""Throughput against latency as a picture file: PNG, SVG or PDF. Needs matplotlib."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchwright.errors import NotInstalledError, OptionError
+from benchwright.report.numbers import printable, scale_of
+from benchwright.report.pareto import pareto
+from benchwright.report.rows import Row
+from benchwright.report.target import check_target
+
+ENDINGS = (".png", ".svg", ".pdf")
+SIZE, DOTS = (8.0, 5.5), 160  # inches, and dots for each
+_NAMED = 12  # points of the front that get their names
+
+
+def check_picture(path: Path, force: bool) -> None:
+    """Raises before anything is drawn: an unknown ending, no matplotlib, a file that is not ours to replace."""
+    if path.suffix not in ENDINGS:
+        raise OptionError(f"-o: {path.name} is no picture", remedy=f"end it in one of {', '.join(ENDINGS)}")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise NotInstalledError("drawing pictures", "benchwright[plot]")
+    check_target(path, force or not path.exists())
+
+
+def write_scaling(table: Sequence[Row], path: Path, *, latency: str = "latency_p50") -> Path:
+    """Draws every case with its intervals, the Pareto front joined and named."""
+    from matplotlib.figure import Figure
+
+    named = [row for row in table if {latency, "throughput"} <= row.metrics.keys()]
+    if not named:
+        raise OptionError("there is no case with a latency and a throughput to draw", remedy="choose another run")
+    across = scale_of([row.metrics[latency].estimate.point for row in named], "s")
+    up = scale_of([row.metrics["throughput"].estimate.point for row in named], "/s")
+    figure = Figure(figsize=SIZE, dpi=DOTS, layout="constrained")
+    axes = figure.add_subplot()
+    points = [_mark(axes, row, latency, across.factor, up.factor) for row in named]
+    front = pareto(points)
+    axes.step(*zip(*(points[i] for i in front), strict=True), where="post", color="0.45", linewidth=1, zorder=1)
+    for i in front[:_NAMED]:
+        axes.annotate(printable(named[i].short), points[i], textcoords="offset points", xytext=(6, 5), fontsize=7)
+    if min(p[0] for p in points) > 0 and max(p[0] for p in points) > 4 * min(p[0] for p in points):
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
+    axes.set_xlabel(across.heading("median latency" if latency == "latency_p50" else latency.removeprefix("latency_")))
+    axes.set_ylabel(up.heading("throughput"))
+    axes.set_ylim(bottom=0)
+    axes.grid(visible=True, linewidth=0.4, alpha=0.6)
+    axes.set_title("Throughput against latency; the line joins the Pareto front", fontsize=9, loc="left")
+    figure.savefig(path)
+    return path
+
+
+def _mark(axes: Any, row: Row, latency: str, across: float, up: float) -> tuple[float, float]:
+    x, y = row.metrics[latency].estimate, row.metrics["throughput"].estimate
+    axes.errorbar(
+        x.point / across,
+        y.point / up,
+        xerr=_sides(x.point, x.low, x.high, across),
+        yerr=_sides(y.point, y.low, y.high, up),
+        fmt="o",
+        markersize=4,
+        elinewidth=0.8,
+        capsize=2,
+    )
+    return x.point / across, y.point / up
+
+
+def _sides(point: float, low: float | None, high: float | None, factor: float) -> list[list[float]] | None:
+    if low is None or high is None:
+        return None
+    return [[max(0.0, point - low) / factor], [max(0.0, high - point) / factor]]

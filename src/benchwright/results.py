@@ -1,0 +1,66 @@
+"""From what the workers of a case answered to the numbers of its result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from benchwright import instrument, metrics, schema
+from benchwright.attempt import Answer, Outcome
+from benchwright.records import Case, Environment, Failure, Metric, Result, Status, Timeline, Value
+
+REPORTED = "reported"  # begins the method of every metric that a benchmark told of itself
+
+
+def with_numbers(bare: Result, outcome: Outcome, *, cost_per_hour: float | None = None) -> Result:
+    """A result with everything that its workers answered; with a price of the machine, also what items cost."""
+    case, answers, told = bare.case, outcome.answers, outcome.answers[0].measured
+    derived = metrics.derive(case, answers)
+    if cost_per_hour is not None:
+        derived += metrics.cost_per_million(derived, cost_per_hour)
+    numbers = [*derived, *_reported(told["metrics"]), *outcome.observation.metrics]
+    facts = instrument.facts(case, answers, numbers, outcome.observation)
+    failure = schema.decode(Failure, told["failure"], where="answer.failure") if told.get("failure") else None
+    return replace(
+        _failed(bare, failure) if failure else bare,
+        metrics=tuple(numbers),
+        samples=tuple(answer.samples for answer in answers),
+        timelines=(*schema.decode(tuple[Timeline, ...], told["timelines"], where="answer.timelines"), *bare.timelines),
+        details=_details(case, answers, cost_per_hour),
+        instrument=facts,
+        warnings=tuple(instrument.warnings(case, answers, numbers, facts)),
+        environment=_in_worker(bare.environment, answers[0].ready, answers[0].measured),
+    )
+
+
+def _details(case: Case, answers: Sequence[Answer], cost_per_hour: float | None) -> dict[str, Value]:
+    """What the first copy's runtime tells of what it loaded; of several copies, what each of them did."""
+    found: dict[str, Value] = {"device": answers[0].ready["device"], **answers[0].measured["details"]}
+    if len(answers) > 1:
+        found["copies"] = metrics.per_copy(case, answers)
+    if cost_per_hour is not None:
+        found["cost_per_hour"] = cost_per_hour
+    return found
+
+
+def _failed(bare: Result, failure: Failure) -> Result:
+    """A result that has numbers and is bad all the same: its target told of its own failure."""
+    status = Status.TIMEOUT if failure.kind == "timeout" else Status.FAILED
+    return replace(bare, status=status, error=replace(failure, log_tail=bare.log_tail), log_tail="")
+
+
+def _reported(told: object) -> list[Metric]:
+    """What the benchmark told of itself, marked as such."""
+    found = []
+    for metric in schema.decode(tuple[Metric, ...], told, where="answer.metrics"):
+        method = metric.estimate.method
+        marked = method if method.startswith(REPORTED) else f"{REPORTED}: {method}" if method else REPORTED
+        found.append(replace(metric, estimate=replace(metric.estimate, method=marked)))
+    return found
+
+
+def _in_worker(environment: Environment, ready: Mapping[str, object], measured: Mapping[str, object]) -> Environment:
+    """The environment with what only the worker knows: its runtime's versions and its packages."""
+    versions, packages = ready["versions"], measured["packages"]
+    assert isinstance(versions, dict) and isinstance(packages, dict)
+    return replace(environment, runtimes={**environment.runtimes, **versions}, packages=packages)
