@@ -14,7 +14,7 @@ import benchwright as bw
 from benchwright import api
 from benchwright.errors import OptionError, TargetError
 from benchwright.events import Ended, Event
-from benchwright.records import Arrivals, Inputs, Load, Mode, Objective, Status
+from benchwright.records import Load, Mode, Status
 from benchwright.sources import Request
 from benchwright.store import open_store
 
@@ -170,49 +170,6 @@ def test_a_local_function_is_refused() -> None:
         bw.run(inner)
 
 
-@pytest.mark.parametrize(
-    ("fields", "complaint"),
-    [
-        ({"workers": (0,)}, "workers"),
-        ({"copies": ()}, "copies"),
-        ({"batch_sizes": (1.5,)}, "batch size"),
-        ({"load": Load(samples=0)}, "samples: 0 is below 1"),
-        ({"load": Load(duration=0.0)}, "duration: 0.0 is not above zero"),
-        ({"load": Load(duration=float("nan"))}, "duration: nan is not above zero"),
-        ({"load": Load(timeout=-1.0)}, "timeout: -1.0 is not above zero"),
-        ({"load": Load(warmup=-1.0)}, "warmup: -1.0 is not zero or above"),
-        ({"load": Load(loops=-1)}, "loops: -1 is below 0"),
-        ({"load": Load(mode=Mode.MULTISTREAM, streams=0)}, "streams: 0 is below 1"),
-        ({"inputs": Inputs(count=0)}, "input count: 0 is below 1"),
-        ({"load": Load(mode=Mode.OPEN)}, "an open loop needs a rate"),
-        ({"load": Load(mode=Mode.OPEN, once=True), "rates": (5.0,)}, "an open loop ends after"),
-        ({"load": Load(mode=Mode.OPEN, find_rate=True)}, "needs to know what to meet"),
-        ({"load": Load(mode=Mode.OPEN, arrivals=Arrivals.TRACE, trace="absent")}, "trace absent"),
-        ({"load": Load(mode=Mode.OPEN, arrivals=Arrivals.TRACE, trace="t"), "rates": (5.0,)}, "a trace has the rate"),
-        ({"load": Load(mode=Mode.OPEN, find_rate=True), "rates": (5.0,)}, "searches the rate by itself"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused_before_anything_starts(fields: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(OptionError, match=complaint):
-        api.check(Request(**{"targets": [FAKE], **fields}), rounds=1)
-
-
-def test_a_search_aims_at_percentiles_from_above() -> None:
-    good = Objective(metric="latency_p99", relation="<", bound=0.01)
-    for bad in (
-        Objective(metric="latency", relation="<", bound=0.01),
-        Objective(metric="latency_p99", relation=">", bound=0.01),
-        Objective(metric="throughput", relation=">", bound=10),
-    ):
-        load = Load(mode=Mode.OPEN, find_rate=True, objectives=(good, bad))
-        with pytest.raises(OptionError, match="cannot aim at"):
-            api.check(Request(targets=[FAKE], load=load), rounds=1)
-    traced = Load(mode=Mode.OPEN, find_rate=True, objectives=(good,), arrivals=Arrivals.TRACE)
-    with pytest.raises(OptionError, match="a trace has the rate it has"):
-        api.check(Request(targets=[FAKE], load=traced), rounds=1)
-    api.check(Request(targets=[FAKE], load=Load(mode=Mode.OPEN, find_rate=True, objectives=(good,))), rounds=1)
-
-
 def test_no_target_and_no_rounds_are_refused() -> None:
     with pytest.raises(TargetError, match="nothing to run"):
         bw.run()
@@ -231,3 +188,21 @@ def test_importing_the_package_costs_next_to_nothing() -> None:
     script = "import sys, benchwright; print(len([m for m in sys.modules if m.startswith('benchwright')]))"
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert int(ended.stdout) == 2  # the package and its version
+
+
+def test_a_run_goes_on_and_has_its_price() -> None:
+    first = bw.run(FAKE, batch_size=[1, 4], rounds=2, load=QUICK, cost_per_hour=7.2)
+    assert [r.metric("cost_per_million").estimate.point for r in first.results[:2]] == pytest.approx([4.0, 1.0])  # type: ignore[union-attr]
+    again = bw.run(FAKE, batch_size=[1, 4], rounds=2, load=QUICK, resume=first.record.id)
+    assert again.record == first.record
+    with pytest.raises(OptionError, match="measured something else"):
+        bw.run(FAKE, batch_size=[1, 8], rounds=2, load=QUICK, resume="last")
+    with pytest.raises(OptionError, match="cost per hour: 0 is not above zero"):
+        bw.run(FAKE, cost_per_hour=0)
+
+
+def test_what_is_called_once_has_one_round_unless_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "suite.py").write_text("class Suite:\n    def benchmark_once(self):\n        pass\n")
+    assert len(bw.run("suite.py::Suite.benchmark_once", save=False).results) == 1
+    assert len(bw.run("suite.py::Suite.benchmark_once", rounds=2, save=False).results) == 2

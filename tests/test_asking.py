@@ -65,6 +65,14 @@ def test_objectives_are_bounds_in_base_units(text: str, objective: Objective) ->
     assert asking.objective(text) == objective
 
 
+@pytest.mark.parametrize("text", ["p99<-1ms", "p99<0", "p99>-1ms", "throughput>=-1/s", "rss_peak<-1B"])
+def test_a_bound_that_always_or_never_holds_is_refused(text: str) -> None:
+    with pytest.raises(OptionError, match="is never below zero"):
+        asking.objective(text)
+    assert asking.objective("throughput>0").bound == 0
+    assert asking.objective("my_gain>-1").bound == -1  # of what we do not know, zero may be the middle
+
+
 @pytest.mark.parametrize("text", ["p99", "p99=3", "<3ms", "p99<", "p99<fast", "p99<3GiB", "99<3ms"])
 def test_what_is_no_bound_is_refused(text: str) -> None:
     with pytest.raises(OptionError, match="--objective"):

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import inspect
-import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchwright import asking, config, runner, sources
+from benchwright import asking, checks, config, runner, sources
 from benchwright.errors import OptionError, TargetError
 from benchwright.events import Listener, nobody
 from benchwright.orphans import TOKEN_VARIABLE
-from benchwright.records import Arrivals, Inputs, Load, Mode, Result, Run, Scalar, Status
+from benchwright.records import Inputs, Load, Mode, Result, Run, Scalar, Status
 from benchwright.runtimes import importing
 from benchwright.saving import Keeper
 from benchwright.sources import Request
 
 if TYPE_CHECKING:
     import pandas
-
-MOST_ROUNDS = 10_000
-MOST_AT_ONCE = 1024  # copies, and workers of each
-MOST_SAMPLES = 10**9
-MOST_RESULTS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +74,10 @@ def run(
     inputs: Inputs | None = None,
     load: Load | None = None,
     duration: float | None = None,
-    rounds: int = runner.DEFAULT_ROUNDS,
+    rounds: int | None = None,
     tags: Sequence[str] = (),
+    cost_per_hour: float | None = None,
+    resume: str = "",
     store: str | None = None,
     save: bool = True,
     listener: Listener = nobody,
@@ -88,7 +85,8 @@ def run(
     """Measures the targets and returns the run; a list in a keyword is a dimension of the matrix.
 
     `load` says how calls are issued and when to stop (`benchwright.Load`), `inputs` what they are given
-    (`benchwright.Inputs`). The run is saved in the store unless `save` is false.
+    (`benchwright.Inputs`). `cost_per_hour` of the machine adds what a million items cost. `resume` names a run of the
+    same request in the store: only what is not ok there is measured. The run is saved unless `save` is false.
     """
     _refuse_nesting()
     for name, given, kind in (("load", load, Load), ("inputs", inputs, Inputs)):
@@ -112,37 +110,72 @@ def run(
         load=whole_load,
         tags=tags,
     )
-    return measure(request, rounds=rounds, store=store, save=save, listener=listener)
+    return measure(
+        request,
+        rounds=rounds,
+        resume=resume,
+        store=store,
+        save=save,
+        listener=listener,
+        cost_per_hour=cost_per_hour,
+    )
 
 
 def measure(
     request: Request,
     *,
-    rounds: int = runner.DEFAULT_ROUNDS,
+    rounds: int | None = None,
+    resume: str = "",
     store: str | None = None,
     save: bool = True,
     listener: Listener = nobody,
     **plan: Any,
 ) -> MeasuredRun:
-    """Plans a request, runs it, keeps it. `plan` goes to `runner.Plan`."""
+    """Plans a request, runs it, keeps it; with `resume`, goes on with that run. `plan` goes to `runner.Plan`."""
     _refuse_nesting()
-    check(request, rounds)
+    checks.check(request, runner.DEFAULT_ROUNDS if rounds is None else rounds)
+    tags = (*config.load().tags, *request.tags)
+    checks.check_tags(tags)
     cases = sources.plan(request)
-    _check_size(len(cases), rounds)
+    if rounds is None:  # what is called once may take hours, and says itself how often it repeats
+        rounds = 1 if all(case.load.mode is Mode.SINGLE for case in cases) else runner.DEFAULT_ROUNDS
+    checks.check_size(len(cases), rounds)
+    checks.check_cases(cases)
     whole = runner.Plan(
         cases=cases,
         rounds=rounds,
         paths=plan.pop("paths", (str(Path.cwd()),)),
-        tags=(*config.load().tags, *request.tags),
+        tags=tags,
         **plan,
     )
+    checks.check_cost(whole)
+    checks.check_profile(whole)
+    if resume:
+        whole = _resumed(whole, resume, store=store, save=save)
+    return MeasuredRun(execute(whole, store=store, save=save, listener=listener))
+
+
+def execute(plan: runner.Plan, *, store: str | None = None, save: bool = True, listener: Listener = nobody) -> Run:
+    """Measures a plan and keeps the run in the store that was named, or in the one that is set up here."""
     if not save:
-        return MeasuredRun(runner.execute(whole, None, listener))
+        return runner.execute(plan, None, listener)
     from benchwright.store.glance import looks_ready
 
     url = config.store_url(store)
-    measured = runner.execute(whole, lambda: _open(url), listener, looks_ready=lambda: looks_ready(url))
-    return MeasuredRun(measured)
+    return runner.execute(plan, lambda: _open(url), listener, looks_ready=lambda: looks_ready(url))
+
+
+def _resumed(plan: runner.Plan, reference: str, *, store: str | None, save: bool) -> runner.Plan:
+    """The plan as the continuation of a run in the store, or an `OptionError` that says why it is none."""
+    if not save:
+        raise OptionError("a run that is resumed is kept where it is", remedy="leave out --no-save, or --resume")
+    from benchwright import resuming
+    from benchwright.store import open_store
+
+    with closing(open_store(config.store_url(store), create=False)) as kept:
+        run = kept.run(kept.find(reference))
+    cases = resuming.matching(run, plan.cases, plan.rounds, plan.directory)
+    return replace(plan, cases=cases, resumed=run)
 
 
 def _refuse_nesting() -> None:
@@ -160,108 +193,6 @@ def _refuse_nesting() -> None:
         raise TargetError(
             "bw.run was called by what is being measured", remedy="name the target of that bw.run instead"
         )
-
-
-def check(request: Request, rounds: int) -> None:
-    """Refuses what cannot be measured, before anything starts."""
-    load = request.load
-    if not request.targets and not request.command:
-        raise TargetError("nothing to run", remedy="name a target, for example: benchwright run model.onnx")
-    _check_dimensions(request)
-    _check_count("rounds", rounds, most=MOST_ROUNDS)
-    _check_size(_combinations(request), rounds)
-    _check_amounts(load, request.inputs)
-    if load.arrivals is Arrivals.TRACE and any(rate is not None for rate in request.rates):
-        raise OptionError("a trace has the rate it has", remedy="give --rate or --trace, not both")
-    if load.find_rate:
-        _check_search(request)
-    if load.precision is not None and max(request.copies) > 1:
-        raise OptionError("copies cannot stop together at a precision", remedy="use --duration with several copies")
-    if load.mode is Mode.OPEN and (load.once or load.precision is not None):
-        raise OptionError(
-            "an open loop ends after a time or a count, not at a precision or the end of the inputs",
-            remedy="give --duration or --samples",
-        )
-    if load.mode is Mode.OPEN and load.arrivals is Arrivals.TRACE:
-        from benchwright.measure.load import arrivals
-
-        arrivals(load)  # says what is wrong with the file
-    elif load.mode is Mode.OPEN and not load.find_rate and None in request.rates:
-        raise OptionError("an open loop needs a rate", remedy="add --rate 200")
-
-
-def _check_dimensions(request: Request) -> None:
-    most = {"batch size": None, "workers": MOST_AT_ONCE, "copies": MOST_AT_ONCE}
-    for name, values in (("batch size", request.batch_sizes), ("workers", request.workers), ("copies", request.copies)):
-        if not values:
-            raise OptionError(f"{name}: [] must be whole numbers of at least 1")
-        for value in values:
-            _check_count(name, value, most=most[name])
-    for rate in request.rates:
-        if rate is not None:
-            _check_number("rate", rate, above=True)
-
-
-def _check_amounts(load: Load, inputs: Inputs) -> None:
-    if load.samples is not None:
-        _check_count("samples", load.samples, most=MOST_SAMPLES)
-    _check_count("streams", load.streams, most=MOST_SAMPLES)
-    _check_count("input count", inputs.count, most=MOST_SAMPLES)
-    _check_count("loops", load.loops, least=0)
-    for name, seconds in {"duration": load.duration, "timeout": load.timeout}.items():
-        if seconds is not None:
-            _check_number(name, seconds, above=True)
-    if load.warmup is not None:
-        _check_number("warmup", load.warmup, above=False)
-
-
-def _check_count(name: str, count: object, *, least: int = 1, most: int | None = None) -> None:
-    if not isinstance(count, int) or isinstance(count, bool):
-        raise OptionError(f"{name}: {count!r} is not a whole number")
-    if count < least:
-        raise OptionError(f"{name}: {count} is below {least}")
-    if most is not None and count > most:
-        raise OptionError(f"{name}: {count} is above {most}, the most that can be asked for")
-
-
-def _check_number(name: str, number: object, *, above: bool) -> None:
-    """Refuses what is no finite number of at least zero, or above it."""
-    if not isinstance(number, int | float) or isinstance(number, bool):
-        raise OptionError(f"{name}: {number!r} is not a number")
-    if not (math.isfinite(number) and (number > 0 if above else number >= 0)):
-        raise OptionError(f"{name}: {number} is not {'above zero' if above else 'zero or above'} and finite")
-
-
-def _combinations(request: Request) -> int:
-    """How many cases the request's own dimensions make; a mark's parameters are not known yet."""
-    dimensions = (request.devices, request.precisions, request.batch_sizes, request.workers, request.copies)
-    return math.prod(map(len, (*dimensions, request.rates, *request.params.values()))) * max(1, len(request.runtimes))
-
-
-def _check_size(cases: int, rounds: int) -> None:
-    if cases * rounds > MOST_RESULTS:
-        raise OptionError(
-            f"{cases} cases in {rounds} rounds are more than {MOST_RESULTS} results",
-            remedy="ask for fewer combinations or rounds",
-        )
-
-
-def _check_search(request: Request) -> None:
-    load = request.load
-    if any(rate is not None for rate in request.rates):
-        raise OptionError("--find-rate searches the rate by itself", remedy="give --find-rate or --rate, not both")
-    if not load.objectives:
-        raise OptionError("--find-rate needs to know what to meet", remedy="add --objective 'p99<20ms'")
-    for objective in load.objectives:
-        if not objective.metric.startswith("latency_p") or not objective.relation.startswith("<"):
-            raise OptionError(
-                f"--find-rate cannot aim at {objective.metric}{objective.relation}{objective.bound:g}",
-                remedy="bound percentiles of the latency from above, for example --objective 'p99<20ms'",
-            )
-    if load.arrivals is Arrivals.TRACE:
-        raise OptionError("a trace has the rate it has", remedy="give --find-rate or --trace, not both")
-    if tuple(request.copies) != (1,):
-        raise OptionError("--find-rate searches with one copy", remedy="leave --copies out, or use --workers")
 
 
 def _target(target: str | os.PathLike[str] | Callable[..., Any]) -> str:

@@ -6,11 +6,15 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
+from benchwright import plugins
 from benchwright.errors import OptionError, did_you_mean
 from benchwright.records import Objective, Scalar
 from benchwright.units import parse_quantity
+
+if TYPE_CHECKING:
+    from benchwright.hosts import Host
 
 T = TypeVar("T")
 
@@ -101,7 +105,13 @@ def objective(text: str) -> Objective:
     if not unit and not _NUMBER.fullmatch(bound):
         known = ["mean", "p50", "p99", "throughput", "max_rate", "rss_peak", "makespan", "service_p99", "load_time"]
         raise OptionError(f"--objective: {name!r} is no metric with a unit", remedy=did_you_mean(name, known))
-    return Objective(metric=name, relation=relation, bound=parse_quantity(bound, unit or "1", what="--objective"))
+    value = parse_quantity(bound, unit or "1", what="--objective")
+    if unit and (value < 0 or (value == 0 and relation == "<")):
+        raise OptionError(
+            f"--objective: {text!r} can tell nothing: {name} is never below zero",
+            remedy="bound it above zero, for example --objective 'p99<20ms'",
+        )
+    return Objective(metric=name, relation=relation, bound=value)
 
 
 def shapes(texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
@@ -138,6 +148,17 @@ def cpu_list(text: str) -> tuple[int, ...]:
     if absent or not found:
         raise OptionError(f"--cpus: {text!r} names CPUs that cannot be used", remedy=f"use some of {sorted(there)}")
     return tuple(dict.fromkeys(found))
+
+
+def host(text: str) -> Host | None:
+    """`'container:IMAGE'` as a host; None for `'local'`, this machine."""
+    kind, _, rest = text.partition(":")
+    if kind == "local" and not rest:
+        return None
+    found = plugins.load("hosts", kind)
+    if not hasattr(found, "from_text") or not rest:
+        raise OptionError(f"--host: {text!r} is no host", remedy="write --host container:IMAGE")
+    return cast("Host", found.from_text(rest))
 
 
 def scalar(text: str) -> Scalar:

@@ -189,6 +189,17 @@ def test_options_reach_the_worker(benchwright: Benchwright) -> None:
         (("fake:constant", "--timeout", "0"), "--timeout: 0 is not above zero", ""),
         (("fake:constant", "--retries", "-1"), "--retries", ""),
         (("fake:constant", "--precision", "200%"), "not between 0 and 100", "--precision 1%"),
+        (("fake:constant", "--precision", "1%", "--samples", "9"), "two rules for when to stop", "not both"),
+        (("fake:constant", "--offline", "9", "--samples", "9"), "--offline and --samples both", "leave one"),
+        (("fake:constant", "--arrivals", "constant"), "arrivals are those of an open loop", "--rate 200"),
+        (("fake:constant", "--trace", "t", "--arrivals", "constant"), "a trace has the arrivals it has", "not both"),
+        (("fake:constant", "--objective", "p99<-1ms"), "is never below zero", "p99<20ms"),
+        (("fake:constant", "--store", ""), "--store names no place", "leave it out"),
+        (("fake:constant", "--tag", ""), "a tag is empty", "--tag nightly"),
+        (("fake:constant", "--tag", "last"), "tag 'last'", "take a word"),
+        (("fake:constant", "--input", "absent.npz"), "inputs absent.npz: No such file", "--input"),
+        (("fake:constant", "--option", "latncy=1ms"), "fake has no option 'latncy'", "did you mean 'latency'?"),
+        (("fake:constant", "--device", "tpu"), "fake has no device 'tpu'", "use cpu or fake"),
         (("fake:constant", "--rate", "0"), "--rate: 0 is not above zero", ""),
         (("fake:constant", "--rate", "5", "--streams", "2"), "exclude each other", "give one of"),
         (("fake:constant", "--rate", "5", "--precision", "1%"), "an open loop ends after", "--duration"),
@@ -219,3 +230,16 @@ def test_a_wrong_request_is_refused_before_anything_happens(
     assert "Traceback" not in ended.stderr
     assert ended.stdout == ""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_price_adds_what_a_million_items_cost(benchwright: Benchwright) -> None:
+    target = "fake:constant?ms=2&clock=virtual"
+    ended = benchwright("run", target, *QUICK, "--no-save", "--batch-size", "1,4", "--cost-per-hour", "3.6")
+    assert ended.returncode == 0, ended.stderr
+    assert "cost per million" in ended.stdout
+    run = _document(benchwright("run", target, *QUICK, "--no-save", "--json", "--cost-per-hour", "3.6"))
+    assert run.results[0].metric("cost_per_million").estimate.point == pytest.approx(2.0)  # type: ignore[union-attr]
+    for wrong in ("0", "-1", "nan", "cheap"):
+        refused = benchwright("run", target, *QUICK, "--no-save", "--cost-per-hour", wrong)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert "cost" in refused.stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import signal
@@ -15,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,7 +100,7 @@ def _measuring(started: Started, pid_file: Path) -> int:
 
 @pytest.mark.parametrize("wait", ["sleep", "hold"])
 def test_kill_9_of_the_parent_leaves_no_process_and_what_was_saved(
-    wait: str, start: Callable[..., Started], tmp_path: Path
+    wait: str, start: Callable[..., Started], benchwright: Benchwright, tmp_path: Path
 ) -> None:
     """With `hold` the worker never gives its interpreter back, so only the kernel and the guard can end it."""
     pid_file = tmp_path / "pid"
@@ -113,6 +113,10 @@ def test_kill_9_of_the_parent_leaves_no_process_and_what_was_saved(
     run = _kept(tmp_path / "results.db")
     assert [result.status for result in run.results] == [Status.OK]
     assert run.results[0].samples[0].calls == 50
+    assert run.planned == 2
+    shown = benchwright("show", "--store", "results.db")
+    assert "incomplete: 1 of 2 results; it was cut off" in shown.stdout
+    assert "  1 of 2 results  " in benchwright("list", "--store", "results.db").stdout
 
 
 def test_ending_the_parent_politely_leaves_no_process_either(start: Callable[..., Started], tmp_path: Path) -> None:
@@ -159,45 +163,32 @@ def test_two_runs_at_once_share_a_store(start: Callable[..., Started], tmp_path:
 # ---- stores that cannot be used ----
 
 
-@functools.cache
-def _private_mounts() -> tuple[str, ...]:
-    """The command that gives what follows it mounts of its own: root's, else the one that is open to everyone."""
-    answers = ["full and read-only disks are made in a mount namespace: be root, or allow user namespaces"]
-    for command in (("unshare", "--mount"), ("unshare", "--user", "--map-root-user", "--mount")):
-        try:
-            subprocess.run([*command, "mount", "-t", "tmpfs", "tmpfs", "/tmp"], check=True, capture_output=True)
-        except FileNotFoundError:
-            pytest.fail(f"{answers[0]}; and install unshare, which util-linux brings")
-        except subprocess.CalledProcessError as error:
-            answers.append(f"{' '.join(command)}: {error.stderr.decode().strip()}")
-        else:
-            return command
-    pytest.fail("\n".join(answers))
+Shell = Callable[[str], "subprocess.CompletedProcess[str]"]
 
 
-def _in_namespace(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+@pytest.fixture
+def in_namespace(private_mounts: tuple[str, ...], tmp_path: Path) -> Shell:
     """Runs shell lines where mounts are private; `$bw` is the command line, `$m` an empty folder to mount on."""
-    (folder / "mount").mkdir()
-    environment = {**os.environ, "bw": f"{sys.executable} -m benchwright", "m": str(folder / "mount")}
-    return subprocess.run(
-        [*_private_mounts(), "sh", "-c", script],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
+    (tmp_path / "mount").mkdir()
+    environment = {**os.environ, "bw": f"{sys.executable} -m benchwright", "m": str(tmp_path / "mount")}
+    options: dict[str, Any] = {"cwd": tmp_path, "env": environment, "capture_output": True, "text": True}
+
+    def run(script: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*private_mounts, "sh", "-c", script], timeout=100, check=False, **options)
+
+    return run
 
 
-def test_a_full_disk_loses_nothing_that_was_measured(benchwright: Benchwright, tmp_path: Path) -> None:
+def test_a_full_disk_loses_nothing_that_was_measured(
+    in_namespace: Shell, benchwright: Benchwright, tmp_path: Path
+) -> None:
     (tmp_path / "tmp").mkdir()
     target = "'fake:lognormal?ms=1&clock=virtual&period=100000'"
     script = (
         "mount -t tmpfs -o size=1m tmpfs $m && "
         f"TMPDIR={tmp_path / 'tmp'} $bw run {target} --rounds 4 --samples 100000 --warmup 0 --store $m/results.db"
     )
-    ended = _in_namespace(script, tmp_path)
+    ended = in_namespace(script)
     assert ended.returncode == 1, ended.stderr
     assert "fake:lognormal" in ended.stdout  # what was measured is shown all the same
     assert "the disk is full" in ended.stderr
@@ -211,13 +202,15 @@ def test_a_full_disk_loses_nothing_that_was_measured(benchwright: Benchwright, t
     assert all(r.status is Status.OK for r in run.results)
 
 
-def test_a_read_only_store_is_refused_before_anything_is_measured(benchwright: Benchwright, tmp_path: Path) -> None:
+def test_a_read_only_store_is_refused_before_anything_is_measured(
+    in_namespace: Shell, benchwright: Benchwright
+) -> None:
     assert benchwright("run", FAKE, *QUICK, "--store", "results.db").returncode == 0
     script = (
         "mount -t tmpfs tmpfs $m && cp results.db $m/ && mount -o remount,bind,ro $m && "
         f"$bw run '{FAKE}' {' '.join(QUICK)} --store $m/results.db"
     )
-    ended = _in_namespace(script, tmp_path)
+    ended = in_namespace(script)
     assert ended.returncode == 2, ended.stderr
     assert "read-only" in ended.stderr and "--store" in ended.stderr
     assert "Traceback" not in ended.stderr

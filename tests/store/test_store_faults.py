@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import sqlite3
 import subprocess
@@ -149,24 +148,16 @@ run = Run(id="run-1", started_at="2026-01-01T00:00:00Z", harness="1")
 """
 
 
-@functools.cache
-def _private_mounts() -> tuple[str, ...]:
-    """The command that gives what follows it mounts of its own: root's, else the one that is open to everyone."""
-    answers = ["full and read-only disks are made in a mount namespace: be root, or allow user namespaces"]
-    for command in (("unshare", "--mount"), ("unshare", "--user", "--map-root-user", "--mount")):
-        try:
-            subprocess.run([*command, "mount", "-t", "tmpfs", "tmpfs", "/tmp"], check=True, capture_output=True)
-        except FileNotFoundError:
-            pytest.fail(f"{answers[0]}; and install unshare, which util-linux brings")
-        except subprocess.CalledProcessError as error:
-            answers.append(f"{' '.join(command)}: {error.stderr.decode().strip()}")
-        else:
-            return command
-    pytest.fail("\n".join(answers))
+Steps = Callable[..., list[str]]
 
 
-def _in_a_small_file_system(tmp_path: Path, size: str, *steps: str) -> list[str]:
-    """Runs shell steps with a tmpfs of `size` mounted at $M; a step `python: ...` is Python. Gives lines of output."""
+@pytest.fixture
+def in_a_small_file_system(private_mounts: tuple[str, ...], tmp_path: Path) -> Steps:
+    """`(size, *steps)` runs shell steps with a tmpfs of `size` mounted at $M; a step `python: ...` is Python."""
+    return lambda size, *steps: _lines(private_mounts, tmp_path, size, *steps)
+
+
+def _lines(private_mounts: tuple[str, ...], tmp_path: Path, size: str, *steps: str) -> list[str]:
     mount = tmp_path / "mount"
     mount.mkdir()
     lines = [f"export M={mount}", f"mount -t tmpfs -o size={size} tmpfs $M"]
@@ -178,15 +169,14 @@ def _in_a_small_file_system(tmp_path: Path, size: str, *steps: str) -> list[str]
             step = f"{sys.executable} {script}"
         lines.append(step)
     done = subprocess.run(
-        [*_private_mounts(), "sh", "-e", "-c", "\n".join(lines)], capture_output=True, text=True, timeout=100
+        [*private_mounts, "sh", "-e", "-c", "\n".join(lines)], capture_output=True, text=True, timeout=100
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
 
-def test_a_full_disk(tmp_path: Path) -> None:
-    lines = _in_a_small_file_system(
-        tmp_path,
+def test_a_full_disk(in_a_small_file_system: Steps) -> None:
+    lines = in_a_small_file_system(
         "600k",
         """python:
 store = open_store(M + "/r.db")
@@ -215,9 +205,8 @@ with store._reading() as connection:
     assert lines[3:] == [kept, "ok"]
 
 
-def test_a_disk_too_full_to_begin(tmp_path: Path) -> None:
-    (line, *_) = _in_a_small_file_system(
-        tmp_path,
+def test_a_disk_too_full_to_begin(in_a_small_file_system: Steps) -> None:
+    (line, *_) = in_a_small_file_system(
         "16k",
         "head -c 12000 /dev/zero > $M/filler",
         """python:
@@ -230,9 +219,8 @@ except StoreError as error:
     assert "r.db: the disk is full" in line
 
 
-def test_a_read_only_store_can_be_read_and_says_why_it_cannot_be_written(tmp_path: Path) -> None:
-    lines = _in_a_small_file_system(
-        tmp_path,
+def test_a_read_only_store_can_be_read_and_says_why_it_cannot_be_written(in_a_small_file_system: Steps) -> None:
+    lines = in_a_small_file_system(
         "4m",
         """python:
 store = open_store(M + "/r.db")

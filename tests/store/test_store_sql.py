@@ -79,6 +79,16 @@ def test_a_large_run_keeps_its_order(store: SqlStore, make_run: MakeRun, make_re
     assert store.run("run-1") == run
 
 
+def test_a_summary_tells_how_many_results_there_were_to_be(
+    store: SqlStore, make_run: MakeRun, make_result: MakeResult
+) -> None:
+    store.begin(replace(make_run("cut"), planned=3))
+    store.add("cut", make_result("r1"))
+    (summary,) = store.runs()
+    assert (summary.results, summary.planned) == (1, 3)
+    assert store.run("cut").planned == 3
+
+
 def test_summaries_are_newest_first(store: SqlStore, make_run: MakeRun, make_result: MakeResult) -> None:
     results = (
         make_result("a", case="z.onnx"),
@@ -309,3 +319,37 @@ def test_a_commit_is_on_the_disk_when_it_returns(tmp_path: Path) -> None:
         }
     store.close()
     assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 60_000}
+
+
+def test_a_result_takes_the_place_of_another(store: SqlStore, make_run: MakeRun, make_result: MakeResult) -> None:
+    """Also one with points and samples: a target that failed may have been watched until then."""
+    store.add_run(make_run("other", results=(make_result("other-0", value=7.0, samples=5),)))
+    store.begin(make_run("run", minute=1))
+    measured = replace(make_result("run-0", samples=9), status=Status.FAILED)
+    for result in (measured, make_result("run-1", number=1)):
+        store.add("run", result)
+    store.add("run", make_result("run-2", value=3.0, samples=4), instead_of="run-0")
+    assert [result.id for result in store.run("run").results] == ["run-1", "run-2"]
+    (series,) = store.history("model.onnx", metrics=["latency_p50"])
+    assert [(point.result, point.estimate.point) for point in series.points] == [
+        ("other-0", 7.0),
+        ("run-1", 1.0),
+        ("run-2", 3.0),
+    ]
+    assert [copy.calls for copy in store.samples("run-2")] == [4]
+    with pytest.raises(StoreError, match="no result 'run-0'"):
+        store.samples("run-0")
+    (summary,) = [s for s in store.runs() if s.id == "run"]
+    assert (summary.results, summary.failed) == (2, 0)
+
+
+@pytest.mark.parametrize("instead_of", ["run-0", "other-0"])
+def test_only_a_result_of_the_same_run_can_be_replaced(
+    instead_of: str, store: SqlStore, make_run: MakeRun, make_result: MakeResult
+) -> None:
+    store.add_run(make_run("other", results=(make_result("other-0"),)))
+    store.begin(make_run("run"))
+    with pytest.raises(StoreError, match=f"run 'run' has no result '{instead_of}' any more"):
+        store.add("run", make_result("run-1"), instead_of=instead_of)
+    assert store.run("run").results == ()
+    assert len(store.run("other").results) == 1

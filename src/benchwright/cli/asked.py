@@ -7,7 +7,7 @@ from typing import Any
 
 from benchwright import asking
 from benchwright.errors import OptionError
-from benchwright.records import Arrivals, Inputs, Load, Mode
+from benchwright.records import Arrivals, Inputs, Load, Mode, Profile
 from benchwright.sources import Request
 from benchwright.units import parse_quantity
 
@@ -35,6 +35,7 @@ def request_of(given: Mapping[str, Any], command: list[str]) -> Request:
         ),
         load=_load(given),
         tags=given["tag"],
+        elsewhere=bool(given["host"]) and given["host"] != "local",
     )
 
 
@@ -46,11 +47,29 @@ def plan_of(given: Mapping[str, Any]) -> dict[str, Any]:
         "cpus": asking.cpu_list(given["cpus"]) if given["cpus"] else (),
         "memory": int(asking.positive(memory, "B", "--memory-limit")) if memory else None,
         "reason": given["reason"],
+        "cost_per_hour": given["cost_per_hour"],
+        "profile": _profile(given),
+        **({"host": asking.host(given["host"])} if given["host"] else {}),
         **({"monitors": _words(given["monitor"], "--monitor")} if given["monitor"] else {}),
     }
 
 
+def _profile(given: Mapping[str, Any]) -> Profile | None:
+    if given["profile"] is None:
+        if given["profiler"]:
+            raise OptionError("--profiler without a stretch of time", remedy="add --profile 1:2, in seconds")
+        return None
+    from benchwright import profilers
+
+    return Profile(windows=profilers.windows(given["profile"]), tools=tuple(_words(given["profiler"], "--profiler")))
+
+
 def _load(given: Mapping[str, Any]) -> Load:
+    if given["trace"] and given["arrivals"] != Arrivals.POISSON:
+        raise OptionError("a trace has the arrivals it has", remedy="give --trace or --arrivals, not both")
+    for flag in ("samples", "duration"):
+        if given["offline"] is not None and given[flag] is not None:
+            raise OptionError(f"--offline and --{flag} both say when to stop", remedy="leave one of them out")
     return Load(
         mode=_mode(given),
         arrivals=Arrivals.TRACE if given["trace"] else Arrivals(given["arrivals"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,17 @@ from benchwright.cli.options import json_option, store_option
 @store_option
 @json_option
 def command(targets: tuple[str, ...], runtime: str, limit: int, store: str | None, as_json: bool) -> None:
-    """What could be run: the cases of each TARGET. Without a target: the newest runs in the store."""
+    """What could be run: the cases of each TARGET, which may be a module or a package as well.
+
+    Without a target: the newest runs in the store.
+    """
     rows = _cases(targets, runtime) if targets else _runs(store, limit)
     if as_json:
         _write(json.dumps(rows, indent=2) + "\n")
+    elif targets:
+        _write("".join(f"{line}\n" for line in _case_lines(rows)))
     elif rows:
-        _write("".join(f"{_case_line(row) if targets else _run_line(row)}\n" for row in rows))
+        _write("".join(f"{_run_line(row)}\n" for row in rows))
     else:
         click.echo("no runs yet: benchwright run TARGET makes one", err=True)
 
@@ -42,11 +48,23 @@ def _write(text: str) -> None:
 
 
 def _cases(targets: tuple[str, ...], runtime: str) -> list[dict[str, Any]]:
-    from benchwright.sources import Request, plan
+    from benchwright.sources import Request
+    from benchwright.sources.listing import listed
 
     names = tuple(name for name in runtime.split(",") if name)
-    cases = plan(Request(targets=targets, runtimes=names))
-    return [{"name": case.name, "params": dict(case.params), "version": case.version} for case in cases]
+    pairs, broken = listed(Request(targets=targets, runtimes=names))
+    for module, reason in broken:
+        click.echo(f"benchwright: {module} is left out: {reason}", err=True)
+    return [
+        {
+            "name": case.name,
+            "params": dict(case.params),
+            "version": case.version,
+            **({"summary": about.summary} if about.summary else {}),
+            **({"class": about.owner, "class_summary": about.owner_summary} if about.owner else {}),
+        }
+        for case, about in pairs
+    ]
 
 
 def _runs(store: str | None, limit: int) -> list[dict[str, Any]]:
@@ -63,9 +81,17 @@ def _runs(store: str | None, limit: int) -> list[dict[str, Any]]:
     return rows
 
 
-def _case_line(row: dict[str, Any]) -> str:
-    params = " ".join(f"{name}={value}" for name, value in row["params"].items())
-    return f"{row['name']}  {params}"
+def _case_lines(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """A line for each case; a class is named once, and what its author says of it, above its methods."""
+    last = ""
+    for row in rows:
+        owner = row.get("class", "")
+        if owner and owner != last:
+            yield f"{owner}: {row['class_summary']}" if row["class_summary"] else f"{owner}:"
+        last = owner
+        params = " ".join(f"{name}={value}" for name, value in row["params"].items())
+        told = f"  # {row['summary']}" if owner and row.get("summary") else ""
+        yield f"{'  ' if owner else ''}{row['name']}  {params}{told}"
 
 
 def _run_line(row: dict[str, Any]) -> str:
@@ -74,4 +100,6 @@ def _run_line(row: dict[str, Any]) -> str:
     revision = f"  {row['revision']['id'][:10]}" if row["revision"] else ""
     cases = ", ".join(row["cases"])
     results = "1 result" if row["results"] == 1 else f"{row['results']} results"
+    if row["results"] < row["planned"]:  # cut off, or still being measured
+        results = f"{row['results']} of {row['planned']} results"
     return f"{row['id']}  {row['started_at'][:19]}  {results}{failed}{revision}{tags}  {cases}"

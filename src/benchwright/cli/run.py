@@ -53,13 +53,20 @@ class _WithCommand(click.Command):
 @click.option("--precision", metavar="1%", help="Stop when the median, or p99:5%, is known this well (95 %).")
 @click.option("--warmup", metavar="SECONDS", help="Warm up at most so long; 0: not at all. Default: until steady, 5 s.")
 @click.option("--loops", type=int, default=0, help="Calls per sample. Default: one, more only for very fast callables.")
-@click.option("--rounds", type=int, default=5, show_default=True, help="Fresh processes per case, interleaved.")
+@click.option("--rounds", type=int, help="Fresh processes per case, interleaved. Default: 5, 1 if called once.")
 @click.option("--retries", type=click.IntRange(min=0), default=0, help="Try a failed case again so often.")
 @click.option("--timeout", metavar="SECONDS", help="Kill a worker that takes longer.")
 @click.option("--cpus", metavar="0,2-3", help="CPUs the workers may use.")
 @click.option("--memory-limit", metavar="4GiB", help="Address space a worker may use.")
 @click.option("--monitor", metavar="A,B", help="What watches the workers. Default: process, pressure, gpu, power.")
+@click.option("--profile", metavar="10:20,30:40", help="Profile these seconds of the timed phase in a pass of its own.")
+@click.option("--profiler", metavar="A,B", help="Profilers: torch, onnxruntime, tensorflow, py-spy, perf.")
+@click.option("--host", metavar="container:IMAGE", help="Where the workers run. Default: this machine.")
 @click.option("--seed", type=int, default=0, help="Of random inputs and arrivals.")
+@click.option(
+    "--cost-per-hour", type=float, metavar="1.18", help="The machine's price: adds the cost of 1,000,000 items."
+)
+@click.option("--resume", default="", metavar="RUN", help="Go on with RUN: measure what is missing or failed there.")
 @click.option("--tag", multiple=True, help="A word to find this run by.")
 @click.option("--reason", default="", help="Why this run was made.")
 @click.option("--no-save", is_flag=True, help="Do not keep the run in the store.")
@@ -67,7 +74,8 @@ class _WithCommand(click.Command):
 @store_option
 @json_option
 def command(**given: Any) -> int:
-    """Measure each TARGET: a model file, FILE.py::CALLABLE, package.module:callable, or any command after `--`.
+    """Measure each TARGET: a model file, FILE.py::CALLABLE, package.module:callable, a benchmark class or one of its
+    methods (package.module.Class.method, FILE.py::Class), a task of a task file, or any command after `--`.
 
     A list (A,B) in an option is a dimension: every combination becomes a case. Each case is measured in several fresh
     processes. Exit code 1 when a case failed or an objective was missed.
@@ -90,12 +98,12 @@ def command(**given: Any) -> int:
             measured = api.measure(
                 request,
                 rounds=given["rounds"],
+                resume=given["resume"],
                 store=given["store"],
                 save=keep,
                 listener=progress,
                 command=api.command_line(),
-                host=context.obj,
-                **plan_of(given),
+                **{"host": context.obj, **plan_of(given)},
             )
         run, failure = measured.record, None
     except StoreError as error:

@@ -22,6 +22,7 @@ class RunSummary:
     failed: int
     revision: Revision | None
     tags: tuple[str, ...]
+    planned: int = 0  # results the run was to have at least; 0 when nobody said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +74,11 @@ class Store(Protocol):
         """Records the run without results; called before anything is measured, so that an unusable store shows."""
         ...
 
-    def add(self, run_id: str, result: Result) -> None:
-        """Keeps one result with its points and raw samples."""
+    def add(self, run_id: str, result: Result, *, instead_of: str = "") -> None:
+        """Keeps one result with its points and raw samples.
+
+        When a run is resumed, the result of the id `instead_of` goes in the same transaction.
+        """
         ...
 
     def add_run(self, run: Run) -> bool:

@@ -38,6 +38,15 @@ def _results(connection: Connection, run_id: int, *, samples: bool) -> Iterator[
         yield replace(result, samples=_samples(connection, row.id, f"result {row.result}")) if samples else result
 
 
+def result(connection: Connection, run_id: int, result_id: str) -> tuple[int, Result] | None:
+    """One result of the run in row `run_id`, without samples, and the number of its row; None when it has none such."""
+    table = tables.results
+    row = connection.execute(
+        _documented().where(table.c.run_id == run_id, table.c.result == plain(result_id))
+    ).one_or_none()
+    return None if row is None else (row.id, _result(row))
+
+
 def _documented(*others: Column[Any]) -> Select[Any]:
     """What `_result` needs, and other columns."""
     table = tables.results
@@ -135,6 +144,7 @@ def _summary(header: Any, cases: tuple[str, ...], results: int, failed: int) -> 
         failed=failed,
         revision=record.revision,
         tags=record.tags,
+        planned=record.planned,
     )
 
 

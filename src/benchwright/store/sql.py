@@ -50,14 +50,16 @@ class SqlStore:
             if write.add_header(connection, run) is None:
                 raise StoreError(f"{self._place}: run {run.id!r} is there already")
 
-    def add(self, run_id: str, result: Result) -> None:
-        """Keeps one result with its points and raw samples."""
+    def add(self, run_id: str, result: Result, *, instead_of: str = "") -> None:
+        """Keeps one result with its points and raw samples, in the place of another if one is named."""
         with self._writing() as connection:
             table = tables.runs
             query = select(table.c.id, table.c.revision).where(table.c.run == plain(run_id))
             header = connection.execute(query).one_or_none()
             if header is None:
                 raise StoreError(f"{self._place}: no run {run_id!r} to add a result to", remedy="call begin(run) first")
+            if instead_of:
+                self._remove(connection, header.id, run_id, instead_of)
             write.add_results(connection, self._known, header.id, header.revision, [result])
 
     def add_run(self, run: Run) -> bool:
@@ -133,6 +135,15 @@ class SqlStore:
             except BaseException:
                 self._known = write.Known()  # ids learnt in a transaction that was rolled back name nothing
                 raise
+
+    def _remove(self, connection: Connection, run: int, run_id: str, result_id: str) -> None:
+        found = read.result(connection, run, result_id)
+        if found is None:
+            raise StoreError(
+                f"{self._place}: run {run_id!r} has no result {result_id!r} any more",
+                remedy="is somebody else resuming the same run?",
+            )
+        write.remove_result(connection, *found)
 
     def _make_folder(self, file: Path, create: bool) -> None:
         if not create:
