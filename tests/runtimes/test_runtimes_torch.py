@@ -252,6 +252,40 @@ def test_weights_are_read_but_never_unpickled(file: Path, tmp_path: Path, make_c
         _load(make_case("torch", tmp_path / "weights.pt", inputs=X))
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", r"m\.pt is empty\n  was it written or copied to its end"),
+        (b"PK\x03\x04" + bytes(100), r"torch could not load .*m\.pt: .*\n  was it written or copied to its end"),
+        (b"hello" * 100, r"torch could not load .*m\.pt: .*\n  was it written or copied to its end"),
+        (pickle.dumps({"w": 1}), r"m\.pt is not TorchScript; .*\n  name the module and its weights"),
+    ],
+)
+def test_a_file_that_is_no_model_is_told_apart(
+    content: bytes, message: str, tmp_path: Path, make_case: MakeCase, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "m.pt").write_bytes(content)
+    with pytest.raises(LoadError, match=message) as refused:
+        _load(make_case("torch", tmp_path / "m.pt", inputs=X))
+    assert "\n" not in refused.value.message
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_weights_that_do_not_fit_are_named(file: Path, tmp_path: Path, make_case: MakeCase) -> None:
+    path = tmp_path / "weights.pt"
+
+    def message() -> str:
+        with pytest.raises(LoadError) as refused:
+            _load(make_case("torch", f"{file}::Net", inputs=X, options={"weights": str(path)}))
+        return refused.value.message
+
+    assert message() == f"weights {path}: No such file or directory"
+    torch.save({"other": torch.zeros(1)}, path)
+    assert message().startswith(f"torch could not use the weights {path}: ")
+    path.write_bytes(path.read_bytes()[:300])
+    assert message().startswith(f"torch could not load the weights {path}: ")
+
+
 def test_what_is_pickled_in_an_archive_is_not_executed(tmp_path: Path, make_case: MakeCase) -> None:
     class Evil:
         def __reduce__(self) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from benchwright.errors import DeviceError, LoadError, MeasureError
-from benchwright.records import Case, Value
+from benchwright.records import Case, Target, Value
 from benchwright.runtimes import Loaded
 from benchwright.runtimes.options import boolean, choice, refuse_unknown
 
@@ -28,14 +28,19 @@ class Command:
     requires: ClassVar[str] = ""
     module: ClassVar[str] = ""
 
-    def load(self, case: Case) -> Loaded:
-        options = case.target.options
-        refuse_unknown(options, OPTIONS, "command")
-        if case.target.device != "cpu":
+    @staticmethod
+    def check(target: Target) -> None:
+        """Refuses unknown options, and devices, which only the program itself can choose."""
+        refuse_unknown(target.options, OPTIONS, "command")
+        if target.device != "cpu":
             raise DeviceError(
-                f"command cannot see that device {case.target.device!r} is used",
+                f"command cannot see that device {target.device!r} is used",
                 remedy="choose the device with an argument of the program",
             )
+
+    def load(self, case: Case) -> Loaded:
+        options = case.target.options
+        self.check(case.target)
         argv = shlex.split(case.target.uri)
         program = shutil.which(argv[0]) if argv else None
         if program is None:

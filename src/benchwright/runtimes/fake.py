@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl
 
 from benchwright.errors import DeviceError, LoadError
 from benchwright.measure.clock import FakeClock, SystemClock
-from benchwright.records import Case, Scalar
+from benchwright.records import Case, Scalar, Target
 from benchwright.runtimes import Loaded
 from benchwright.runtimes.faults import FAULTS
 from benchwright.runtimes.options import choice, duration, nanoseconds, number, refuse_unknown, whole
@@ -44,10 +44,16 @@ class Fake:
     requires: ClassVar[str] = ""
     module: ClassVar[str] = ""
 
+    @staticmethod
+    def check(target: Target) -> None:
+        """Refuses unknown options and devices."""
+        options_of(target.uri, target.options)
+        if target.device not in ("cpu", "fake"):
+            raise DeviceError(f"fake has no device {target.device!r}", remedy="use cpu or fake")
+
     def load(self, case: Case) -> Loaded:
+        self.check(case.target)
         options = options_of(case.target.uri, case.target.options)
-        if case.target.device not in ("cpu", "fake"):
-            raise DeviceError(f"fake has no device {case.target.device!r}", remedy="use cpu or fake")
         virtual = choice(options, "clock", "real", ("real", "virtual")) == "virtual"
         clock = FakeClock() if virtual else None
         pass_time = clock.advance if clock else _waiting(choice(options, "wait", "spin", ("spin", "sleep", "hold")))

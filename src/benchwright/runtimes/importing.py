@@ -7,13 +7,13 @@ import importlib
 import importlib.util
 import os
 import sys
-import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from benchwright.errors import LoadError, TargetError, did_you_mean
+from benchwright.runtimes.loading import log_traceback
 
 # Names what is being imported, to this process and to all that the import starts: a file that measures itself while it
 # is imported would start processes without end.
@@ -57,7 +57,7 @@ def load_module(where: str) -> ModuleType:
     except TargetError as error:  # says what is wrong with the file by itself
         raise LoadError(error.message, remedy=error.remedy) from None
     except (Exception, SystemExit) as error:  # the border to the user's code
-        traceback.print_exc(file=sys.stderr)
+        log_traceback(error)
         raise LoadError(f"importing {where} failed: {type(error).__name__}: {error}", remedy="see the log") from error
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import sys
-import traceback
+import zipfile
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy.typing as npt
 from benchwright.errors import LoadError, did_you_mean
 from benchwright.records import Inputs, ResultWarning
 from benchwright.runtimes.importing import load_object, split
+from benchwright.runtimes.loading import log_traceback
 
 Array = npt.NDArray[Any]
 Feed = dict[str, Array]  # one call's arrays by input name, in the model's order
@@ -45,6 +45,46 @@ def build(specs: Sequence[Spec], inputs: Inputs) -> tuple[list[Feed], list[Resul
     if not feeds:
         raise LoadError(f"{inputs.source} holds no complete batch of {inputs.batch_size}")
     return (feeds[: inputs.count] if inputs.count > 1 else feeds), warnings
+
+
+def asked(owner: str, known: Mapping[str, bool], inputs: Inputs, *, dtype: str = "float32") -> list[Spec]:
+    """The inputs of code that does not tell its shapes: the request must, by the names of its parameters.
+
+    `known` says of each parameter whether it must be given; `dtype` is the usual element type of random inputs.
+    """
+    shapes, dtypes, random = inputs.shapes, inputs.dtypes, inputs.source == "random"
+    for name in [*shapes, *dtypes]:
+        if name and name not in known:
+            raise LoadError(f"{owner} has no parameter {name!r}", remedy=did_you_mean(name, known))
+    wanted = [name for name, needed in known.items() if needed or name in shapes]
+    wanted = wanted if random else _given_names(inputs, wanted, list(known))
+    unknown = [name for name in wanted if name not in shapes and "" not in shapes]
+    if random and unknown:
+        raise LoadError(
+            f"the shape of {unknown[0]!r} is not known",
+            remedy=f"give it: --shape {unknown[0]}:1x3x224x224; or give the model a method example_inputs(batch_size)",
+        )
+    return [
+        Spec(
+            name=name,
+            shape=None if name in unknown else (None, *shapes.get(name, shapes.get("", ()))[1:]),
+            dtype=dtypes.get(name, dtypes.get("", dtype if random else "")),
+        )
+        for name in wanted
+    ]
+
+
+def _given_names(inputs: Inputs, needed: list[str], known: list[str]) -> list[str]:
+    """Which of the parameters, in order, a data set has arrays for; those of a file are the ones that are needed."""
+    _, name = split(inputs.source)
+    if not name:
+        return needed
+    first = next(iter(_data_set(replace(inputs, count=2))), ())  # two at most are read: a count of one means all
+    if isinstance(first, Mapping):
+        given = list(itertools.takewhile(lambda each: each in first, known))
+        return given if set(needed) <= set(given) else needed
+    count = len(first) if isinstance(first, tuple | list) else 1
+    return [*known, *(f"x{i}" for i in range(len(known), count))][:count]
 
 
 def resolve(specs: Sequence[Spec], inputs: Inputs, warnings: list[ResultWarning]) -> list[Spec]:
@@ -185,9 +225,16 @@ def _from_file(path: Path) -> Any:
     try:
         with path.open("rb") as stream:
             content = np.load(stream, allow_pickle=False)
-            return dict(content) if path.suffix == ".npz" else content
-    except (OSError, ValueError) as error:
-        raise LoadError(f"inputs {path}: {error}") from None
+            return dict(content) if isinstance(content, Mapping) else content
+    except OSError as error:
+        raise LoadError(
+            f"inputs {path}: {error.strerror or error}", remedy="give --input a file that can be read"
+        ) from None
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise LoadError(
+            f"inputs {path}: no arrays can be read from it: {error}",
+            remedy="was it written or copied to its end? write it with numpy.save or numpy.savez, and no objects in it",
+        ) from None
 
 
 def _data_set(inputs: Inputs) -> list[Any]:
@@ -196,7 +243,7 @@ def _data_set(inputs: Inputs) -> list[Any]:
     try:
         items = list(itertools.islice(iter(source() if callable(source) else source), most))
     except Exception as error:  # the border to the user's code
-        traceback.print_exc(file=sys.stderr)
+        log_traceback(error)
         raise LoadError(f"{inputs.source} failed: {type(error).__name__}: {error}", remedy="see the log") from error
     if len(items) > MOST_ITEMS >= inputs.count:
         raise LoadError(

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from benchwright.errors import DeviceError, LoadError, did_you_mean
-from benchwright.records import Case, ResultWarning, Scalar, Value
+from benchwright.records import Case, ResultWarning, Scalar, Target, Value
 from benchwright.runtimes import Loaded
+from benchwright.runtimes.loading import SEE_THE_LOG, WHOLE, first_line, memory_told, refuse_empty, refused
 from benchwright.runtimes.options import boolean, refuse_unknown
 
 if TYPE_CHECKING:
-    from benchwright.runtimes.inputs import Feed
+    from benchwright.runtimes.inputs import Feed, Spec
 
 PROVIDERS = {
     "cpu": "CPUExecutionProvider",
@@ -31,6 +33,12 @@ _ENUMS = {"graph_optimization_level": "GraphOptimizationLevel", "execution_mode"
 _DTYPES = {"float": "float32", "double": "float64"}
 _ASSIGNMENT = "session.record_ep_graph_assignment_info"
 _TELLS = "1.24.1"  # the first version that tells which nodes went where
+_recording: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def recording_sessions() -> list[Any]:
+    """The sessions of this process that were loaded with `enable_profiling`: who wants their file must end it."""
+    return list(_recording)
 
 
 class OnnxRuntime:
@@ -41,10 +49,23 @@ class OnnxRuntime:
     requires: ClassVar[str] = "onnxruntime"
     module: ClassVar[str] = "onnxruntime"
 
-    def load(self, case: Case) -> Loaded:
-        import onnxruntime
+    @staticmethod
+    def check(target: Target) -> None:
+        """Refuses devices that no execution provider is known for."""
+        kind = target.device.partition(":")[0]
+        if "provider" not in target.options and kind not in PROVIDERS:
+            raise DeviceError(f"onnxruntime knows no device {kind!r}", remedy=did_you_mean(kind, PROVIDERS))
 
-        from benchwright.runtimes.inputs import Spec, build
+    def load(self, case: Case) -> Loaded:
+        self.check(case.target)
+        refuse_empty(case.target.uri)
+        with memory_told("onnxruntime", case.target.uri):
+            return self._load(case)
+
+    def _load(self, case: Case) -> Loaded:
+        from benchwright.runtimes.inputs import Spec, build  # numpy first: it says best why it cannot be imported
+
+        import onnxruntime  # isort: skip
 
         if case.target.precision:
             raise LoadError(
@@ -60,6 +81,8 @@ class OnnxRuntime:
         kept = [feeds]  # bindings look into this memory and do not own it
         return Loaded(
             call=call,
+            infer=_on_arrays(session, specs),
+            model=session,
             arguments=arguments,
             device=case.target.device,
             items_per_call=case.inputs.batch_size,
@@ -78,9 +101,7 @@ def _provider(onnxruntime: Any, case: Case) -> tuple[str, dict[str, str]]:
     if index:
         settings["device_id"] = index
     available = onnxruntime.get_available_providers()
-    name = str(options.get("provider", "")) or PROVIDERS.get(kind, "")
-    if not name:
-        raise DeviceError(f"onnxruntime knows no device {kind!r}", remedy=did_you_mean(kind, PROVIDERS))
+    name = str(options["provider"]) if "provider" in options else PROVIDERS[kind]
     if name not in available:
         package = "onnxruntime-gpu" if kind in ("cuda", "tensorrt") else "the onnxruntime build that contains it"
         raise DeviceError(
@@ -96,9 +117,18 @@ def _session(onnxruntime: Any, case: Case, provider: str, settings: Mapping[str,
     try:
         session = onnxruntime.InferenceSession(case.target.uri, options, providers=[(provider, dict(settings))])
     except Exception as error:  # the library raises many kinds, all of which mean that it did not load
-        raise LoadError(f"onnxruntime could not load {case.target.uri}: {error}") from error
+        raise _refused(case.target.uri, error) from None
     session.disable_fallback()
+    if options.enable_profiling:
+        _recording.add(session)
     return session
+
+
+def _refused(uri: str, error: Exception) -> LoadError:
+    """Without the library's marks in front of the reason: `[ONNXRuntimeError] : 7 : INVALID_PROTOBUF : `."""
+    reason = first_line(error).rpartition(" : ")[2].removeprefix(f"Load model from {uri} failed:")
+    damaged = "PROTOBUF" in str(error)
+    return refused("onnxruntime", f"load {uri}", error, reason=reason.strip(), remedy=WHOLE if damaged else SEE_THE_LOG)
 
 
 def _apply(onnxruntime: Any, session_options: Any, options: Mapping[str, Scalar]) -> None:
@@ -181,6 +211,20 @@ def _calls(session: Any, case: Case, feeds: list[Feed]) -> tuple[Callable[..., A
     if _concurrent(case):
         return _bound_per_thread(session, names), [(feed,) for feed in feeds]
     return session.run_with_iobinding, [(_binding(session, names, feed),) for feed in feeds]
+
+
+def _on_arrays(session: Any, specs: list[Spec]) -> Callable[..., Any]:
+    """A run with arrays of the moment; each becomes the type that the model takes."""
+    import numpy as np
+
+    outputs, run = [output.name for output in session.get_outputs()], session.run
+    dtypes = {spec.name: spec.dtype for spec in specs}
+
+    def infer(*arrays: Any, **named: Any) -> Any:
+        given = {**dict(zip(dtypes, arrays, strict=False)), **named}
+        return run(outputs, {name: np.asarray(array, dtype=dtypes[name]) for name, array in given.items()})
+
+    return infer
 
 
 def _bound_per_thread(session: Any, names: list[str]) -> Callable[[Feed], None]:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from benchwright.errors import DeviceError, LoadError
-from benchwright.records import Case, Scalar, Value
+from benchwright.records import Case, Scalar, Target, Value
 from benchwright.runtimes import Loaded
+from benchwright.runtimes.loading import SEE_THE_LOG, memory_told, refuse_empty, refused
 from benchwright.runtimes.options import boolean, refuse_unknown
 
 if TYPE_CHECKING:
@@ -39,7 +40,20 @@ class OpenVino:
     requires: ClassVar[str] = "openvino"
     module: ClassVar[str] = "openvino"
 
+    @staticmethod
+    def check(target: Target) -> None:
+        """Refuses unknown precisions."""
+        if target.precision not in PRECISIONS:
+            known = ", ".join(filter(None, PRECISIONS))
+            raise LoadError(f"openvino has no precision {target.precision!r}", remedy=f"known: {known}")
+
     def load(self, case: Case) -> Loaded:
+        self.check(case.target)
+        refuse_empty(case.target.uri)
+        with memory_told("openvino", case.target.uri):
+            return self._load(case)
+
+    def _load(self, case: Case) -> Loaded:
         from benchwright.runtimes.inputs import build
 
         openvino = _import()
@@ -49,20 +63,26 @@ class OpenVino:
         try:
             model = core.read_model(case.target.uri)
         except RuntimeError as error:
-            raise LoadError(f"openvino could not read {case.target.uri}: {_short(error)}") from None
+            reason = _short(error)
+            if reason.startswith("Unable to read the model"):  # which says the path again, and lists formats
+                reason = "it is damaged, or no model of a kind it knows"
+            raise refused("openvino", f"read {case.target.uri}", error, reason=reason) from None
         feeds, warnings = build(_specs(model), case.inputs)
         if boolean(case.target.options, "reshape", True):
             model.reshape({name: list(array.shape) for name, array in feeds[0].items()})
         try:
             compiled = core.compile_model(model, device, properties)
         except RuntimeError as error:
-            raise LoadError(f"openvino could not compile {case.target.uri}: {_short(error)}") from None
+            told = refused("openvino", f"compile {case.target.uri}", error, reason=_short(error), remedy=SEE_THE_LOG)
+            raise told from None
         _check_used(compiled, device, properties)
         tensors = [[openvino.Tensor(array, shared_memory=True) for array in feed.values()] for feed in feeds]
         call, arguments = _calls(compiled, tensors, case)
         kept = [feeds, tensors]  # requests look into this memory and do not own it
         return Loaded(
             call=call,
+            infer=_on_arrays(openvino, compiled),
+            model=compiled,
             arguments=arguments,
             device=case.target.device,
             items_per_call=case.inputs.batch_size,
@@ -95,9 +115,6 @@ def _properties(core: Any, device: str, case: Case) -> dict[str, Scalar]:
     writable = {str(name) for name, access in supported.items() if access != "RO"}
     options = {name.upper(): value for name, value in case.target.options.items() if name not in OWN_OPTIONS}
     refuse_unknown(options, writable | {name.upper() for name in OWN_OPTIONS}, f"openvino on {device}")
-    if case.target.precision not in PRECISIONS:
-        known = ", ".join(filter(None, PRECISIONS))
-        raise LoadError(f"openvino has no precision {case.target.precision!r}", remedy=f"known: {known}")
     hint: Mapping[str, Scalar] = {_HINT: PRECISIONS[case.target.precision]} if _HINT in writable else {}
     return {**hint, **options}
 
@@ -156,6 +173,22 @@ def _per_thread(compiled: Any) -> Callable[[list[Any]], Any]:
         return request.infer(None, True, True)
 
     return call
+
+
+def _on_arrays(openvino: Any, compiled: Any) -> Callable[..., Any]:
+    """A call with arrays of the moment; each becomes the type that the model takes. Gives the outputs in order."""
+    import numpy as np
+
+    call, count = _per_thread(compiled), len(compiled.outputs)
+    dtypes = {port.any_name: port.element_type.to_dtype() for port in compiled.inputs}
+
+    def infer(*arrays: Any, **named: Any) -> Any:
+        given = {**dict(zip(dtypes, arrays, strict=False)), **named}
+        kept = [np.ascontiguousarray(given[name], dtype=dtype) for name, dtype in dtypes.items()]
+        outputs = call([openvino.Tensor(array, shared_memory=True) for array in kept])
+        return [np.array(outputs[index]) for index in range(count)]
+
+    return infer
 
 
 def _place(request: Any, feed: list[Any]) -> None:

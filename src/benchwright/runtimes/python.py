@@ -5,16 +5,15 @@ from __future__ import annotations
 import functools
 import inspect
 import platform
-import sys
-import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from benchwright.errors import DeviceError, LoadError
 from benchwright.marks import Mark, mark_of
-from benchwright.records import Case, ResultWarning, Scalar
+from benchwright.records import Case, ResultWarning, Scalar, Target
 from benchwright.runtimes import Loaded
 from benchwright.runtimes.importing import load_object
+from benchwright.runtimes.loading import log_traceback
 from benchwright.runtimes.options import refuse_unknown
 
 # Dimensions of the matrix that say how calls are issued; every other parameter is the callable's own.
@@ -29,8 +28,13 @@ class Python:
     requires: ClassVar[str] = ""
     module: ClassVar[str] = ""
 
+    @staticmethod
+    def check(target: Target) -> None:
+        """Refuses options, of which there are none."""
+        refuse_unknown(target.options, (), "python")
+
     def load(self, case: Case) -> Loaded:
-        refuse_unknown(case.target.options, (), "python")
+        self.check(case.target)
         if case.target.device != "cpu":
             raise DeviceError(
                 f"python cannot see that device {case.target.device!r} is used",
@@ -116,7 +120,7 @@ class _Setup:
             if inspect.isgenerator(value):
                 self._generator, value = value, next(value)
         except Exception as error:  # the border to the user's code
-            traceback.print_exc(file=sys.stderr)
+            log_traceback(error)
             raise LoadError(f"setup failed: {type(error).__name__}: {error}", remedy="see the log") from error
         self.arguments = (value,)
 

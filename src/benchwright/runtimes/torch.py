@@ -6,17 +6,25 @@ import contextlib
 import inspect
 import os
 import pickle
-import sys
-import traceback
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from benchwright.errors import DeviceError, LoadError, did_you_mean
-from benchwright.records import Case, ResultWarning, Value
+from benchwright.errors import DeviceError, LoadError
+from benchwright.records import Case, Inputs, ResultWarning, Target, Value
 from benchwright.runtimes import Loaded
 from benchwright.runtimes.importing import load_object
+from benchwright.runtimes.loading import (
+    SEE_THE_LOG,
+    first_line,
+    lacks_memory,
+    log_traceback,
+    memory_told,
+    refuse_empty,
+    refused,
+)
 from benchwright.runtimes.options import boolean, refuse_unknown, whole
 
 if TYPE_CHECKING:
@@ -40,9 +48,22 @@ class Torch:
     requires: ClassVar[str] = "torch"
     module: ClassVar[str] = "torch"
 
+    @staticmethod
+    def check(target: Target) -> None:
+        """Refuses unknown options and precisions."""
+        refuse_unknown(target.options, OPTIONS, "torch")
+        if target.precision not in PRECISIONS:
+            known = ", ".join(filter(None, PRECISIONS))
+            raise LoadError(f"torch has no precision {target.precision!r}", remedy=f"known: {known}")
+
     def load(self, case: Case) -> Loaded:
+        self.check(case.target)
+        refuse_empty(case.target.uri)
+        with memory_told("torch", case.target.uri):
+            return self._load(case)
+
+    def _load(self, case: Case) -> Loaded:
         options = case.target.options
-        refuse_unknown(options, OPTIONS, "torch")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the library about itself
             import torch
@@ -56,6 +77,8 @@ class Torch:
         call, close = _caller(torch, model, device, boolean(options, "inference_mode", True))
         return Loaded(
             call=call,
+            infer=_on_arrays(torch, call, device),
+            model=model,
             close=close,
             arguments=arguments,
             device=str(device),
@@ -104,25 +127,18 @@ def _device(torch: Any, asked: str) -> Any:
 
 def _load(torch: Any, case: Case, device: Any) -> tuple[Any, list[Spec] | None]:
     uri = case.target.uri
-    if case.target.precision not in PRECISIONS:
-        known = ", ".join(filter(None, PRECISIONS))
-        raise LoadError(f"torch has no precision {case.target.precision!r}", remedy=f"known: {known}")
+    if uri.endswith(".pt2"):
+        return _exported(torch, case, device)
+    model = _script(torch, uri, device) if uri.endswith((".pt", ".ts")) else _module(torch, case)
     try:
-        if uri.endswith(".pt2"):
-            return _exported(torch, case, device)
-        if uri.endswith((".pt", ".ts")):
-            model, specs = _script(torch, uri, device), None
-        else:
-            model, specs = _module(torch, case), None
         model = model.eval().to(device)
-    except (RuntimeError, OSError, TypeError, ValueError, pickle.UnpicklingError) as error:
-        traceback.print_exc(file=sys.stderr)
-        raise LoadError(f"torch could not load {uri}: {_first_line(error)}", remedy="see the log") from None
+    except RuntimeError as error:
+        raise refused("torch", f"move {uri} to {device}", error, remedy=SEE_THE_LOG) from None
     if case.target.precision:
         model = model.to(getattr(torch, PRECISIONS[case.target.precision]))
     if boolean(case.target.options, "channels_last", False):
         model = model.to(memory_format=torch.channels_last)
-    return model, specs
+    return model, None
 
 
 def _exported(torch: Any, case: Case, device: Any) -> tuple[Any, list[Spec]]:
@@ -131,8 +147,11 @@ def _exported(torch: Any, case: Case, device: Any) -> tuple[Any, list[Spec]]:
     for name in ("precision", "channels_last"):
         if case.target.precision if name == "precision" else case.target.options.get(name):
             raise LoadError(f"an exported program keeps what it was exported with; {name} cannot be changed")
-    with _only_weights():
-        program = torch.export.load(case.target.uri)
+    try:
+        with _only_weights():
+            program = torch.export.load(case.target.uri)
+    except Exception as error:  # the library raises many kinds, all of which mean that it did not load
+        raise refused("torch", f"load {case.target.uri}", error) from None
     if device.type != "cpu":
         from torch.export.passes import move_to_device_pass
 
@@ -164,12 +183,18 @@ def _script(torch: Any, uri: str, device: Any) -> Any:
     try:
         return torch.jit.load(uri, map_location=device)
     except RuntimeError as error:
-        if "constants.pkl" in str(error) or "PytorchStreamReader" in str(error):
+        if "constants.pkl" in str(error) or _is_pickle(uri):
             raise LoadError(
                 f"{uri} is not TorchScript; a file of weights alone says nothing about the model",
                 remedy=f"name the module and its weights: net.py::Net --runtime torch --option weights={uri}",
             ) from None
-        raise
+        raise refused("torch", f"load {uri}", error, reason=first_line(error).partition(". ")[0]) from None
+
+
+def _is_pickle(uri: str) -> bool:
+    """Whether it begins as the weights do that old versions of torch wrote."""
+    with Path(uri).open("rb") as file:
+        return file.read(1) == pickle.PROTO
 
 
 def _module(torch: Any, case: Case) -> Any:
@@ -177,12 +202,36 @@ def _module(torch: Any, case: Case) -> Any:
     if not isinstance(made, torch.nn.Module):
         if not callable(made):
             raise LoadError(f"{case.target.uri} is neither a module nor a class or function that makes one")
-        made = made()
+        made = _made(case, made)
     if not isinstance(made, torch.nn.Module):
         raise LoadError(f"{case.target.uri} made {type(made).__name__}, not an nn.Module")
     if weights := str(case.target.options.get("weights", "")):
-        made.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
+        _give_weights(torch, made, weights)
     return made
+
+
+def _made(case: Case, factory: Callable[[], Any]) -> Any:
+    try:
+        return factory()
+    except Exception as error:  # the border to the user's code
+        if lacks_memory(error):
+            raise
+        log_traceback(error)
+        raise LoadError(f"torch could not load {case.target.uri}: {first_line(error)}", remedy=SEE_THE_LOG) from None
+
+
+def _give_weights(torch: Any, model: Any, path: str) -> None:
+    try:
+        weights = torch.load(path, map_location="cpu", weights_only=True)
+    except OSError as error:
+        raise LoadError(f"weights {path}: {error.strerror or error}", remedy="give --option weights=FILE") from None
+    except (RuntimeError, EOFError, ValueError, pickle.UnpicklingError) as error:
+        raise refused("torch", f"load the weights {path}", error) from None
+    try:
+        model.load_state_dict(weights)
+    except (RuntimeError, TypeError) as error:
+        remedy = "are they the weights of this module? the log says what does not fit"
+        raise refused("torch", f"use the weights {path}", error, remedy=remedy) from None
 
 
 def _compiled(torch: Any, model: Any, case: Case) -> Any:
@@ -205,7 +254,7 @@ def _arguments(
         feeds = [tuple(given) if isinstance(given, tuple | list) else (given,)]
         found: list[ResultWarning] = []
     else:
-        arrays, found = build(specs if specs is not None else _specs(torch, case, model), case.inputs)
+        arrays, found = build(specs if specs is not None else _specs(model, case.inputs), case.inputs)
         feeds = [_tensors(torch, feed) for feed in arrays]
     dtype = getattr(torch, PRECISIONS[case.target.precision]) if case.target.precision else None
     placed = [tuple(_placed(torch, tensor, device, dtype, case) for tensor in feed) for feed in feeds]
@@ -215,32 +264,11 @@ def _arguments(
     return placed, shown, found
 
 
-def _specs(torch: Any, case: Case, model: Any) -> list[Spec]:
-    """Modules do not tell the shapes they take; the request must, by the names of `forward`'s parameters."""
-    from benchwright.runtimes.inputs import Spec
+def _specs(model: Any, inputs: Inputs) -> list[Spec]:
+    from benchwright.runtimes.inputs import asked
 
-    required = _forward_names(model)
-    shapes, dtypes, random = case.inputs.shapes, case.inputs.dtypes, case.inputs.source == "random"
-    for name in [*shapes, *dtypes]:
-        if name and name not in required:
-            raise LoadError(f"forward has no parameter {name!r}", remedy=did_you_mean(name, required))
-    wanted = [name for name, needed in required.items() if needed or name in shapes]
-    unknown = [name for name in wanted if name not in shapes and "" not in shapes]
-    if random and unknown:
-        raise LoadError(
-            f"the shape of {unknown[0]!r} is not known",
-            remedy=f"give it: --shape {unknown[0]}:1x3x224x224; or give the module a method example_inputs(batch_size)",
-        )
     usual = next((_dtype(p.dtype) for p in model.parameters() if p.is_floating_point()), "float32")
-    usual = ("float32" if usual == "bfloat16" else usual) if random else ""
-    return [
-        Spec(
-            name=name,
-            shape=None if name in unknown else (None, *shapes.get(name, shapes.get("", ()))[1:]),
-            dtype=dtypes.get(name, dtypes.get("", usual)),
-        )
-        for name in wanted
-    ]
+    return asked("forward", _forward_names(model), inputs, dtype="float32" if usual == "bfloat16" else usual)
 
 
 def _forward_names(model: Any) -> dict[str, bool]:
@@ -279,11 +307,11 @@ def _caller(torch: Any, model: Any, device: Any, inference_mode: bool) -> tuple[
         return model, lambda: None
     entered, guards = torch.is_inference_mode_enabled, {}
 
-    def call(*arguments: Any) -> Any:
+    def call(*arguments: Any, **named: Any) -> Any:
         if inference_mode and not entered():
             guards[get_ident()] = guard = torch.inference_mode()
             guard.__enter__()
-        result = model(*arguments)
+        result = model(*arguments, **named)
         if synchronize is not None:
             synchronize()
         return result
@@ -295,6 +323,16 @@ def _caller(torch: Any, model: Any, device: Any, inference_mode: bool) -> tuple[
     return call, close
 
 
+def _on_arrays(torch: Any, call: Callable[..., Any], device: Any) -> Callable[..., Any]:
+    """The call with whatever makes tensors, put on the device first."""
+
+    def infer(*arrays: Any, **named: Any) -> Any:
+        placed = [torch.as_tensor(array, device=device) for array in arrays]
+        return call(*placed, **{name: torch.as_tensor(array, device=device) for name, array in named.items()})
+
+    return infer
+
+
 def _synchronize(torch: Any, device: Any) -> Callable[[], None] | None:
     if device.type == "cuda":
         return lambda: torch.cuda.synchronize(device)
@@ -304,7 +342,3 @@ def _synchronize(torch: Any, device: Any) -> Callable[[], None] | None:
 
 def _dtype(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

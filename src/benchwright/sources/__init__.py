@@ -34,6 +34,7 @@ class Request:
     inputs: Inputs = field(default_factory=Inputs)
     load: Load = field(default_factory=Load)  # everything but workers, copies and rate
     tags: Sequence[str] = ()
+    elsewhere: bool = False  # another host runs it: what is installed here says nothing
 
 
 class Source(Protocol):
@@ -50,18 +51,36 @@ class Source(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What a benchmark's author says of a case: the first lines of docstrings; "" where there is nothing."""
+
+    summary: str = ""
+    owner: str = ""  # the class, as it would be asked for
+    owner_summary: str = ""
+
+
 def plan(request: Request) -> list[Case]:
     """Every case of the request, each once, in the order to run them; every error shows before anything runs."""
+    return [case for case, _ in described(request)]
+
+
+def described(request: Request) -> list[tuple[Case, About]]:
+    """The cases of `plan`, each with what its author says about it, where its source knows."""
     if not request.targets and not request.command:
         raise TargetError("nothing to measure", remedy="name a model file, file.py::name, or a command after --")
-    cases: dict[str, Case] = {}
+    cases: dict[str, tuple[Case, About]] = {}
     for target in request.targets:
-        for case in _source(target).cases(target, request):
-            cases.setdefault(schema.fingerprint(case), case)
+        source = _source(target)
+        tell = getattr(source, "described", None)
+        told = tell(target, request) if tell else ((case, About()) for case in source.cases(target, request))
+        for case, about in told:
+            cases.setdefault(schema.fingerprint(case), (case, about))
     if request.command:
         for case in plugins.load("sources", "commands")().cases("", request):
-            cases.setdefault(schema.fingerprint(case), case)
-    return _told_apart(list(cases.values()))
+            cases.setdefault(schema.fingerprint(case), (case, About()))
+    whole = list(cases.values())
+    return list(zip(_told_apart([case for case, _ in whole]), (about for _, about in whole), strict=True))
 
 
 def _source(target: str) -> Source:

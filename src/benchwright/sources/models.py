@@ -31,13 +31,14 @@ class Models:
             yield from self._fake(target, request)
             return
         path = content.existing(target)
-        runtimes = request.runtimes or (_default_runtime(path),)
+        runtimes = request.runtimes or (_default_runtime(path, request.elsewhere),)
         for runtime in runtimes:
             known = plugins.load("runtimes", runtime).extensions
             if path.suffix not in known:
                 loads = f"it loads {', '.join(known)}" if known else "it loads no files"
                 raise TargetError(f"{runtime} does not load {path.name}", remedy=loads)
-            check_installed(runtime)
+            if not request.elsewhere:
+                check_installed(runtime)
         version = content.digest(_parts(path))
         for runtime in runtimes:
             yield from matrix.models(path.name, str(path), runtime, version, request)
@@ -49,10 +50,10 @@ class Models:
         yield from matrix.models(target, target, "fake", "", request)
 
 
-def _default_runtime(path: Path) -> str:
+def _default_runtime(path: Path, elsewhere: bool) -> str:
     """The first installed runtime that loads such a file; else the first at all, which then says what to install."""
     for name in _matching(plugins.BUILTIN["runtimes"], path):
-        if is_installed(name):
+        if elsewhere or is_installed(name):
             return name
     matching = list(_matching(plugins.names("runtimes"), path))
     if not matching:

@@ -1,0 +1,90 @@
+"""Where a benchmark class leaves what it writes: its output folder, TensorFlow's report files in it, and a log.
+
+The folder is the one the worker was given, or a temporary one that goes when the worker is done. Standard library only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchwright.runtimes.loading import foreign_part
+from benchwright.runtimes.scratch import OUTPUT_VARIABLE, unasked
+
+TOKEN_VARIABLE = "BENCHWRIGHT_JOB"  # noqa: S105 - a variable's name; the job that this process works for
+PREFIX_VARIABLE = "TEST_REPORT_FILE_PREFIX"  # tells tf.test.Benchmark where reports go
+PREFIX = "proto_"
+_FORMAT = "%(asctime)s %(levelname)s: %(message)s"
+
+
+class Output:
+    """The folder of one attempt. Environment variables tell the benchmark about it before anything is imported."""
+
+    def __init__(self) -> None:
+        given = os.environ.get(OUTPUT_VARIABLE, "")
+        self._temporary = not given
+        self.folder = Path(given or unasked(os.environ.get(TOKEN_VARIABLE) or os.urandom(8).hex()))
+        os.environ[PREFIX_VARIABLE] = f"{self.folder}/{PREFIX}"
+        self._before: set[Path] = set()
+
+    def make(self) -> None:
+        """Makes the folder, for classes that may write into it."""
+        if self._temporary and not self.folder.exists():
+            self.folder.mkdir(mode=0o700)
+
+    def expect(self, name: str) -> None:
+        """Forgets the report of an attempt before this one: TensorFlow refuses to write over it."""
+        (self.folder / f"{PREFIX}{name}").unlink(missing_ok=True)
+        self._before = set(self.folder.glob(f"{PREFIX}*"))
+
+    def reports(self, name: str) -> list[Path]:
+        """The report files that are new: the one named for the method first, the others as they were written.
+
+        `report_benchmark` takes a name of its own, so there may be others, and only others.
+        """
+        files = set(self.folder.glob(f"{PREFIX}*")) - self._before
+        return sorted(files, key=lambda file: (file.name != f"{PREFIX}{name}", file.stat().st_mtime_ns, file.name))
+
+    def close(self) -> None:
+        """Removes the folder when nobody asked for it."""
+        if self._temporary:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Log:
+    """The root logger's records in a file, and the traceback of what ended the benchmark; nothing without a file."""
+
+    def __init__(self, file: Path | None, level: str) -> None:
+        self._handler: logging.Handler | None = None
+        if file is None:
+            return
+        file.parent.mkdir(parents=True, exist_ok=True)
+        self._handler = logging.FileHandler(file, mode="w", encoding="utf-8")
+        self._handler.setFormatter(logging.Formatter(_FORMAT))
+        root = logging.getLogger()
+        root.addHandler(self._handler)
+        self._level_before = root.level
+        root.setLevel(min(root.level, logging.getLevelNamesMapping()[level]))
+
+    @contextlib.contextmanager
+    def telling(self) -> Iterator[None]:
+        """Whatever is raised inside is written down and raised again, a SystemExit as well."""
+        try:
+            yield
+        except BaseException as error:
+            if self._handler is not None:
+                cause = error.__cause__ or error  # ours only say where the user's came from
+                where = (type(cause), cause, foreign_part(cause))
+                logging.getLogger().error("%s: %s", type(cause).__name__, cause, exc_info=where)
+            raise
+
+    def close(self) -> None:
+        """Ends the file; records go where they went before."""
+        if self._handler is not None:
+            logging.getLogger().removeHandler(self._handler)
+            logging.getLogger().setLevel(self._level_before)
+            self._handler.close()
