@@ -1,0 +1,141 @@
+"""ONNX Runtime's own profile of every node, cut to the windows.
+
+A session records from the moment it is loaded until its profile is ended, and cannot be told to pause. So it records
+throughout; when the timed phase is over, what lies outside the windows is dropped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from benchwright.errors import MeasureError, OptionError
+from benchwright.profilers import Profiler
+from benchwright.profilers.operators import summed, table
+from benchwright.records import Case
+
+MOST_EVENTS = 1_000_000  # a session keeps no more
+_CLOCKS: tuple[Callable[[], int], ...] = (time.time_ns, time.perf_counter_ns)  # which one it reads: the platform says
+_Instant = tuple[int, ...]  # one reading of each clock
+_Event = dict[str, Any]
+
+
+class OnnxRuntimeProfiler(Profiler):
+    """A Chrome trace and a table of operators for each window."""
+
+    name: ClassVar[str] = "onnxruntime"
+    requires: ClassVar[str] = "onnxruntime"
+    module: ClassVar[str] = "onnxruntime"
+
+    def __init__(self) -> None:
+        self._stems: list[Path] = []
+        self._opened: list[_Instant] = []
+        self._closed: list[_Instant] = []
+
+    @classmethod
+    def check(cls, case: Case) -> None:
+        super().check(case)
+        if case.target.runtime != "onnxruntime":
+            raise OptionError(
+                f"profiler onnxruntime sees what runtime onnxruntime does, not {case.target.runtime}",
+                remedy="leave --profiler out, or choose py-spy",
+            )
+
+    def prepare(self, case: Case, folder: Path) -> Case:
+        prefix = str(folder / "onnxruntime.uncut")
+        options = {**case.target.options, "enable_profiling": True, "profile_file_prefix": prefix}
+        return replace(case, target=replace(case.target, options=options))
+
+    def start(self, stem: Path) -> None:
+        self._stems.append(stem)
+        self._opened.append(_instant())
+
+    def stop(self) -> None:
+        self._closed.append(_instant())
+
+    def finish(self) -> None:
+        from benchwright.runtimes.onnxruntime import recording_sessions
+
+        for session in recording_sessions():
+            origin = int(session.get_profiling_start_time_ns())
+            uncut = Path(session.end_profiling())
+            try:
+                self._cut(uncut, origin)
+            finally:
+                uncut.unlink(missing_ok=True)
+
+    def _cut(self, uncut: Path, origin: int) -> None:
+        """Writes each window's events to a file of its own."""
+        clock = _clock_of(origin)
+        count, last = 0, 0.0
+        with contextlib.ExitStack() as stack:
+            spans = zip(self._stems, self._opened, self._closed, strict=True)
+            cuts = [stack.enter_context(_Cut(stem, a[clock] - origin, b[clock] - origin)) for stem, a, b in spans]
+            for line in _lines(uncut):
+                event = json.loads(line)
+                count, last = count + 1, max(last, float(event["ts"]))
+                for cut in cuts:
+                    cut.offer(event, line)
+        if count >= MOST_EVENTS and cuts and last < cuts[-1].end:
+            raise MeasureError(
+                f"a session keeps {MOST_EVENTS:,} events, and had them {last / 1e6:.1f} s after it was loaded",
+                remedy="choose an earlier window, or make fewer calls: --rate 1000",
+            )
+        for cut in cuts:
+            if not cut.kernels:
+                raise MeasureError(f"{cut.stem.name} has no events", remedy="choose a window in which calls are made")
+
+
+class _Cut:
+    """The part of a profile that lies in one window, written as it is found: it may be large."""
+
+    def __init__(self, stem: Path, begin: int, end: int) -> None:
+        self.stem, self.begin, self.end = stem, begin / 1e3, end / 1e3  # as in the profile: us since its origin
+        self.kernels: list[_Event] = []
+        self._file = Path(f"{stem}.trace.json").open("w", encoding="utf-8")  # noqa: SIM115 - closed on exit
+        self._separator = '{"displayTimeUnit": "ms", "traceEvents": [\n'
+
+    def __enter__(self) -> _Cut:
+        return self
+
+    def offer(self, event: _Event, line: str) -> None:
+        """Takes an event that overlaps the window; `line` is how the profile wrote it."""
+        begin, duration = float(event["ts"]), float(event.get("dur", 0))
+        if begin > self.end or begin + duration < self.begin:
+            return
+        self._file.write(self._separator + line)
+        self._separator = ",\n"
+        if operator := event.get("args", {}).get("op_name"):
+            self.kernels.append({"name": operator, "ts": begin, "dur": duration, "tid": event.get("tid")})
+
+    def __exit__(self, *failure: object) -> None:
+        with self._file:
+            self._file.write("\n]}\n" if self.kernels else "")
+        if self.kernels:
+            Path(f"{self.stem}.operators.txt").write_text(table(summed(self.kernels)), encoding="utf-8")
+        else:
+            Path(self._file.name).unlink()
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """The file's events one by one: it has one on each line."""
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            text = line.strip().rstrip(",")
+            if text not in ("[", "]", ""):
+                yield text
+
+
+def _instant() -> _Instant:
+    return tuple(clock() for clock in _CLOCKS)
+
+
+def _clock_of(origin: int) -> int:
+    """Which of the clocks an origin in the recent past was read from."""
+    distances = [abs(reading - origin) for reading in _instant()]
+    return distances.index(min(distances))
