@@ -1,0 +1,104 @@
+"""dlbenchmark_result.json: one flat JSON object. It is whole or not there, and never an earlier run's."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from benchwright.records import Metric, Result, Status
+from benchwright.tasks.definition import recorded
+
+NAME = "dlbenchmark_result.json"
+KIB, MIB = 2**10, 2**20
+_STAYS_WHOLE = ("first", "last", "min", "max", "sum", "count")
+
+
+def invalidate(folder: Path) -> None:
+    """Takes an earlier run's file away, before anything of a new run can go wrong."""
+    (folder / NAME).unlink(missing_ok=True)
+
+
+def write(folder: Path, keys: Mapping[str, float]) -> None:
+    """The keys on one line; whoever reads meanwhile sees nothing or all of it."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{NAME}.", dir=folder)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(json.dumps(dict(keys), allow_nan=False))
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(0o666 & ~_umask())
+        Path(name).replace(folder / NAME)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+def keys(result: Result, task: str, *, framework: str | None = None, suffix: str | None = None) -> dict[str, float]:
+    """`[framework.]task.metric[.suffix]` for every metric that there is.
+
+    A metric of the task that has the name of one of ours wins over `cpu_memory_usage` and the GPUs', and loses against
+    `uptime_in_seconds`, as ever. A task that failed also has the key `failed`, 1.
+    """
+    found: dict[str, float] = {**_memory(result), **_gpus(result), **_own(result), **_uptime()}
+    if result.status is not Status.OK:
+        found["failed"] = 1
+    return {".".join(filter(None, (framework, task, name, suffix))): value for name, value in found.items()}
+
+
+def _own(result: Result) -> dict[str, float]:
+    told = result.details.get("log")
+    facts: dict[str, Any] = told if isinstance(told, dict) else {}
+    return {_plain(m.name): _number(m, whole=facts[m.name]["whole"]) for m in result.metrics if m.name in facts}
+
+
+def _plain(name: str) -> str:
+    """The name in the task file: one that something we measure has was recorded with a word in front."""
+    bare = name.removeprefix("log.")
+    return bare if recorded(bare) == name else name
+
+
+def _number(metric: Metric, *, whole: bool) -> float:
+    """Whole numbers stay whole, as long as nothing was divided."""
+    point = metric.estimate.point
+    how = metric.estimate.method.removeprefix("reported: ")
+    stays = whole and point.is_integer() and how.startswith(_STAYS_WHOLE) and "over" not in how
+    return int(point) if stays else point
+
+
+def _memory(result: Result) -> dict[str, float]:
+    """The mean resident memory of the command and all it started, in KiB; our worker's too, when no more is known."""
+    told, whole = result.details.get("memory"), result.metric("rss_mean")
+    if isinstance(told, dict) and isinstance(told["mean"], float):
+        return {"cpu_memory_usage": told["mean"] / KIB}
+    return {} if whole is None else {"cpu_memory_usage": whole.estimate.point / KIB}
+
+
+def _gpus(result: Result) -> dict[str, float]:
+    """In MiB: mean, spread and maximum over time of each GPU, then their mean over the GPUs that there are."""
+    told = result.details.get("gpus")
+    gpus: list[Any] = told if isinstance(told, list) else []
+    if not gpus:
+        return {}
+    names = {"mean": "mean", "std": "std", "max": "peak"}
+    return {f"gpu_memory_usage_{key}": sum(gpu[of] for gpu in gpus) / len(gpus) / MIB for key, of in names.items()}
+
+
+def _uptime() -> dict[str, float]:
+    """Of this host; only Linux tells."""
+    try:
+        return {"uptime_in_seconds": float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])}
+    except (OSError, ValueError, IndexError):
+        return {}
+
+
+def _umask() -> int:
+    """The process's mask; it can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
