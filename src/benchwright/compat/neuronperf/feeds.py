@@ -1,0 +1,135 @@
+"""What the caller gives as inputs becomes what each configuration is fed."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchwright.compat.neuronperf.handing import Refer
+from benchwright.compat.neuronperf.telling import VOICE
+from benchwright.errors import LoadError, OptionError, TargetError
+from benchwright.runtimes import examples, feeding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fed:
+    """Inputs that are ready to be used: a folder of examples, or a reference to a data set."""
+
+    source: str
+    kind: str
+    count: int = 1
+    cut: bool = False  # there were more items than are written out
+
+
+class Feeds:
+    """The caller's inputs. `batch_sizes` are those there is something for; `fed(size)` makes it ready.
+
+    An array, a mapping or a tuple is one example, a list is several; anything else that has items or can be iterated,
+    and a function that makes such a thing, is a data set.
+    """
+
+    def __init__(self, inputs: Any, *, asked: Sequence[int] | None, prepared: bool, column: int | None) -> None:
+        self._inputs, self._column, self._asked, self._prepared = inputs, column, asked, prepared
+        listed = isinstance(inputs, list)
+        self.is_dataset = column is not None or not (listed or _is_example(inputs))
+        self._made: dict[int, Fed] = {}
+        self._examples: list[Any] = [] if self.is_dataset else (inputs if listed else [inputs])
+        if not self.is_dataset and not self._examples:
+            raise OptionError("inputs is an empty list", remedy="give at least one example")
+        self.batch_sizes = self._sizes()
+
+    def fed(self, size: int, folder: Path, refer: Refer) -> Fed:
+        """What a configuration of this batch size is fed; examples are written below `folder`."""
+        key = 0 if self.is_dataset else size
+        if key not in self._made:
+            self._made[key] = self._data_set(folder, refer) if self.is_dataset else self._written(size, folder)
+        return self._made[key]
+
+    def check(self, size: int) -> None:
+        """Raises an error that names both sizes when there is nothing for this one."""
+        if size not in self.batch_sizes:
+            have = ", ".join(map(str, self.batch_sizes))
+            raise OptionError(
+                f"batch size {size} was asked for; the inputs have a leading dimension of {have}",
+                remedy="give a list of inputs with one for each batch size",
+            )
+
+    def _sizes(self) -> list[int]:
+        if self._prepared and self._asked:  # what preprocess is given need not look like what the model gets
+            return list(self._asked)
+        if not self.is_dataset:
+            return list(dict.fromkeys(map(examples.batch_size, self._examples)))
+        if self._asked:  # the worker compares it with the first item
+            return list(self._asked)
+        return [examples.batch_size(feeding.without_target(self._first_item(), self._column))]
+
+    def _first_item(self) -> Any:
+        data = _made(self._inputs)
+        for item in feeding.items_of(data):
+            self._inputs = _again(self._inputs, data, item)
+            return item
+        raise OptionError("the data set is empty")
+
+    def _written(self, size: int, folder: Path) -> Fed:
+        chosen = self._examples
+        if not (self._prepared and self._asked):
+            chosen = [each for each in chosen if examples.batch_size(each) == size]
+        elif self._asked and len(self._asked) == len(chosen):
+            chosen = [chosen[list(self._asked).index(size)]]
+        return self._write(folder / f"batch-{size}", chosen)
+
+    def _data_set(self, folder: Path, refer: Refer) -> Fed:
+        once = isinstance(self._inputs, list | _Resumed) or hasattr(self._inputs, "__next__")
+        if not once:  # what can be iterated once only must do for every configuration
+            with contextlib.suppress(TargetError):
+                return Fed(source=refer(self._inputs, "inputs"), kind=feeding.DATA_SET)
+        return self._write(folder / "items", feeding.items_of(_made(self._inputs)))
+
+    def _write(self, folder: Path, items: Any) -> Fed:
+        try:
+            count, complete = examples.write(folder, items)
+        except LoadError as error:
+            raise OptionError(f"inputs: {error.message}", remedy=error.remedy) from None
+        if not count:
+            raise OptionError("the data set is empty")
+        if not complete:
+            VOICE.tell(
+                f"the data set is used up to its item {count}; "
+                "give a function that makes it, at the top level of a file, to use all of it"
+            )
+        return Fed(source=str(folder), kind=feeding.EXAMPLES, count=count, cut=not complete)
+
+
+def _is_example(inputs: Any) -> bool:
+    return isinstance(inputs, tuple | Mapping | str | bytes | int | float) or examples.is_array(inputs)
+
+
+def _made(inputs: Any) -> Any:
+    """The data set; a function or class is called for it."""
+    data = inputs() if inspect.isroutine(inputs) or inspect.isclass(inputs) else inputs
+    if not (hasattr(data, "__iter__") or hasattr(data, "__getitem__")):
+        raise OptionError(
+            f"inputs: {type(data).__name__} is neither an example nor a data set",
+            remedy="give an array, a tuple of arrays, a list of examples, or something with items",
+        )
+    return data
+
+
+def _again(inputs: Any, data: Any, first: Any) -> Any:
+    """The inputs with the item that was looked at still in them: an iterator gives it only once."""
+    return _Resumed(first, data) if inputs is data and hasattr(data, "__next__") else inputs
+
+
+class _Resumed:
+    """An iterator with its first item put back."""
+
+    def __init__(self, first: Any, rest: Any) -> None:
+        self._items = itertools.chain((first,), rest)
+
+    def __iter__(self) -> Any:
+        return self._items

@@ -1,0 +1,124 @@
+"""Workers that are threads of this process, for debugging: the same work over the same line, without isolation."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Iterator
+
+from benchwright import schema, worker
+from benchwright.channel import FrameReader, Job, Message, write_message
+from benchwright.errors import BenchwrightError
+from benchwright.orphans import TOKEN_BYTES
+from benchwright.runtimes.loading import log_traceback
+
+_READ = 1 << 20
+_loading = threading.Lock()  # copies load one after another: what they are told is in the process's environment
+
+
+class ThreadHost:
+    """Starts workers as threads; `process_kept` undoes what they change of the process."""
+
+    def launch(self, job: Job) -> ThreadWorker:
+        made = ThreadWorker()
+        made.tell(Message(kind="job", data=schema.encode(job)))
+        return made
+
+
+class ThreadWorker:
+    """One thread at the other end of a pair of pipes. It cannot be killed: it ends when its measurement does."""
+
+    def __init__(self) -> None:
+        self._token = os.urandom(TOKEN_BYTES)
+        self._reader = FrameReader(self._token)
+        control, self._control = os.pipe()
+        self._answer, answer = os.pipe()
+        line = _Line(control, answer, self._token)
+        self._thread = threading.Thread(target=_work, args=(line, control, answer), daemon=True, name="copy")
+        self._thread.start()
+        self._ended = False
+
+    @property
+    def pid(self) -> int:
+        return os.getpid()
+
+    def fileno(self) -> int:
+        return self._answer
+
+    def tell(self, message: Message) -> None:
+        with contextlib.suppress(BrokenPipeError):
+            write_message(self._control, self._token, message)
+
+    def hear(self) -> list[Message] | None:
+        data = os.read(self._answer, _READ)
+        if not data:
+            return None
+        self._reader.feed(data)
+        return list(iter(self._reader.next, None))
+
+    def gone(self) -> bool:
+        return not self._thread.is_alive()
+
+    def end(self, grace: float) -> int:
+        if not self._ended:
+            self._ended = True
+            os.close(self._control)  # one that still waits for a word ends now
+            self._thread.join(grace)
+            os.close(self._answer)
+        return 0
+
+    def bound_log(self) -> None:
+        """There is no log: what is printed is on the caller's own screen."""
+
+    def log_tail(self) -> str:
+        return ""
+
+
+class _Line(worker.Line):
+    """Holds the others off while this copy loads."""
+
+    loads = False
+
+    def hear(self) -> Message:
+        message = super().hear()
+        if message.kind == "job":
+            self.loads = _loading.acquire()
+        return message
+
+    def send(self, message: Message) -> None:
+        if self.loads and message.kind in ("warming", "failed"):
+            self.loads = False
+            _loading.release()
+        super().send(message)
+
+
+def _work(line: _Line, control: int, answer: int) -> None:
+    try:
+        with contextlib.suppress(BrokenPipeError):
+            try:
+                worker.work(line)
+            except SystemExit as ended:  # the caller gave up
+                line.say("failed", kind="exit", message=str(ended), remedy="")
+            except BaseException as failure:  # the border of this thread: whatever user code raises becomes an answer
+                log_traceback(failure)
+                remedy = failure.remedy if isinstance(failure, BenchwrightError) else ""
+                message = failure.message if isinstance(failure, BenchwrightError) else str(failure) or repr(failure)
+                line.say("failed", kind=type(failure).__name__, message=message, remedy=remedy)
+    finally:
+        os.close(control)
+        os.close(answer)
+
+
+@contextlib.contextmanager
+def process_kept() -> Iterator[None]:
+    """Afterwards this process has the paths and the environment that it had before."""
+    path, variables = list(sys.path), dict(os.environ)
+    try:
+        yield
+    finally:
+        sys.path[:] = path
+        for name in os.environ.keys() - variables.keys():
+            del os.environ[name]
+        os.environ.update(variables)

@@ -1,0 +1,23 @@
+"""JAX: functions, what makes them, exported programs. `compile` exports for the inputs' shapes and saves."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from benchwright.compat.neuronperf import benchmarking
+from benchwright.compat.neuronperf.compiling import Compiler, Job, compile_with
+
+benchmark = partial(benchmarking.benchmark, runtime="jax")
+evaluate = partial(benchmarking.evaluate, runtime="jax")
+
+
+def _write(job: Job) -> None:
+    import jax
+
+    shapes = [jax.ShapeDtypeStruct(array.shape, array.dtype) for array in job.args]
+    program = jax.export.export(jax.jit(job.model), **job.arguments)(*shapes)
+    job.path.write_bytes(bytes(program.serialize()))
+
+
+COMPILER = Compiler(runtime="jax", ending=".jax", write=_write)
+compile = partial(compile_with, COMPILER)  # noqa: A001 - the name its users know

@@ -1,0 +1,183 @@
+"""Model indexes: which files hold a model for which batch size. An index is a dict, or the path of its JSON."""
+
+from __future__ import annotations
+
+import copy as copying
+import json
+import os
+import shutil
+import warnings
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from benchwright.errors import DecodeError, OptionError, TargetError, did_you_mean
+
+Index = dict[str, Any]
+Given = Mapping[str, Any] | str | os.PathLike[str]
+
+VERSION = "1"
+DEFAULTS: Mapping[str, Any] = {
+    "filename": "",
+    "batch_size": 1,
+    "pipeline_size": 1,
+    "performance_level": 3,
+    "compile_s": None,
+    "status": "finished",
+    "input_idx": 0,
+}
+_VERSION_KEYS = ("version", "NeuronPerf_version")
+_FURTHER = ("cast_mode", "error")  # keys a config may have besides
+
+
+def create(
+    filename: str | os.PathLike[str],
+    model_name: str | None = None,
+    batch_size: int = 1,
+    pipeline_size: int = 1,
+    performance_level: int = 3,
+    compile_s: float | None = None,
+    status: str = "finished",
+) -> Index:
+    """An index of one model. Its name is the file's unless given."""
+    config = {
+        **DEFAULTS,
+        "filename": os.fspath(filename),
+        "batch_size": batch_size,
+        "pipeline_size": pipeline_size,
+        "performance_level": performance_level,
+        "compile_s": compile_s,
+        "status": status,
+    }
+    name = model_name or Path(filename).stem
+    return {"version": VERSION, "model_name": name, "model_configs": [config]}
+
+
+def append(*indexes: Given) -> Index:
+    """One index with the configs of all in order; of exact duplicates one, with a warning. The first gives the name."""
+    if not indexes:
+        raise OptionError("append needs an index", remedy="give at least one")
+    loaded = [_loaded(index) for index in indexes]
+    configs: list[dict[str, Any]] = []
+    for config in (config for index in loaded for config in index["model_configs"]):
+        if config in configs:
+            warnings.warn(f"a duplicate of {config['filename']} was left out of the index", stacklevel=2)
+        else:
+            configs.append(dict(config))
+    return {**loaded[0], "model_configs": configs}
+
+
+def filter(index: Given, **wanted: Any) -> Index:  # noqa: A001 - the name its users know
+    """The index with the configs whose values are equal, or in the list given; None filters nothing.
+
+    A key may stand in the plural: `batch_sizes=[1, 8]` is `batch_size=[1, 8]`.
+    """
+    whole, asked = _loaded(index), dict[str, Any]()
+    known = {*DEFAULTS, *_FURTHER, *(key for config in whole["model_configs"] for key in config)}
+    for key, value in wanted.items():
+        name = key if key in known else key.removesuffix("s")
+        if name not in known:
+            raise OptionError(f"filter: no config has {key!r}", remedy=did_you_mean(key, known))
+        if value is not None:
+            asked[name] = value
+    kept = [config for config in whole["model_configs"] if all(_fits(config.get(k), v) for k, v in asked.items())]
+    return {**whole, "model_configs": kept}
+
+
+def save(
+    index: Given, filename: str | os.PathLike[str] | None = None, root_dir: str | os.PathLike[str] | None = None
+) -> str:
+    """Writes the index as JSON, below `root_dir` when given, and returns the file's name."""
+    whole = _loaded(index)
+    path = Path(root_dir or "", filename or f"{whole['model_name']}_index.json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f"{path.name}.part")
+    unfinished.write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")
+    unfinished.replace(path)
+    return str(path)
+
+
+def load(path: str | os.PathLike[str]) -> Index:
+    """The index in a file; a key that is missing in a config takes its default."""
+    try:
+        told = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TargetError(f"{os.fspath(path)}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise DecodeError(f"{os.fspath(path)}: not JSON: {error}") from None
+    return _whole(told, os.fspath(path))
+
+
+def copy(old: Given, new_name: str, new_dir: str | os.PathLike[str]) -> str:
+    """Copies the index and the files it names into a folder, and returns the new index's file name."""
+    return _moved(old, new_name, new_dir, shutil.copy2)
+
+
+def move(old: Given, new_name: str, new_dir: str | os.PathLike[str]) -> str:
+    """Moves the files that the index names into a folder, and its own file, and returns the new index's file name."""
+    made = _moved(old, new_name, new_dir, shutil.move)
+    if not isinstance(old, Mapping) and Path(old).resolve() != Path(made).resolve():
+        Path(old).unlink()
+    return made
+
+
+def delete(index: Given) -> None:
+    """Deletes the files that the index names, and its own file. What is gone already is no error."""
+    for path in _files(index).values():
+        path.unlink(missing_ok=True)
+    if not isinstance(index, Mapping):
+        Path(index).unlink(missing_ok=True)
+
+
+def find(config: Mapping[str, Any], index: Given) -> Path:
+    """Where the file of a config is: as it is named, or beside the index."""
+    named = Path(str(config["filename"]))
+    if named.exists() or named.is_absolute() or isinstance(index, Mapping):
+        return named
+    beside = Path(index).parent / named
+    return beside if beside.exists() else named
+
+
+def _moved(old: Given, new_name: str, new_dir: str | os.PathLike[str], carry: Any) -> str:
+    whole, files, folder = copying.deepcopy(_loaded(old)), _files(old), Path(new_dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    carried: dict[str, str] = {}
+    for config in whole["model_configs"]:
+        name = config["filename"]
+        if name in files:
+            if name not in carried:
+                carried[name] = str(folder / files[name].name)
+                carry(files[name], carried[name])
+            config["filename"] = carried[name]
+    file = Path(new_name)
+    whole["model_name"] = file.stem if file.suffix == ".json" else new_name
+    return save(whole, file.name if file.suffix == ".json" else f"{new_name}.json", folder)
+
+
+def _files(index: Given) -> dict[str, Path]:
+    """The files that exist, by the names that configs have for them."""
+    found = {str(c["filename"]): find(c, index) for c in _loaded(index)["model_configs"] if c["filename"]}
+    return {name: path for name, path in found.items() if path.is_file()}
+
+
+def _loaded(index: Given) -> Index:
+    return _whole(index, "index") if isinstance(index, Mapping) else load(index)
+
+
+def _whole(told: Any, where: str) -> Index:
+    """With every key that has a default; others, which another tool may have written, are kept in the configs."""
+    if not isinstance(told, Mapping) or not isinstance(told.get("model_configs"), list):
+        raise DecodeError(f"{where}: not a model index", remedy="it needs a list model_configs")
+    configs = []
+    for number, config in enumerate(told["model_configs"]):
+        if not isinstance(config, Mapping):
+            raise DecodeError(f"{where}: model_configs[{number}] is not an object")
+        configs.append({**DEFAULTS, **config})
+    version = next((str(told[key]) for key in _VERSION_KEYS if key in told), VERSION)
+    return {"version": version, "model_name": str(told.get("model_name") or ""), "model_configs": configs}
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, Iterable) and not isinstance(wanted, str):
+        return value in list(wanted)
+    return bool(value == wanted)

@@ -1,0 +1,90 @@
+"""Which configurations are measured, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from benchwright.errors import OptionError
+
+MAX = "max"  # as many copies as there are devices for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """One prepared model: a file or a class, for one batch size."""
+
+    filename: str
+    batch_size: int
+    pipeline_size: int = 1
+    performance_level: int | None = None
+    error: str = ""  # why it could not be prepared
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """One row of the reports."""
+
+    model_filename: str
+    model_name: str
+    device_type: str
+    batch_size: int
+    n_models: int
+    workers_per_model: int
+    pipeline_size: int
+    n_devices: int
+    performance_level: int | None
+    multiprocess: bool
+    multiinterpreter: bool
+    stats_interval: float
+    duration: float
+    error: str = ""
+
+    def shown(self) -> dict[str, Any]:
+        """As the user's functions and reports get it."""
+        return {name: value for name, value in asdict(self).items() if name != "error"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dimensions:
+    """What is crossed with every model; None is the default that suits its pipeline size."""
+
+    n_models: Sequence[int | str] | None = None
+    workers_per_model: Sequence[int] | None = None
+    devices: int = 1
+
+
+def crossed(models: Iterable[Model], dimensions: Dimensions) -> Iterator[tuple[Model, int, int]]:
+    """(model, copies, workers) in order: models outermost, then worker counts, copies innermost."""
+    for model in models:
+        most = dimensions.devices // model.pipeline_size
+        if most < 1:
+            raise OptionError(
+                f"a pipeline size of {model.pipeline_size} needs as many devices; there are {dimensions.devices}",
+                remedy="give pipeline_sizes that fit this machine",
+            )
+        for workers in dimensions.workers_per_model or default_workers(model.pipeline_size):
+            for copies in _copies(dimensions.n_models, most):
+                yield model, copies, workers
+
+
+def default_workers(pipeline_size: int) -> list[int]:
+    """Threads that feed one copy: enough to keep the stages of a pipeline busy."""
+    return [1, 2] if pipeline_size == 1 else [max(1, pipeline_size - 1)]
+
+
+def listed(value: Any, name: str) -> list[int]:
+    """One whole number above 0, or several."""
+    values = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+    for each in values:
+        if isinstance(each, bool) or not isinstance(each, int) or each < 1:
+            raise OptionError(f"{name}: {each!r} is not a whole number above 0")
+    if not values:
+        raise OptionError(f"{name} is empty", remedy="leave it out for the default")
+    return list(dict.fromkeys(values))
+
+
+def _copies(asked: Sequence[int | str] | None, most: int) -> list[int]:
+    wanted = [most if each == MAX else int(each) for each in (asked or (1, MAX))]
+    return list(dict.fromkeys(wanted))

@@ -1,0 +1,27 @@
+"""What a benchmark says while it runs, on stderr: 0 nothing, 1 what happens, 2 also what helps when it fails."""
+
+from __future__ import annotations
+
+import sys
+
+SILENT, INFO, DEBUG = 0, 1, 2
+
+
+class Voice:
+    """How much is said, and where all of it goes."""
+
+    verbosity = INFO
+
+    def tell(self, text: str, level: int = INFO) -> None:
+        """Says it, if that much is to be said."""
+        if self.verbosity >= level:
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
+
+
+VOICE = Voice()
+
+
+def set_verbosity(verbosity: int) -> None:
+    """How much every later call says, unless it is told otherwise itself."""
+    VOICE.verbosity = int(verbosity)

@@ -1,0 +1,75 @@
+"""A user's own script, with one changed import and no `if __name__ == "__main__":`."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = """
+import torch
+
+import benchwright.compat.neuronperf as npf
+import benchwright.compat.neuronperf.torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        x = x * 3
+        return x + 1
+
+
+def preprocess(image):
+    return image / 255
+
+
+batch_sizes = [1, 4]
+inputs = [torch.ones((batch_size, 3, 8, 8)) for batch_size in batch_sizes]
+model = Model()
+model.eval()
+
+# prepare
+filename = "small.json"
+npf.torch.compile(model, inputs, batch_sizes=batch_sizes, filename=filename, model_name="small")
+
+# measure
+reports = npf.torch.benchmark(
+    filename, inputs, n_models=2, workers_per_model=1, duration=0.3, preprocess_fn=preprocess, cost_per_hour=2.0
+)
+npf.print_reports(reports)
+npf.write_csv(reports, "reports.csv")
+npf.write_json(reports, "reports.json")
+
+again = npf.torch.benchmark(Model, inputs[0], n_models=1, workers_per_model=1, duration=0.3, verbosity=0)
+npf.print_reports(again)
+"""
+
+
+@pytest.mark.serial
+def test_a_users_script_runs_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    ended = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    header, *rows = ended.stdout.splitlines()
+    assert header.split()[0] == "throughput_avg"
+    assert len(rows) == 2 + 2 and not any("failed" in row for row in rows)
+    told = json.loads((tmp_path / "reports.json").read_text())
+    assert [(r["batch_size"], r["n_models"]) for r in told] == [(1, 2), (4, 2)]
+    assert {r["status"] for r in told} == {"finished"}
+    assert all(r["preprocess_avg_ms"] > 0 and r["cost_per_1m_inf"] > 0 for r in told)
+    table = list(csv.DictReader((tmp_path / "reports.csv").read_text().splitlines()))
+    assert [row["model_name"] for row in table] == ["small"] * 2
+    assert "small_b1.pt2" in ended.stderr and "2/2 small: batch 4, 2 copies, 1 worker" in ended.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "models",
+        "reports.csv",
+        "reports.json",
+        "script.py",
+        "small.json",
+    ]
