@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchwright import config
-from benchwright.errors import DecodeError
+from benchwright.errors import DecodeError, OptionError
 from benchwright.store import open_store
 
 
@@ -32,7 +32,12 @@ def test_flag_beats_environment_beats_file_beats_default(here: Path, monkeypatch
 
 def test_empty_settings_count_as_none(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCHWRIGHT_STORE", "")
-    assert config.store_url("") == config.DEFAULT_STORE
+    assert config.store_url() == config.DEFAULT_STORE
+
+
+def test_an_empty_flag_is_a_mistake(here: Path) -> None:
+    with pytest.raises(OptionError, match="--store names no place"):
+        config.store_url("")
 
 
 def test_the_file_is_found_from_a_folder_below_and_its_paths_count_from_it(here: Path) -> None:
@@ -98,19 +103,28 @@ def test_a_verb_uses_the_store_of_the_file(
 @pytest.mark.parametrize(
     ("url", "shown"),
     [
-        ("postgresql://ann:s3cret@db.example:5432/bench", "postgresql://ann:***@db.example:5432/bench"),
-        ("postgresql+psycopg://ann:s%40cret@db/bench", "postgresql+psycopg://ann:***@db/bench"),
-        ("postgresql://ann:s3/cr?e#t@db/bench", "postgresql://ann:***@db/bench"),  # as SQLAlchemy takes it
-        ("postgresql://ann:s3@cret@db/bench", "postgresql://ann:***@db/bench"),
-        ("postgresql://:s3cret@db/bench", "postgresql://:***@db/bench"),
-        ("postgresql://db/bench?user=ann&password=s3cret&x=1", "postgresql://db/bench?user=ann&password=***&x=1"),
-        ("--store=postgresql://ann:s3cret@db/bench", "--store=postgresql://ann:***@db/bench"),
-        ("https://ann:s3cret@host/model.onnx", "https://ann:***@host/model.onnx"),
-        ("curl https://ann:s3cret@host/a http://b:s3cret@c", "curl https://ann:***@host/a http://b:***@c"),
+        ("postgresql://ann:s3cret@db.example:5432/bench", "postgresql://***@db.example:5432/bench"),
+        ("postgresql+psycopg://ann:s%40cret@db/bench", "postgresql+psycopg://***@db/bench"),
+        ("postgresql://ann:s3/cr?e#t@db/bench", "postgresql://***@db/bench"),  # as SQLAlchemy takes it
+        ("postgresql://ann:s3@cret@db/bench", "postgresql://***@db/bench"),
+        ("postgresql://:s3cret@db/bench", "postgresql://***@db/bench"),
+        ("postgresql://db/bench?user=ann&password=s3cret&x=1", "postgresql://db/bench?user=***&password=***&x=***"),
+        ("--store=postgresql://ann:s3cret@db/bench", "--store=postgresql://***@db/bench"),
+        ("https://ann:s3cret@host/model.onnx", "https://***@host/model.onnx"),
+        ("https://t0ken@host/at@sign", "https://***@host/at@sign"),
+        ("curl https://ann:s3cret@host/a http://b:s3cret@c", "curl https://***@host/a http://***@c"),
+        ("s3://b/x?X-Amz-Signature=s3cret&t0ken&a=", "s3://b/x?X-Amz-Signature=***&***&a="),
+        ("see https://host/a?s=s3cret#t0ken.", "see https://host/a?s=***#***."),
+        ("sftp://me:s3cret@h/a,sftp://me:s3,cret@h/b", "sftp://***@h/a,sftp://***@h/b"),
+        ("https://h/a?s=s3cret;main,gs://b/c", "https://h/a?s=***,gs://b/c"),
+        ('{"a":"https://u:s3cret@h/x?s=s3cret","b":1}', '{"a":"https://***@h/x?s=***","b":1}'),
+        ("abfs://container@account/x?sig=s3cret", "abfs://container@account/x?sig=***"),
+        ("file://ann:s3cret@/a", "file://***@/a"),
+        ("zip://a::s3://me:s3cret@b", "zip://***@b"),
     ],
 )
 def test_a_password_is_not_shown(url: str, shown: str) -> None:
-    assert config.shown_url(url) == shown
+    assert config.shown_url(url) == config.shown_url(shown) == shown
     assert config.shown_arguments(["run", url]) == ("run", shown)
 
 
@@ -120,9 +134,9 @@ def test_a_password_is_not_shown(url: str, shown: str) -> None:
         "",
         "results.db",
         "sqlite:////tmp/a:b@c.db",
-        "postgresql://ann@db/bench",
         "postgresql://db:5432/bench",
-        "http://localhost:8080/v1?mail=a@b",
+        "file:///a#b?c=d",
+        "s3://bucket/folder@2",
         "bench.py::encode",
         "--objective=p99<20ms",
         "mail ann:x@host",

@@ -10,9 +10,10 @@ from types import FrameType
 
 
 class Interrupt:
-    """Whether the user pressed Ctrl-C. Inside `watched`, the first press raises only inside `allowed`.
+    """Whether the user pressed Ctrl-C, or somebody sent SIGTERM.
 
-    A second press raises wherever it comes: whoever presses twice does not want to wait.
+    Inside `watched`, the first press raises only inside `allowed`; a second one raises wherever it comes: whoever
+    presses twice does not want to wait. What is raised names the signal, unless it came from the keyboard.
     """
 
     def __init__(self) -> None:
@@ -49,5 +50,8 @@ class Interrupt:
 
     def _pressed(self, number: int, frame: FrameType | None) -> None:
         again, self.seen = self.seen, True
-        if again or self._allowed:
+        if not (again or self._allowed):
+            return
+        if number == signal.SIGINT:
             raise KeyboardInterrupt
+        raise KeyboardInterrupt(signal.Signals(number).name)

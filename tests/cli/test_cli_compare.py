@@ -103,6 +103,8 @@ def test_references_into_a_store(folder: Path) -> None:
         (["a.jsonl", "none.jsonl"], "no such file"),
         (["a.jsonl", "same.jsonl", "--metric", "latency_p5"], "did you mean"),
         (["a.jsonl", "same.jsonl", "--smallest", "tiny"], "--smallest"),
+        (["a.jsonl", "same.jsonl", "--smallest", "-1%"], "--smallest: -1% is not between 0 and 100 %"),
+        (["a.jsonl", "same.jsonl", "--smallest", "100%"], "--smallest: 100% is not between 0 and 100 %"),
     ],
 )
 def test_wrong_requests_exit_with_2(folder: Path, arguments: list[str], words: str) -> None:

@@ -106,3 +106,42 @@ def test_an_empty_store_says_what_fills_it(benchwright: Command) -> None:
     assert (ended.returncode, ended.stdout) == (0, "")
     assert ended.stderr == "no runs yet: benchwright run TARGET makes one\n"
     assert json.loads(benchwright("list", "--json").stdout) == []
+
+
+def test_what_a_package_has_to_run(benchwright: Command, tmp_path: Path) -> None:
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "suite" / "__init__.py").touch()
+    (tmp_path / "suite" / "broken.py").write_text("import nowhere_to_be_found  # a benchmark\n")
+    (tmp_path / "suite" / "speed.py").write_text(
+        '"""Speed."""\n'
+        "class Sort:\n"
+        '    """How fast lists are sorted."""\n'
+        "    params = {'n': [1, 2]}\n"
+        "    def time_sort(self, n):\n"
+        '        """In place."""\n'
+        "    def benchmark_all(self): pass\n"
+    )
+    ended = benchwright("list", "suite")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.splitlines() == [
+        "suite.speed.Sort: How fast lists are sorted.",
+        "  suite.speed.Sort.time_sort  runtime=class n=1 workers=1 copies=1  # In place.",
+        "  suite.speed.Sort.time_sort  runtime=class n=2 workers=1 copies=1  # In place.",
+        "  suite.speed.Sort.benchmark_all  runtime=class",
+    ]
+    assert ended.stderr.startswith("benchwright: suite.broken is left out: ")
+    rows = json.loads(benchwright("list", "suite.speed", "--json").stdout)
+    assert (rows[0]["summary"], rows[0]["class"], rows[0]["class_summary"]) == (
+        "In place.",
+        "suite.speed.Sort",
+        "How fast lists are sorted.",
+    )
+    assert "summary" not in rows[2] and rows[2]["params"] == {"runtime": "class"}
+
+
+def test_a_package_of_which_nothing_can_be_imported(benchwright: Command, tmp_path: Path) -> None:
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "suite" / "broken.py").write_text("import nowhere_to_be_found  # a benchmark\n")
+    ended = benchwright("list", "suite")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "suite.broken: importing suite.broken failed: ModuleNotFoundError" in ended.stderr

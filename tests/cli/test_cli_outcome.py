@@ -19,7 +19,7 @@ def test_the_footer_says_where_a_run_is_kept_without_the_password(
     monkeypatch.setenv("BENCHWRIGHT_STORE", URL)
     outcome.show(make_run(calls=50), as_json=False, save=True, store=URL if by_flag else None, report=None)
     printed = capsys.readouterr().out
-    assert "saved in postgresql://ann:***@db.example/bench" in printed
+    assert "saved in postgresql://***@db.example/bench" in printed
     assert "s3cret" not in printed
 
 

@@ -11,7 +11,9 @@ from benchwright.cli.options import json_option, opened, store_option
 @click.argument("run", default="last", metavar="[RUN]")
 @store_option
 @json_option
-@click.option("--format", "form", type=click.Choice(["csv", "markdown", "json"]), help="Print in this format.")
+@click.option(
+    "--format", "form", type=click.Choice(["csv", "markdown", "json", "perfzero"]), help="Print in this format."
+)
 @click.option("--plot", is_flag=True, help="Draw the distributions below the table.")
 @click.option("--samples", is_flag=True, help="Every recorded call, in CSV; with JSON, the document holds them.")
 @click.option("--log", is_flag=True, help="Print what the workers wrote.")
@@ -25,5 +27,12 @@ def command(run: str, store: str | None, as_json: bool, form: str | None, plot: 
     if as_json and form not in (None, "json"):
         raise OptionError(f"--json and --format {form} ask for two formats", remedy="leave one of them out")
     form = "json" if as_json else form
+    if form == "perfzero" and (plot or samples or log):
+        raise OptionError("--format perfzero prints summaries alone", remedy="leave out --plot, --samples and --log")
     found = find_run(run, lambda: opened(store, create=False), read_runs, samples=samples or form is None)
+    if form == "perfzero":
+        from benchwright.compat.perfzero.exporting import document
+
+        click.echo(document(found))
+        return
     show(found, Wanted(form=form or "table", plot=plot, samples=samples, log=log))

@@ -1,0 +1,1 @@
+"""The command lines of older systems, as thin translators onto the runner."""

@@ -1,0 +1,148 @@
+"""One method in one trial: its folder while it runs, and the files that are written when it has ended."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchwright.artifacts import kind_of
+from benchwright.compat.perfzero import console, processes, summary
+from benchwright.compat.perfzero.console import Echo, log
+from benchwright.compat.perfzero.summary import Execution, Facts
+from benchwright.compat.perfzero.workspace import LOG, PROCESS_INFO, PROFILE, SUMMARY
+from benchwright.config import shown_url
+from benchwright.errors import LoadError
+from benchwright.records import Artifact, Failure, Result, Status, Value
+
+MOST_READ = 1 << 20  # bytes of the end of a log that are looked through
+
+
+class Attempt:
+    """Shows the method's log while it grows, notes when it came to which phase, writes the files at the end."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.summary: dict[str, Any] = {}
+        self.lasted: dict[str, float] = {}
+        self.lost = False  # a file could not be written
+        self._began, self._called = time.time(), 0.0
+        self._reached: dict[str, float] = {}  # phase -> the monotonic clock
+        self._echo = Echo(folder / LOG)
+
+    def reach(self, phase: str) -> None:
+        """The method's process came to a phase."""
+        self._reached[phase] = time.monotonic()
+        if phase == "measuring":
+            self._called = time.time()
+
+    def finish(self, facts: Facts, result: Result) -> Result:
+        """Writes every file, the summary before anything that may fail; the result with all of them listed."""
+        self._echo.stop()
+        self.lasted = self._timings(result)
+        self.summary = summary.build(facts, self._execution(facts, result), result)
+        told = [*_missing_words(result, self.folder / LOG), (logging.INFO, self._whole(result))]
+        if self._write(self.folder, _make):  # a method may have cleaned up too well
+            self._write(self.folder / PROCESS_INFO, lambda path: _write_text(path, processes.lines(result)))
+            self._write(self.folder / SUMMARY, lambda path: summary.write(self.summary, path))
+            for level, message in told:
+                record = partial(console.append_record, level=level, message=message)
+                self._write(self.folder / LOG, record)
+        for level, message in told:
+            log.log(level, "%s", message)
+        self._tell_more(result)
+        names = (LOG, PROCESS_INFO, SUMMARY)
+        ours = [found for name in names if (found := _artifact(self.folder / name))]
+        artifacts = (*(a for a in result.artifacts if a.name not in names), *ours)
+        kept: Value = {"summary": self.summary, "directory": str(Path.cwd())}
+        return replace(result, artifacts=artifacts, details={**result.details, summary.DETAILS: kept})
+
+    def _execution(self, facts: Facts, result: Result) -> Execution:
+        url, called = facts.flags.texts["output_gcs_url"], result.details.get("called_at")
+        return Execution(
+            id=self.folder.name,
+            timestamp=called if isinstance(called, float) else self._called or self._began,
+            output_url=f"{shown_url(url).rstrip('/')}/{self.folder.name}/" if url else "",
+        )
+
+    def _whole(self, result: Result) -> str:
+        return f"Benchmark {result.case.name} completed with summary:\n{summary.text_of(self.summary)}"
+
+    def _tell_more(self, result: Result) -> None:
+        for warning in result.warnings:
+            if warning.code.startswith("profile"):
+                log.warning("%s; %s", warning.seen, warning.remedy)
+        if result.log_tail.strip():
+            log.debug("%s printed:\n%s", result.case.name, result.log_tail.rstrip())
+        if (self.folder / PROFILE).is_dir():
+            log.info("To see the profile: tensorboard --logdir=%s", self.folder / PROFILE)
+
+    def _write(self, path: Path, step: Callable[[Path], object]) -> bool:
+        """Whether it could be written. What could not is told, and keeps nothing else from being written."""
+        try:
+            step(path)
+        except OSError as error:  # of a full disk it names no file
+            self.lost = True
+            log.error("%s: cannot be written: %s", path, error.strerror or error)
+            return False
+        return True
+
+    def _timings(self, result: Result) -> dict[str, float]:
+        """Seconds of construction and of the call, as the worker measured them, else as its phases were seen."""
+        ended, reached = time.monotonic(), self._reached
+        seen = {
+            "class_initialization": reached.get("warming", ended) - reached.get("loading", ended),
+            "method_execution": ended - reached.get("measuring", ended),
+        }
+        told = result.details.get("timings")
+        if isinstance(told, dict):
+            seen |= {name: seconds for name, seconds in told.items() if isinstance(seconds, float)}
+        return {name: round(seen[name], 6) for name in ("class_initialization", "method_execution")}
+
+
+def _missing_words(result: Result, log_file: Path) -> list[tuple[int, str]]:
+    """What the method's own log does not say: how its process ended, or that nothing was reported."""
+    if result.error is not None and not _is_told(result.error, _end_of(log_file)):
+        reason = f"{result.error.kind}: {result.error.message}"
+        return [(logging.ERROR, f"{result.case.name} failed: {reason}\n{result.error.log_tail}".rstrip())]
+    if result.status is Status.OK and summary.has_exception(result):
+        return [(logging.ERROR, f"{result.case.name} ended without calling report_benchmark: there is no result")]
+    return []
+
+
+def _is_told(failure: Failure, told: str) -> bool:
+    """Whether a log has the failure: in its own words, or in those of the user's code, which a `LoadError` quotes."""
+    quoted = failure.message.partition(": ")[2] if failure.kind == LoadError.__name__ else ""
+    return failure.message in told or bool(quoted and quoted in told)
+
+
+def _end_of(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - MOST_READ))
+            return file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def _make(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def _artifact(path: Path) -> Artifact | None:
+    try:
+        content = path.read_bytes()
+    except OSError:  # it could not be written, which has been told
+        return None
+    digest = hashlib.sha256(content).hexdigest()
+    return Artifact(name=path.name, kind=kind_of(path), path=str(path), size=len(content), sha256=digest)

@@ -1,0 +1,99 @@
+"""What PerfZero shows: log records, once each, and titled blocks of JSON."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import logging
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+from benchwright.report.spelling import emit_text
+
+LOGGER = "benchwright.perfzero"
+FORMAT = "%(asctime)s %(levelname)s: %(message)s"
+LOOK = 0.25  # seconds between two looks at a log that grows
+_PIECE = 1 << 16
+
+log = logging.getLogger(LOGGER)
+
+
+def start_logging(level: int) -> None:
+    """Records go to stdout, errors to stderr; each is shown once."""
+    handler = _Shown()
+    handler.setFormatter(logging.Formatter(FORMAT))
+    log.handlers[:] = [handler]
+    log.propagate = False
+    log.setLevel(level)
+
+
+def say(line: str) -> None:
+    """A line on stdout."""
+    _write(sys.stdout, f"{line}\n")
+
+
+def block(title: str, content: Mapping[str, Any]) -> None:
+    """A title and JSON below it."""
+    say(f"{title}\n{json.dumps(content, indent=2)}")
+
+
+def append_record(path: Path, *, level: int, message: str) -> None:
+    """Adds a record to a method's own log, in the form that the method's process writes."""
+    record = logging.LogRecord(LOGGER, level, "", 0, message, None, None)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(logging.Formatter(FORMAT).format(record) + "\n")
+
+
+class _Shown(logging.Handler):
+    """Shows records. The streams are looked up at each: whoever replaces them is obeyed."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        file = sys.stderr if record.levelno >= logging.ERROR else sys.stdout
+        _write(file, f"{self.format(record)}\n")
+
+
+class Echo:
+    """Shows a log file on stdout while it grows; it need not exist yet."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._read = path, 0
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a piece may end within a letter
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="benchwright-echo", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Shows the rest and lets go of the file."""
+        self._done.set()
+        self._thread.join()
+        self._show()
+        _write(sys.stdout, self._decoder.decode(b"", final=True))
+
+    def _follow(self) -> None:
+        while not self._done.wait(LOOK):
+            self._show()
+
+    def _show(self) -> None:
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._read)
+                while piece := file.read(_PIECE):
+                    self._read += len(piece)
+                    _write(sys.stdout, self._decoder.decode(piece))
+        except OSError:
+            return  # not there yet, or taken away by the method itself
+
+
+def _write(file: TextIO, text: str) -> None:
+    """Shows text now. A reader that has gone is no reason to stop: what is measured is not yet written down."""
+    try:
+        emit_text(file, text)
+        file.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
+    except OSError:
+        return  # a full disk behind a pipe

@@ -1,0 +1,143 @@
+"""A TPU for the time of a run, through `gcloud`. Nothing here is called without `--tpu_parameters`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass
+from typing import Any
+
+from benchwright.compat.perfzero.console import log
+from benchwright.compat.perfzero.flags import json_object
+from benchwright.errors import OptionError
+
+HEALTHY = "HEALTHY"
+PATIENCE = 1200.0  # seconds until a TPU must be healthy
+PAUSE = 5.0
+PORT = 8475  # where a TPU answers for its version
+ANSWER = 60.0  # seconds for one answer
+_NEEDED = ("name", "project", "zone")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tpu:
+    """What `--tpu_parameters` says."""
+
+    name: str
+    project: str
+    zone: str
+    size: str = ""
+    version: str = ""
+    version_id: str = ""
+    prestarted: bool = False
+
+    def place(self) -> list[str]:
+        return [f"--project={self.project}", f"--zone={self.zone}"]
+
+
+def parse(text: str) -> Tpu | None:
+    """The TPU that the flag describes, or None when it is empty."""
+    found = json_object(text, "tpu_parameters")
+    if not found:
+        return None
+    missing = [name for name in _NEEDED if not found.get(name)]
+    if missing:
+        raise OptionError(f"--tpu_parameters has no {missing[0]!r}", remedy=f"it needs {', '.join(_NEEDED)}")
+    words = {name: str(found.get(name) or "") for name in (*_NEEDED, "size", "version", "version_id")}
+    return Tpu(**words, prestarted=found.get("using_prestarted_tpu") == "true")
+
+
+def start(tpu: Tpu) -> dict[str, str]:
+    """Starts it unless it runs already, waits until it is healthy, and tells its version."""
+    if not tpu.prestarted:
+        _create(tpu)
+    endpoint = _healthy(tpu)
+    if tpu.version_id:
+        _switch(endpoint, tpu.version_id)
+        endpoint = _healthy(tpu)
+    return {"url": "", **_version(endpoint, tpu.version)}
+
+
+def delete(tpu: Tpu) -> bool:
+    """Whether it is gone; one that was running before is left alone."""
+    if tpu.prestarted:
+        return True
+    done = _gcloud("execution-groups", "delete", tpu.name, *tpu.place(), "--tpu-only", "--quiet")
+    if done.returncode != 0:
+        log.error("the TPU %s could not be deleted: %s", tpu.name, _words(done))
+    return done.returncode == 0
+
+
+def _create(tpu: Tpu) -> None:
+    """A failure is told and not the end: a TPU of that name may be running already, which the next step finds out."""
+    options = [f"--name={tpu.name}", *tpu.place()]
+    options += [f"--accelerator-type={tpu.size}"] if tpu.size else []
+    options += [f"--tf-version={tpu.version}"] if tpu.version else []
+    done = _gcloud("execution-groups", "create", "--tpu-only", *options, "--quiet")
+    if done.returncode != 0:
+        log.error("the TPU %s could not be created: %s", tpu.name, _words(done))
+
+
+def _healthy(tpu: Tpu) -> str:
+    """Waits until it is healthy; the address of its first endpoint, "" when it has none."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        done = _gcloud("describe", tpu.name, *tpu.place(), "--format=json")
+        if done.returncode != 0:
+            raise OptionError(f"there is no TPU {tpu.name}: {_words(done)}", remedy="see the parameters given")
+        told = _json(done.stdout)
+        if told.get("health", HEALTHY) == HEALTHY and told.get("state", "READY") == "READY":
+            endpoints = told.get("networkEndpoints") or [{}]
+            return str(endpoints[0].get("ipAddress") or "")
+        if time.monotonic() > deadline:
+            raise OptionError(
+                f"the TPU {tpu.name} is not healthy after {PATIENCE:g} s", remedy="gcloud compute tpus list"
+            )
+        time.sleep(PAUSE)
+
+
+def _switch(endpoint: str, version: str) -> None:
+    path = f"/{urllib.parse.quote(version, safe='')}?restartType=always"
+    try:
+        _ask(endpoint, path, b"")
+    except (OSError, ValueError) as error:
+        raise OptionError(f"the TPU did not take version {version}: {error}") from None
+
+
+def _version(endpoint: str, label: str) -> dict[str, str]:
+    told: dict[str, Any] = {}
+    if endpoint:
+        try:
+            told = _json(_ask(endpoint, "", None))
+        except (OSError, ValueError) as error:
+            log.error("the TPU does not tell its version: %s", error)
+    commit = told.get("currentVersion") or told.get("buildLabel") or ""
+    return {"hash": str(commit), "branch": label, "piper_id": str(told.get("piperOriginRevId") or "")}
+
+
+def _ask(endpoint: str, path: str, data: bytes | None) -> bytes:
+    url = f"http://{endpoint}:{PORT}/requestversion{path}"
+    with urllib.request.urlopen(url, data, timeout=ANSWER) as answer:
+        return bytes(answer.read())
+
+
+def _gcloud(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+    command = ["gcloud", "compute", "tpus", *arguments]
+    log.debug("running %s", " ".join(command))
+    try:
+        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    except OSError as error:
+        raise OptionError(f"gcloud cannot be run: {error.strerror}", remedy="install the Google Cloud CLI") from None
+
+
+def _words(done: subprocess.CompletedProcess[bytes]) -> str:
+    return done.stderr.decode("utf-8", "replace").strip() or f"gcloud ended with {done.returncode}"
+
+
+def _json(text: bytes) -> dict[str, Any]:
+    found = json.loads(text)
+    return found if isinstance(found, dict) else {}
