@@ -2,10 +2,12 @@
 
 PYTHON ?= python3
 VENV ?= .venv
+TENSORFLOW ?= .venv-tensorflow
 BIN := $(VENV)/bin
 DEMO ?= demo
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest
+export BENCHWRIGHT_TENSORFLOW_PYTHON ?= $(abspath $(TENSORFLOW))/bin/python
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint bench docs schema clean
@@ -19,8 +21,11 @@ demo: $(VENV)/.demo  ## Build a small model, measure it, show a table, write an 
 	$(BIN)/benchwright run $(DEMO)/model.onnx --runtime onnxruntime --batch-size 1,8,32 --report $(DEMO)/report.html
 	@echo "Open $(DEMO)/report.html in a browser. Next: docs/quickstart.md"
 
-test: lint $(VENV)/.test  ## Check everything: lint, parallel tests, those that measure, the store on PostgreSQL.
+test: lint  ## Check everything: lint, parallel tests, those that measure, the store on PostgreSQL.
+	@$(MAKE) --no-print-directory --jobs 2 $(VENV)/.test $(TENSORFLOW)/.ready
 	@.ci/need chromium chromium
+	@.ci/need podman podman || true  # its tests say why they are skipped
+	@.ci/need crun crun || true
 	@status=0; \
 	$(PYTEST) -n auto -m "not serial" || status=1; \
 	$(PYTEST) -m serial || status=1; \
@@ -46,7 +51,7 @@ schema: $(VENV)/.core  ## Write what is generated: JSON Schema and the command l
 	@$(BIN)/python docs/generate_cli.py
 
 clean:  ## Remove what these commands made, the environment included.
-	rm -rf $(VENV) $(DEMO) site build dist .benchwright .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
+	rm -rf $(VENV) $(TENSORFLOW) $(DEMO) site build dist .benchwright .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
 
 # ---- the environment: one stamp for each extra, made anew when pyproject.toml changes ----
 
@@ -67,4 +72,11 @@ $(VENV)/.bench: pyproject.toml | $(BIN)/python
 $(VENV)/.%: pyproject.toml | $(BIN)/python
 	@echo "installing benchwright[$*]"
 	@$(PIP) -e '.[$*]'
+	@touch $@
+
+# TensorFlow apart from the rest: it is large, and it decides which numpy and protobuf there are.
+$(TENSORFLOW)/.ready: pyproject.toml
+	@echo "installing benchwright[tensorflow] into $(TENSORFLOW)"
+	@test -x $(TENSORFLOW)/bin/python || .ci/make-venv $(PYTHON) $(TENSORFLOW)
+	@$(TENSORFLOW)/bin/python -m pip install -qq --disable-pip-version-check -e '.[tensorflow]'
 	@touch $@

@@ -69,6 +69,22 @@ def benchwright(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str
     return call
 
 
+@pytest.fixture(scope="session")
+def private_mounts() -> tuple[str, ...]:
+    """The command that gives what follows it mounts of its own: root's, else the one that is open to everyone."""
+    answers = ["full and read-only disks are made in a mount namespace: be root, or allow user namespaces"]
+    for command in (("unshare", "--mount"), ("unshare", "--user", "--map-root-user", "--mount")):
+        try:
+            subprocess.run([*command, "mount", "-t", "tmpfs", "tmpfs", "/tmp"], check=True, capture_output=True)
+        except FileNotFoundError:
+            pytest.fail(f"{answers[0]}; and install unshare, which util-linux brings")
+        except subprocess.CalledProcessError as error:
+            answers.append(f"{' '.join(command)}: {error.stderr.decode().strip()}")
+        else:
+            return command
+    pytest.fail("\n".join(answers))
+
+
 def _records(kind: type) -> st.SearchStrategy[Any]:
     hints = typing.get_type_hints(kind)
     return st.builds(kind, **{f.name: _values(hints[f.name]) for f in dataclasses.fields(kind)})

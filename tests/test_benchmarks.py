@@ -14,7 +14,18 @@ from types import ModuleType
 
 import pytest
 
-SCRIPTS = ("overhead", "memory", "open_loop", "threads", "startup", "precision", "crosscheck", "parent")
+SCRIPTS = (
+    "overhead",
+    "memory",
+    "open_loop",
+    "threads",
+    "startup",
+    "precision",
+    "crosscheck",
+    "parent",
+    "matrix",
+    "extraction",
+)
 _FIGURE = re.compile(r"-?[\d,.]+ \S+  \[-?[\d,.]+, -?[\d,.]+\]")
 
 

@@ -15,10 +15,20 @@ from benchwright import plugins
 
 # Where a third-party library may be imported; everywhere else it is reached through what lives there.
 HOMES = {
-    "torch": ("runtimes/torch",),
-    "onnxruntime": ("runtimes/onnxruntime",),
+    "torch": ("runtimes/torch", "runtimes/examples", "profilers/torch", "compat/neuronperf/"),
+    "tensorflow": ("runtimes/tensorflow", "profilers/tensorflow"),
+    "jax": ("runtimes/jax", "compat/neuronperf/"),
+    "python_on_whales": ("images/",),
+    "ai_edge_litert": ("runtimes/litert",),
+    "fsspec": ("fetch/", "uploads/"),
+    "gcsfs": ("fetch/",),
+    "google": ("uploads/bigquery", "fetch/clouds"),
+    "aiohttp": ("fetch/clouds",),
+    "requests": ("uploads/bigquery",),
+    "matplotlib": ("report/", "compat/perfzero/plotting"),
+    "onnxruntime": ("runtimes/onnxruntime", "compat/neuronperf/"),
     "onnx": ("runtimes/onnxruntime",),
-    "openvino": ("runtimes/openvino",),
+    "openvino": ("runtimes/openvino", "compat/neuronperf/"),
     "sqlalchemy": ("store/",),
     "alembic": ("store/",),
     "psycopg": ("store/",),
@@ -42,7 +52,7 @@ def test_the_contracts_name_every_adapter(root: Path) -> None:
     listed = {m for c in tool["contracts"] if c["type"] == "independence" for m in c["modules"]}
     expected = {
         reference.partition(":")[0]
-        for group in ("runtimes", "sources", "monitors")
+        for group in ("runtimes", "sources", "monitors", "profilers")
         for reference in plugins.BUILTIN[group].values()
     }
     assert listed == expected

@@ -18,7 +18,7 @@ class Shelf:
     def begin(self, run: Run) -> None:
         self.begun = run.id
 
-    def add(self, run_id: str, result: Result) -> None:
+    def add(self, run_id: str, result: Result, *, instead_of: str = "") -> None:
         if len(self.kept) == self.room:
             raise StoreError("the shelf is full")
         self.kept.append(result.id)

@@ -14,10 +14,16 @@ VERBS: dict[str, tuple[str, str]] = {
     "show": ("benchwright.cli.show", "One run in full."),
     "compare": ("benchwright.cli.compare", "Two runs, revisions or files."),
     "history": ("benchwright.cli.history", "A target's results over time."),
+    "scaling": ("benchwright.cli.scaling", "Throughput against latency: which configuration to choose."),
     "report": ("benchwright.cli.report", "Write a single-file HTML report."),
     "env": ("benchwright.cli.env", "This machine, its noise, and what to change."),
     "export": ("benchwright.cli.export", "Write runs to a file (JSON Lines or Parquet)."),
     "import": ("benchwright.cli.import_", "Read runs from a file that export wrote."),
+    "upload": ("benchwright.cli.upload", "Send a run's files and results somewhere, again if need be."),
+    "image": ("benchwright.cli.image", "Build a container image to measure in."),
+    "tasks": ("benchwright.cli.tasks", "Check a task file, and its patterns on a saved log."),
+    "driver": ("benchwright.cli.driver", "The Deep Learning Benchmark driver's command line."),
+    "perfzero": ("benchwright.cli.perfzero", "PerfZero's command line: benchmark classes and their JSON."),
 }
 
 HELP = """\
@@ -52,7 +58,7 @@ def _call(argv: list[str]) -> int:
 
     gc.disable()  # what is imported now stays: collecting in between costs milliseconds and finds nothing
     host = None
-    if argv[0] == "run" and "--help" not in argv:
+    if argv[0] == "run" and not any(word.startswith(("--help", "--host")) for word in argv):
         from benchwright.hosts.local import LocalHost
 
         host = LocalHost()

@@ -23,6 +23,7 @@ def command(
     before: str, after: str, store: str | None, as_json: bool, markdown: bool, metrics: tuple[str, ...], smallest: str
 ) -> int:
     """B against A: two runs, revisions or files. Exits with 1 when something became worse."""
+    from benchwright.errors import OptionError
     from benchwright.records import Verdict
     from benchwright.report import comparison, comparison_text
     from benchwright.report.files import find_run
@@ -32,6 +33,8 @@ def command(
     from benchwright.units import parse_quantity
 
     least = parse_quantity(smallest, "%", what="--smallest") / 100
+    if not 0 <= least < 1:
+        raise OptionError(f"--smallest: {smallest} is not between 0 and 100 %", remedy="write --smallest 1%")
     a, b = (find_run(name, lambda: opened(store, create=False), read_runs, samples=False) for name in (before, after))
     if a.id == b.id and not as_json:
         click.echo(f"{printable(a.id)} is the same run on both sides: nothing can have changed")
