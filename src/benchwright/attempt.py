@@ -51,6 +51,7 @@ class Outcome:
     failure: Failure | None = None
     observation: Observation = field(default_factory=Observation)
     log_tail: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)  # of a failed attempt: what was known before its calls
 
 
 @dataclass(slots=True, kw_only=True)
@@ -222,7 +223,10 @@ class Attempt:
             copy.worker.end(0)
         tails = [copy.worker.log_tail().strip() for copy in ([guilty] if guilty else self._copies)]
         told = replace(self._limited(failure, guilty), log_tail=tails[0] if tails else "")
-        return Outcome(status=status, failure=told, observation=self._observation, log_tail=told.log_tail)
+        known = guilty.ready.get("details", {}) if guilty else {}
+        return Outcome(
+            status=status, failure=told, observation=self._observation, log_tail=told.log_tail, details=known
+        )
 
     def _limited(self, failure: Failure, guilty: Copy | None) -> Failure:
         """Libraries end their process in many ways when they get too little memory; most often while they load."""

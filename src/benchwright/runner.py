@@ -225,7 +225,7 @@ class _Execution:
             timelines=outcome.observation.timelines,
         )
         if outcome.status is not Status.OK:
-            return replace(bare, metrics=outcome.observation.metrics)
+            return replace(bare, metrics=outcome.observation.metrics, details=dict(outcome.details))
         from benchwright.results import with_numbers  # numpy comes with it: after the first measurement
 
         return with_numbers(bare, outcome, cost_per_hour=self._plan.cost_per_hour)

@@ -191,6 +191,7 @@ def _facts(loaded: Loaded, prepared: Prepared) -> dict[str, Any]:
         "warmup": {name: getattr(warmup, name) for name in type(warmup).__slots__},
         "oversleep": prepared.oversleep,
         "virtual": loaded.clock is not None,
+        "details": dict(loaded.details),  # as far as they are known; all there is of a call that fails
     }
 
 

@@ -94,6 +94,7 @@ class _Method:
             is_async=is_async and not once,
             items_per_call=case.inputs.batch_size,
             versions=versions,
+            details=self._facts(),
             report=self._report,
             close=self._close,
         )

@@ -119,6 +119,7 @@ def test_t4_exceptions_stay_with_their_method(project: Any) -> None:
         "trial_id": 1,
     }
     assert raised["benchmark_info"]["has_exception"] is True
+    assert raised["ml_framework_info"] == ok["ml_framework_info"]  # also of a method that failed
     folder = ended.output / raised["execution_id"]
     assert "RuntimeError: boom" in (folder / "perfzero.log").read_text()
     assert (folder / "proto_Demo.benchmark_raise").is_file()
