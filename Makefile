@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 DEMO ?= demo
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest
+WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")  # one more: many tests wait for children
 export BENCHWRIGHT_TENSORFLOW_PYTHON ?= $(abspath $(TENSORFLOW))/bin/python
 
 .DEFAULT_GOAL := help
@@ -27,7 +28,7 @@ test: lint  ## Check everything: lint, parallel tests, those that measure, the s
 	@.ci/need podman podman || true  # its tests say why they are skipped
 	@.ci/need crun crun || true
 	@status=0; \
-	$(PYTEST) -n auto -m "not serial" || status=1; \
+	$(PYTEST) -n $(WORKERS) -m "not serial" || status=1; \
 	$(PYTEST) -m serial || status=1; \
 	$(BIN)/python -W ignore .ci/with_postgres.py $(PYTEST) tests/store -m "not serial" || status=1; \
 	exit $$status

@@ -81,8 +81,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.serial
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("page", [page for page in PAGES if _has_examples(page)], ids=lambda page: page.stem)
 def test_every_example_of_the_page_runs(
     page: Path, workshop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

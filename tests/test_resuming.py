@@ -121,3 +121,12 @@ def test_another_commit_is_another_run(root: Path) -> None:
     with pytest.raises(OptionError, match="is of commit 0123456789ab; the project is at "):
         _matching(run, _case(), directory=root)
     assert _matching(run, _case(), directory=Path("/"))  # no project: nothing to tell
+
+
+def test_the_price_is_carried_over_and_another_one_is_refused() -> None:
+    run = _run(replace(_result("r-0", _case()), details={"cost_per_hour": 2.0}))
+    assert resuming.price(run, None) == 2.0
+    assert resuming.price(run, 2.0) == 2.0
+    assert resuming.price(_run(_result("r-0", _case())), None) is None
+    with pytest.raises(OptionError, match="counts 2 an hour, not 3"):
+        resuming.price(run, 3.0)

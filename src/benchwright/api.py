@@ -175,7 +175,8 @@ def _resumed(plan: runner.Plan, reference: str, *, store: str | None, save: bool
     with closing(open_store(config.store_url(store), create=False)) as kept:
         run = kept.run(kept.find(reference))
     cases = resuming.matching(run, plan.cases, plan.rounds, plan.directory)
-    return replace(plan, cases=cases, resumed=run)
+    price = resuming.price(run, plan.cost_per_hour)
+    return replace(plan, cases=cases, resumed=run, cost_per_hour=price)
 
 
 def _refuse_nesting() -> None:

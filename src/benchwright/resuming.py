@@ -155,3 +155,12 @@ def _pair(case: Case, number: int) -> tuple[str, int]:
 
 def _key(case: Case) -> str:
     return schema.fingerprint(replace(case, tags=()))
+
+
+def price(run: Run, asked: float | None) -> float | None:
+    """What an hour of the machine costs in `run`, also when it is not said again; another price is refused."""
+    known = {float(told) for r in run.results if isinstance(told := r.details.get("cost_per_hour"), int | float)}
+    if asked is not None and known and known != {asked}:
+        shown = ", ".join(f"{each:g}" for each in sorted(known))
+        raise OptionError(f"run {run.id} counts {shown} an hour, not {asked:g}", remedy="leave --cost-per-hour out")
+    return asked if asked is not None or len(known) != 1 else known.pop()

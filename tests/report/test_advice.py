@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from benchwright.errors import OptionError
 from benchwright.records import Better, Case, Estimate, Metric, Objective, Status, Target
 from benchwright.report.advice import advice
 from benchwright.report.rows import Row
@@ -58,7 +59,6 @@ def test_cases_that_intervals_do_not_tell_apart_are_named_too() -> None:
             Objective(metric="throughput", relation=">", bound=9000.0),
             "Highest throughput with throughput > 9.00 k/s: no case; closest is large with throughput 2.60 k/s",
         ),
-        (Objective(metric="energy", relation="<", bound=1.0), "Highest throughput with energy < 1.00 s: no case"),
     ],
 )
 def test_a_bound_is_kept_by_the_whole_interval_or_by_none(objective: Objective, said: str) -> None:
@@ -69,6 +69,11 @@ def test_an_interval_that_reaches_over_the_bound_does_not_keep_it() -> None:
     unsure = _row("unsure", 4e-3, 5000.0, p99=9.99e-3)
     chosen = advice([SMALL, unsure], Objective(metric="latency_p99", relation="<", bound=10e-3))[-1]
     assert chosen.row is SMALL
+
+
+def test_a_metric_that_nobody_measured_is_refused_with_the_nearest() -> None:
+    with pytest.raises(OptionError, match=r"no case has 'latency_p9'\n  did you mean 'latency_p99'"):
+        advice([SMALL, LARGE], Objective(metric="latency_p9", relation="<", bound=1.0))
 
 
 def test_one_case_leaves_nothing_to_choose() -> None:

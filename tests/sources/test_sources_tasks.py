@@ -110,3 +110,21 @@ def test_a_computation_over_workers_without_their_number_shows_before_anything_r
         plan(Request(targets=[str(file)]))
     monkeypatch.setenv("DEEPLEARNING_WORKERS_COUNT", "2")
     assert len(plan(Request(targets=[str(file)]))) == 1
+
+
+def test_a_program_of_the_tasks_own_folder_is_part_of_the_version(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    script = tmp_path / "sub" / "run.sh"
+    script.write_text("#!/bin/sh\necho 1\n", encoding="utf-8")
+    script.chmod(0o755)
+    (tmp_path / "t.toml").write_text('[tasks.a]\ncommand = ["./run.sh"]\ndirectory = "sub"\n', encoding="utf-8")
+    (before,) = plan(Request(targets=[f"{tmp_path / 't.toml'}::a"]))
+    script.write_text("#!/bin/sh\necho 2\n", encoding="utf-8")
+    (after,) = plan(Request(targets=[f"{tmp_path / 't.toml'}::a"]))
+    assert before.version != after.version
+
+
+def test_a_long_word_is_no_file_and_no_error(tmp_path: Path) -> None:
+    code = f"print('v=3') # {'x' * 300}"
+    (tmp_path / "t.toml").write_text(f'[tasks.a]\ncommand = ["python3", "-c", "{code}"]\n', encoding="utf-8")
+    assert len(plan(Request(targets=[f"{tmp_path / 't.toml'}::a"]))) == 1

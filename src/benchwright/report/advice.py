@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from benchwright.errors import OptionError, did_you_mean
 from benchwright.records import Estimate, Objective
 from benchwright.report.numbers import printable
 from benchwright.report.rows import Row
@@ -53,7 +54,14 @@ def advice(table: Sequence[Row], objective: Objective | None = None) -> list[Adv
         Advice(aim="Lowest latency", row=fastest, rivals=_rivals(fastest, known, LATENCY)),
         Advice(aim="Highest throughput", row=most, rivals=_rivals(most, known, THROUGHPUT)),
     ]
-    return [*found, _within(known, objective)] if objective is not None else found
+    if objective is None:
+        return found
+    measured = dict.fromkeys(name for row in known for name in row.metrics)
+    if objective.metric not in measured:
+        raise OptionError(
+            f"--objective: no case has {objective.metric!r}", remedy=did_you_mean(objective.metric, measured)
+        )
+    return [*found, _within(known, objective)]
 
 
 def _within(known: Sequence[Row], objective: Objective) -> Advice:

@@ -55,10 +55,16 @@ def _load(task: Task, asked: Load) -> Load:
 
 def _files(argv: tuple[str, ...], directory: Path) -> list[Path]:
     """The program, and scripts and settings among its arguments: they are part of what is measured."""
-    program = shutil.which(argv[0])
-    paths = [directory / word for word in argv[1:] if len(word) < 4096 and "\0" not in word]
-    small = [path for path in paths if path.is_file() and path.stat().st_size <= _LARGEST]
+    program = shutil.which(directory / argv[0] if "/" in argv[0] else argv[0])
+    small = [path for word in argv[1:] if _is_small(path := directory / word)]
     return [*([Path(program)] if program else []), *small]
+
+
+def _is_small(path: Path) -> bool:
+    try:
+        return path.is_file() and path.stat().st_size <= _LARGEST
+    except (OSError, ValueError):  # a word that can be no file's name
+        return False
 
 
 def _refuse(target: str, request: Request) -> None:
