@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from benchwright.cli.driver import command
 from benchwright.records import Result, Status
 from benchwright.store import open_store
 
@@ -106,7 +107,6 @@ def test_the_readme_log_gives_the_exact_values_again_and_again(benchwright: Benc
     keys = _keys(tmp_path)
     assert {f"demo.{key.split('.')[2]}" for key in keys} >= VALUES.keys()
     assert keys["mxnet.demo.total_training_time.daily"] == pytest.approx(130.2971, abs=1e-9)
-    assert keys["mxnet.demo.cpu_memory_usage.daily"] > 0
     assert (tmp_path / "demo.log").read_text(encoding="utf-8") == LOG
 
 
@@ -196,6 +196,41 @@ def test_a_driver_that_is_stopped_leaves_nothing_running(tmp_path: Path, number:
     _wait_for(lambda: _is_gone(child.read_text().strip()))
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_driver_that_is_stopped_keeps_what_was_printed(tmp_path: Path, number: signal.Signals) -> None:
+    _write(tmp_path, "echo v=3; sleep 60", lists=_simple(r"v=(\d+)", "last"))
+    log = tmp_path / "demo.log"
+    log.write_text("v=8\n", encoding="utf-8")  # an earlier run's
+    command = [sys.executable, "-m", "benchwright", "driver", "--task-name", "demo", "--no-save"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _wait_for(lambda: log.read_text(encoding="utf-8") == "v=3\n")
+    process.send_signal(number)
+    assert process.wait(30) != 0
+    keys = _keys(tmp_path)
+    assert keys["demo.v"] == 3 and keys["demo.failed"] == 1
+
+
+def test_a_task_that_never_began_has_nothing_of_an_earlier_log(benchwright: Benchwright, tmp_path: Path) -> None:
+    text = "[tasks.demo]\ncommand = 'no-such-program'\nmetrics.v = { pattern = 'v=(.*)' }\n"
+    (tmp_path / "tasks.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "demo.log").write_text("v=8\n", encoding="utf-8")
+    assert benchwright("driver", "--task-name", "demo", "--no-save").returncode == 1
+    assert "demo.v" not in _keys(tmp_path)
+
+
+def test_several_values_of_a_parameter_are_refused_before_anything_runs(
+    benchwright: Benchwright, tmp_path: Path
+) -> None:
+    text = "[tasks.demo]\ncommand = 'touch started-{epochs}'\nparameters = { epochs = [1, 2] }\n"
+    (tmp_path / "tasks.toml").write_text(text, encoding="utf-8")
+    ended = benchwright("driver", "--task-name", "demo", "--no-save")
+    assert ended.returncode == 2 and "Traceback" not in ended.stderr
+    assert "several values for epochs" in ended.stderr and "with --epochs" in ended.stderr
+    assert not list(tmp_path.glob("started-*")) and not (tmp_path / "dlbenchmark_result.json").exists()
+    assert benchwright("driver", "--task-name", "demo", "--no-save", "--epochs", "2").returncode == 0
+    assert (tmp_path / "started-2").exists()
+
+
 def _wait_for(holds: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 30
     while not holds():
@@ -211,6 +246,14 @@ def test_a_wrong_request_leaves_no_old_result(
     (tmp_path / "dlbenchmark_result.json").write_text('{"demo.v": 1}', encoding="utf-8")
     assert benchwright("driver", *arguments).returncode == 2
     assert not (tmp_path / "dlbenchmark_result.json").exists()
+
+
+def test_an_old_result_is_gone_before_the_command_line_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = tmp_path / "dlbenchmark_result.json"
+    old.write_text("{}", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    command.make_context("benchwright driver", ["--task-name", "demo"])  # reads it, and runs nothing
+    assert not old.exists()
 
 
 def test_asking_for_help_takes_nothing_away(benchwright: Benchwright, tmp_path: Path) -> None:

@@ -169,3 +169,11 @@ def test_a_long_log_needs_no_more_memory_than_a_short_one() -> None:
     assert values["p50"].point == pytest.approx(statistics.median(i % 977 + 0.5 for i in range(5000)), rel=1e-3)
     assert "relative error" in values["p50"].method
     assert values["max"].point == 976.5
+
+
+@pytest.mark.parametrize("data", [b"v=1e999\nv=1\nw=2\n", b"v=1e308\nv=1e308\nv=1e308\nw=2\n"])
+def test_an_absurd_number_costs_its_own_metric_alone(data: bytes) -> None:
+    patterns = (PATTERN, Pattern(text=r"w=(\S+)", series={"w": 1}))
+    wanted = [Wanted(name=name, series=name, compute="mean") for name in ("v", "w")]
+    found = _extract(data, *wanted, patterns=patterns)
+    assert [(metric.name, metric.estimate.point) for metric in found.metrics] == [("w", 2.0)]

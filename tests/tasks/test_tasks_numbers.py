@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchwright.tasks.numbers import NotANumberError, NotFiniteError, is_whole, parse_number
+from benchwright.tasks.numbers import LARGEST, NotANumberError, NotFiniteError, is_whole, parse_number
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_what_is_not_finite_is_told_apart(text: str) -> None:
         parse_number(text)
 
 
-@given(st.floats(allow_nan=False, allow_infinity=False))
+@given(st.floats(-LARGEST, LARGEST, allow_subnormal=False))
 def test_any_float_is_read_back_from_its_own_spelling(number: float) -> None:
     assert parse_number(repr(number)) == number
     assert parse_number(f"loss={number!r} nats") == number
@@ -68,3 +68,13 @@ def test_whatever_is_captured_is_a_number_or_a_named_error(text: str) -> None:
 
 def test_whole_numbers_are_those_without_a_point() -> None:
     assert [is_whole(text) for text in ("3", "3.0", "3e2", "12%")] == [True, False, False, True]
+
+
+def test_a_typographic_minus_is_a_sign() -> None:
+    assert parse_number("loss: \N{MINUS SIGN}0.5") == -0.5
+
+
+@pytest.mark.parametrize("text", ["1e999", "1e200", "-1e308"])
+def test_what_nothing_can_be_computed_with_is_refused(text: str) -> None:
+    with pytest.raises(NotFiniteError):
+        parse_number(text)

@@ -84,3 +84,10 @@ def _rows(columns: object) -> list[tuple[str, ...]]:
 
 def _text(text: str | bytes) -> str:
     return text if isinstance(text, str) else text.decode()
+
+
+@pytest.mark.parametrize("pattern", [r"v=([^-|]+)", r"v=([^-a]+)", r"v=([^]-]+)", r"v=([^a-]+)"])
+def test_a_hyphen_in_a_negated_set_stays_a_hyphen(pattern: str) -> None:
+    lines = ["v=3|x", "v=4", "w=1"]
+    expected = [(hit,) for line in lines for hit in re.findall(pattern, line)]
+    assert _rows(Scanner(pattern).scan(Block("".join(f"{line}\n" for line in lines).encode()))) == expected

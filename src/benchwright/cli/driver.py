@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from benchwright.cli.options import json_option, store_option
+from benchwright.compat.driver import stale
 
 if TYPE_CHECKING:
     from benchwright.records import Run
 
 
 class _NeverStale(click.Command):
-    """A command line that cannot be read takes an earlier run's result away, too: it is no result of this one."""
+    """Takes an earlier run's result away before it reads its command line: whatever happens now, it is no result of it.
+
+    Only who asks for help runs nothing.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        try:
-            return super().parse_args(ctx, args)
-        except click.UsageError:
-            from benchwright.compat.driver import result_file
-
-            result_file.invalidate(Path.cwd())
-            raise
+        if "--help" not in args:
+            stale.invalidate(Path.cwd())
+        return super().parse_args(ctx, args)
 
 
 @click.command(cls=_NeverStale)
@@ -60,7 +60,7 @@ def command(**given: Any) -> int:
     from benchwright.compat.driver import result_file
     from benchwright.compat.driver.running import Asked, drive
 
-    result_file.invalidate(Path.cwd())
+    stale.invalidate(Path.cwd())  # when --help was the value of a flag
     names = ("task_name", "num_gpus", "epochs", "kvstore", "dtype", "task_file", "metrics_policy")
     asked = Asked(
         **{name: given[name] for name in names},

@@ -156,7 +156,9 @@ class _Reader:
         self._at += 1
         whole = self._text[begin : self._at]
         if negated:
-            members = rf"\{whole[2:]}" if whole[2] == "]" else whole[2:]
+            members = (
+                rf"\{whole[2:]}" if whole[2] in "]-" else whole[2:]
+            )  # neither an end nor a range from the line end
             self._parts.append(rf"[^\n{members}")
         elif _matches_line_end(whole):
             self.spans = True

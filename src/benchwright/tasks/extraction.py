@@ -11,7 +11,7 @@ from benchwright.tasks import computing, guard
 from benchwright.tasks.computing import Series, UncomputableError
 from benchwright.tasks.definition import Pattern, Task, Wanted
 from benchwright.tasks.lines import LONGEST, Lines
-from benchwright.tasks.numbers import NotANumberError, NotFiniteError, is_whole, parse_number
+from benchwright.tasks.numbers import LARGEST, NotANumberError, NotFiniteError, is_whole, parse_number
 from benchwright.tasks.scanning import Block, Column, Scanner, scanner
 
 
@@ -200,7 +200,9 @@ def _fast(texts: Column) -> list[float] | None:
     except ValueError:
         return None
     joined = b"".join(texts) if isinstance(texts[0], bytes) else "".join(texts).encode()  # type: ignore[arg-type]
-    return None if b"_" in joined or b"n" in joined.lower() else values  # nan, inf
+    if b"_" in joined or b"n" in joined.lower():  # nan, inf
+        return None
+    return values if max(values) <= LARGEST and min(values) >= -LARGEST else None
 
 
 def _carefully(fed: _Fed, texts: Column) -> list[float]:

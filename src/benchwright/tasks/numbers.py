@@ -13,6 +13,7 @@ _NUMBER = re.compile(
     r"(?:[eE][-+]?\d+)?",
     re.ASCII,
 )
+LARGEST = 1e150  # beyond, sums and squares would overflow
 _SHOWN = 40
 
 
@@ -21,7 +22,7 @@ class NotANumberError(ValueError):
 
 
 class NotFiniteError(ValueError):
-    """A captured text that says nan or inf: a value that was printed, and that nothing can be computed with."""
+    """A captured text that says nan, inf or something absurd: a value that nothing can be computed with."""
 
 
 def parse_number(text: str) -> float:
@@ -29,6 +30,7 @@ def parse_number(text: str) -> float:
 
     `'-0.5'`, `'1e-5'`, `'.5'`, `'007'`, `'1,234.5'`, `'12%'` and `'Speed: 829.01 samples/s'` each hold one.
     """
+    text = text.replace("\N{MINUS SIGN}", "-")
     if "_" not in text:  # which Python's own reading would skip
         try:
             value = float(text)
@@ -57,4 +59,6 @@ def shown(text: str) -> str:
 def _finite(value: float, text: str) -> float:
     if not math.isfinite(value):
         raise NotFiniteError(f"{shown(text)} is not a finite number")
+    if abs(value) > LARGEST:
+        raise NotFiniteError(f"{shown(text)} is larger than anything that is measured")
     return value

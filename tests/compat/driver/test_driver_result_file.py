@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchwright.compat.driver import result_file
+from benchwright.compat.driver import result_file, stale
 from benchwright.compat.driver.running import log_name
 from benchwright.records import Case, Environment, Estimate, Metric, Result, Status, Target
 
@@ -34,16 +34,19 @@ def _result(*metrics: Metric, whole: bool = False, status: Status = Status.OK, *
 
 
 def test_keys_are_put_together_from_framework_task_metric_and_suffix() -> None:
-    keys = result_file.keys(_result(_metric("speed", 2.5)), "demo", framework="mxnet", suffix="daily")
+    seen = {"mean": 4096.0, "peak": 8192.0, "samples": 2}
+    keys = result_file.keys(_result(_metric("speed", 2.5), memory=seen), "demo", framework="mxnet", suffix="daily")
     assert keys["mxnet.demo.speed.daily"] == 2.5
     assert keys["mxnet.demo.cpu_memory_usage.daily"] == 4.0  # KiB
     assert keys["mxnet.demo.uptime_in_seconds.daily"] > 0
-    assert result_file.keys(_result(), "demo").keys() == {"demo.cpu_memory_usage", "demo.uptime_in_seconds"}
+    assert result_file.keys(_result(), "demo").keys() == {"demo.uptime_in_seconds"}
 
 
-def test_the_memory_of_the_command_alone_is_used_when_it_is_known() -> None:
+def test_memory_is_that_of_the_command_alone_and_left_out_when_it_is_unknown() -> None:
     keys = result_file.keys(_result(memory={"mean": 2048.0, "peak": 1.0, "samples": 1}), "demo")
     assert keys["demo.cpu_memory_usage"] == 2.0
+    unseen = result_file.keys(_result(memory={"mean": None, "peak": None, "samples": 0}), "demo")
+    assert "demo.cpu_memory_usage" not in unseen
 
 
 @pytest.mark.parametrize(
@@ -87,8 +90,8 @@ def test_the_file_is_one_line_of_json_and_replaced_as_a_whole(tmp_path: Path) ->
         result_file.write(tmp_path, {"demo.x": float("nan")})
     assert json.loads((tmp_path / "dlbenchmark_result.json").read_text(encoding="utf-8")) == {"demo.x": 2}
     assert len(list(tmp_path.iterdir())) == 1
-    result_file.invalidate(tmp_path)
-    result_file.invalidate(tmp_path)
+    stale.invalidate(tmp_path)
+    stale.invalidate(tmp_path)
     assert not list(tmp_path.iterdir())
 
 

@@ -210,6 +210,25 @@ def test_json_refuses_what_is_not_a_number(tmp_path: Path) -> None:
     assert not (tmp_path / "r.json").exists()
 
 
+@pytest.mark.parametrize("write", [npf.write_csv, npf.write_json])
+def test_a_file_that_cannot_be_written_whole_stays_as_it_was(write: Any, tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    path.write_text("before")
+    with pytest.raises((RuntimeError, TypeError)):
+        write([*REPORTS, {"model_name": Unwritable()}], path)
+    with pytest.raises(UnicodeEncodeError):
+        npf.write_csv([{"model_name": "\ud800"}], path)
+    assert path.read_text() == "before" and list(tmp_path.iterdir()) == [path]
+    (tmp_path / "link").symlink_to(path)
+    write(REPORTS, tmp_path / "link")
+    assert (tmp_path / "link").is_symlink() and "throughput_avg" in path.read_text()
+
+
+class Unwritable:
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
 def test_a_report_is_found_by_its_models_name() -> None:
     reports = [{"model_filename": "models/a.onnx", "model_name": "a"}, {"model_filename": "b.pt", "model_name": "b"}]
     for tag in ("models/a.onnx", "a.onnx", "a"):

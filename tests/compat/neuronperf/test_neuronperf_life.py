@@ -61,7 +61,6 @@ def only_one_may(_: int, config: dict[str, Any]) -> None:
     os.environ["BENCHWRIGHT_TEST_RAISES"] = str(int(config["workers_per_model"] == 1))
 
 
-@pytest.mark.serial
 def test_a_constructor_that_raises_is_one_failed_record_and_the_next_configuration_runs() -> None:
     failed, finished = npf.cpu.benchmark(
         Raising, ONE, n_models=2, workers_per_model=[1, 2], duration=0.3, env_setup_fn=only_one_may
@@ -85,7 +84,6 @@ class Dying:
         return x
 
 
-@pytest.mark.serial
 def test_a_copy_that_is_killed_is_an_honest_record() -> None:
     began = time.monotonic()
     (report,) = npf.cpu.benchmark(Dying, ONE, n_models=2, workers_per_model=1, duration=4)
@@ -136,7 +134,6 @@ def sleepy(output: Any) -> Any:
     return output
 
 
-@pytest.mark.serial
 def test_what_preprocess_returns_is_one_argument_or_a_tuple_of_several() -> None:
     common: dict[str, Any] = {"n_models": 1, "workers_per_model": 1, "duration": 0.3}
     (one,) = npf.cpu.benchmark(OneArgument, ONE, preprocess_fn=one_array, postprocess_fn=sleepy, **common)
@@ -164,7 +161,6 @@ def test_what_has_no_name_is_refused_with_the_remedy() -> None:
         npf.cpu.benchmark(Sleeping, (ONE, object()), duration=1)
 
 
-@pytest.mark.serial
 def test_one_process_takes_anything() -> None:
     seen: list[int] = []
     before = list(sys.path), dict(os.environ)
@@ -178,7 +174,23 @@ def test_one_process_takes_anything() -> None:
     assert failed["status"] == "failed" and "ArithmeticError" in failed["reason"]
 
 
-@pytest.mark.serial
+def test_a_load_that_never_ends_holds_nobody_off() -> None:
+    end = threading.Event()
+    once = {"n_models": 2, "workers_per_model": 1, "duration": 0.2, "multiprocess": False}
+
+    class Stuck(Sleeping):
+        def __init__(self) -> None:
+            end.wait(60)
+
+    try:
+        (stuck,) = npf.cpu.benchmark(Stuck, ONE, timeout=0.5, **once)
+        (good,) = npf.cpu.benchmark(Sleeping, ONE, timeout=20, **once)
+    finally:
+        end.set()
+    assert stuck["status"] == "failed"
+    assert (good["status"], good["reason"]) == ("finished", "")
+
+
 def test_raw_results_become_the_same_reports() -> None:
     results = npf.cpu.benchmark(Sleeping, ONE, n_models=1, workers_per_model=1, max_infers=20, return_timers=True)
     ((config, _),) = results
@@ -203,7 +215,6 @@ print([(report["workers_per_model"], report["status"]) for report in reports])
 """
 
 
-@pytest.mark.serial
 def test_ctrl_c_returns_the_reports_of_the_finished(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
     script = subprocess.Popen(
@@ -233,14 +244,12 @@ class Pinned:
         time.sleep(0.001)
 
 
-@pytest.mark.serial
 def test_a_pipeline_size_gives_each_copy_cpus_of_its_own() -> None:
     common: dict[str, Any] = {"n_models": 1, "workers_per_model": 1, "duration": 0.2}
     (pinned,) = npf.cpu.benchmark(Pinned, ONE, pipeline_sizes=1, **common)
     assert (pinned["status"], pinned["reason"], pinned["pipeline_size"]) == ("finished", "", 1)
 
 
-@pytest.mark.serial
 def test_results_are_kept_when_asked(tmp_path: Path, benchwright: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     store = f"sqlite:///{tmp_path}/results.db"

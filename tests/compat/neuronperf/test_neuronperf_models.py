@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import benchwright.compat.neuronperf as npf
+from benchwright.runtimes import examples
 
 BRIEF: dict[str, Any] = {"n_models": 1, "workers_per_model": 1, "duration": 0.2}
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -60,7 +61,6 @@ def finished(reports: list[Any]) -> Any:
     return report
 
 
-@pytest.mark.serial
 def test_an_index_of_three_sizes_lends_the_one_that_is_asked_for() -> None:
     name = npf.torch.compile(Net, [torch.from_numpy(x) for x in SIZES], models_dir="made", verbosity=0)
     index = npf.model_index.load(name)
@@ -71,7 +71,6 @@ def test_an_index_of_three_sizes_lends_the_one_that_is_asked_for() -> None:
     assert report["model_filename"] == index["model_configs"][1]["filename"]
 
 
-@pytest.mark.serial
 def test_what_could_not_be_prepared_is_a_failed_report(capsys: pytest.CaptureFixture[str]) -> None:
     name = npf.compile(Stubborn(), SIZES[:2], filename="stubborn.json", model_name="stubborn")
     one, two = npf.model_index.load(name)["model_configs"]
@@ -84,7 +83,20 @@ def test_what_could_not_be_prepared_is_a_failed_report(capsys: pytest.CaptureFix
     assert "not two" in capsys.readouterr().out
 
 
-@pytest.mark.serial
+def test_one_bad_entry_of_an_index_spoils_no_other(tiny: str) -> None:
+    create = npf.model_index.create
+    entries = [create("absent.onnx"), create(tiny, pipeline_size=100_000), create(tiny, pipeline_size=0), create(tiny)]
+    name = npf.model_index.save(npf.model_index.append(*entries), "mixed.json")
+    *bad, good = npf.benchmark(name, SIZES, verbosity=0, **BRIEF)
+    assert finished([good])["model_filename"] == tiny
+    for report, reason in zip(
+        bad, ("no file absent.onnx", "100000 needs as many devices", "pipeline_size"), strict=True
+    ):
+        assert report["status"] == "failed" and reason in report["reason"]
+    (alone,) = npf.benchmark(npf.model_index.save(create("absent.onnx"), "bad.json"), SIZES, verbosity=0, **BRIEF)
+    assert alone["status"] == "failed"
+
+
 def test_an_onnx_file_is_optimised_for_each_size_and_level(tiny: str) -> None:
     name = npf.onnxruntime.compile(tiny, SIZES[:2], performance_levels=[0, 3], verbosity=0)
     configs = npf.model_index.load(name)["model_configs"]
@@ -98,13 +110,11 @@ def test_an_onnx_file_is_optimised_for_each_size_and_level(tiny: str) -> None:
     assert report["performance_level"] == 3 and report["infer_ms_p50"] <= report["latency_ms_p50"]
 
 
-@pytest.mark.serial
 def test_a_file_is_measured_by_the_runtime_it_is_for(tiny: str) -> None:
     report = finished(npf.benchmark(tiny, SIZES, batch_sizes=2, model_name="mine", **BRIEF))
     assert (report["model_name"], report["batch_size"]) == ("mine", 2)
 
 
-@pytest.mark.serial
 @pytest.mark.parametrize("runtime", ["openvino", "jax"])
 def test_other_frameworks_prepare_and_measure(runtime: str, tiny: str) -> None:
     framework = getattr(npf, runtime)
@@ -118,7 +128,6 @@ def doubled(x: Any) -> Any:
     return 2 * x
 
 
-@pytest.mark.serial
 def test_a_torch_class_on_the_cpu_is_a_torch_model() -> None:
     report = finished(npf.cpu.benchmark(Net, torch.ones(2, 256), setup_fn=in_inference_mode, **BRIEF))
     assert report["model_filename"] == "Net"
@@ -159,7 +168,6 @@ class Largest:
         return max(metric.largest for metric in metrics)
 
 
-@pytest.mark.serial
 def test_accuracy_is_a_pass_of_its_own() -> None:
     npf.register_metric("largest", Largest)
     npf.register_metric_from_existing("Accuracy", "strict", threshold=0.99)
@@ -171,7 +179,6 @@ def test_accuracy_is_a_pass_of_its_own() -> None:
     json.dumps(report, allow_nan=False)
 
 
-@pytest.mark.serial
 def test_a_data_set_is_looped_when_asked() -> None:
     report = finished(npf.cpu.benchmark(Sigmoid, numbers, loop_dataset=True, max_infers=20, **BRIEF))
     assert report["total_infs"] == 20
@@ -184,7 +191,6 @@ def numbers() -> Any:
         yield np.full((1, 1), float(i))
 
 
-@pytest.mark.serial
 def test_accuracy_that_fails_leaves_a_partial_report() -> None:
     npf.register_metric("broken", Broken)
     (report,) = npf.cpu.benchmark(Sigmoid, Signs, eval_metrics=["broken"], multiprocess=False, **BRIEF)
@@ -197,7 +203,6 @@ class Broken(Largest):
         raise ZeroDivisionError
 
 
-@pytest.mark.serial
 def test_evaluate_alone() -> None:
     items = [(np.eye(256, dtype=np.float32)[i : i + 1], 0) for i in range(3)]
     (report,) = npf.torch.evaluate(Chosen, items, metrics=["accuracy", "topk"], verbosity=0)
@@ -210,3 +215,17 @@ class Chosen(torch.nn.Module):
 
     def forward(self, x: Any) -> Any:
         return x[:, :3]
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_accuracy_of_a_part_of_the_data_set_says_so(timed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examples, "MOST_ITEMS", 5)
+    items = iter([(np.ones((1, 1)), 1)] * 9)
+    if timed:
+        reports = npf.cpu.benchmark(Sigmoid, items, eval_metrics=["accuracy"], multiprocess=False, **BRIEF)
+    else:
+        reports = npf.cpu.evaluate(Sigmoid, items, multiprocess=False)
+    (report,) = reports
+    assert report["status"] == "partial" and "first 5 items" in report["reason"]
+    assert "first 5 items" in report["notes"]["data set"]
+    assert (report["accuracy"], report["eval_records"], "total_infs" in report) == (1.0, 5, timed)

@@ -49,6 +49,12 @@ def test_counts_are_whole_numbers_above_zero(wrong: Any) -> None:
         planning.listed(wrong, "batch_sizes")
 
 
+def test_counts_may_be_numpys() -> None:
+    found = planning.listed([np.int64(4), 2, np.uint8(4)], "batch_sizes")
+    assert found == [4, 2] and {type(each) for each in found} == {int}
+    assert planning.listed(np.int32(3), "batch_sizes") == [3]
+
+
 def test_a_device_that_is_absent_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     bare = replace(environment.collect(), accelerators=())
     monkeypatch.setattr(environment, "collect", lambda: bare)
@@ -163,3 +169,47 @@ def test_an_index_moves_with_its_files(tmp_path: Path, monkeypatch: pytest.Monke
     index.delete(moved)
     index.delete(copied)
     assert list(Path("here").iterdir()) == list(Path("there").iterdir()) == []
+
+
+def test_models_of_one_name_stay_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("a", "b", "there"):
+        Path(folder).mkdir()
+        Path(folder, "m.onnx").write_text(folder)
+    both = index.save(index.append(index.create("a/m.onnx"), index.create("b/m.onnx"), index.create("./a/m.onnx")))
+    for carry, name in ((index.copy, "copied"), (index.move, "moved")):
+        made = index.load(carry(both, name, "there"))
+        first, second, again = (config["filename"] for config in made["model_configs"])
+        assert [Path(file).read_text() for file in (first, second)] == ["a", "b"] and again == first
+    assert Path("there/m.onnx").read_text() == "there"  # which was there before
+    assert not Path("a/m.onnx").exists() and not Path("b/m.onnx").exists()
+
+
+def test_weights_go_with_their_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("a", "b"):
+        Path(folder).mkdir()
+        Path(folder, "m.xml").write_text(folder)
+        Path(folder, "m.bin").write_text(f"weights of {folder}")
+    both = index.save(index.append(index.create("a/m.xml"), index.create("b/m.xml")))
+    moved = index.move(both, "moved", "there")
+    for config, folder in zip(index.load(moved)["model_configs"], "ab", strict=True):
+        assert Path(config["filename"]).with_suffix(".bin").read_text() == f"weights of {folder}"
+    index.delete(moved)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("carry", [index.copy, index.move])
+def test_files_that_are_in_the_folder_already_stay(carry: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.onnx").write_text("m")
+    made = carry(index.save(index.create("m.onnx")), "again", ".")
+    (config,) = index.load(made)["model_configs"]
+    assert config["filename"] == "m.onnx" and Path("m.onnx").read_text() == "m"
+
+
+def test_deleting_what_is_gone_is_no_error(tmp_path: Path) -> None:
+    index.delete(tmp_path / "absent.json")
+    name = index.save(index.create(tmp_path / "absent.onnx"), root_dir=tmp_path)
+    index.delete(name)
+    assert not Path(name).exists()

@@ -8,8 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 SCRIPT = """
 import torch
 
@@ -49,7 +47,6 @@ npf.print_reports(again)
 """
 
 
-@pytest.mark.serial
 def test_a_users_script_runs_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
     ended = subprocess.run(

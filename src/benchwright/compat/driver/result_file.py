@@ -10,17 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from benchwright.compat.driver.stale import NAME
 from benchwright.records import Metric, Result, Status
 from benchwright.tasks.definition import recorded
 
-NAME = "dlbenchmark_result.json"
 KIB, MIB = 2**10, 2**20
 _STAYS_WHOLE = ("first", "last", "min", "max", "sum", "count")
-
-
-def invalidate(folder: Path) -> None:
-    """Takes an earlier run's file away, before anything of a new run can go wrong."""
-    (folder / NAME).unlink(missing_ok=True)
 
 
 def write(folder: Path, keys: Mapping[str, float]) -> None:
@@ -67,16 +62,17 @@ def _number(metric: Metric, *, whole: bool) -> float:
     """Whole numbers stay whole, as long as nothing was divided."""
     point = metric.estimate.point
     how = metric.estimate.method.removeprefix("reported: ")
-    stays = whole and point.is_integer() and how.startswith(_STAYS_WHOLE) and "over" not in how
+    stays = (
+        (whole or how.startswith("count")) and point.is_integer() and how.startswith(_STAYS_WHOLE) and "over" not in how
+    )
     return int(point) if stays else point
 
 
 def _memory(result: Result) -> dict[str, float]:
-    """The mean resident memory of the command and all it started, in KiB; our worker's too, when no more is known."""
-    told, whole = result.details.get("memory"), result.metric("rss_mean")
-    if isinstance(told, dict) and isinstance(told["mean"], float):
-        return {"cpu_memory_usage": told["mean"] / KIB}
-    return {} if whole is None else {"cpu_memory_usage": whole.estimate.point / KIB}
+    """The mean resident memory of the command and all it started, in KiB; nothing when it was never seen."""
+    told = result.details.get("memory")
+    mean = told.get("mean") if isinstance(told, dict) else None
+    return {"cpu_memory_usage": mean / KIB} if isinstance(mean, float) else {}
 
 
 def _gpus(result: Result) -> dict[str, float]:

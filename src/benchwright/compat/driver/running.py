@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchwright import api
+from benchwright import api, sources
+from benchwright.compat.driver import printed
 from benchwright.errors import OptionError, StoreError
 from benchwright.events import Listener, nobody
 from benchwright.records import Load, Run, Scalar
@@ -15,6 +16,7 @@ from benchwright.tasks import reading
 
 TEMPLATE = "task_config_template.cfg"
 OURS = "tasks.toml"
+_FLAGS = ("num_gpus", "epochs", "kvstore", "dtype")  # that are parameters of a task of our own form
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,23 +47,42 @@ def drive(
     listener: Listener = nobody,
     tell: Callable[[StoreError], None] = lambda error: None,
 ) -> Run:
-    """Runs the task once and returns the run, also when it could be measured but not kept: `tell` hears why."""
+    """Runs the task once and returns the run, also when it could be measured but not kept: `tell` hears why.
+
+    What a task had printed before it was stopped is in the run that is returned, not in the one that is kept.
+    """
+    request, log = _request(asked), Path(log_name(asked.task_name))
+    _refuse_several(request)
+    printed.empty(log)
     try:
-        measured = api.measure(
-            _request(asked), rounds=1, store=store, save=save, listener=listener, command=api.command_line()
-        )
+        run = api.measure(
+            request, rounds=1, store=store, save=save, listener=listener, command=api.command_line()
+        ).record
     except StoreError as error:
         if not isinstance(error.measured, Run):
             raise
         tell(error)
-        return error.measured
-    return measured.record
+        run = error.measured
+    return replace(run, results=tuple(printed.with_found(result, log) for result in run.results))
+
+
+def _refuse_several(request: Request) -> None:
+    """The result file has room for one value of each metric."""
+    cases = sources.plan(request)
+    if len(cases) == 1:
+        return
+    several = [name for name in cases[0].params if len({str(case.params.get(name)) for case in cases}) > 1]
+    flags = "".join(f" or with --{name.replace('_', '-')}" for name in several if name in _FLAGS)
+    raise OptionError(
+        f"{request.targets[0]} has several values for {', '.join(several)}, and the result file has room for one",
+        remedy=f"choose one in the task file{flags}, or use `benchwright run {request.targets[0]} --rounds 1`",
+    )
 
 
 def _request(asked: Asked) -> Request:
     file = _file(asked)
-    flags = {"num_gpus": asked.num_gpus, "epochs": asked.epochs, "kvstore": asked.kvstore, "dtype": asked.dtype}
-    params: dict[str, tuple[Scalar, ...]] = {name: (value,) for name, value in flags.items() if value is not None}
+    given = {name: getattr(asked, name) for name in _FLAGS}
+    params: dict[str, tuple[Scalar, ...]] = {name: (value,) for name, value in given.items() if value is not None}
     options: dict[str, Scalar] = {"log": log_name(asked.task_name)}
     if asked.command:
         if file.suffix not in reading.OLDER:

@@ -14,7 +14,7 @@ from benchwright import plugins
 from benchwright.compat.neuronperf import model_index
 from benchwright.compat.neuronperf.devices import count_devices
 from benchwright.compat.neuronperf.feeds import Feeds
-from benchwright.compat.neuronperf.planning import MAX, Configuration, Dimensions, Model, crossed, listed
+from benchwright.compat.neuronperf.planning import MAX, Configuration, Dimensions, Model, crossed, fitting, listed
 from benchwright.errors import OptionError, TargetError
 from benchwright.runtimes.pipeline import OBJECT
 from benchwright.sources.content import existing
@@ -92,9 +92,9 @@ def _from_index(path: str, inputs: Any, settings: Settings) -> Chosen:
         prepared=settings.prepared,
         column=settings.column,
     )
-    models, handles = [], {}
+    models, handles, devices = [], {}, count_devices(settings.device_type)
     for config in index["model_configs"]:
-        error = "" if config["status"] != "error" else str(config.get("error") or "it could not be prepared")
+        file, error = _prepared(config, path, devices)
         models.append(
             Model(
                 filename=config["filename"],
@@ -106,8 +106,19 @@ def _from_index(path: str, inputs: Any, settings: Settings) -> Chosen:
         )
         if not error:
             feeds.check(config["batch_size"])
-            handles[config["filename"]] = _path(str(model_index.find(config, path)))
+            handles[config["filename"]] = file
     return Chosen(name=settings.model_name or index["model_name"], models=models, handles=handles, feeds=feeds)
+
+
+def _prepared(config: Mapping[str, Any], index: str, devices: int) -> tuple[str, str]:
+    """A config's file, or why it cannot be measured: that is the report of this one, and the others go on."""
+    if config["status"] == "error":
+        return "", str(config.get("error") or "it could not be prepared")
+    try:
+        fitting(config["pipeline_size"], devices)
+        return _path(str(model_index.find(config, index))), ""
+    except (OptionError, TargetError) as error:
+        return "", f"{error.message}; {error.remedy}" if error.remedy else error.message
 
 
 def configurations(chosen: Chosen, settings: Settings, *, pinned: bool) -> list[Configuration]:
@@ -134,7 +145,7 @@ def configurations(chosen: Chosen, settings: Settings, *, pinned: bool) -> list[
         for model, copies, workers in crossed(chosen.models, dimensions)
     ]
     for each in found:
-        if pinned and each.n_models * each.pipeline_size > devices:
+        if pinned and not each.error and each.n_models * each.pipeline_size > devices:
             raise OptionError(
                 f"{each.n_models} copies of {each.pipeline_size} CPUs each need {each.n_models * each.pipeline_size}; "
                 f"there are {devices}",

@@ -35,8 +35,8 @@ class ThreadWorker:
         self._reader = FrameReader(self._token)
         control, self._control = os.pipe()
         self._answer, answer = os.pipe()
-        line = _Line(control, answer, self._token)
-        self._thread = threading.Thread(target=_work, args=(line, control, answer), daemon=True, name="copy")
+        self._line = _Line(control, answer, self._token)
+        self._thread = threading.Thread(target=_work, args=(self._line, control, answer), daemon=True, name="copy")
         self._thread.start()
         self._ended = False
 
@@ -66,6 +66,7 @@ class ThreadWorker:
             self._ended = True
             os.close(self._control)  # one that still waits for a word ends now
             self._thread.join(grace)
+            self._line.give_up()
             os.close(self._answer)
         return 0
 
@@ -77,21 +78,39 @@ class ThreadWorker:
 
 
 class _Line(worker.Line):
-    """Holds the others off while this copy loads."""
+    """Holds the others off while this copy loads, until it has loaded or is given up."""
 
-    loads = False
+    def __init__(self, control: int, answer: int, token: bytes) -> None:
+        super().__init__(control, answer, token)
+        self._state = threading.Lock()  # of the next two, which two threads change
+        self._loads = self._given_up = False
 
     def hear(self) -> Message:
         message = super().hear()
         if message.kind == "job":
-            self.loads = _loading.acquire()
+            _loading.acquire()
+            with self._state:
+                self._loads = True
+            if self._given_up:
+                self._let_others_load()
+                sys.exit("the caller gave up")
         return message
 
     def send(self, message: Message) -> None:
-        if self.loads and message.kind in ("warming", "failed"):
-            self.loads = False
-            _loading.release()
+        if message.kind in ("warming", "failed"):
+            self._let_others_load()
         super().send(message)
+
+    def give_up(self) -> None:
+        """A copy whose loading never ends holds nobody off."""
+        self._given_up = True
+        self._let_others_load()
+
+    def _let_others_load(self) -> None:
+        with self._state:
+            if self._loads:
+                self._loads = False
+                _loading.release()
 
 
 def _work(line: _Line, control: int, answer: int) -> None:

@@ -59,6 +59,7 @@ class Measured:
     copies: Sequence[parts.CopyReport] = ()
     evaluation: Result | None = None
     cut: bool = False  # the data set had more items than were used
+    items: int = 0  # how many were used, if it was cut
     error: str = ""  # why there is no result
 
 
@@ -111,8 +112,8 @@ class _Work:
         for cpus, group in itertools.groupby(planned, key=lambda each: self._cpus(each.configuration)):
             for each, result in self._executed(list(group), cpus, progress):
                 if not self._is_interruption(result):
-                    copies, cut = parts.read(self._output(each.number)), self._fed(each.configuration).cut
-                    found[each.number] = Measured(result=result, copies=copies, cut=cut)
+                    copies = parts.read(self._output(each.number))
+                    found[each.number] = self._measured(each, result, copies)
             if self._interrupted:
                 return found
         return self._with_accuracy(planned, found) if self._wish.metrics else found
@@ -156,9 +157,13 @@ class _Work:
         results = {each.model: result for each, result in self._executed(list(passes.values()), (), nobody)}
         for each in planned:
             if not self._is_interruption(results[each.model]):
-                timed = found.get(each.number, Measured(result=None))
+                timed = found.get(each.number) or self._measured(each, None)
                 found[each.number] = replace(timed, evaluation=results[each.model])
         return found
+
+    def _measured(self, planned: _Planned, result: Result | None, copies: Sequence[parts.CopyReport] = ()) -> Measured:
+        fed = self._fed(planned.configuration)
+        return Measured(result=result, copies=copies, cut=fed.cut, items=fed.count if fed.cut else 0)
 
     # ---- cases ----
 

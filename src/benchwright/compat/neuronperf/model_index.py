@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy as copying
+import itertools
 import json
 import os
 import shutil
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from benchwright.errors import DecodeError, OptionError, TargetError, did_you_me
 
 Index = dict[str, Any]
 Given = Mapping[str, Any] | str | os.PathLike[str]
+_Carry = Callable[[Path, Path], Any]
 
 VERSION = "1"
 DEFAULTS: Mapping[str, Any] = {
@@ -28,6 +30,7 @@ DEFAULTS: Mapping[str, Any] = {
 }
 _VERSION_KEYS = ("version", "NeuronPerf_version")
 _FURTHER = ("cast_mode", "error")  # keys a config may have besides
+_COMPANIONS: Mapping[str, str] = {".xml": ".bin"}  # what a model keeps its weights in, beside it and under its name
 
 
 def create(
@@ -109,12 +112,18 @@ def load(path: str | os.PathLike[str]) -> Index:
 
 
 def copy(old: Given, new_name: str, new_dir: str | os.PathLike[str]) -> str:
-    """Copies the index and the files it names into a folder, and returns the new index's file name."""
+    """Copies the index and the files it names into a folder, and returns the new index's file name.
+
+    No file in the folder is overwritten: a model whose name is taken there gets a number behind its name.
+    """
     return _moved(old, new_name, new_dir, shutil.copy2)
 
 
 def move(old: Given, new_name: str, new_dir: str | os.PathLike[str]) -> str:
-    """Moves the files that the index names into a folder, and its own file, and returns the new index's file name."""
+    """Moves the files that the index names into a folder, and its own file, and returns the new index's file name.
+
+    No file in the folder is overwritten, as with `copy`.
+    """
     made = _moved(old, new_name, new_dir, shutil.move)
     if not isinstance(old, Mapping) and Path(old).resolve() != Path(made).resolve():
         Path(old).unlink()
@@ -123,8 +132,11 @@ def move(old: Given, new_name: str, new_dir: str | os.PathLike[str]) -> str:
 
 def delete(index: Given) -> None:
     """Deletes the files that the index names, and its own file. What is gone already is no error."""
-    for path in _files(index).values():
-        path.unlink(missing_ok=True)
+    if not isinstance(index, Mapping) and not Path(index).exists():
+        return
+    for model in _files(index).values():
+        for path in _with_companions(model):
+            path.unlink(missing_ok=True)
     if not isinstance(index, Mapping):
         Path(index).unlink(missing_ok=True)
 
@@ -138,20 +150,42 @@ def find(config: Mapping[str, Any], index: Given) -> Path:
     return beside if beside.exists() else named
 
 
-def _moved(old: Given, new_name: str, new_dir: str | os.PathLike[str], carry: Any) -> str:
+def _moved(old: Given, new_name: str, new_dir: str | os.PathLike[str], carry: _Carry) -> str:
     whole, files, folder = copying.deepcopy(_loaded(old)), _files(old), Path(new_dir)
     folder.mkdir(parents=True, exist_ok=True)
-    carried: dict[str, str] = {}
+    carried: dict[Path, Path] = {}
     for config in whole["model_configs"]:
-        name = config["filename"]
-        if name in files:
-            if name not in carried:
-                carried[name] = str(folder / files[name].name)
-                carry(files[name], carried[name])
-            config["filename"] = carried[name]
+        if config["filename"] in files:
+            model = files[config["filename"]]
+            where = model.parent.resolve() / model.name  # however each config spells it, a file is carried once
+            if where not in carried:
+                carried[where] = _carried(where, folder, carry)
+            config["filename"] = str(carried[where])
     file = Path(new_name)
     whole["model_name"] = file.stem if file.suffix == ".json" else new_name
     return save(whole, file.name if file.suffix == ".json" else f"{new_name}.json", folder)
+
+
+def _carried(model: Path, folder: Path, carry: _Carry) -> Path:
+    """Where the model is then: under its own name, or the first with a number that nothing else has."""
+    files = _with_companions(model)
+    names = itertools.chain([model.stem], (f"{model.stem}-{number}" for number in itertools.count(1)))
+    stem = next(name for name in names if all(_is_free(folder / f"{name}{f.suffix}", f) for f in files))
+    for file in files:
+        target = folder / f"{stem}{file.suffix}"
+        if not target.exists():
+            carry(file, target)
+    return folder / f"{stem}{model.suffix}"
+
+
+def _is_free(target: Path, file: Path) -> bool:
+    """Whether nothing is lost when the file is put there; it may be there already."""
+    return target.samefile(file) if target.exists() else not target.is_symlink()
+
+
+def _with_companions(model: Path) -> list[Path]:
+    beside = model.with_suffix(_COMPANIONS.get(model.suffix, model.suffix))
+    return [model, beside] if beside != model and beside.is_file() else [model]
 
 
 def _files(index: Given) -> dict[str, Path]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -58,15 +60,21 @@ class Dimensions:
 def crossed(models: Iterable[Model], dimensions: Dimensions) -> Iterator[tuple[Model, int, int]]:
     """(model, copies, workers) in order: models outermost, then worker counts, copies innermost."""
     for model in models:
-        most = dimensions.devices // model.pipeline_size
-        if most < 1:
-            raise OptionError(
-                f"a pipeline size of {model.pipeline_size} needs as many devices; there are {dimensions.devices}",
-                remedy="give pipeline_sizes that fit this machine",
-            )
-        for workers in dimensions.workers_per_model or default_workers(model.pipeline_size):
+        most = 1 if model.error else fitting(model.pipeline_size, dimensions.devices)
+        for workers in dimensions.workers_per_model or default_workers(1 if model.error else model.pipeline_size):
             for copies in _copies(dimensions.n_models, most):
                 yield model, copies, workers
+
+
+def fitting(pipeline_size: Any, devices: int) -> int:
+    """How many copies of that many devices each there is room for; an error when it is none."""
+    (size,) = listed([pipeline_size], "pipeline_size")
+    if size > devices:
+        raise OptionError(
+            f"a pipeline size of {size} needs as many devices; there are {devices}",
+            remedy="give pipeline_sizes that fit this machine",
+        )
+    return devices // size
 
 
 def default_workers(pipeline_size: int) -> list[int]:
@@ -75,14 +83,20 @@ def default_workers(pipeline_size: int) -> list[int]:
 
 
 def listed(value: Any, name: str) -> list[int]:
-    """One whole number above 0, or several."""
-    values = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
-    for each in values:
-        if isinstance(each, bool) or not isinstance(each, int) or each < 1:
-            raise OptionError(f"{name}: {each!r} is not a whole number above 0")
+    """One whole number above 0, or several; numbers of NumPy and the like too."""
+    given = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+    values = [_whole(each, name) for each in given]
     if not values:
         raise OptionError(f"{name} is empty", remedy="leave it out for the default")
     return list(dict.fromkeys(values))
+
+
+def _whole(value: Any, name: str) -> int:
+    if not isinstance(value, bool):
+        with contextlib.suppress(TypeError):
+            if (number := operator.index(value)) > 0:
+                return number
+    raise OptionError(f"{name}: {value!r} is not a whole number above 0")
 
 
 def _copies(asked: Sequence[int | str] | None, most: int) -> list[int]:

@@ -48,11 +48,10 @@ def report_of(config: Configuration | Mapping[str, Any], measured: Measured, cos
         **_ending(measured),
     }
     result = measured.result
-    if result is None or result.status is not Status.OK:
-        return report
-    report |= _numbers(result, measured, shown, cost_per_hour)
-    if measured.cut:
-        report["notes"]["data set"] = "used up to the limit of what is written out"
+    if result is not None and result.status is Status.OK:
+        report |= _numbers(result, measured, shown, cost_per_hour)
+    if measured.cut and report["status"] != FAILED:
+        report["notes"]["data set"] = f"only {_first_items(measured)} were used, the limit of what is written out"
     return report
 
 
@@ -69,7 +68,7 @@ def _ending(measured: Measured) -> Report:
     told["warnings"] = [f"{warning.code}: {warning.seen}" for warning in first.warnings]
     if first.status is not Status.OK:
         return {**told, "status": FAILED, "reason": _reason(first)}
-    return told | _accuracy(measured.evaluation)
+    return told | _accuracy(measured)
 
 
 def _reason(result: Result) -> str:
@@ -77,14 +76,22 @@ def _reason(result: Result) -> str:
     return f"{result.status}" if error is None else f"{error.kind}: {error.message}"
 
 
-def _accuracy(evaluation: Result | None) -> Report:
+def _accuracy(measured: Measured) -> Report:
+    evaluation = measured.evaluation
     if evaluation is None:
         return {}
     if evaluation.status is not Status.OK:
         return {"status": PARTIAL, "reason": f"timed, but accuracy failed: {_reason(evaluation)}"}
     found = evaluation.details["accuracy"]
     assert isinstance(found, dict)
-    return {**found, "eval_records": evaluation.details["records"]}
+    report = {**found, "eval_records": evaluation.details["records"]}
+    if measured.cut:
+        report |= {"status": PARTIAL, "reason": f"accuracy is of {_first_items(measured)} of the data set only"}
+    return report
+
+
+def _first_items(measured: Measured) -> str:
+    return f"the first {measured.items} items"
 
 
 # ---- numbers ----

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import sys
@@ -59,11 +60,12 @@ def write_csv(
     """Writes one row for each report and returns the file's name."""
     listed = list(reports)
     path = Path(filename) if filename else Path(_name(listed, "csv"))
-    with path.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(cols)
-        for report in listed:
-            writer.writerow([MISSING if report.get(name) is None else report[name] for name in cols])
+    table = io.StringIO(newline="")
+    writer = csv.writer(table)
+    writer.writerow(cols)
+    for report in listed:
+        writer.writerow([MISSING if report.get(name) is None else report[name] for name in cols])
+    _put(path, table.getvalue())
     return str(path)
 
 
@@ -71,8 +73,22 @@ def write_json(reports: Iterable[Report], filename: str | os.PathLike[str] | Non
     """Writes the reports whole and returns the file's name."""
     listed = list(reports)
     path = Path(filename) if filename else Path(_name(listed, "json"))
-    path.write_text(json.dumps(listed, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    _put(path, json.dumps(listed, indent=2, allow_nan=False) + "\n")
     return str(path)
+
+
+def _put(path: Path, text: str) -> None:
+    """All of the text or, if that fails, what was there before. A link stays one; a device or pipe is written to."""
+    if path.exists() and not path.is_file():
+        path.write_text(text, encoding="utf-8", newline="")
+        return
+    whole = path.resolve()
+    unfinished = whole.with_name(f"{whole.name}.{os.getpid()}.part")
+    try:
+        unfinished.write_text(text, encoding="utf-8", newline="")
+        unfinished.replace(whole)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def _name(reports: Sequence[Report], ending: str) -> str:
