@@ -28,7 +28,7 @@ test: lint  ## Check everything: lint, parallel tests, those that measure, the s
 	@.ci/need podman podman || true  # its tests say why they are skipped
 	@.ci/need crun crun || true
 	@status=0; \
-	$(PYTEST) -n $(WORKERS) -m "not serial" || status=1; \
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not serial" || status=1; \
 	$(PYTEST) -m serial || status=1; \
 	$(BIN)/python -W ignore .ci/with_postgres.py $(PYTEST) tests/store -m "not serial" || status=1; \
 	exit $$status
