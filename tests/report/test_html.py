@@ -187,3 +187,9 @@ def test_what_lines_numbers_up_can_be_left_out_on_a_phone(run: Run) -> None:
     page = html_page([run])
     assert '<span class="pad">' in page and ".results .pad { display: none; }" in page
     assert "\u2007" not in re.sub('<span class="pad">\u2007+</span>', "", page)
+
+
+def test_the_page_says_which_case_to_choose(run: Run) -> None:
+    page = html_page([run])
+    assert "Which to choose" in page and "Lowest latency: " in page and "Highest throughput: " in page
+    assert "Which to choose" not in html_page([replace(run, results=run.results[:1])])

@@ -13,6 +13,7 @@ from benchwright import schema
 from benchwright.environment.page import sections
 from benchwright.records import Environment, Run
 from benchwright.report import facts, notes
+from benchwright.report.advice import advice
 from benchwright.report.images import case_plots, overview_plots
 from benchwright.report.markup import comparison_table, escape, facts_line, metric_table, pairs, results_table, tag
 from benchwright.report.numbers import instant
@@ -77,6 +78,8 @@ def _run(run: Run, number: int) -> str:
     if plots := overview_plots(table):
         keys = _keys(table) if len(table) > 1 else ""
         parts += [tag("h2", "Plots"), keys, tag("div", _figures(plots, f"r{number}-"), class_="plots overview")]
+    if chosen := advice(table):
+        parts += [tag("h2", "Which to choose"), *(tag("p", escape(str(said)), class_="note") for said in chosen)]
     parts += [tag("h2", "Cases"), *(_case(row, i, number) for i, row in enumerate(table))]
     parts += [tag("h2", "Environment"), _environments(run)]
     return tag("section", "".join(parts), data_run=str(number))
