@@ -41,7 +41,7 @@ def run(samples: ModuleType) -> Run:
     return made
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # no longer: while Playwright is open, an event loop counts as running in this thread
 def browser() -> Iterator[Any]:
     """A real Chromium; `apt-get install chromium` provides it."""
     from playwright.sync_api import sync_playwright
