@@ -8,6 +8,7 @@ DEMO ?= demo
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")  # one more: many tests wait for children
+unexport PYTHONDONTWRITEBYTECODE  # tests start Python some thousand times
 export BENCHWRIGHT_TENSORFLOW_PYTHON ?= $(abspath $(TENSORFLOW))/bin/python
 
 .DEFAULT_GOAL := help
@@ -24,9 +25,11 @@ demo: $(VENV)/.demo  ## Build a small model, measure it, show a table, write an 
 
 test: lint  ## Check everything: lint, parallel tests, those that measure, the store on PostgreSQL.
 	@$(MAKE) --no-print-directory --jobs 2 $(VENV)/.test $(TENSORFLOW)/.ready
+	@$(PIP) --no-deps basic-pitch==0.4.0  # for the models in it; what it imports itself is not needed
 	@.ci/need chromium chromium
 	@.ci/need podman podman || true  # its tests say why they are skipped
 	@.ci/need crun crun || true
+	@$(BIN)/python -m compileall -q src
 	@status=0; \
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not serial" || status=1; \
 	$(PYTEST) -m serial || status=1; \
@@ -49,6 +52,7 @@ docs: $(VENV)/.docs schema  ## Build the documentation into site/.
 
 schema: $(VENV)/.core  ## Write what is generated: JSON Schema and the command line's reference.
 	@$(BIN)/python -c "from pathlib import Path; from benchwright.json_schema import write_all; write_all(Path('docs/schema'))"
+	@$(BIN)/python -c "from pathlib import Path; from benchwright.specs.form import write; write(Path('docs/schema'))"
 	@$(BIN)/python docs/generate_cli.py
 
 clean:  ## Remove what these commands made, the environment included.

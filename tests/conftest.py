@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import types
 import typing
 from array import array
@@ -42,7 +44,10 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.register_profile("benchwright", deadline=None, print_blob=True)  # a loaded machine is not a failure
     settings.load_profile("benchwright")
-    os.environ.pop("BENCHWRIGHT_STORE", None)  # tests never touch the store of whoever runs them
+    os.environ.pop("BENCHWRIGHT_STORE", None)  # tests never touch the store of whoever runs them, nor their cache
+    if "PYTEST_XDIST_WORKER" not in os.environ:  # workers share what the first process made
+        cache = os.environ["BENCHWRIGHT_CACHE"] = tempfile.mkdtemp(prefix="benchwright-cache-")
+        config.add_cleanup(lambda: shutil.rmtree(cache, ignore_errors=True))
 
 
 @pytest.fixture(scope="session")

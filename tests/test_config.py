@@ -69,7 +69,10 @@ def test_an_unknown_key_names_the_file_and_the_nearest_key(here: Path) -> None:
     assert caught.value.remedy == "did you mean 'store'?"
 
 
-@pytest.mark.parametrize("content", [b"store = ", b"\xff", b"store = 7", b'tags = "nightly"'])
+@pytest.mark.parametrize(
+    "content",
+    [b"store = ", b"\xff", b"store = 7", b'tags = "nightly"', b"rounds = 0", b"duration = -1.0", b"duration = inf"],
+)
 def test_a_broken_file_is_named(here: Path, content: bytes) -> None:
     (here / "benchwright.toml").write_bytes(content)
     with pytest.raises(DecodeError, match=r"benchwright\.toml"):

@@ -3,7 +3,7 @@
 A block that begins with a comment naming a file (`# bench.py`) is written to that file. Other blocks of Python are
 executed, each page's in one namespace; lines that begin with `$ ` in console blocks are run with bash and must end with
 code 0, or with N where the line ends in `# exits N`. Each page has a folder of its own, with the examples and a small
-model in it; what it installs with pip goes there too. A block below `<!-- not executed: reason -->` is left out.
+model in it; what it installs with pip goes there too, and what is measured is measured shortly. A block below `<!-- not executed: reason -->` is left out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 MOST_LEFT_OUT = 8
 
 _BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>\w+)[^\n]*\n(?P<body>.*?)^(?P=indent)```", re.M | re.S)
-_FILE = re.compile(r"# (\S+\.(?:py|toml))\n")
+_FILE = re.compile(r"# (\S+\.(?:py|toml|yaml))\n")
 _LEFT_OUT = re.compile(r"<!-- not executed: (?P<reason>.+?) -->\s*\Z")
 
 
@@ -87,6 +87,7 @@ def test_every_example_of_the_page_runs(
     page: Path, workshop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = shutil.copytree(workshop, tmp_path / "here")
+    (tmp_path / "benchwright.toml").write_text("rounds = 2\nduration = 0.2\n", encoding="utf-8")
     monkeypatch.chdir(here)
     monkeypatch.syspath_prepend(str(here))
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)

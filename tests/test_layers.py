@@ -17,7 +17,7 @@ from benchwright import plugins
 HOMES = {
     "torch": ("runtimes/torch", "runtimes/examples", "profilers/torch", "compat/neuronperf/"),
     "tensorflow": ("runtimes/tensorflow", "profilers/tensorflow"),
-    "jax": ("runtimes/jax", "compat/neuronperf/"),
+    "jax": ("runtimes/jax", "profilers/jax", "compat/neuronperf/"),
     "python_on_whales": ("images/",),
     "ai_edge_litert": ("runtimes/litert",),
     "fsspec": ("fetch/", "uploads/"),
@@ -37,6 +37,7 @@ HOMES = {
     "rich": ("report/",),
     "pandas": ("report/",),
     "pyarrow": ("store/",),
+    "yaml": ("specs/places.py",),
 }
 EVERYWHERE = {"numpy", "psutil"}
 
@@ -52,7 +53,7 @@ def test_the_contracts_name_every_adapter(root: Path) -> None:
     listed = {m for c in tool["contracts"] if c["type"] == "independence" for m in c["modules"]}
     expected = {
         reference.partition(":")[0]
-        for group in ("runtimes", "sources", "monitors", "profilers")
+        for group in ("runtimes", "sources", "monitors", "profilers", "operators")
         for reference in plugins.BUILTIN[group].values()
     }
     assert listed == expected

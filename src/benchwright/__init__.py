@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from benchwright.records import Load as Load
     from benchwright.records import Objective as Objective
     from benchwright.records import Run as Run
+    from benchwright.records import Tolerance as Tolerance
     from benchwright.store import open_store as open_store
 
 __version__ = _version.VERSION
@@ -36,6 +37,7 @@ _HOMES = {
     "Load": "benchwright.records",
     "Objective": "benchwright.records",
     "Run": "benchwright.records",
+    "Tolerance": "benchwright.records",
     "open_store": "benchwright.store",
 }
 

@@ -15,7 +15,7 @@ from benchwright import asking, checks, config, runner, sources
 from benchwright.errors import OptionError, TargetError
 from benchwright.events import Listener, nobody
 from benchwright.orphans import TOKEN_VARIABLE
-from benchwright.records import Inputs, Load, Mode, Result, Run, Scalar, Status
+from benchwright.records import Case, Inputs, Load, Mode, Result, Run, Scalar, Status, Tolerance
 from benchwright.runtimes import importing
 from benchwright.saving import Keeper
 from benchwright.sources import Request
@@ -77,6 +77,10 @@ def run(
     rounds: int | None = None,
     tags: Sequence[str] = (),
     cost_per_hour: float | None = None,
+    operators: bool = False,
+    golden: str | os.PathLike[str] = "",
+    tolerance: Tolerance | None = None,
+    keep_outputs: bool = False,
     resume: str = "",
     store: str | None = None,
     save: bool = True,
@@ -85,8 +89,11 @@ def run(
     """Measures the targets and returns the run; a list in a keyword is a dimension of the matrix.
 
     `load` says how calls are issued and when to stop (`benchwright.Load`), `inputs` what they are given
-    (`benchwright.Inputs`). `cost_per_hour` of the machine adds what a million items cost. `resume` names a run of the
-    same request in the store: only what is not ok there is measured. The run is saved unless `save` is false.
+    (`benchwright.Inputs`). `cost_per_hour` of the machine adds what a million items cost. `operators` records where
+    the time of each model goes, in a pass of its own (`Result.operators`). `golden` is a runtime, a file or a folder
+    whose outputs the models must give within `tolerance` (`benchwright.Tolerance`; by default what is usual for their
+    type); `keep_outputs` leaves theirs among the run's files. `resume` names a run of the same request in the store:
+    only what is not ok there is measured. The run is saved unless `save` is false.
     """
     _refuse_nesting()
     for name, given, kind in (("load", load, Load), ("inputs", inputs, Inputs)):
@@ -118,6 +125,10 @@ def run(
         save=save,
         listener=listener,
         cost_per_hour=cost_per_hour,
+        operators=operators,
+        golden=os.fspath(golden),
+        tolerance=tolerance,
+        keep_outputs=keep_outputs,
     )
 
 
@@ -129,16 +140,24 @@ def measure(
     store: str | None = None,
     save: bool = True,
     listener: Listener = nobody,
+    golden: str = "",
+    tolerance: Tolerance | None = None,
+    keep_outputs: bool = False,
     **plan: Any,
 ) -> MeasuredRun:
-    """Plans a request, runs it, keeps it; with `resume`, goes on with that run. `plan` goes to `runner.Plan`."""
+    """Plans a request, runs it, keeps it; with `resume`, goes on with that run. `plan` goes to `runner.Plan`.
+
+    `golden`, `tolerance` and `keep_outputs` say what is to be done about the models' answers.
+    """
     _refuse_nesting()
-    checks.check(request, runner.DEFAULT_ROUNDS if rounds is None else rounds)
-    tags = (*config.load().tags, *request.tags)
+    usual = config.load()
+    usual_rounds = runner.DEFAULT_ROUNDS if usual.rounds is None else usual.rounds
+    checks.check(request, usual_rounds if rounds is None else rounds)
+    tags = (*usual.tags, *request.tags)
     checks.check_tags(tags)
-    cases = sources.plan(request)
+    cases = [_ending(case, usual.duration) for case in sources.plan(replace(request, listener=listener))]
     if rounds is None:  # what is called once may take hours, and says itself how often it repeats
-        rounds = 1 if all(case.load.mode is Mode.SINGLE for case in cases) else runner.DEFAULT_ROUNDS
+        rounds = 1 if all(case.load.mode is Mode.SINGLE for case in cases) else usual_rounds
     checks.check_size(len(cases), rounds)
     checks.check_cases(cases)
     whole = runner.Plan(
@@ -152,7 +171,19 @@ def measure(
     checks.check_profile(whole)
     if resume:
         whole = _resumed(whole, resume, store=store, save=save)
+    if golden or tolerance or keep_outputs:
+        from benchwright import golden as answers
+
+        wanted = answers.Wanted(source=golden, tolerance=tolerance, keep=keep_outputs)
+        whole = answers.applied(whole, request, wanted, listener)
     return MeasuredRun(execute(whole, store=store, save=save, listener=listener))
+
+
+def _ending(case: Case, duration: float | None) -> Case:
+    """The case with the duration that is usual here, unless it says itself when to stop."""
+    load = case.load
+    says = load.samples or load.duration or load.once or load.precision or load.trace or load.mode is Mode.SINGLE
+    return case if says or duration is None else replace(case, load=replace(load, duration=duration))
 
 
 def execute(plan: runner.Plan, *, store: str | None = None, save: bool = True, listener: Listener = nobody) -> Run:

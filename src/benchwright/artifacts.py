@@ -20,6 +20,8 @@ KINDS = {
     ".json": "data",
     ".jsonl": "data",
     ".pb": "data",
+    ".npy": "arrays",
+    ".npz": "arrays",
 }
 # Profilers name what opens their files in the ending.
 ENDINGS = {

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from benchwright import plugins
 from benchwright.errors import OptionError, did_you_mean
-from benchwright.records import Objective, Scalar
+from benchwright.objectives import objective as objective
+from benchwright.records import Scalar, Tolerance
 from benchwright.units import parse_quantity
 
 if TYPE_CHECKING:
@@ -18,15 +19,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_OBJECTIVE = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(<=|>=|<|>)\s*(.+?)\s*")
-_NUMBER = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?")
+_TOLERANCES = {"absolute": (0, 1e300), "relative": (0, 1e300), "cosine": (-1, 1), "top": (1, 10**9)}
 _PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
-# Units of the metrics people bound, by name or by what comes before `_`; other metrics are bounded by bare numbers.
-_UNITS = {
-    **dict.fromkeys(("latency", "service", "lateness", "makespan", "load_time", "first_call", "warmup_time"), "s"),
-    **dict.fromkeys(("throughput", "rate", "max_rate"), "/s"),
-    **dict.fromkeys(("rss", "io"), "B"),
-}
 
 
 def several(text: str, read: Callable[[str], T], flag: str) -> list[T]:
@@ -91,27 +85,22 @@ def precision(text: str) -> tuple[float, float]:
     return fraction(amount, "--precision"), float(match[1]) if match else 50.0
 
 
-def objective(text: str) -> Objective:
-    """`'p99<20ms'` as a bound on latency_p99; other metrics go by their own names."""
-    match = _OBJECTIVE.fullmatch(text)
-    if match is None:
-        raise OptionError(f"--objective: {text!r} is not METRIC<BOUND", remedy="for example --objective 'p99<20ms'")
-    name, relation, bound = match.groups()
-    if _PERCENTILE.fullmatch(name):
-        name = f"latency_{name}"
-    elif name == "mean":
-        name = "latency"
-    unit = _UNITS.get(name) or _UNITS.get(name.partition("_")[0], "")
-    if not unit and not _NUMBER.fullmatch(bound):
-        known = ["mean", "p50", "p99", "throughput", "max_rate", "rss_peak", "makespan", "service_p99", "load_time"]
-        raise OptionError(f"--objective: {name!r} is no metric with a unit", remedy=did_you_mean(name, known))
-    value = parse_quantity(bound, unit or "1", what="--objective")
-    if unit and (value < 0 or (value == 0 and relation == "<")):
-        raise OptionError(
-            f"--objective: {text!r} can tell nothing: {name} is never below zero",
-            remedy="bound it above zero, for example --objective 'p99<20ms'",
-        )
-    return Objective(metric=name, relation=relation, bound=value)
+def tolerance(text: str) -> Tolerance:
+    """`'1e-3'` is a relative one; `'relative=1e-3,absolute=1e-5,cosine=0.999,top=5'` names each."""
+    found: dict[str, float] = {}
+    for item in text.split(","):
+        name, _, number = item.rpartition("=")
+        name = name.strip() or "relative"
+        if name not in _TOLERANCES:
+            raise OptionError(f"--tolerance: {name!r} is none", remedy=did_you_mean(name, _TOLERANCES))
+        try:
+            found[name] = int(number) if name == "top" else float(number)
+        except ValueError:
+            found[name] = math.nan
+        least, most = _TOLERANCES[name]
+        if not least <= found[name] <= most:  # nor when it is no number at all
+            raise OptionError(f"--tolerance: {item.strip()!r} cannot hold", remedy="write 1e-3, or absolute=1e-5,top=5")
+    return Tolerance(**found)  # type: ignore[arg-type]
 
 
 def shapes(texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
@@ -157,7 +146,7 @@ def host(text: str) -> Host | None:
         return None
     found = plugins.load("hosts", kind)
     if not hasattr(found, "from_text") or not rest:
-        raise OptionError(f"--host: {text!r} is no host", remedy="write --host container:IMAGE")
+        raise OptionError(f"--host: {text!r} is no host", remedy="write --host container:IMAGE, or adb:SERIAL")
     return cast("Host", found.from_text(rest))
 
 

@@ -19,7 +19,7 @@ from benchwright.errors import ChannelError
 from benchwright.orphans import TOKEN_BYTES
 from benchwright.records import Case, Int64s, Profile, Samples
 
-PROTOCOL = 2
+PROTOCOL = 3
 MOST_HEADER = 16 << 20
 _PREFIX = struct.Struct(f"<4s{TOKEN_BYTES}sI")
 _MAGIC = b"BWF\x01"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchwright.errors import DecodeError, OptionError
@@ -27,6 +29,9 @@ class Config:
 
     store: str = ""
     tags: tuple[str, ...] = ()
+    cache: str = ""
+    rounds: int | None = None  # of a run that does not say how many
+    duration: float | None = None  # seconds to measure, in a run that does not say when to stop
 
 
 def load(start: Path | None = None) -> Config:
@@ -43,6 +48,14 @@ def store_url(flag: str | None = None) -> str:
     if flag is not None and not flag.strip():
         raise OptionError("--store names no place", remedy="give a file or a database URL, or leave it out")
     return flag or os.environ.get("BENCHWRIGHT_STORE") or load().store or DEFAULT_STORE
+
+
+def cache_folder(flag: str | None = None) -> Path:
+    """Where fetched models are kept: the flag, else BENCHWRIGHT_CACHE, else `benchwright.toml`, else the user's."""
+    if flag is not None and not flag.strip():
+        raise OptionError("--cache names no folder", remedy="give a folder, or leave it out")
+    named = flag or os.environ.get("BENCHWRIGHT_CACHE") or load().cache
+    return Path(named).expanduser().absolute() if named else _user_cache() / "benchwright"
 
 
 def shown_url(text: str) -> str:
@@ -77,6 +90,18 @@ def _pair(text: str) -> tuple[str, str, str]:
     return (name, equals, value) if equals else ("", "", name)
 
 
+def _user_cache() -> Path:
+    """Where this platform keeps what can be fetched again."""
+    stated = os.environ.get("XDG_CACHE_HOME", "")
+    if Path(stated).is_absolute():  # the standard says to ignore any other
+        return Path(stated)
+    try:
+        home = Path.home()
+    except RuntimeError:
+        raise OptionError("there is no home folder to keep a cache in", remedy="set BENCHWRIGHT_CACHE") from None
+    return home / "Library" / "Caches" if sys.platform == "darwin" else home / ".cache"
+
+
 def _read(path: Path) -> Config:
     import tomllib  # the command line's help reads this module, and needs neither of these
 
@@ -87,6 +112,13 @@ def _read(path: Path) -> Config:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DecodeError(f"{path}: {error}") from None
     config = schema.decode(Config, data, where=str(path))
-    if config.store and "://" not in config.store:  # a relative path counts from the file that states it
-        return Config(store=str(path.parent / config.store), tags=config.tags)
+    for name in ("rounds", "duration"):
+        given = getattr(config, name)
+        if given is not None and not 0 < given < math.inf:
+            raise DecodeError(f"{path}: {name} = {given}", remedy="give a number above 0, or leave it out")
+    # A relative path counts from the file that states it.
+    if config.store and "://" not in config.store:
+        config = replace(config, store=str(path.parent / config.store))
+    if config.cache:
+        config = replace(config, cache=str(path.parent / Path(config.cache).expanduser()))
     return config

@@ -16,6 +16,22 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Fetching:
+    """Before anything starts: a file of a target is on its way."""
+
+    name: str
+    here: int  # bytes
+    whole: int | None  # None: nobody said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """Before anything starts: something that whoever asked should know, for it is not what they may expect."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Began:
     """A worker was started for this case and round."""
 
@@ -40,7 +56,7 @@ class Ended:
     result: Result
 
 
-Event = Planned | Began | Reached | Ended
+Event = Fetching | Noted | Planned | Began | Reached | Ended
 Listener = Callable[[Event], None]
 
 

@@ -16,6 +16,7 @@ MODULES = (
     "_version.py",
     "channel.py",
     "errors.py",
+    "findings.py",
     "marks.py",
     "orphans.py",
     "plugins.py",

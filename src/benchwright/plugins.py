@@ -25,11 +25,13 @@ BUILTIN: dict[str, dict[str, str]] = {
         "class": "benchwright.runtimes.classes:Class",
         "command": "benchwright.runtimes.command:Command",
         "task": "benchwright.runtimes.task:TaskRuntime",
+        "binary": "benchwright.runtimes.binary:Binary",
         "pipeline": "benchwright.runtimes.pipeline:Pipeline",
         "fake": "benchwright.runtimes.fake:Fake",
     },
     "sources": {
         "models": "benchwright.sources.models:Models",
+        "specs": "benchwright.sources.specs:Specs",
         "callables": "benchwright.sources.callables:Callables",
         "classes": "benchwright.sources.classes:Classes",
         "commands": "benchwright.sources.commands:Commands",
@@ -45,6 +47,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     "hosts": {
         "local": "benchwright.hosts.local:LocalHost",
         "container": "benchwright.hosts.container:ContainerHost",
+        "adb": "benchwright.hosts.adb:AdbHost",
     },
     "profilers": {
         "tensorflow": "benchwright.profilers.tensorflow:TensorFlowProfiler",
@@ -52,6 +55,12 @@ BUILTIN: dict[str, dict[str, str]] = {
         "onnxruntime": "benchwright.profilers.onnxruntime:OnnxRuntimeProfiler",
         "py-spy": "benchwright.profilers.pyspy:PySpy",
         "perf": "benchwright.profilers.perf:Perf",
+    },
+    "operators": {
+        "onnxruntime": "benchwright.profilers.onnxruntime:OnnxRuntimeOperators",
+        "openvino": "benchwright.profilers.openvino:OpenVinoOperators",
+        "torch": "benchwright.profilers.torch:TorchOperators",
+        "jax": "benchwright.profilers.jax:JaxOperators",
     },
     "stores": {
         "sqlite": "benchwright.store.sql:SqlStore",

@@ -83,6 +83,7 @@ class Target:
     device: str = "cpu"
     precision: str = ""
     options: Mapping[str, Scalar] = field(default_factory=dict)
+    work: str = ""  # JSON for runtimes that carry out a plan; it names files, so like `uri` it is no part of identity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +96,35 @@ class Inputs:
     dtypes: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0
     count: int = 1  # distinct inputs that calls cycle through
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of random numbers: [low, high)
+    files: Mapping[str, str] = field(default_factory=dict)  # .npy or text files by input name, instead of random ones
+    names: Mapping[str, str] = field(
+        default_factory=dict
+    )  # the model's name -> the one that seeds it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tolerance:
+    """How far an output may be from what is expected. What is None is measured and not judged."""
+
+    absolute: float | None = None  # an element is near when |found - expected| <= absolute + relative * |expected|
+    relative: float | None = None
+    cosine: float | None = None  # similarity at least
+    top: int | None = None  # this many largest elements are the same ones
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """What a model must answer; asked once, after the last timed call.
+
+    Files are .npy, .npz, or text with one number a line. An output is named as the spec names it.
+    """
+
+    outputs: Mapping[str, str] = field(default_factory=dict)  # file by output; none: nothing to compare with
+    inputs: Mapping[str, str] = field(default_factory=dict)  # file by the model's input; none: the case's first inputs
+    tolerances: Mapping[str, Tolerance] = field(default_factory=dict)  # by output; "" for every other one
+    names: Mapping[str, str] = field(default_factory=dict)  # output -> what this runtime calls it, where that differs
+    keep: bool = False  # leave what the model answered in the attempt's folder: outputs.npz
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +162,7 @@ class Case:
     load: Load = field(default_factory=Load)
     version: str = ""  # hash of what is measured: the model file, the source of the callable
     tags: tuple[str, ...] = ()
+    expected: Expected | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,6 +255,19 @@ class Profile:
 
     windows: tuple[tuple[float, float], ...]
     tools: tuple[str, ...] = ()  # profilers by name; none: the one that fits the runtime
+    operators: bool = False  # instead of windows: calls of its own, to learn where the time of a model goes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operator:
+    """Where the time of a model goes: one of its operators, over all calls of a pass of its own."""
+
+    name: str  # the node, or the function where there are no nodes
+    kind: str  # Conv, MatMul, aten::linear
+    seconds: float  # of its own, in one call of the model
+    share: float  # of the time of all operators
+    calls: float = 1.0  # in one call of the model
+    shapes: str = ""  # as the library tells them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,6 +303,7 @@ class Revision:
     dirty: bool = False
     committed_at: str = ""
     subject: str = ""
+    author: str = ""  # known where a history was read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,6 +327,7 @@ class Result:
     log_tail: str = ""  # the end of what the worker printed
     warnings: tuple[ResultWarning, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
+    operators: tuple[Operator, ...] = ()  # the longest first
 
     def metric(self, name: str) -> Metric | None:
         """The metric of that name, or None."""
@@ -302,18 +348,3 @@ class Run:
     results: tuple[Result, ...] = ()
     tags: tuple[str, ...] = ()
     planned: int = 0  # results it was to have at least; fewer are a run that was cut off. 0: nobody said
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """A judged change in a series or between two revisions."""
-
-    id: str
-    series: str
-    before: Estimate
-    after: Estimate
-    effect: Estimate  # after / before
-    method: str
-    verdict: Verdict
-    revisions: tuple[str, ...] = ()
-    state: str = "open"

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from benchwright import instrument, metrics, schema
 from benchwright.attempt import Answer, Outcome
-from benchwright.records import Case, Environment, Failure, Metric, Result, Status, Timeline, Value
+from benchwright.records import Case, Environment, Failure, Metric, Operator, Result, Status, Timeline, Value
+from benchwright.runtimes.comparing import COMPARED
 
 REPORTED = "reported"  # begins the method of every metric that a benchmark told of itself
 
@@ -27,6 +28,7 @@ def with_numbers(bare: Result, outcome: Outcome, *, cost_per_hour: float | None 
         samples=tuple(answer.samples for answer in answers),
         timelines=(*schema.decode(tuple[Timeline, ...], told["timelines"], where="answer.timelines"), *bare.timelines),
         details=_details(case, answers, cost_per_hour),
+        operators=schema.decode(tuple[Operator, ...], told.get("operators", []), where="answer.operators"),
         instrument=facts,
         warnings=tuple(instrument.warnings(case, answers, numbers, facts)),
         environment=_in_worker(bare.environment, answers[0].ready, answers[0].measured),
@@ -50,11 +52,11 @@ def _failed(bare: Result, failure: Failure) -> Result:
 
 
 def _reported(told: object) -> list[Metric]:
-    """What the benchmark told of itself, marked as such."""
+    """What the benchmark told of itself, marked as such; what we found out about its answers is no tale."""
     found = []
     for metric in schema.decode(tuple[Metric, ...], told, where="answer.metrics"):
         method = metric.estimate.method
-        marked = method if method.startswith(REPORTED) else f"{REPORTED}: {method}" if method else REPORTED
+        marked = method if method.startswith((REPORTED, COMPARED)) else f"{REPORTED}: {method}" if method else REPORTED
         found.append(replace(metric, estimate=replace(metric.estimate, method=marked)))
     return found
 

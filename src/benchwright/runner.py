@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from benchwright import artifacts, plugins, precision, schema
 from benchwright._version import VERSION
@@ -25,6 +27,7 @@ from benchwright.records import (
     ResultWarning,
     Run,
     Status,
+    Value,
 )
 from benchwright.resuming import Before, why_bad
 from benchwright.saving import Keeper, Saver
@@ -48,6 +51,7 @@ class Plan:
     folder: Callable[[Case, int], Path] | None = None  # where a case may leave files in a round; None: nowhere
     profile: Profile | None = None
     profile_inline: bool = False  # profile what is measured; otherwise a pass of its own, whose times are dropped
+    operators: bool = False  # record each case's operators in a pass of its own
     cpus: Sequence[int] = ()
     memory: int | None = None
     monitors: Sequence[str] = MONITORS
@@ -57,6 +61,8 @@ class Plan:
     directory: Path = field(default_factory=Path.cwd)  # whose revision is recorded
     cost_per_hour: float | None = None  # of the machine, in any currency
     resumed: Run | None = None  # goes on with this run of the same cases and rounds: what is not ok there
+    pause: Callable[[Case], float] | None = None  # seconds to rest before a case; not before the first
+    notes: Callable[[Case], Mapping[str, Value]] | None = None  # what is kept with each result, among its details
 
 
 def execute(
@@ -87,14 +93,18 @@ class _Execution:
         self._interrupt = Interrupt()
         self._before = Before(plan.resumed)
         self._measured_now: list[Result] = []
+        self._recorded: list[Case] = []  # whose operators were asked for already
 
     def run(self) -> Run:
         self._listener(Planned(total=sum(1 for _ in self._planned())))
         try:
             with self._interrupt.watched():
                 for index, (case, number) in enumerate(self._interleaved(), start=self._before.free):
+                    self._rest(case)
                     stop = self._interrupt.seen
                     result = self._skipped(index, case, number) if stop else self._measured(index, case, number)
+                    if self._plan.notes is not None:
+                        result = replace(result, details={**result.details, **self._plan.notes(case)})
                     self._keep(result)
                     self._listener(Ended(index=index, result=result))
         finally:
@@ -134,6 +144,16 @@ class _Execution:
         self._measured_now.append(result)
         self._saver.save(self._record, result, instead_of=earlier.id if earlier else "")
 
+    def _rest(self, case: Case) -> None:
+        """Waits as long as the plan says between two measurements; Ctrl-C ends it."""
+        if self._plan.pause is None or not self._measured_now or self._interrupt.seen:
+            return
+        try:
+            with self._interrupt.allowed():
+                time.sleep(self._plan.pause(case))
+        except KeyboardInterrupt:
+            self._interrupt.seen = True
+
     # ---- one result ----
 
     def _measured(self, index: int, case: Case, number: int) -> Result:
@@ -141,14 +161,17 @@ class _Execution:
         started_at, begin = now(), time.monotonic()
         failures: list[Failure] = []
         folder = self._folder(index, case, number)
-        inline = self._plan.profile is not None and self._plan.profile_inline
+        inline = self._plan.profile if self._plan.profile_inline else None
         outcome = self._attempt(index, case, folder, inline)
         while (bad := _bad(outcome)) and len(failures) < self._plan.retries and not self._interrupt.seen:
             failures.append(bad)
             outcome = self._attempt(index, case, folder, inline)
         if self._wants_profile(outcome, number):
             self._listener(Reached(index=index, phase="profiling"))
-            outcome = _with_notes(outcome, self._attempt(index, _profiled(case, self._plan.profile), folder, True))
+            profiled = self._attempt(index, _profiled(case, self._plan.profile), folder, self._plan.profile)
+            outcome = _with_pass(outcome, profiled, "profile")
+        if self._wants_operators(case, outcome):
+            outcome = self._with_operators(index, case, outcome)
         result = self._result(index, case, number, outcome, started_at, time.monotonic() - begin)
         if folder is not None:
             result = replace(result, artifacts=artifacts.collect(folder))
@@ -162,18 +185,36 @@ class _Execution:
         asked = self._plan.profile is not None and not self._plan.profile_inline
         return asked and number == 0 and outcome.status is Status.OK and not self._interrupt.seen
 
+    def _wants_operators(self, case: Case, outcome: Outcome) -> bool:
+        """Once for each case, after the first round that went well, unless that told of them already."""
+        if not self._plan.operators or outcome.status is not Status.OK or self._interrupt.seen:
+            return False
+        known = any(result.operators for result in self._results if result.case == case)
+        return not (known or case in self._recorded or outcome.answers[0].measured["operators"])
+
+    def _with_operators(self, index: int, case: Case, outcome: Outcome) -> Outcome:
+        from benchwright.profilers import recording
+
+        self._recorded.append(case)
+        if refused := recording.refusal(case):
+            return _with_told(outcome, warnings=[schema.encode(refused)])
+        self._listener(Reached(index=index, phase="recording operators"))
+        with tempfile.TemporaryDirectory(prefix="benchwright-operators-") as folder:
+            extra = self._attempt(index, recording.case_of(case), Path(folder), recording.PASS)
+        return _with_pass(outcome, extra, recording.CODE)
+
     def _folder(self, index: int, case: Case, number: int) -> Path | None:
         """Where this attempt may leave files; it exists when the attempt begins."""
         if self._plan.folder is not None:
             folder = self._plan.folder(case, number)
-        elif self._plan.profile is not None and number == 0:
+        elif number == 0 and (self._plan.profile is not None or (case.expected and case.expected.keep)):
             folder = self._plan.directory / ARTIFACTS / self._record.id / str(index)
         else:
             return None
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def _attempt(self, index: int, case: Case, folder: Path | None, profiled: bool) -> Outcome:
+    def _attempt(self, index: int, case: Case, folder: Path | None, profile: Profile | None) -> Outcome:
         plan = self._plan
         attempt = Attempt(
             case,
@@ -183,8 +224,8 @@ class _Execution:
             memory=plan.memory,
             last_paths=plan.last_paths,
             folder=folder,
-            profile=plan.profile if profiled else None,
-            monitors=plan.monitors,
+            profile=profile,
+            monitors=plan.monitors if getattr(self._host, "watched", True) else (),
             while_loading=self._get_ready,
             on_phase=lambda phase: self._listener(Reached(index=index, phase=phase)),
         )
@@ -265,6 +306,7 @@ def _profiled(case: Case, profile: Profile | None) -> Case:
     """The case for a pass with profilers: a closed loop that lasts until the last window closes."""
     from benchwright.profilers.opener import FOREVER
 
+    case = replace(case, expected=None)  # answers are compared where times are kept
     load = case.load
     if profile is None or load.mode is not Mode.CLOSED or load.once:
         return case
@@ -275,15 +317,26 @@ def _profiled(case: Case, profile: Profile | None) -> Case:
     return replace(case, load=replace(load, duration=lasting, samples=None, precision=None))
 
 
-def _with_notes(measured: Outcome, profiled: Outcome) -> Outcome:
-    """What was measured, with what there is to say about the profiling pass."""
-    if profiled.failure is not None:
-        seen = f"the profiling pass failed: {profiled.failure.message}"
-        notes = [schema.encode(ResultWarning(code="profile", seen=seen, remedy=profiled.failure.remedy))]
-    else:
-        notes = list(profiled.answers[0].measured["warnings"])
+def _with_pass(measured: Outcome, extra: Outcome, code: str) -> Outcome:
+    """What was measured, with what a pass of its own found and what there is to say about it."""
+    if extra.failure is not None:
+        seen = f"the pass of its own failed: {extra.failure.message}"
+        return _with_told(
+            measured, warnings=[schema.encode(ResultWarning(code=code, seen=seen, remedy=extra.failure.remedy))]
+        )
+    told = extra.answers[0].measured
+    return _with_told(measured, **{name: told[name] for name in ("warnings", "operators", "details")})
+
+
+def _with_told(measured: Outcome, *, warnings: Any, operators: Any = (), details: Any = None) -> Outcome:
+    """The outcome whose first worker also told these; of details, what it did not tell itself."""
     first = measured.answers[0]
-    told = {**first.measured, "warnings": [*first.measured["warnings"], *notes]}
+    told = {
+        **first.measured,
+        "warnings": [*first.measured["warnings"], *warnings],
+        "operators": first.measured["operators"] or list(operators),
+        "details": {**(details or {}), **first.measured["details"]},
+    }
     return replace(measured, answers=(replace(first, measured=told), *measured.answers[1:]))
 
 

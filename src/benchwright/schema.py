@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Any, TypeVar, cast
 
-from benchwright import records
+from benchwright import findings, records
 from benchwright.errors import DecodeError, did_you_mean
 from benchwright.records import Int64s
 
@@ -34,7 +34,7 @@ MIGRATIONS: dict[int, Migration] = {}
 KINDS: dict[str, type[Any]] = {
     "case": records.Case,
     "environment": records.Environment,
-    "finding": records.Finding,
+    "finding": findings.Finding,
     "result": records.Result,
     "run": records.Run,
 }
@@ -281,13 +281,23 @@ _HOW_LONG = {
     "precision_of": 50.0,
     "seed": 0,
 }
+_YOUNGER_INPUTS = ("ranges", "files", "names")
 
 
 def case_key(case: records.Case) -> str:
-    """What makes two cases the same thing measured: everything but how long, where the file lies, and its version."""
+    """What makes two cases the same thing measured: everything but how long, where the file lies, and its version.
+
+    What its answers are compared with is no part of it either. Fields that are younger than the first stores count only
+    when they say something, so that series go on.
+    """
     load = dataclasses.replace(case.load, **cast(dict[str, Any], _HOW_LONG))
-    target = dataclasses.replace(case.target, uri="")
-    return fingerprint(dataclasses.replace(case, load=load, target=target, version="", tags=()))
+    target = dataclasses.replace(case.target, uri="", work="")
+    told = encode(dataclasses.replace(case, load=load, target=target, version="", tags=(), expected=None))
+    for holder, names in ((told, ("expected",)), (told["target"], ("work",)), (told["inputs"], _YOUNGER_INPUTS)):
+        for name in names:
+            if not holder[name]:
+                del holder[name]
+    return fingerprint(told)
 
 
 def environment_key(environment: records.Environment) -> str:
@@ -296,6 +306,9 @@ def environment_key(environment: records.Environment) -> str:
     image = environment.system.get("image")
     if isinstance(image, dict):  # what is measured in a container is a series of its own; an older build of it is not
         system["image"] = image.get("name")
+    device = environment.system.get("device")
+    if isinstance(device, dict):  # what runs on a phone is a series of its own for each phone
+        system["device"] = [device.get("name"), device.get("serial")]
     return fingerprint({"machine": dict(environment.machine), "system": system, "gpu": list(environment.accelerators)})
 
 

@@ -10,7 +10,7 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +20,13 @@ from benchwright.errors import BenchwrightError
 from benchwright.measure.engine import Measured, Prepared, prepare
 from benchwright.measure.subject import Subject
 from benchwright.orphans import TOKEN_VARIABLE
-from benchwright.records import Case, ResultWarning
+from benchwright.records import Case
 from benchwright.runtimes import Loaded, Report, loading
 from benchwright.runtimes.scratch import OUTPUT_VARIABLE
 
 if TYPE_CHECKING:
     from benchwright.profilers import Session
+    from benchwright.profilers.recording import Recording
 
 COPY_VARIABLE = "BENCHWRIGHT_COPY"  # tells it which copy it is, from 0
 SHORT = 200  # characters of a second failure that are told beside the first
@@ -110,13 +111,13 @@ def work(line: Line) -> None:
             finish = prepared.time(zero if loaded.clock is None else loaded.clock.now())
             line.say("done")  # nothing is timed any more: who watches may stop
         measured = finish()
-        report = loaded.report()
+        report = session.told(_checked(loaded.report(), loaded, job), loaded)
         details = {**loaded.details, **report.details}
     except BaseException as failure:
         _close_after(loaded, failure)
         raise
     loaded.close()  # before the answer: a teardown that fails is a failure, not a matter of timing
-    line.send(_answer(measured, details, report, session.notes))
+    line.send(_answer(measured, details, report))
 
 
 def _close_after(loaded: Loaded, failure: BaseException) -> None:
@@ -148,8 +149,6 @@ def _confine(job: Job) -> None:
 class _NoProfiling:
     """Stands where nothing is profiled."""
 
-    notes: Sequence[ResultWarning] = ()
-
     def __init__(self, case: Case) -> None:
         self.case = case
 
@@ -159,12 +158,19 @@ class _NoProfiling:
     def during(self, zero: int, now: Callable[[], int]) -> AbstractContextManager[object]:
         return nullcontext()
 
+    def told(self, report: Report, loaded: Loaded) -> Report:
+        return report
 
-def _profiling(job: Job) -> Session | _NoProfiling:
+
+def _profiling(job: Job) -> Session | Recording | _NoProfiling:
     if job.profile is None:
         return _NoProfiling(job.case)
     from pathlib import Path
 
+    if job.profile.operators:
+        from benchwright.profilers.recording import Recording
+
+        return Recording(job.case, Path(job.folder))
     from benchwright.profilers import Session
 
     return Session(job.profile, job.case, Path(job.folder), copy=job.copy)
@@ -195,7 +201,16 @@ def _facts(loaded: Loaded, prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def _answer(measured: Measured, details: dict[str, Any], report: Report, notes: Sequence[ResultWarning]) -> Message:
+def _checked(report: Report, loaded: Loaded, job: Job) -> Report:
+    """The report with what comparing the model's answers found; of several copies one is enough."""
+    if job.case.expected is None or job.copy:
+        return report
+    from benchwright.runtimes import answers
+
+    return answers.checked(report, loaded, job.case, job.folder)
+
+
+def _answer(measured: Measured, details: dict[str, Any], report: Report) -> Message:
     from benchwright.environment import installed_packages  # only now: nothing is timed any more
 
     data, columns = channel.pack_samples(measured.samples)
@@ -208,7 +223,8 @@ def _answer(measured: Measured, details: dict[str, Any], report: Report, notes: 
         "details": details,
         "metrics": schema.encode(tuple(report.metrics)),
         "timelines": schema.encode(tuple(report.timelines)),
-        "warnings": schema.encode((*report.warnings, *notes)),
+        "operators": schema.encode(tuple(report.operators)),
+        "warnings": schema.encode(tuple(report.warnings)),
         "failure": schema.encode(report.failure),
         "packages": installed_packages(),
     }

@@ -202,3 +202,68 @@ def test_a_failing_data_set(data: str, capsys: pytest.CaptureFixture[str]) -> No
     assert "in broken" in capsys.readouterr().err
     with pytest.raises(LoadError, match=r"2 arrays for 1 inputs \(ids\)"):
         build([IDS], Inputs(source=f"{data}::pairs"))
+
+
+# ---- what a spec says of its inputs ----
+
+
+def test_a_spec_seeds_by_its_own_names_so_that_every_file_of_a_model_gets_the_same_numbers() -> None:
+    ours = build([Spec(name="sound", shape=(2, 4), dtype="float32")], Inputs(batch_size=2))[0][0]["sound"]
+    theirs = Inputs(batch_size=2, names={"serving_default_x:0": "sound"})
+    named = build([Spec(name="serving_default_x:0", shape=(2, 4), dtype="float32")], theirs)[0][0]
+    assert np.array_equal(named["serving_default_x:0"], ours)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bounds"), [("float32", (-1.0, 1.0)), ("int64", (5.0, 8.0)), ("uint8", (250.0, 256.0))]
+)
+def test_random_numbers_fill_their_range_and_do_not_leave_it(dtype: str, bounds: tuple[float, float]) -> None:
+    asked = Inputs(ranges={"x": bounds})
+    array = build([Spec(name="x", shape=(1, 1000), dtype=dtype)], asked)[0][0]["x"]
+    assert array.dtype == dtype and bounds[0] <= array.min() and array.max() < bounds[1]
+    assert np.ptp(array) > 0.9 * (bounds[1] - bounds[0] - (dtype != "float32"))
+
+
+def test_a_range_that_holds_no_number_of_the_type() -> None:
+    for dtype, bounds in (("uint8", (-5.0, 5.0)), ("int64", (0.2, 0.8)), ("int8", (0.0, 500.0))):
+        with pytest.raises(LoadError, match="there is none from"):
+            build([Spec(name="x", shape=(1,), dtype=dtype)], Inputs(ranges={"x": bounds}))
+
+
+def test_an_input_of_a_file_stands_beside_random_ones(tmp_path: Path) -> None:
+    saved = np.arange(6, dtype=np.float32).reshape(1, 6)
+    np.save(tmp_path / "x.npy", saved)
+    (tmp_path / "ids.txt").write_text("1\n2\n3\n4\n", encoding="utf-8")
+    specs = [
+        Spec(name="x", shape=("n", 6), dtype="float32"),
+        Spec(name="ids", shape=("n", 2, 2), dtype="int64"),
+        Spec(name="noise", shape=("n", 3), dtype="float32"),
+    ]
+    files = {"x": str(tmp_path / "x.npy"), "ids": str(tmp_path / "ids.txt")}
+    shapes = {"ids": (1, 2, 2)}
+    one, other = build(specs, Inputs(files=files, batch_size=3, count=2, shapes=shapes))[0]
+    assert np.array_equal(one["x"], np.repeat(saved, 3, axis=0)), "one item is repeated until the batch is full"
+    assert one["ids"].dtype == np.int64 and one["ids"].tolist() == [[[1, 2], [3, 4]]] * 3
+    assert np.array_equal(one["x"], other["x"]) and not np.array_equal(one["noise"], other["noise"])
+
+
+def test_a_file_that_does_not_fit_its_input(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.zeros((2, 5), np.float32))
+    (tmp_path / "half.txt").write_text("0.5\n1.5\n", encoding="utf-8")
+    with pytest.raises(LoadError, match="input 'x' is 1x6, the array is 2x5"):
+        build([Spec(name="x", shape=("n", 6), dtype="float32")], Inputs(files={"x": str(tmp_path / "x.npy")}))
+    with pytest.raises(LoadError, match="the array is 2x5"):
+        build(
+            [Spec(name="x", shape=("n", 5), dtype="float32")],
+            Inputs(batch_size=3, files={"x": str(tmp_path / "x.npy")}),
+        )
+    with pytest.raises(LoadError, match="takes int64"):
+        build([Spec(name="x", shape=(1, 2), dtype="int64")], Inputs(files={"x": str(tmp_path / "half.txt")}))
+    with pytest.raises(LoadError, match="did you mean 'image'"):
+        build([Spec(name="image", shape=(1,), dtype="float32")], Inputs(ranges={"imgae": (0.0, 1.0)}))
+
+
+def test_arrays_of_a_data_set_may_bear_the_specs_names(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", sound=np.ones((1, 4), np.float32))
+    asked = Inputs(source=str(tmp_path / "x.npz"), names={"x:0": "sound"})
+    assert build([Spec(name="x:0", shape=("n", 4), dtype="float32")], asked)[0][0]["x:0"].sum() == 4

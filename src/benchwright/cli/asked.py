@@ -49,8 +49,18 @@ def plan_of(given: Mapping[str, Any]) -> dict[str, Any]:
         "reason": given["reason"],
         "cost_per_hour": given["cost_per_hour"],
         "profile": _profile(given),
+        "operators": given["operators"],
         **({"host": asking.host(given["host"])} if given["host"] else {}),
         **({"monitors": _words(given["monitor"], "--monitor")} if given["monitor"] else {}),
+    }
+
+
+def answers_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords of `api.measure` that say what is to be done about the models' answers."""
+    return {
+        "golden": given["golden"],
+        "tolerance": asking.tolerance(given["tolerance"]) if given["tolerance"] else None,
+        "keep_outputs": given["keep_outputs"],
     }
 
 

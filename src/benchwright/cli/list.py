@@ -52,7 +52,7 @@ def _cases(targets: tuple[str, ...], runtime: str) -> list[dict[str, Any]]:
     from benchwright.sources.listing import listed
 
     names = tuple(name for name in runtime.split(",") if name)
-    pairs, broken = listed(Request(targets=targets, runtimes=names))
+    pairs, broken = listed(Request(targets=targets, runtimes=names, listener=_noted, fetching=False))
     for module, reason in broken:
         click.echo(f"benchwright: {module} is left out: {reason}", err=True)
     return [
@@ -65,6 +65,13 @@ def _cases(targets: tuple[str, ...], runtime: str) -> list[dict[str, Any]]:
         }
         for case, about in pairs
     ]
+
+
+def _noted(event: Any) -> None:
+    from benchwright.events import Noted
+
+    if isinstance(event, Noted):
+        click.echo(f"benchwright: {event.text}", err=True)
 
 
 def _runs(store: str | None, limit: int) -> list[dict[str, Any]]:

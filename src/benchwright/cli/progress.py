@@ -1,4 +1,4 @@
-"""One line on a terminal that says what is being measured and how long it will take; nothing in a pipe."""
+"""One line on a terminal that says what is being measured and how long it will take. A pipe gets only notes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from types import TracebackType
 from typing import TextIO
 
-from benchwright.events import Began, Ended, Event, Planned, Reached
+from benchwright.events import Began, Ended, Event, Fetching, Noted, Planned, Reached
 from benchwright.units import format_value
 
 
@@ -23,6 +23,12 @@ class Progress:
 
     def __call__(self, event: Event) -> None:
         match event:
+            case Fetching(name=name, here=here, whole=whole):
+                of = f" of {format_value(whole, 'B')}" if whole else ""
+                self._write(f"fetching {name}: {format_value(here, 'B')}{of}")
+            case Noted(text=text):
+                self._write("")
+                self._stream.write(f"benchwright: {text}\n")
             case Planned(total=total):
                 self._total = total
             case Began(case=case, round=number):

@@ -59,9 +59,15 @@ class _WithCommand(click.Command):
 @click.option("--cpus", metavar="0,2-3", help="CPUs the workers may use.")
 @click.option("--memory-limit", metavar="4GiB", help="Address space a worker may use.")
 @click.option("--monitor", metavar="A,B", help="What watches the workers. Default: process, pressure, gpu, power.")
+@click.option("--operators", is_flag=True, help="Record where a model's time goes; `benchwright operators` shows it.")
 @click.option("--profile", metavar="10:20,30:40", help="Profile these seconds of the timed phase in a pass of its own.")
 @click.option("--profiler", metavar="A,B", help="Profilers: torch, onnxruntime, tensorflow, py-spy, perf.")
-@click.option("--host", metavar="container:IMAGE", help="Where the workers run. Default: this machine.")
+@click.option("--golden", default="", metavar="RUNTIME|PATH", help="Outputs to give: a runtime's, or saved ones.")
+@click.option("--tolerance", metavar="1e-3", help="How far outputs may be off; or relative=,absolute=,cosine=,top=.")
+@click.option("--keep-outputs", is_flag=True, help="Save what the models answer with the run's files: outputs.npz.")
+@click.option(
+    "--host", metavar="KIND:NAME", help="Where it runs: container:IMAGE, or adb:SERIAL for a command. Default: here."
+)
 @click.option("--seed", type=int, default=0, help="Of random inputs and arrivals.")
 @click.option(
     "--cost-per-hour", type=float, metavar="1.18", help="The machine's price: adds the cost of 1,000,000 items."
@@ -74,14 +80,15 @@ class _WithCommand(click.Command):
 @store_option
 @json_option
 def command(**given: Any) -> int:
-    """Measure each TARGET: a model file, FILE.py::CALLABLE, package.module:callable, a benchmark class or one of its
-    methods (package.module.Class.method, FILE.py::Class), a task of a task file, or any command after `--`.
+    """Measure each TARGET: a model file, a model spec or a folder of them, FILE.py::CALLABLE, package.module:callable,
+    a benchmark class or one of its methods (package.module.Class.method, FILE.py::Class), a task of a task file, or any
+    command after `--`.
 
     A list (A,B) in an option is a dimension: every combination becomes a case. Each case is measured in several fresh
-    processes. Exit code 1 when a case failed or an objective was missed.
+    processes. Exit code 1 when a case failed, an objective was missed or an output is out of tolerance.
     """
     from benchwright import api
-    from benchwright.cli.asked import plan_of, request_of
+    from benchwright.cli.asked import answers_of, plan_of, request_of
     from benchwright.cli.outcome import exit_code, show
     from benchwright.cli.progress import Progress
     from benchwright.errors import StoreError
@@ -103,7 +110,7 @@ def command(**given: Any) -> int:
                 save=keep,
                 listener=progress,
                 command=api.command_line(),
-                **{"host": context.obj, **plan_of(given)},
+                **{"host": context.obj, **plan_of(given), **answers_of(given)},
             )
         run, failure = measured.record, None
     except StoreError as error:

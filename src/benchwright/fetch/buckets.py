@@ -48,6 +48,12 @@ def download(
     raise FetchError(f"{shown(url)} keeps changing while it is read", remedy="run it again when it is at rest")
 
 
+def look(url: str, *, timeout: float) -> None:
+    """Asks for what is behind `url` without fetching it; a `FetchError` when there is nothing."""
+    store = _Store(url.removesuffix("*").rstrip("/"), retries=0, timeout=timeout)
+    store.ask(lambda: store.files.info(store.path))
+
+
 class _Store:
     """A file system of fsspec that is asked again when that may help, and whose refusals are ours."""
 

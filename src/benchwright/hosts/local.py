@@ -10,6 +10,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,22 +26,28 @@ READ = 1 << 20
 
 
 class LocalHost:
-    """Starts workers on this machine with this interpreter."""
+    """Starts workers on this machine: with this interpreter and here, unless another `python` or `directory` is named.
 
-    def __init__(self) -> None:
+    `environment` is added to this process's variables.
+    """
+
+    def __init__(
+        self, *, python: str = "", directory: Path | None = None, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self._start = partial(LocalWorker, python=python, directory=directory, environment=environment)
         self._waiting: LocalWorker | None = None
 
     def get_ready(self) -> None:
         """Starts a worker that waits for its job, so that it starts up while the parent still makes its plan."""
         with contextlib.suppress(OSError):  # `launch` tries again, and its caller can say what failed
-            self._waiting = self._waiting or LocalWorker()
+            self._waiting = self._waiting or self._start()
 
     def launch(self, job: Job) -> LocalWorker:
         """Hands the job to a fresh process and returns at once."""
         from benchwright import schema
         from benchwright.channel import Message
 
-        worker, self._waiting = self._waiting or LocalWorker(), None
+        worker, self._waiting = self._waiting or self._start(), None
         worker.tell(Message(kind="job", data=schema.encode(job)))
         return worker
 
@@ -52,7 +60,10 @@ class LocalHost:
 class LocalWorker:
     """One child process, its log and its private line."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, *, python: str = "", directory: Path | None = None, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self._python, self._directory, self._environment = python or sys.executable, directory, environment or {}
         self._token = os.urandom(TOKEN_BYTES)
         self._reader: FrameReader | None = None
         self._log = Log()
@@ -129,11 +140,12 @@ class LocalWorker:
         # Imports make no garbage worth collecting; the worker turns the collector on again.
         code = f"import gc, sys; gc.disable(); sys.path.append({root!r}); from benchwright.worker import start; start()"
         return subprocess.Popen(
-            [sys.executable, "-P", "-c", code, str(control), str(answer), str(lifeline)],
+            [self._python, "-P", "-c", code, str(control), str(answer), str(lifeline)],
             stdin=subprocess.DEVNULL,
             stdout=self._log.fileno(),
             stderr=self._log.fileno(),
             pass_fds=(control, answer, lifeline),
             start_new_session=True,
-            env={**os.environ, TOKEN_VARIABLE: self._token.hex()},
+            env={**os.environ, **self._environment, TOKEN_VARIABLE: self._token.hex()},
+            cwd=self._directory,
         )

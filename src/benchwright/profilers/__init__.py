@@ -5,7 +5,7 @@ loaded = runtime.load(session.case)        # some profilers need an option of th
 session.ready()                            # after loading, before time zero
 with session.during(zero, now):            # threads open and close the windows
     ...                                    # the timed phase
-session.notes                              # what failed, and what never opened
+session.told(report, loaded)               # the report with what failed, and what never opened
 
 A profiler that fails leaves a note; the measurement goes on. Standard library only until a profiler is used.
 """
@@ -18,13 +18,17 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from benchwright import plugins
 from benchwright.errors import BenchwrightError, NotInstalledError, OptionError
 from benchwright.profilers.opener import FOREVER, Opener, failure
 from benchwright.records import Case, Profile, ResultWarning
+
+if TYPE_CHECKING:
+    from benchwright.runtimes import Loaded, Report
 
 STOP_LIMIT = 120.0  # seconds a profiler may take to write its files; the measurement must not be lost to it
 
@@ -151,6 +155,10 @@ class Session:
             for opener in openers:
                 opener.join(STOP_LIMIT)
                 self._notes += opener.told()
+
+    def told(self, report: Report, loaded: Loaded) -> Report:
+        """The report with the notes; asked when the timed phase is over."""
+        return replace(report, warnings=(*report.warnings, *self.notes))
 
     def _add_chosen(self) -> None:
         for name in dict.fromkeys(self._profile.tools) or [_fitting(self._given)]:

@@ -1,4 +1,4 @@
-"""ONNX Runtime's own profile of every node, cut to the windows.
+"""ONNX Runtime's own profile of every node: cut to the windows, or call by call.
 
 A session records from the moment it is loaded until its profile is ended, and cannot be told to pause. So it records
 throughout; when the timed phase is over, what lies outside the windows is dropped.
@@ -6,10 +6,11 @@ throughout; when the timed phase is over, what lies outside the windows is dropp
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,7 +18,10 @@ from typing import Any, ClassVar
 from benchwright.errors import MeasureError, OptionError
 from benchwright.profilers import Profiler
 from benchwright.profilers.operators import summed, table
+from benchwright.profilers.per_call import Spent, own_times
+from benchwright.profilers.recording import Calls
 from benchwright.records import Case
+from benchwright.runtimes import Loaded
 
 MOST_EVENTS = 1_000_000  # a session keeps no more
 _CLOCKS: tuple[Callable[[], int], ...] = (time.time_ns, time.perf_counter_ns)  # which one it reads: the platform says
@@ -47,9 +51,7 @@ class OnnxRuntimeProfiler(Profiler):
             )
 
     def prepare(self, case: Case, folder: Path) -> Case:
-        prefix = str(folder / "onnxruntime.uncut")
-        options = {**case.target.options, "enable_profiling": True, "profile_file_prefix": prefix}
-        return replace(case, target=replace(case.target, options=options))
+        return _recorded(case, folder)
 
     def start(self, stem: Path) -> None:
         self._stems.append(stem)
@@ -120,6 +122,64 @@ class _Cut:
             Path(f"{self.stem}.operators.txt").write_text(table(summed(self.kernels)), encoding="utf-8")
         else:
             Path(self._file.name).unlink()
+
+
+class OnnxRuntimeOperators:
+    """The nodes of each call, by the spans of the calls in the session's own profile."""
+
+    name: ClassVar[str] = "onnxruntime"
+
+    def prepare(self, case: Case, folder: Path) -> Case:
+        """Has the session record from the start: it cannot begin later."""
+        return _recorded(case, folder)
+
+    def record(self, loaded: Loaded, calls: Calls) -> list[list[Spent]]:
+        """Makes the calls and reads the end of the profile: what was before them is warm-up."""
+        from benchwright.runtimes.onnxruntime import recording_sessions
+
+        made = 0
+        for made, call in enumerate(calls, start=1):  # noqa: B007 - how many is all that is wanted
+            call()
+        (session,) = recording_sessions()
+        events = [json.loads(line) for line in _lines(Path(session.end_profiling()))]
+        if len(events) >= MOST_EVENTS:
+            raise MeasureError(
+                f"a session keeps {MOST_EVENTS:,} events, and the calls before the recorded ones made as many",
+                remedy="profile its first second instead: --profile 0:1",
+            )
+        runs = [event for event in events if event["name"] == "model_run"][-made:]
+        return [[_spent(event, own) for event, own in own_times(nodes)] for nodes in _by_run(runs, events)]
+
+
+def _by_run(runs: list[_Event], events: list[_Event]) -> Iterator[list[_Event]]:
+    """For each run of the model the events of its nodes, from whichever thread; runs follow each other."""
+    nodes = sorted((e for e in events if "op_name" in e.get("args", {})), key=lambda e: float(e["ts"]))
+    begins = [float(event["ts"]) for event in nodes]
+    for run in runs:
+        first = bisect.bisect_left(begins, float(run["ts"]))
+        last = bisect.bisect_right(begins, float(run["ts"]) + float(run["dur"]))
+        yield nodes[first:last]
+
+
+def _spent(event: Mapping[str, Any], own: float) -> Spent:
+    told = event["args"]
+    shapes = " ".join(
+        f"[{'x'.join(map(str, shape))}]" for given in told.get("input_type_shape", ()) for shape in given.values()
+    )
+    name = str(event["name"]).removesuffix("_kernel_time").strip()
+    return Spent(
+        name=name or f"{told['op_name']}_{told.get('node_index', '')}",
+        kind=told["op_name"],
+        shapes=shapes,
+        seconds=own / 1e6,
+    )
+
+
+def _recorded(case: Case, folder: Path) -> Case:
+    """The case with a session that records itself into `folder`."""
+    prefix = str(folder / "onnxruntime.uncut")
+    options = {**case.target.options, "enable_profiling": True, "profile_file_prefix": prefix}
+    return replace(case, target=replace(case.target, options=options))
 
 
 def _lines(path: Path) -> Iterator[str]:

@@ -1,14 +1,22 @@
-"""torch.profiler: a Chrome trace and a table of operators for each window."""
+"""torch.profiler: a Chrome trace and a table of operators for each window, or the operators of each call."""
 
 from __future__ import annotations
 
+import bisect
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
 from benchwright.errors import MeasureError
 from benchwright.profilers import Profiler
 from benchwright.profilers.operators import from_chrome_trace, table
+from benchwright.profilers.per_call import Spent
+from benchwright.profilers.recording import Calls
+from benchwright.records import Case
+from benchwright.runtimes import Loaded
 
+_CALL, _MODULE = "benchwright.call", "benchwright.module:"  # spans of our own among the operators
 MOST_TABULATED = 512 << 20  # bytes of a trace; a larger one takes too much memory to read
 
 
@@ -60,7 +68,86 @@ def _tabulate(stem: Path, trace: Path) -> None:
     Path(f"{stem}.operators.txt").write_text(table(operators), encoding="utf-8")
 
 
-def _recording() -> Any:
+class TorchOperators:
+    """Operators by their own time, each named after the module that executed it; on a device, its time there."""
+
+    name: ClassVar[str] = "torch"
+
+    def prepare(self, case: Case, folder: Path) -> Case:
+        """Nothing has to be loaded differently."""
+        return case
+
+    def record(self, loaded: Loaded, calls: Calls) -> list[list[Spent]]:
+        """Makes the calls under the profiler, after one that nobody looks at: the first recording is slow."""
+        from torch.profiler import record_function
+
+        first = _recording()
+        with first, record_function(_CALL):
+            loaded.call(*loaded.arguments[0])
+        recording = _recording(shapes=True)
+        with _named_modules(loaded.model), recording:
+            for call in calls:
+                with record_function(_CALL):
+                    call()
+        return _by_call(recording.events(), on_device=not loaded.device.startswith("cpu"))
+
+
+def _by_call(events: Any, *, on_device: bool) -> list[list[Spent]]:
+    """What each call spent where. An event of another thread belongs to the call that was going on."""
+    begins = sorted(event.time_range.start for event in events if event.name == _CALL)
+    found: list[list[Spent]] = [[] for _ in begins]
+    for event in events:
+        index = bisect.bisect_right(begins, event.time_range.start) - 1
+        if index < 0 or event.is_user_annotation or event.name.startswith((_CALL, _MODULE)):
+            continue
+        own = event.self_device_time_total if on_device else event.self_cpu_time_total
+        if own > 0 and str(event.device_type).endswith(".CPU"):  # kernels are in the time of what launched them
+            shapes = " ".join(f"[{'x'.join(map(str, shape))}]" for shape in event.input_shapes if shape)
+            name = _module_of(event) or event.name
+            found[index].append(Spent(name=name, kind=event.name, shapes=shapes, seconds=own / 1e6))
+    return found
+
+
+def _module_of(event: Any) -> str:
+    """The innermost module around an operator; "" when there is none."""
+    while event is not None and not event.name.startswith(_MODULE):
+        event = event.cpu_parent
+    return "" if event is None else str(event.name.removeprefix(_MODULE))
+
+
+@contextmanager
+def _named_modules(model: Any) -> Iterator[None]:
+    """Marks where each module begins and ends. A scripted or compiled model has no modules left to mark."""
+    import torch
+
+    hooks: list[Any] = []
+    has_modules = isinstance(model, torch.nn.Module) and not isinstance(model, torch.jit.ScriptModule)
+    if has_modules and not hasattr(model, "_orig_mod"):  # which torch.compile sets
+        for name, module in model.named_modules():
+            hooks += _marked(module, name) if name else []
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _marked(module: Any, name: str) -> list[Any]:
+    from torch.profiler import record_function
+
+    opened: list[Any] = []
+
+    def enter(*_: Any) -> None:
+        opened.append(record_function(f"{_MODULE}{name}"))
+        opened[-1].__enter__()
+
+    def leave(*_: Any) -> None:
+        opened.pop().__exit__(None, None, None)
+
+    return [module.register_forward_pre_hook(enter), module.register_forward_hook(leave)]
+
+
+def _recording(*, shapes: bool = False) -> Any:
     from torch._C._profiler import _ExperimentalConfig
     from torch.profiler import profile, supported_activities
 
@@ -70,4 +157,4 @@ def _recording() -> Any:
         raise MeasureError(
             "this torch records only the thread that starts its profiler", remedy="install torch 2.6 or newer"
         ) from None
-    return profile(activities=supported_activities(), experimental_config=every_thread)
+    return profile(activities=supported_activities(), experimental_config=every_thread, record_shapes=shapes)

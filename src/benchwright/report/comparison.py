@@ -94,9 +94,14 @@ def compare_runs(a: Run, b: Run, *, smallest: float = SMALLEST, metrics: Sequenc
     before, after = rows(a), rows(b)
     if metrics is not JUDGED:
         _check(metrics, [*before, *after])
-    pairs = _paired(before, after)
-    found = [_compared(x, y, smallest, metrics) for x, y in pairs]
-    return _only_what_stands_out(found)
+    return compare_rows(_paired(before, after), smallest=smallest, metrics=metrics)
+
+
+def compare_rows(
+    pairs: Sequence[tuple[Row | None, Row | None]], *, smallest: float = SMALLEST, metrics: Sequence[str] = JUDGED
+) -> list[ComparedRow]:
+    """Cases that somebody paired: the second of each against the first, all judged together."""
+    return _only_what_stands_out([_compared(x, y, smallest, metrics) for x, y in pairs])
 
 
 def worst(compared: Sequence[ComparedRow]) -> Verdict:

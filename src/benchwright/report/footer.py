@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from benchwright.records import Run
-from benchwright.report import notes
+from benchwright.report import answers, notes
 from benchwright.report.numbers import printable
 from benchwright.report.rows import Row
 
@@ -29,6 +29,8 @@ def show_footer(console: Console, run: Run, table: Sequence[Row], next_steps: st
     for said in (_about_intervals(table), notes.means(table)):
         if said:
             _line(console, said, "dim")
+    for said in answers.summary(table):
+        _line(console, said)
     if stated := notes.instrument(run.results):
         calm = stated.startswith("trustworthy")
         _line(console, f"Instrument: {stated}", "dim" if calm else "yellow")

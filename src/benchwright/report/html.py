@@ -12,11 +12,13 @@ from pathlib import Path
 from benchwright import schema
 from benchwright.environment.page import sections
 from benchwright.records import Environment, Run
-from benchwright.report import facts, notes
+from benchwright.report import answers, facts, notes
 from benchwright.report.advice import advice
 from benchwright.report.images import case_plots, overview_plots
 from benchwright.report.markup import comparison_table, escape, facts_line, metric_table, pairs, results_table, tag
 from benchwright.report.numbers import instant
+from benchwright.report.operator_text import in_words
+from benchwright.report.operators import recorded
 from benchwright.report.plots import BINS, LEVELS
 from benchwright.report.rows import Row, rows
 from benchwright.report.svg import Plot, colour, drawing
@@ -28,6 +30,7 @@ from benchwright.units import format_value
 LINES_AT_FIRST = 8  # more lines than colours cannot be told apart; the others wait behind their keys
 OPEN_AT_FIRST = 3
 VALUES_SHOWN = 3
+OPERATORS = 10
 CASES_DRAWN = 40  # with plots of their own; keeps the file small enough to mail
 
 
@@ -172,10 +175,28 @@ def _case(row: Row, index: int, number: int) -> str:
         parts.append(tag("p", escape(words), class_="soft"))
     elif plots := case_plots(row, index):
         parts.append(tag("div", _figures(plots, f"r{number}-"), class_="plots"))
-    parts += [metric_table(row), _files(row), _instrument(row)]
+    if compared := answers.cells(row):
+        parts.append(pairs("Answers, compared with what is expected", compared, answers.HEADS))
+    parts += [_operators(row), metric_table(row), _files(row), _instrument(row)]
     inside = tag("div", "".join(parts), class_="inside")
     opened = " open" if index < OPEN_AT_FIRST else ""
     return f"<details{opened}><summary>{escape(row.short)}{said}</summary>{inside}</details>"
+
+
+def _operators(row: Row) -> str:
+    found = recorded(row)
+    if found is None:
+        return ""
+    lines = {
+        f"{o.name} ({o.kind}) {o.shapes}".rstrip(): [
+            format_value(o.seconds, "s"),
+            f"{100 * o.share:.1f} %",
+            f"{o.calls:g}",
+        ]
+        for o in found.operators[:OPERATORS]
+    }
+    said = tag("p", escape("; ".join(in_words(found))), class_="soft")
+    return pairs(f"The {len(lines)} longest operators", lines, ["time", "share", "times a call"]) + said
 
 
 def _files(row: Row) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchwright.records import Run
+from benchwright.report.operator_picture import case_icicle
 from benchwright.report.plots import distribution, percentiles, tradeoff
 from benchwright.report.rows import Row, rows
 from benchwright.report.svg import Plot, drawing
@@ -24,9 +25,9 @@ def overview_plots(table: Sequence[Row]) -> list[Plot]:
 
 
 def case_plots(row: Row, index: int) -> list[Plot]:
-    """The plots of one case against time."""
-    over = latency_over_time(row, index)
-    return ([over] if over else []) + timelines(row, index)
+    """The plots of one case: against time, and of its operators."""
+    found = [latency_over_time(row, index), *timelines(row, index), case_icicle(row, index)]
+    return [plot for plot in found if plot]
 
 
 def write_svgs(run: Run, folder: Path) -> list[Path]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from benchwright.records import Run
-from benchwright.report import notes
+from benchwright.report import answers, notes
 from benchwright.report.columns import columns
 from benchwright.report.numbers import printable
 from benchwright.report.rows import param_names, rows, show_scalar
@@ -63,6 +63,7 @@ def _notes(run: Run) -> list[str]:
             parts.append(_fenced(failed.failure.log_tail))
     if said := notes.means(table):
         parts.append(escaped(said))
+    parts += [escaped(said) for said in answers.summary(table)]
     if stated := notes.instrument(run.results):
         parts.append(f"Instrument: {escaped(stated)}")
     if run.id:

@@ -75,7 +75,19 @@ def _show(console: Console, run: Run, next_steps: str, saved: bool) -> None:
         console.print("no results: nothing was measured", markup=False)
     else:
         _show_rows(console, table)
+        _show_operators(console, run, table, saved=saved)
     show_footer(console, run, table, next_steps, saved=saved)
+
+
+def _show_operators(console: Console, run: Run, table: Sequence[Row], *, saved: bool) -> None:
+    if not any(result.operators for row in table for result in row.results):
+        return
+    from benchwright.report.operator_text import IN_SHORT, show_cases
+    from benchwright.report.operators import recorded
+
+    more = f"All operators, and a picture: benchwright operators {run.id} --top 0 -o operators.svg" if saved else ""
+    console.print()
+    show_cases(console, [found for row in table if (found := recorded(row))], top=IN_SHORT, last=more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

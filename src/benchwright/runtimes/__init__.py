@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 from benchwright import plugins
 from benchwright.errors import NotInstalledError
-from benchwright.records import Case, Failure, Metric, ResultWarning, Timeline, Value
+from benchwright.records import Case, Failure, Metric, Operator, ResultWarning, Timeline, Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +24,7 @@ class Report:
     timelines: Sequence[Timeline] = ()
     warnings: Sequence[ResultWarning] = ()
     details: Mapping[str, Value] = field(default_factory=dict)
+    operators: Sequence[Operator] = ()
     failure: Failure | None = None  # it ended badly after all; what it told until then is kept
 
 
@@ -44,6 +45,7 @@ class Loaded:
     report: Callable[[], Report] = Report  # asked once, after the last call
     close: Callable[[], None] = lambda: None
     infer: Callable[..., Any] | None = None  # the model on any arrays, in its order or by name; gives its outputs
+    feed: Mapping[str, Any] | None = None  # the first call's inputs by name, in order, as `infer` takes them
     model: Any = None  # what the library itself calls its model, for who sets it up further
     tell: Callable[[str], None] = lambda text: None  # set by the worker: shows a line to whoever watches the run
 

@@ -30,9 +30,9 @@ class Command:
 
     @staticmethod
     def check(target: Target) -> None:
-        """Refuses unknown options, and devices, which only the program itself can choose."""
+        """Refuses unknown options, and devices but those behind adb: any other only the program itself can choose."""
         refuse_unknown(target.options, OPTIONS, "command")
-        if target.device != "cpu":
+        if target.device != "cpu" and not target.device.startswith("adb:"):
             raise DeviceError(
                 f"command cannot see that device {target.device!r} is used",
                 remedy="choose the device with an argument of the program",
@@ -42,6 +42,10 @@ class Command:
         options = case.target.options
         self.check(case.target)
         argv = shlex.split(case.target.uri)
+        if argv and case.target.device != "cpu":
+            from benchwright.runtimes import on_device
+
+            return on_device.loaded(case, argv)
         program = shutil.which(argv[0]) if argv else None
         if program is None:
             raise LoadError(f"there is no program {argv[0] if argv else ''!r}", remedy="check the path and its mode")

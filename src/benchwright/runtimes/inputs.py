@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,7 +40,7 @@ def build(specs: Sequence[Spec], inputs: Inputs) -> tuple[list[Feed], list[Resul
     warnings: list[ResultWarning] = []
     resolved = resolve(specs, inputs, warnings)
     if inputs.source == "random":
-        return [_random(resolved, inputs.seed, i) for i in range(max(1, inputs.count))], warnings
+        return _drawn(resolved, inputs), warnings
     feeds = [_checked(feed, specs, inputs) for feed in _read(inputs, [spec.name for spec in specs])]
     feeds = [part for feed in feeds for part in _batches(feed, inputs.batch_size)]
     if not feeds:
@@ -90,7 +91,7 @@ def _given_names(inputs: Inputs, needed: list[str], known: list[str]) -> list[st
 def resolve(specs: Sequence[Spec], inputs: Inputs, warnings: list[ResultWarning]) -> list[Spec]:
     """The same inputs with every dimension a number: the leading one from the batch size, others from the shapes."""
     names = [spec.name for spec in specs]
-    for name in [*inputs.shapes, *inputs.dtypes]:
+    for name in [*inputs.shapes, *inputs.dtypes, *inputs.ranges, *inputs.files, *inputs.names]:
         if name and name not in names:
             raise LoadError(f"the model has no input {name!r}", remedy=did_you_mean(name, names))
     _check_batch(specs, inputs)
@@ -184,14 +185,49 @@ def _shown(spec: Spec) -> str:
 # ---- where the arrays come from ----
 
 
-def _random(specs: Sequence[Spec], seed: int, index: int) -> Feed:
-    """Seeded by input name, so that a model gets the same numbers in every runtime."""
-    return {spec.name: random_array(spec, seed, index) for spec in specs}
+def _drawn(specs: Sequence[Spec], inputs: Inputs) -> list[Feed]:
+    """Random feeds, with the arrays of files where there are some; these are the same in every feed."""
+    fixed = {spec.name: _fixed(spec, inputs) for spec in specs if spec.name in inputs.files}
+    return [
+        {spec.name: fixed[spec.name] if spec.name in fixed else _one(spec, inputs, i) for spec in specs}
+        for i in range(max(1, inputs.count))
+    ]
 
 
-def random_array(spec: Spec, seed: int, index: int = 0) -> Array:
-    """Floats in [0, 1), booleans, bytes of the whole range, other whole numbers below 100."""
-    generator = np.random.default_rng([seed, index, zlib.crc32(spec.name.encode())])
+def _one(spec: Spec, inputs: Inputs, index: int) -> Array:
+    bounds = inputs.ranges.get(spec.name)
+    return random_array(spec, inputs.seed, index, seeded_by=inputs.names.get(spec.name, ""), within=bounds)
+
+
+def _fixed(spec: Spec, inputs: Inputs) -> Array:
+    """The array of an input's file; of one item it is repeated until the batch is full."""
+    from benchwright.runtimes import array_files
+
+    place, shape = inputs.files[spec.name], tuple(int(size or 0) for size in spec.shape or ())
+    item = (1, *shape[1:])
+    array = array_files.read(place, inputs.names.get(spec.name, spec.name))
+    if array.ndim != len(shape) and array.size in (math.prod(shape), math.prod(item)):  # text has no shape
+        array = array.reshape(shape if array.size == math.prod(shape) else item)
+    if spec.dtype and array.dtype == np.float64 and np.array_equal(array, array.astype(spec.dtype)):
+        array = array.astype(spec.dtype)  # text has no type either; nothing is lost
+    _check_array(array, spec, place)
+    if shape and array.shape == item:
+        array = np.repeat(array, shape[0], axis=0)
+    if array.shape != shape:
+        raise LoadError(
+            f"{place}: input {spec.name!r} is {_shown(spec)}, the array is {'x'.join(map(str, array.shape))}"
+        )
+    return np.ascontiguousarray(array, dtype=spec.dtype or array.dtype).reshape(shape)
+
+
+def random_array(
+    spec: Spec, seed: int, index: int = 0, *, seeded_by: str = "", within: tuple[float, float] | None = None
+) -> Array:
+    """Floats in [0, 1), booleans, bytes of the whole range, other whole numbers below 100; or `within` two bounds.
+
+    Seeded by a name, the input's own unless another is given, so that a model gets the same numbers in every runtime.
+    """
+    generator = np.random.default_rng([seed, index, zlib.crc32((seeded_by or spec.name).encode())])
     shape = tuple(int(size or 0) for size in spec.shape or ())
     try:
         dtype = np.dtype(spec.dtype)
@@ -202,21 +238,31 @@ def random_array(spec: Spec, seed: int, index: int = 0) -> Array:
     if dtype.kind == "b":
         return generator.integers(0, 2, size=shape).astype(dtype)
     if dtype.kind in "iu":
-        return generator.integers(0, 256 if dtype == np.uint8 else _ABOVE_IDS, size=shape).astype(dtype)
+        return generator.integers(*_whole_bounds(spec, dtype, within), size=shape).astype(dtype)
     if dtype.kind in "fc":
-        return np.asarray(generator.random(size=shape)).astype(dtype)
+        low, high = within or (0.0, 1.0)
+        return np.asarray(low + (high - low) * generator.random(size=shape)).astype(dtype)
     raise LoadError(f"input {spec.name!r} takes {spec.dtype}, which cannot be drawn at random")
+
+
+def _whole_bounds(spec: Spec, dtype: np.dtype[Any], within: tuple[float, float] | None) -> tuple[int, int]:
+    if within is None:
+        return 0, 256 if dtype == np.uint8 else _ABOVE_IDS
+    low, high, limits = math.ceil(within[0]), math.ceil(within[1]), np.iinfo(dtype)
+    if low >= high or low < limits.min or high - 1 > limits.max:
+        raise LoadError(f"input {spec.name!r} takes {spec.dtype}: there is none from {within[0]:g} up to {within[1]:g}")
+    return low, high
 
 
 def _read(inputs: Inputs, names: Sequence[str]) -> Iterable[Feed]:
     where, name = split(inputs.source)
     if name:
-        return [_named(item, names, inputs.source) for item in _data_set(inputs)]
+        return [_named(item, names, inputs.source, inputs.names) for item in _data_set(inputs)]
     path = Path(where)
     files = sorted(f for f in path.iterdir() if f.suffix in (".npy", ".npz")) if path.is_dir() else [path]
     if not files:
         raise LoadError(f"{path} holds no .npy or .npz file")
-    return [_named(_from_file(file), names, str(file)) for file in files]
+    return [_named(_from_file(file), names, str(file), inputs.names) for file in files]
 
 
 def _from_file(path: Path) -> Any:
@@ -252,9 +298,13 @@ def _data_set(inputs: Inputs) -> list[Any]:
     return items
 
 
-def _named(item: Any, names: Sequence[str], where: str) -> Feed:
-    """One feed from an array, a sequence of arrays in the model's order, or a mapping by input name."""
+def _named(item: Any, names: Sequence[str], where: str, others: Mapping[str, str]) -> Feed:
+    """One feed from an array, a sequence of arrays in the model's order, or a mapping by input name.
+
+    `others` are names that a spec gives to inputs; a mapping may know those instead.
+    """
     if isinstance(item, Mapping):
+        item = {**{name: item[other] for name, other in others.items() if other in item}, **item}
         for name in names:
             if name not in item:
                 raise LoadError(

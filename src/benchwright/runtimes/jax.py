@@ -63,6 +63,7 @@ class Jax:
         return Loaded(
             call=_caller(jax, function),
             infer=_on_arrays(jax, function, device, case.target.precision),
+            feed=dict(zip([spec.name for spec in specs] or map(str, range(len(placed[0]))), placed[0], strict=True)),
             model=function,
             arguments=placed,
             device=case.target.device,

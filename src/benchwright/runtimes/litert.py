@@ -65,6 +65,7 @@ class LiteRt:
         return Loaded(
             call=call,
             infer=_on_arrays(another),
+            feed=feeds[0],
             model=first,
             arguments=arguments,
             items_per_call=case.inputs.batch_size,
@@ -205,9 +206,12 @@ def _as(dtype: Any, array: Any) -> Any:
 def _details(interpreter: Any, feeds: list[Feed], case: Case) -> dict[str, Value]:
     import numpy as np
 
+    found = interpreter.get_output_details()
+    short = [_plain(told["name"]) for told in found]
+    names = short if len({*short}) == len(short) else [str(told["name"]) for told in found]
     outputs = {
-        _plain(told["name"]): f"{np.dtype(told['dtype']).name}[{'x'.join(map(str, told['shape']))}]"
-        for told in interpreter.get_output_details()
+        name: f"{np.dtype(told['dtype']).name}[{'x'.join(map(str, told['shape']))}]"
+        for name, told in zip(names, found, strict=True)
     }
     return {
         "inputs": {name: f"{array.dtype}[{'x'.join(map(str, array.shape))}]" for name, array in feeds[0].items()},

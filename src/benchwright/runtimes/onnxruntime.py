@@ -82,6 +82,7 @@ class OnnxRuntime:
         return Loaded(
             call=call,
             infer=_on_arrays(session, specs),
+            feed=feeds[0],
             model=session,
             arguments=arguments,
             device=case.target.device,

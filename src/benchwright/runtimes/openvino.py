@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,6 +27,12 @@ _DTYPES = {
     "boolean": "bool",
     **{f"{kind}{bits}": f"{word}{bits}" for kind, word in (("i", "int"), ("u", "uint")) for bits in (8, 16, 32, 64)},
 }
+_counting: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def counting_requests() -> list[Any]:
+    """The requests of this process whose model was compiled with `PERF_COUNT`, for who reads their counters."""
+    return list(_counting)
 
 
 class OpenVino:
@@ -82,6 +89,7 @@ class OpenVino:
         return Loaded(
             call=call,
             infer=_on_arrays(openvino, compiled),
+            feed=feeds[0],
             model=compiled,
             arguments=arguments,
             device=case.target.device,
@@ -145,6 +153,8 @@ def _calls(compiled: Any, tensors: list[list[Any]], case: Case) -> tuple[Callabl
     if max(case.load.workers, case.load.streams) > 1:
         return _per_thread(compiled), [(feed,) for feed in tensors]
     request = compiled.create_infer_request()
+    if boolean({name.upper(): value for name, value in case.target.options.items()}, "PERF_COUNT", False):
+        _counting.add(request)
     if len(tensors) == 1:
         _place(request, tensors[0])
         return request.infer, [(None, True, True)]

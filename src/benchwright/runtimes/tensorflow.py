@@ -64,12 +64,13 @@ class TensorFlow:
         return Loaded(
             call=call,
             infer=_on_arrays(tensorflow, call, [spec.name for spec in specs]),
+            feed=arrays[0],
             model=model,
             arguments=[tuple(feed.values()) for feed in feeds],
             device=case.target.device,
             items_per_call=case.inputs.batch_size,
             versions={"tensorflow": str(tensorflow.__version__)},
-            details=_details(tensorflow, arrays, case),
+            details={**_details(tensorflow, arrays, case), **_outputs(model)},
             warnings=warnings,
             report=lambda: _checked(call(*feeds[0].values()), device),
             close=[model].clear,  # its functions do not keep its variables alive
@@ -216,6 +217,15 @@ def _checked(result: Any, device: str) -> Report:
     if where and f"device:{kind}" not in where:
         raise DeviceError(f"tensorflow was asked for {device} and computed on {where}")
     return Report()
+
+
+def _outputs(model: Any) -> dict[str, Value]:
+    """What a Keras model calls its outputs; a signature names them in every answer."""
+    names, tensors = getattr(model, "output_names", None), getattr(model, "outputs", None)
+    if not names or not tensors:
+        return {}
+    told = ((name, _spec(name, t.shape, t.dtype)) for name, t in zip(names, tensors, strict=True))
+    return {"outputs": {name: f"{spec.dtype}[{'x'.join(map(str, spec.shape or ()))}]" for name, spec in told}}
 
 
 def _details(tensorflow: Any, feeds: list[Feed], case: Case) -> dict[str, Value]:

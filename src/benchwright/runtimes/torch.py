@@ -13,7 +13,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from benchwright.errors import DeviceError, LoadError
-from benchwright.records import Case, Inputs, ResultWarning, Target, Value
+from benchwright.records import Case, Inputs, ResultWarning, Target
 from benchwright.runtimes import Loaded
 from benchwright.runtimes.importing import load_object
 from benchwright.runtimes.loading import (
@@ -71,13 +71,14 @@ class Torch:
             _set_threads(torch, case)
             device = _device(torch, case.target.device)
             model, specs = _load(torch, case, device)
-            arguments, shown, found = _arguments(torch, case, model, specs, device)
+            arguments, names, found = _arguments(torch, case, model, specs, device)
             if boolean(options, "compile", False):
                 model = _compiled(torch, model, case)
         call, close = _caller(torch, model, device, boolean(options, "inference_mode", True))
         return Loaded(
             call=call,
-            infer=_on_arrays(torch, call, device),
+            infer=_on_arrays(torch, call, device, _asked_dtype(torch, case)),
+            feed=dict(zip(names, arguments[0], strict=True)),
             model=model,
             close=close,
             arguments=arguments,
@@ -85,7 +86,9 @@ class Torch:
             items_per_call=case.inputs.batch_size,
             versions={"torch": str(torch.__version__)},
             details={
-                "inputs": shown,
+                "inputs": {
+                    str(i): f"{_dtype(t.dtype)}[{'x'.join(map(str, t.shape))}]" for i, t in enumerate(arguments[0])
+                },
                 "distinct_inputs": len(arguments),
                 "threads": torch.get_num_threads(),
                 "interop_threads": torch.get_num_interop_threads(),
@@ -245,23 +248,26 @@ def _compiled(torch: Any, model: Any, case: Case) -> Any:
 
 def _arguments(
     torch: Any, case: Case, model: Any, specs: list[Spec] | None, device: Any
-) -> tuple[list[tuple[Any, ...]], dict[str, Value], list[ResultWarning]]:
+) -> tuple[list[tuple[Any, ...]], list[str], list[ResultWarning]]:
+    """Every call's tensors, the names of the inputs, and what there is to say about them."""
     from benchwright.runtimes.inputs import build
 
     examples = getattr(model, "example_inputs", None)
     if specs is None and not case.inputs.shapes and case.inputs.source == "random" and callable(examples):
         given = examples(case.inputs.batch_size)
         feeds = [tuple(given) if isinstance(given, tuple | list) else (given,)]
+        names = [str(i) for i in range(len(feeds[0]))]
         found: list[ResultWarning] = []
     else:
         arrays, found = build(specs if specs is not None else _specs(model, case.inputs), case.inputs)
-        feeds = [_tensors(torch, feed) for feed in arrays]
-    dtype = getattr(torch, PRECISIONS[case.target.precision]) if case.target.precision else None
-    placed = [tuple(_placed(torch, tensor, device, dtype, case) for tensor in feed) for feed in feeds]
-    shown: dict[str, Value] = {
-        str(i): f"{_dtype(t.dtype)}[{'x'.join(map(str, t.shape))}]" for i, t in enumerate(placed[0])
-    }
-    return placed, shown, found
+        feeds, names = [_tensors(torch, feed) for feed in arrays], list(arrays[0])
+    dtype = _asked_dtype(torch, case)
+    return [tuple(_placed(torch, tensor, device, dtype, case) for tensor in feed) for feed in feeds], names, found
+
+
+def _asked_dtype(torch: Any, case: Case) -> Any:
+    """The type that floating-point inputs must have, or None where none was asked for."""
+    return getattr(torch, PRECISIONS[case.target.precision]) if case.target.precision else None
 
 
 def _specs(model: Any, inputs: Inputs) -> list[Spec]:
@@ -323,12 +329,15 @@ def _caller(torch: Any, model: Any, device: Any, inference_mode: bool) -> tuple[
     return call, close
 
 
-def _on_arrays(torch: Any, call: Callable[..., Any], device: Any) -> Callable[..., Any]:
-    """The call with whatever makes tensors, put on the device first."""
+def _on_arrays(torch: Any, call: Callable[..., Any], device: Any, dtype: Any) -> Callable[..., Any]:
+    """The call with whatever makes tensors, put on the device first, in the precision that was asked for."""
+
+    def placed(array: Any) -> Any:
+        tensor = torch.as_tensor(array, device=device)
+        return tensor.to(dtype) if dtype is not None and tensor.is_floating_point() else tensor
 
     def infer(*arrays: Any, **named: Any) -> Any:
-        placed = [torch.as_tensor(array, device=device) for array in arrays]
-        return call(*placed, **{name: torch.as_tensor(array, device=device) for name, array in named.items()})
+        return call(*map(placed, arrays), **{name: placed(array) for name, array in named.items()})
 
     return infer
 

@@ -12,6 +12,7 @@ from typing import ClassVar, Protocol
 
 from benchwright import plugins, schema
 from benchwright.errors import TargetError
+from benchwright.events import Listener, nobody
 from benchwright.records import Case, Inputs, Load, Scalar
 from benchwright.sources import content
 
@@ -35,6 +36,8 @@ class Request:
     load: Load = field(default_factory=Load)  # everything but workers, copies and rate
     tags: Sequence[str] = ()
     elsewhere: bool = False  # another host runs it: what is installed here says nothing
+    listener: Listener = nobody  # hears of files being fetched and of what is left out
+    fetching: bool = True  # false: only looked at, so what is not here yet stays where it is
 
 
 class Source(Protocol):
@@ -71,7 +74,7 @@ def described(request: Request) -> list[tuple[Case, About]]:
         raise TargetError("nothing to measure", remedy="name a model file, file.py::name, or a command after --")
     cases: dict[str, tuple[Case, About]] = {}
     for target in request.targets:
-        source = _source(target)
+        source = source_of(target)
         tell = getattr(source, "described", None)
         told = tell(target, request) if tell else ((case, About()) for case in source.cases(target, request))
         for case, about in told:
@@ -83,7 +86,7 @@ def described(request: Request) -> list[tuple[Case, About]]:
     return list(zip(_told_apart([case for case, _ in whole]), (about for _, about in whole), strict=True))
 
 
-def _source(target: str) -> Source:
+def source_of(target: str) -> Source:
     """The first source that reads the target. What is installed is looked through only when no built-in one does."""
     for name in itertools.chain(plugins.BUILTIN["sources"], _added("sources")):
         source: Source = plugins.load("sources", name)()
@@ -101,7 +104,7 @@ def _source(target: str) -> Source:
         )
     raise TargetError(
         f"{target!r} is not a target that is known here",
-        remedy="name a model file, file.py::name, package.module:name, or a command after --",
+        remedy="name a model file, a spec, file.py::name, package.module:name, or a command after --",
     )
 
 
@@ -118,7 +121,7 @@ def _told_apart(cases: list[Case]) -> list[Case]:
 
 
 def _lengthened(case: Case, uris: set[str]) -> Case:
-    if len(uris) == 1:
+    if len(uris) == 1 or not case.target.uri.endswith(case.name):  # named by its author, not by its file
         return case
     mine, others = PurePath(case.target.uri).parts, [PurePath(uri).parts for uri in uris - {case.target.uri}]
     for depth in range(2, len(mine) + 1):

@@ -6,7 +6,7 @@ import dataclasses
 
 from benchwright.errors import TargetError
 from benchwright.records import Case
-from benchwright.sources import About, Request, described
+from benchwright.sources import About, Request, described, source_of
 from benchwright.sources.classes import Classes
 
 
@@ -16,7 +16,7 @@ def listed(request: Request) -> tuple[list[tuple[Case, About]], list[tuple[str, 
     A `TargetError` when nothing at all is left.
     """
     source = Classes()
-    dotted = [target for target in request.targets if source.accepts(target)]
+    dotted = [target for target in request.targets if isinstance(source_of(target), Classes)]
     others = [target for target in request.targets if target not in dotted]
     pairs = described(dataclasses.replace(request, targets=others)) if others else []
     broken: list[tuple[str, str]] = []

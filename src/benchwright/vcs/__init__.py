@@ -1,6 +1,7 @@
 """The revision of a working copy, asked of the `git` and `hg` programs. Nothing is written, no hook is run.
 
 A copy is dirty when a file under version control differs from its revision; files that are not tracked do not count.
+`history` knows more: the commits of a repository, and working copies beside the user's own.
 """
 
 from __future__ import annotations
@@ -51,11 +52,11 @@ def checkout(path: str | Path) -> Checkout:
 def _git(folder: Path) -> Revision:
     # A repository may name a program for git to run as its file system monitor: not ours to start.
     git = ["git", "-c", "core.fsmonitor=false", "-C", str(folder)]
-    state = _answer([*git, "status", "--porcelain=v2", "--branch", "--untracked-files=no"]).splitlines()
+    state = answer([*git, "status", "--porcelain=v2", "--branch", "--untracked-files=no"]).splitlines()
     header = dict(line[2:].split(" ", 1) for line in state if line.startswith("# "))
     if header.get("branch.oid", "(initial)") == "(initial)":
         raise UserError(f"{folder} has no commit yet")
-    shown = _answer([*git, "log", "-1", "--no-show-signature", "--format=%H%x00%cI%x00%s", "--"])
+    shown = answer([*git, "log", "-1", "--no-show-signature", "--format=%H%x00%cI%x00%s", "--"])
     commit, committed_at, subject = shown.rstrip("\n").split("\0", 2)
     branch = header.get("branch.head", "")
     return Revision(
@@ -71,24 +72,25 @@ def _git(folder: Path) -> Revision:
 def _hg(folder: Path) -> Revision:
     hg = ["hg", "--cwd", str(folder)]
     template = r"{node}\0{branch}\0{date|rfc3339date}\0{desc|firstline}"
-    commit, branch, committed_at, subject = _answer([*hg, "log", "--rev", ".", "--template", template]).split("\0", 3)
+    commit, branch, committed_at, subject = answer([*hg, "log", "--rev", ".", "--template", template]).split("\0", 3)
     if not commit.strip("0"):
         raise UserError(f"{folder} has no commit yet")
-    changed = _answer([*hg, "status", "--modified", "--added", "--removed", "--deleted"])
+    changed = answer([*hg, "status", "--modified", "--added", "--removed", "--deleted"])
     return Revision(vcs="hg", id=commit, branch=branch, dirty=bool(changed), committed_at=committed_at, subject=subject)
 
 
-def _answer(command: list[str]) -> str:
+def answer(command: list[str], timeout: float | None = None) -> str:
     """What the program prints, or a `UserError` in its own words."""
+    limit = TIMEOUT if timeout is None else timeout
     environment = {k: v for k, v in os.environ.items() if k not in _MISLEADING} | _QUIET
     try:
         done = subprocess.run(
-            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT, check=False
+            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit, check=False
         )
     except FileNotFoundError:
         raise UserError(f"{command[0]} is not installed") from None
     except subprocess.TimeoutExpired:
-        raise UserError(f"{command[0]} took longer than {TIMEOUT:g} s") from None
+        raise UserError(f"{command[0]} took longer than {limit:g} s") from None
     except OSError as error:
         raise UserError(f"{command[0]}: {error.strerror}") from None
     if done.returncode != 0:

@@ -1,0 +1,1 @@
+"""FAI-PEP's command line and result files, on our own runner."""

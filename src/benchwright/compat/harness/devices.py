@@ -1,0 +1,81 @@
+"""Where the tests run: this machine, or phones behind adb."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from benchwright.compat.harness.flags import Flags, json_object
+from benchwright.devices import About
+from benchwright.errors import OptionError
+
+HOST = ("host", "linux", "mac")  # a platform's name begins so, as in `linux/clang`
+ANDROID = "android"
+
+
+def chosen(flags: Flags) -> list[tuple[str, About]]:
+    """Each device to measure on, as `devices.open_device` takes it, and what is known of it. At least one."""
+    platform = flags.platform
+    if platform.startswith("ios"):
+        raise OptionError(
+            "--platform ios: programs on iOS devices cannot be started from here",
+            remedy="measure on host or android; Apple's tools alone install and start an app on an iPhone",
+        )
+    if not platform.startswith((*HOST, ANDROID)):
+        raise OptionError(f"--platform {platform!r} is unknown", remedy="known: host, linux, mac, android")
+    from benchwright.devices import listing
+
+    found = listing.chosen(
+        ANDROID if platform.startswith(ANDROID) else "host",
+        device=flags.texts["device"],
+        devices=flags.devices,
+        excluded=flags.excluded,
+        names=_mapping(flags, "device_name_mapping"),
+        hashes=_mapping(flags, "hash_platform_mapping"),
+        folder=_folder(flags),
+    )
+    if platform.startswith(ANDROID):
+        return found
+    return [(text, replace(about, name=flags.texts["platform_sig"] or about.name)) for text, about in found]
+
+
+def reboot(flags: Flags, found: Sequence[tuple[str, About]]) -> None:
+    """Restarts every phone, when that was asked for; each is ready again when this returns."""
+    if not flags.reboot:
+        return
+    from benchwright.devices import adb_boot
+
+    for _, about in found:
+        if about.kind == ANDROID:
+            adb_boot.reboot(about.serial)
+
+
+def doubtful(flags: Flags) -> list[str]:
+    """What about the platform is not as it was asked for."""
+    expected = {"linux": "linux", "mac": "darwin"}
+    rebooted = ["--reboot: this machine is not rebooted"] if flags.reboot and flags.platform.startswith(HOST) else []
+    return rebooted + [
+        f"--platform {flags.platform}: this machine's system is {sys.platform}"
+        for name, system in expected.items()
+        if flags.platform.startswith(name) and not sys.platform.startswith(system)
+    ]
+
+
+def _folder(flags: Flags) -> str:
+    if flags.android_dir and not flags.android_dir.startswith("/"):
+        raise OptionError(f"--android_dir {flags.android_dir}: a folder on the device is an absolute path")
+    return flags.android_dir
+
+
+def _mapping(flags: Flags, name: str) -> Mapping[str, str]:
+    """The JSON file that a flag names."""
+    path = flags.texts[name]
+    if not path:
+        return {}
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise OptionError(f"--{name} {path}: {error.strerror}") from None
+    return {key: str(value) for key, value in json_object(text, f"--{name} {path}").items()}

@@ -1,0 +1,164 @@
+"""One call of harness.py: read the request, plan, measure, report; the exit code says how it went."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from benchwright import schema
+from benchwright.attempt import INTERRUPTED
+from benchwright.compat.harness import devices, documents, info, inprocess, outcome, reporting, running
+from benchwright.compat.harness import flags as harness_flags
+from benchwright.compat.harness.flags import Flags
+from benchwright.compat.harness.info import Info
+from benchwright.compat.harness.outcome import Told
+from benchwright.compat.harness.running import Work
+from benchwright.errors import OptionError, StoreError, TargetError, did_you_mean
+from benchwright.events import Listener
+from benchwright.records import Run, Status, Value
+from benchwright.report.numbers import printable
+from benchwright.specs.older import loading, planning
+from benchwright.specs.older.plans import Asked, Planned, Test
+
+PROGRAMS = ("caffe2", "pytorch", "generic", "tflite", "glow", "oculus")  # frameworks that are programs of their own
+COMMAND = ("benchwright", "harness")
+INTERRUPTED_CODE = 130  # as a shell says it
+TAIL = 20  # lines of a failed program's output
+Watching = Callable[[], AbstractContextManager[Listener]]
+Notes = Mapping[str, Mapping[str, Value]]
+
+
+def main(arguments: Sequence[str], watching: Watching) -> int:
+    """0 when every test was measured and every reporter heard of it, else 1; a `UserError` for a wrong request."""
+    flags = _flags(arguments)
+    given = info.parse(
+        flags.texts["info"],
+        program=flags.texts["program"],
+        libraries=harness_flags.names(flags.texts["shared_libs"]),
+        needs_program=flags.framework in PROGRAMS and not flags.dry_run,
+    )
+    planned = planning.plan(flags.benchmark_file, _asked(flags, given))
+    if flags.dry_run:
+        sys.stdout.write(planning.described(planned).rstrip() + "\n")
+        return 0
+    for notice in (*planned.notices, *devices.doubtful(flags), *_in_vain(flags, given)):
+        _say(str(notice))
+    reporting.check(flags)
+    where = devices.chosen(flags)
+    tests = _runnable(planned)
+    works = running.works(flags, given, tests, where)
+    devices.reboot(flags, where)
+    return _carry_out(flags, given, works, arguments, watching) or int(len(tests) < len(planned.tests))
+
+
+def _carry_out(flags: Flags, given: Info, works: Sequence[Work], arguments: Sequence[str], watching: Watching) -> int:
+    command = documents.shown_command((*COMMAND, *arguments))
+    notes = {running.note_key(work): outcome.notes(flags, given, work, command) for work in works}
+    run, failures = _measured(flags, works, notes, command, watching)
+    told = outcome.told(run)
+    stopped = any(result.error is not None and result.error.kind == INTERRUPTED for result in run.results)
+    failures += reporting.report(flags, told, sending=not stopped)
+    _show(flags, run, told)
+    if not _has_table(flags):  # which says it itself
+        for text in _failed(run, works):
+            _say(text)
+    for text in (*(warning for each in told for warning in each.warnings), *failures):
+        _say(text)
+    if stopped:
+        return INTERRUPTED_CODE
+    return 1 if failures or any(result.status is not Status.OK for result in run.results) else 0
+
+
+def _flags(arguments: Sequence[str]) -> Flags:
+    """The flags, with those that the spec itself sets where the command line says nothing."""
+    file = harness_flags.benchmark_file(arguments)
+    if file is not None and not file.is_file():
+        raise TargetError(f"there is no spec {file}", remedy="-b names a file of JSON")
+    defaults = loading.default_args(file) if file else {}
+    flags = harness_flags.parse(harness_flags.with_defaults(arguments, defaults))
+    known = (*PROGRAMS, *inprocess.FRAMEWORKS)
+    if flags.framework not in known:
+        raise OptionError(f"unknown framework {flags.framework!r}", remedy=did_you_mean(flags.framework, known))
+    for name in flags.idle:
+        _say(f"--{name} does nothing here: {harness_flags.INERT[name]}")
+    return flags
+
+
+def _asked(flags: Flags, given: Info) -> Asked:
+    root = flags.texts["root_model_dir"]
+    return Asked(
+        framework=flags.framework,
+        string_map=flags.string_map,
+        command_args=flags.command_args,
+        backend=flags.texts["backend"],
+        timeout=flags.timeout,
+        root_model_dir=Path(root) if root else None,
+        platform=flags.platform,
+        info=given.document,
+        env=flags.env,
+    )
+
+
+def _in_vain(flags: Flags, given: Info) -> Iterator[str]:
+    if given.control is not None and flags.framework in inprocess.FRAMEWORKS:
+        yield f"--info.control is not run: {flags.framework} is a library, of which there is one version here"
+
+
+def _runnable(planned: Planned) -> list[Test]:
+    """The tests that can be run here; why others cannot is said."""
+    found = [test for test in planned.tests if not test.reason]
+    if not found:
+        reasons = "; ".join(dict.fromkeys(test.reason for test in planned.tests)) or "it has none"
+        raise TargetError(f"{planned.file}: no test can be run here: {reasons}")
+    for test in planned.tests:
+        if test.reason:
+            _say(f"{test.place}: {test.name} ({test.metric}) is not run: {test.reason}")
+    return found
+
+
+def _measured(
+    flags: Flags, works: Sequence[Work], notes: Notes, command: Sequence[str], watching: Watching
+) -> tuple[Run, list[str]]:
+    """The run, and why it could not be kept; it is in the store before anyone is told of it."""
+    try:
+        with watching() as listener:
+            return running.measure(flags, works, notes, command=command, listener=listener), []
+    except StoreError as error:
+        if not isinstance(error.measured, Run):
+            raise
+        return error.measured, [str(error)]
+
+
+def _has_table(flags: Flags) -> bool:
+    return not (flags.as_json or flags.screen or flags.simple_screen)
+
+
+def _failed(run: Run, works: Sequence[Work]) -> Iterator[str]:
+    """What went wrong in each test, with the end of what its program printed."""
+    for work, result in zip(works, run.results, strict=True):
+        error = result.error
+        if error is None:
+            continue
+        tail = [f"| {line}" for line in error.log_tail.rstrip().splitlines()[-TAIL:]]
+        said = [f"{work.label}: {result.status}: {error.message}", *filter(None, [error.remedy]), *tail]
+        yield printable("\n  ".join(said), lines=True)
+
+
+def _show(flags: Flags, run: Run, told: Sequence[Told]) -> None:
+    """On standard output: what the screen reporters say, else our own table, or JSON."""
+    if flags.as_json:
+        sys.stdout.write(schema.dumps(run, indent=2) + "\n")
+    elif flags.screen or flags.simple_screen:
+        sys.stdout.write(reporting.screen(flags, told))
+    else:
+        from benchwright.report.table import print_run
+
+        kept = f"Kept as {run.id}. As entries: benchwright show {run.id} --format harness"
+        print_run(run, next_steps=kept if flags.save else "", saved=flags.save)
+    sys.stdout.flush()  # before more is said on standard error
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"benchwright: {text}\n")

@@ -1,0 +1,249 @@
+"""The flags of FAI-PEP's harness.py, with its spellings, defaults and abbreviations; and a few of our own.
+
+A flag that nobody knows is an error, where the older harness dropped it. What it has and nothing here needs is read,
+and said to do nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from benchwright.errors import OptionError, did_you_mean
+
+RUN_TYPES = ("benchmark", "verify", "regress")
+RULES = ("today", "seed")
+# flag -> why it changes nothing here
+INERT = {
+    "ios_dir": "there is no iOS platform here",
+    "set_freq": "frequencies are not ours to change; `benchwright env` says how to steady a machine",
+    "monsoon_map": "no power monitor is driven",
+    "use_enkaku": "it leases devices at one company",
+    "quota_use_case": "it leases devices at one company",
+    "logger_level": "what matters is said",
+}
+# flag -> (what stands for its value, help); all of them hold text, "" when not given
+_TEXTS: dict[str, tuple[str, str]] = {
+    "info": ("JSON", "Treatment and control: commits, programs, string_map. JSON, or a file of it."),
+    "backend": ("NAME", "Appended to the arguments of each command, as --backend NAME."),
+    "command_args": ("TEXT", "Appended to each command that contains {program}."),
+    "device": ("HASH", 'One device: its hash, or {"kind": ..., "hash": ...}.'),
+    "excluded_devices": ("A,B", "Devices to leave out, by name or hash."),
+    "local_reporter": ("DIR", "Write each test's entries below DIR, never over what is there."),
+    "simple_local_reporter": ("DIR", "Write DIR/<identifier>/data.txt."),
+    "remote_reporter": ("HOST/PATH|CATEGORY", "Post each entry; https unless http:// is said."),
+    "remote_access_token": ("TOKEN", "Sent in the body of what is posted; kept nowhere."),
+    "root_model_dir": ("DIR", "Where locations that begin with // are."),
+    "string_map": ("JSON", "Object of {TOKEN} -> text, put into the spec's strings."),
+    "user_identifier": ("TEXT", "Copied to the meta data."),
+    "user_string": ("TEXT", "The user in the meta data. Default: who is logged in."),
+    "hash_platform_mapping": ("FILE", "JSON: device hash -> platform name."),
+    "device_name_mapping": ("FILE", "JSON: device model -> product name."),
+    "platform_sig": ("NAME", "The platform's name in results, on this machine."),
+    "program": ("FILE", "The program to measure, when --info names none."),
+    "regressed_types": ("A,B", "With --run_type regress: the entries to mark as regressed."),
+    "shared_libs": ("A,B", "Shared libraries that go to the device beside the program."),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flags:
+    """What was asked for. Text that is empty was not given."""
+
+    benchmark_file: Path
+    framework: str
+    platform: str
+    model_cache: Path
+    texts: Mapping[str, str]  # by the older name: `info`, `command_args`, `local_reporter`, ...
+    string_map: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    devices: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    android_dir: str = ""
+    cooldown: float = 1.0
+    timeout: float = 300.0
+    debug: bool = False
+    reboot: bool = False
+    screen: bool = False
+    simple_screen: bool = False
+    run_type: str = ""
+    rules: str = "today"
+    dry_run: bool = False
+    store: str | None = None
+    save: bool = True
+    as_json: bool = False
+    idle: tuple[str, ...] = ()  # flags that were given and change nothing
+
+    @property
+    def command_args(self) -> str:
+        """What is appended to each command."""
+        return self.texts["command_args"]
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise OptionError(message, remedy="benchwright harness --help lists the flags")
+
+
+def parse(arguments: Sequence[str]) -> Flags:
+    """The flags in `arguments`; an `OptionError` says what is wrong with them."""
+    # Ours are read first and in full only, so that every abbreviation means what it meant.
+    ours, rest = _ours(_Parser(add_help=False, allow_abbrev=False)).parse_known_args(arguments)
+    parser = _theirs(_Parser(prog="benchwright harness", add_help=False))
+    theirs, unknown = parser.parse_known_args(rest)
+    if unknown:
+        raise OptionError(f"unknown: {' '.join(unknown)}", remedy=_nearest(unknown[0]))
+    given = vars(theirs)
+    texts = {name: (given[name] or "").strip() for name in _TEXTS}
+    if ours.as_json and (given["screen_reporter"] or given["simple_screen_reporter"]):
+        raise OptionError("--json and a screen reporter both write to standard output", remedy="leave one of them out")
+    return Flags(
+        benchmark_file=Path(given["benchmark_file"]),
+        framework=given["framework"],
+        platform=given["platform"],
+        model_cache=Path(given["model_cache"]),
+        texts=_with_wiping(texts, given["wipe_cache"]),
+        string_map={name: str(text) for name, text in json_object(texts["string_map"], "--string_map").items()},
+        env=dict(map(_pair, given["env"])),
+        devices=_listed(given["devices"]),
+        excluded=_listed(texts["excluded_devices"]),
+        android_dir=given["android_dir"] or "",
+        cooldown=_seconds(given["cooldown"], "--cooldown", least=0.0),
+        timeout=_seconds(given["timeout"], "--timeout", least=1e-3),
+        debug=given["debug"],
+        reboot=given["reboot"],
+        screen=given["screen_reporter"],
+        simple_screen=given["simple_screen_reporter"],
+        run_type=given["run_type"] or "",
+        rules=ours.rules,
+        dry_run=ours.dry_run,
+        store=ours.store or None,
+        save=not ours.no_save,
+        as_json=ours.as_json,
+        idle=tuple(name for name in INERT if given[name] is not None),
+    )
+
+
+def benchmark_file(arguments: Sequence[str]) -> Path | None:
+    """The spec that the arguments name, before anything else of them is read."""
+    parser = _Parser(add_help=False)
+    parser.add_argument("-b", "--benchmark_file")
+    found = parser.parse_known_args(arguments)[0].benchmark_file
+    return Path(found) if found else None
+
+
+def with_defaults(arguments: Sequence[str], defaults: Mapping[str, Any]) -> list[str]:
+    """The arguments behind the flags that a spec sets itself, so that what was typed counts."""
+    words: list[str] = []
+    for flag, value in defaults.items():
+        if value is True:
+            words.append(flag)
+        elif value is not False and value is not None:
+            words.append(f"{flag}={value if isinstance(value, str) else json.dumps(value)}")
+    return [*words, *arguments]
+
+
+def json_object(text: str, what: str) -> dict[str, Any]:
+    """The JSON object in a flag's text; empty for none."""
+    try:
+        found = json.loads(text) if text else {}
+    except ValueError as error:
+        raise OptionError(f"{what} is not JSON: {error}", remedy='for example {"name": "value"}') from None
+    if not isinstance(found, dict):
+        raise OptionError(f"{what} is a {type(found).__name__}, not a JSON object", remedy='write {"name": "value"}')
+    return found
+
+
+def names(text: str) -> tuple[str, ...]:
+    """The names in a flag: a JSON list, or words between commas."""
+    if not text.lstrip().startswith("["):
+        return _listed(text)
+    try:
+        return tuple(map(str, json.loads(text)))
+    except ValueError as error:
+        raise OptionError(f"{text!r} is not a JSON list: {error}", remedy="or write a,b") from None
+
+
+def help_text() -> str:
+    """Every flag, the older harness's and ours, with what it does."""
+    parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, add_help=False)
+    _theirs(parser.add_argument_group("flags of harness.py"))
+    _ours(parser.add_argument_group("flags of ours"))
+    return parser.format_help()
+
+
+def _theirs(parser: Any) -> Any:
+    add = parser.add_argument
+    add("-b", "--benchmark_file", required=True, metavar="FILE", help="A spec, or a list of specs.")
+    add("--framework", required=True, metavar="NAME", help="caffe2, pytorch, generic, tflite, or one of our runtimes.")
+    add("-p", "--platform", "--platforms", required=True, metavar="NAME", help="host, linux, mac, or android.")
+    add("--model_cache", required=True, metavar="DIR", help="Where model files are kept; made when missing.")
+    for name, (metavar, text) in _TEXTS.items():
+        add(f"--{name}", metavar=metavar, help=text)
+    add("-d", "--devices", default="", metavar="A,B", help="Only these devices, by name or hash.")
+    add("--android_dir", metavar="DIR", help="Where files go on a device. Default: /data/local/tmp.")
+    add("--cooldown", default="1.0", metavar="SECONDS", help="Rest between measurements; the spec's own wins.")
+    add("--timeout", default="300", metavar="SECONDS", help="For each command; the spec's own wins.")
+    add("--env", nargs="*", action="extend", default=[], metavar="K=V", help="For the program; the spec's own wins.")
+    add("--wipe_cache", nargs="?", const="true", metavar="VALUE", help="Appended to each command.")
+    add("--debug", action="store_true", help="Keep all that the program prints.")
+    add("--reboot", action="store_true", help="Reboot each device first.")
+    add("--screen_reporter", action="store_true", help="Print each test's entries.")
+    add("--simple_screen_reporter", action="store_true", help="Print each test's data as JSON.")
+    add("--run_type", choices=RUN_TYPES, help="Kept in the meta data. Default: benchmark.")
+    for name, why in INERT.items():
+        add(f"--{name}", nargs="?", const="", metavar="VALUE", help=f"Does nothing: {why}.")
+    return parser
+
+
+def _ours(group: Any) -> Any:
+    add = group.add_argument
+    add("--dry-run", action="store_true", help="Print what would run, with files and commands; do nothing.")
+    add("--rules", choices=RULES, default="today", help="Percentiles: interpolated, or as in early 2018.")
+    add("--store", metavar="URL", help="Where results are kept, instead of the usual store.")
+    add("--no-save", action="store_true", help="Do not keep the run in the store.")
+    add("--json", dest="as_json", action="store_true", help="Print the run as JSON.")
+    return group
+
+
+def _nearest(word: str) -> str:
+    if not word.startswith("-"):
+        return f"quote a value that has spaces in it; {word!r} belongs to no flag"
+    known = [
+        option
+        for parser in (_theirs(_Parser(add_help=False)), _ours(_Parser(add_help=False)))
+        for option in parser._option_string_actions
+    ]
+    return did_you_mean(word.partition("=")[0], known)
+
+
+def _with_wiping(texts: dict[str, str], value: str | None) -> dict[str, str]:
+    if not value or value.lower() == "false":
+        return texts
+    return {**texts, "command_args": f"{texts['command_args']} --wipe_cache {value}".strip()}
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(part for part in map(str.strip, text.split(",")) if part)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise OptionError(f"--env {text!r} is not NAME=VALUE")
+    return name, value
+
+
+def _seconds(text: str, flag: str, *, least: float) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        raise OptionError(f"{flag}: {text!r} is not a number of seconds") from None
+    if not (math.isfinite(seconds) and seconds >= least):
+        raise OptionError(f"{flag}: {text} is {'below zero' if least == 0 else 'not above zero'}, or without end")
+    return seconds

@@ -1,0 +1,182 @@
+"""From results to the older harness's documents: entries, summaries, and what treatment and control differ in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from benchwright.compat.harness import documents, inprocess, merging, summaries
+from benchwright.compat.harness.documents import Document, Facts
+from benchwright.compat.harness.entries import Entry, entries
+from benchwright.compat.harness.flags import Flags, names
+from benchwright.compat.harness.info import CONTROL, TREATMENT, Info, Side
+from benchwright.compat.harness.running import Work
+from benchwright.compat.harness.summaries import Rules
+from benchwright.records import Result, Run, Status, Value
+
+DETAILS = "harness"  # where a result keeps what its document needs
+REGRESS = "regress"  # the type of run that marks entries as regressed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What is reported of one test on one device."""
+
+    document: Document
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """What `notes` left with a result, or what stands for it in a result of another door."""
+
+    side: str = TREATMENT
+    pair: str = ""
+    rules: Rules = Rules.TODAY
+    statistics: tuple[str, ...] = ()
+    regressed: tuple[str, ...] = ()
+    operators: bool = True
+    metric: str = ""  # "": a result of another door, of which every metric is told
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+def notes(flags: Flags, info: Info, work: Work, command: Sequence[str]) -> dict[str, Value]:
+    """What is kept with a result, so that its document can be made at any time.
+
+    An `OptionError` for a statistic that does not exist: now, before anything is measured.
+    """
+    test = work.test
+    summaries.summary((), statistics=test.statistics)
+    run_type = flags.run_type or info.run_type or "benchmark"
+    regressed = info.regressed_types or names(flags.texts["regressed_types"])
+    return {
+        DETAILS: {
+            "side": work.side.name,
+            "pair": work.pair,
+            "rules": flags.rules,
+            "statistics": list(test.statistics),
+            "regressed": list(regressed) if run_type == REGRESS else [],
+            "operators": inprocess.wants_operators(test),
+            "metric": test.metric,
+            "meta": documents.meta(_facts(flags, info, work, command, run_type)),
+        }
+    }
+
+
+def told(run: Run) -> list[Told]:
+    """The documents of a run, one for each test on each device that was measured; a failed one has none."""
+    kept = [_kept(run, result) for result in run.results]
+    controls = {
+        one.pair: result for one, result in zip(kept, run.results, strict=True) if one.side == CONTROL and one.pair
+    }
+    return [
+        _told(one, result, controls.get(one.pair))
+        for one, result in zip(kept, run.results, strict=True)
+        if one.side == TREATMENT and result.status is Status.OK
+    ]
+
+
+def _told(kept: _Kept, result: Result, control: Result | None) -> Told:
+    found = entries(result, metric=kept.metric, operators=kept.operators)
+    other = None
+    if control is not None and control.status is Status.OK:
+        other = entries(control, metric=kept.metric, operators=kept.operators)
+    whole = merging.merged(found, other, rules=kept.rules, statistics=kept.statistics)
+    data = {key: _marked(key, entry, kept.regressed) for key, entry in whole.data.items()}
+    label = f"{kept.meta['net_name']} {kept.meta['identifier']}"
+    said = [f"{label}: {warning}" for warning in whole.warnings]
+    if control is not None and other is None:
+        said.append(f"{label}: the control failed, so there is no difference")
+    return Told(document=Document(meta=dict(kept.meta), data=data), warnings=tuple(said))
+
+
+def _marked(key: str, entry: Entry, regressed: Sequence[str]) -> Entry:
+    """An entry that a regression was found in, named by its type or its key."""
+    return {**entry, "regressed": 1} if {key, str(entry.get("type"))} & {*regressed} else entry
+
+
+def _facts(flags: Flags, info: Info, work: Work, command: Sequence[str], run_type: str) -> Facts:
+    test, control = work.test, info.control
+    return Facts(
+        backend=flags.platform,
+        framework=test.framework,
+        net_name=test.net,
+        metric=test.metric,
+        platform=work.about.name,
+        platform_hash=work.about.serial,
+        identifier=test.identifier,
+        group=test.group,
+        command=command,
+        commit=info.treatment.commit,
+        commit_time=info.treatment.commit_time,
+        control_commit=control.commit if control else "",
+        control_commit_time=control.commit_time if control else None,
+        run_type=run_type,
+        user=flags.texts["user_string"],
+        user_identifier=flags.texts["user_identifier"] or None,
+        more=dict(_builds(info.sides)),
+    )
+
+
+def _builds(sides: Sequence[Side]) -> Iterator[tuple[str, str]]:
+    for side in sides:
+        for name, text in (("version", side.version), ("diff", side.diff)):
+            if text:
+                yield f"{side.name}_{name}", text
+
+
+# ---- results of any door ----
+
+
+def _kept(run: Run, result: Result) -> _Kept:
+    """What the harness's door kept, checked: a run may come from anyone."""
+    found = result.details.get(DETAILS)
+    if not isinstance(found, Mapping) or not isinstance(found.get("meta"), Mapping):
+        return _Kept(meta=documents.meta(_of_other_doors(run, result)), pair=result.id)
+    rules = str(found.get("rules"))
+    meta = found["meta"]
+    assert isinstance(meta, Mapping)
+    usual = documents.meta(_of_other_doors(run, result))
+    return _Kept(
+        side=str(found.get("side")),
+        pair=str(found.get("pair")),
+        rules=Rules(rules) if rules in {*Rules} else Rules.TODAY,
+        statistics=_texts(found.get("statistics")),
+        regressed=_texts(found.get("regressed")),
+        operators=bool(found.get("operators")),
+        metric=str(found.get("metric") or "delay"),
+        meta={**usual, **meta},
+    )
+
+
+def _of_other_doors(run: Run, result: Result) -> Facts:
+    """A result that did not come through this door, in its words."""
+    revision, system = result.revision, result.environment.system
+    params = [f"{name}={value}" for name, value in result.case.params.items()]
+    cpu = str(result.environment.machine.get("cpu") or "")
+    return Facts(
+        backend=result.case.target.device,
+        framework=result.case.target.runtime,
+        net_name=result.case.name,
+        metric="delay",
+        platform=f"{system.get('os') or ''} {cpu}".strip(),
+        platform_hash=str(system.get("host") or ""),
+        identifier=" ".join(params) or result.case.name,
+        command=run.command,
+        commit=revision.id if revision else "",
+        commit_time=_epoch(revision.committed_at) if revision else None,
+        time=_epoch(result.started_at),
+    )
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()
+
+
+def _epoch(instant: str) -> float | None:
+    try:
+        return datetime.fromisoformat(instant).timestamp()
+    except ValueError:
+        return None

@@ -1,0 +1,230 @@
+"""Tests × devices × treatment and control, through our own runner: one run, in the older harness's order."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchwright import api, config, runner
+from benchwright.attempt import LOAD_ALLOWANCE
+from benchwright.compat.harness import inprocess
+from benchwright.compat.harness.flags import Flags
+from benchwright.compat.harness.info import CONTROL, TREATMENT, Info, Side
+from benchwright.devices import About
+from benchwright.events import Listener
+from benchwright.fetch import older_cache
+from benchwright.records import Case, Load, Mode, Run, Scalar, Target, Value
+from benchwright.sources import content
+from benchwright.specs import passes
+from benchwright.specs.older import planning
+from benchwright.specs.older.plans import Test
+from benchwright.specs.passes import Pass
+
+GROUP_VARIABLE = "AIBENCH_TREATMENT_GROUP"  # tells a program which of the two it is
+WEEK = 7 * 86400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """One measurement: a test, with one of the programs, on one device."""
+
+    test: Test
+    side: Side
+    about: About
+    pair: str  # the same for a treatment and its control
+    case: Case
+
+    @property
+    def label(self) -> str:
+        """What a person calls it."""
+        return f"{self.test.name} ({self.test.metric}), {self.side.name} on {self.about.name}"
+
+
+def works(flags: Flags, info: Info, tests: Sequence[Test], devices: Sequence[tuple[str, About]]) -> list[Work]:
+    """All that is to be measured, in order, with every file in the cache. Nothing has run yet when this raises."""
+    shelves = _Shelves(flags.model_cache)
+    placed = [shelves.placed(test) for test in tests]
+    found: list[Work] = []
+    for text, about in devices:
+        for number, test in enumerate(tests):
+            for side in info.sides:
+                if side.name == CONTROL and not _has_control(test):
+                    continue
+                params = _params(test, tests, side, info, about if len(devices) > 1 else None)
+                case = _case(flags, test, side, (text, about), placed[number], params)
+                pair = f"{about.serial} {number}"
+                found.append(Work(test=test, side=side, about=about, pair=pair, case=case))
+    return found
+
+
+def measure(
+    flags: Flags,
+    planned: Sequence[Work],
+    notes: Mapping[str, Mapping[str, Value]],
+    *,
+    command: Sequence[str],
+    listener: Listener,
+) -> Run:
+    """Measures them one after another and keeps the run; `notes`, by `note_key`, are kept with each result."""
+    by_case = {id(work.case): work for work in planned}
+    rests = {id(after.case): _rest(flags, before) for before, after in itertools.pairwise(planned)}
+    plan = runner.Plan(
+        cases=[work.case for work in planned],
+        rounds=1,
+        tags=config.load().tags,
+        command=command,
+        pause=lambda case: rests.get(id(case), 0.0),
+        notes=lambda case: notes[note_key(by_case[id(case)])],
+        operators=_wants_operators(planned),
+    )
+    folders = _Folders() if flags.save or flags.debug else None
+    if folders is not None and flags.framework not in inprocess.FRAMEWORKS:
+        plan = replace(plan, folder=lambda case, number: folders.next())
+    with contextlib.closing(folders) if folders else contextlib.nullcontext():
+        return api.execute(plan, store=flags.store, save=flags.save, listener=listener)
+
+
+def note_key(work: Work) -> str:
+    """What tells the works of a run apart."""
+    return f"{work.pair} {work.side.name}"
+
+
+class _Folders:
+    """Where programs' outputs and logs stay: one folder for each measurement; those that stay empty go."""
+
+    def __init__(self) -> None:
+        self._root = Path.cwd() / runner.ARTIFACTS / f"harness-{runner.new_run_id()}"
+        self._count = 0
+
+    def next(self) -> Path:
+        self._count += 1
+        return self._root / str(self._count - 1)
+
+    def close(self) -> None:
+        for folder in (*self._root.glob("*"), self._root):
+            with contextlib.suppress(OSError):  # not empty, or never made
+                folder.rmdir()
+
+
+class _Shelves:
+    """The older model cache. Files that several tests share are looked at once."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._found: dict[tuple[str, ...], Path] = {}
+
+    def placed(self, test: Test) -> dict[str, Path]:
+        """Where each file of the test lies, by its key."""
+        return {entry.key: self._placed(test, entry) for entry in test.files if entry.wanted}
+
+    def _placed(self, test: Test, entry: planning.Entry) -> Path:
+        asked = {
+            "format": test.format,
+            "model": test.net,
+            "filename": entry.filename,
+            "location": entry.location,
+            "md5": entry.md5,
+        }
+        key = tuple(asked.values())
+        if key not in self._found:
+            self._found[key] = older_cache.obtain(self._root, **asked)
+        return self._found[key]
+
+
+def _case(
+    flags: Flags,
+    test: Test,
+    side: Side,
+    device: tuple[str, About],
+    placed: Mapping[str, Path],
+    params: dict[str, Scalar],
+) -> Case:
+    if test.framework in inprocess.FRAMEWORKS:
+        return inprocess.case(test, placed, params)
+    one = planning.to_pass(test, program=side.program, programs=side.programs, libraries=side.libraries, placed=placed)
+    one = replace(
+        one,
+        tokens={**one.tokens, **side.string_map},
+        env={GROUP_VARIABLE: "1" if side.name == TREATMENT else "0", **one.env},
+        log_output=one.log_output or flags.debug,
+        cpus=one.cpus or _core(test, device[1]),
+    )
+    program = Path(side.program)
+    return Case(
+        name=test.net,
+        target=Target(
+            runtime="binary", uri=f"{test.file}::{test.identifier}", device=device[0], work=passes.to_text(one)
+        ),
+        params={"framework": test.framework, **params},
+        load=Load(mode=Mode.SINGLE, timeout=_limit(one)),
+        version=content.digest([program]) if program.is_file() else "",
+    )
+
+
+def _params(test: Test, tests: Sequence[Test], side: Side, info: Info, about: About | None) -> dict[str, Scalar]:
+    """What tells this measurement from the others of the run, and is the same in the next run."""
+    found: dict[str, Scalar] = {"test": test.identifier, "metric": test.metric}
+    if test.shapes:
+        found["shape"] = ",".join("x".join(map(str, shape)) for shape in test.shapes.values())
+    same = [other for other in tests if _told(other) == _told(test)]
+    if len(same) > 1:
+        found["number"] = next(i for i, other in enumerate(same) if other is test)
+    if info.control is not None:
+        found["side"] = side.name
+    if about is not None:
+        found["device"] = about.serial
+    return found
+
+
+def _told(test: Test) -> tuple[object, ...]:
+    return test.net, test.identifier, test.metric, dict(test.shapes)
+
+
+def _core(test: Test, about: About) -> tuple[int, ...]:
+    """One core of this machine for a test that does not choose: the same one for treatment and control.
+
+    `"cpu-list": -1` in a test lets its program go where it likes.
+    """
+    cores = about.facts.get("cpus")
+    if about.kind != "host" or "cpu-list" in test.test or not isinstance(cores, list) or len(cores) < 2:
+        return ()
+    last = cores[-1]
+    return (last,) if isinstance(last, int) else ()
+
+
+def _has_control(test: Test) -> bool:
+    """Outputs are compared with golden ones already; the seed compared programs by their delay alone.
+
+    A library has no second program, so there is nothing to compare it with.
+    """
+    if test.framework in inprocess.FRAMEWORKS:
+        return False
+    return test.metric == "delay" if test.seed_dialect else test.metric != "error"
+
+
+def _rest(flags: Flags, before: Work) -> float:
+    return flags.cooldown if before.test.cooldown is None else before.test.cooldown
+
+
+def _wants_operators(planned: Sequence[Work]) -> bool:
+    """They have a pass of their own, whose times are dropped. A program tells its own, if it does."""
+    library = [work.test for work in planned if work.test.framework in inprocess.FRAMEWORKS]
+    return any(map(inprocess.wants_operators, library))
+
+
+def _limit(one: Pass) -> float:
+    """Seconds after which a worker hangs: more than all its commands may take, each with its own limit."""
+    executions = max(1, one.repeat) * max(1, len(one.commands)) * (1 + max(0, one.iterations))
+    steps = [step for step in (one.before, one.before_each, one.after_each, one.after) if step is not None]
+    seconds = [*_limits(one.timeout, executions)]
+    for step in steps:
+        seconds += _limits(step.timeout or one.timeout, max(1, one.repeat) * len(step.commands))
+    return LOAD_ALLOWANCE + sum(seconds) if all(map(math.isfinite, seconds)) else 52 * WEEK
+
+
+def _limits(timeout: float | None, times: int) -> Iterator[float]:
+    yield math.inf if timeout is None else timeout * times

@@ -1,0 +1,162 @@
+"""Where a cache keeps things: `sha256/ab/<digest>/<name>`, a note beside, and indexes that lead to a digest.
+
+The note's time of change is when the content was last used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchwright import schema
+from benchwright.errors import DecodeError
+from benchwright.fetch.cache_content import Content
+from benchwright.fetch.digests import LENGTHS
+from benchwright.fetch.locks import locked
+from benchwright.fetch.partials import beside, remove
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One content. `names` says under which names it lies here, and the stamp of each when it was checked."""
+
+    sha256: str
+    md5: str
+    other_md5: str
+    size: int
+    folder: bool
+    source: str  # as it may be shown
+    added: float  # seconds since 1970
+    names: Mapping[str, str]
+
+    @property
+    def content(self) -> Content:
+        return Content(sha256=self.sha256, md5=self.md5, other_md5=self.other_md5, size=self.size)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shelf:
+    """The folders of one cache. Nothing here checks content."""
+
+    root: Path
+
+    def path(self, sha256: str, name: str) -> Path:
+        """Where a content lies under a name."""
+        return self._place(sha256) / name
+
+    def read(self, sha256: str) -> Entry | None:
+        """What is noted about a content; None when nothing is, or nothing that can be read."""
+        try:
+            entry = schema.decode(Entry, json.loads(self._note(sha256).read_bytes()))
+        except (OSError, ValueError, DecodeError):
+            return None
+        return entry if entry.sha256 == sha256 else None
+
+    def write(self, entry: Entry) -> None:
+        """Notes an entry, in one step."""
+        _write(self._note(entry.sha256), json.dumps(schema.encode(entry), sort_keys=True))
+
+    def remove(self, sha256: str) -> None:
+        """Forgets a content. The note goes first: what has no note is not there."""
+        self._note(sha256).unlink(missing_ok=True)
+        remove(self._place(sha256))
+
+    def touch(self, sha256: str) -> None:
+        """Notes that a content is used now; a cache that cannot be written to is used all the same."""
+        with suppress(OSError):
+            os.utime(self._note(sha256))
+
+    def used(self, sha256: str) -> float:
+        """When a content was last used, in seconds since 1970; 0 when it is not there."""
+        try:
+            return self._note(sha256).stat().st_mtime
+        except OSError:
+            return 0.0
+
+    def digests(self) -> Iterator[str]:
+        """Every digest of which something is here, noted or not."""
+        for shard in sorted(self._shards()):
+            found = {path.name.removesuffix(".json") for path in shard.iterdir()}
+            yield from sorted(name for name in found if len(name) == LENGTHS["sha256"] and name[:2] == shard.name)
+
+    def lock(self, sha256: str) -> AbstractContextManager[None]:
+        """Held by who changes a content or its note."""
+        place = self._place(sha256)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return locked(beside(place, "lock"))
+
+    def incoming(self, key: str) -> Path:
+        """Where a content is brought to and checked, before its digest is known; `key` says what is wanted."""
+        return self.root / "incoming" / key / "content"
+
+    def abandoned(self, before: float) -> list[Path]:
+        """What is half here, and nobody has written to since."""
+        folder = self.root / "incoming"
+        places = [path for path in folder.iterdir() if path.is_dir()] if folder.is_dir() else []
+        return [place for place in places if _newest(place) < before]
+
+    def find(self, kind: str, key: str) -> str:
+        """The sha256 that an index (`md5`, `location`) leads to, or ""."""
+        try:
+            text = self._index(kind, key).read_text(encoding="ascii").strip()
+        except (OSError, ValueError):
+            return ""
+        return text if len(text) == LENGTHS["sha256"] and text.isalnum() else ""
+
+    def lead(self, kind: str, key: str, sha256: str) -> None:
+        """Makes an index lead to a content."""
+        if self.find(kind, key) != sha256:
+            _write(self._index(kind, key), sha256)
+
+    def forget_dead_ends(self) -> None:
+        """Removes from the indexes what leads to nothing any more."""
+        for kind in ("md5", "location"):
+            for path in (self.root / kind).glob("??/[!.]*"):  # what has a dot is being written
+                if self.read(self.find(kind, path.name)) is None:
+                    path.unlink(missing_ok=True)
+
+    def _shards(self) -> list[Path]:
+        folder = self.root / "sha256"
+        return [path for path in folder.iterdir() if path.is_dir()] if folder.is_dir() else []
+
+    def _place(self, sha256: str) -> Path:
+        return self.root / "sha256" / sha256[:2] / sha256
+
+    def _note(self, sha256: str) -> Path:
+        return self._place(sha256).with_suffix(".json")
+
+    def _index(self, kind: str, key: str) -> Path:
+        return self.root / kind / key[:2] / key
+
+
+def key_of(location: str) -> str:
+    """An address as a key; hashed, for it may hold a secret."""
+    return hashlib.sha256(location.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = beside(path, f"{uuid.uuid4().hex}.new")
+    try:
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _newest(folder: Path) -> float:
+    """When something in a folder last changed; never ago for one that is gone meanwhile."""
+    try:
+        times = [folder.stat().st_mtime]
+        for inner, folders, names in os.walk(folder):
+            times += [Path(inner, name).lstat().st_mtime for name in (*folders, *names)]
+    except OSError:
+        return math.inf
+    return max(times)

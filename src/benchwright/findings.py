@@ -1,0 +1,65 @@
+"""Findings: what was judged about a series, and what people make of it. Records like those of `records`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from benchwright.records import Estimate, Value, Verdict
+
+
+class State(StrEnum):
+    """What people make of a finding."""
+
+    OPEN = "open"
+    ACKNOWLEDGED = "acknowledged"
+    RESOLVED = "resolved"
+    IGNORED = "ignored"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspect:
+    """A revision that may be behind a finding, and how probable that is."""
+
+    revision: str
+    probability: float
+    subject: str = ""
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """One line of a finding's story."""
+
+    at: str
+    who: str
+    what: str  # "opened", "acknowledged", "assigned", "comment", ...
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A judged change in a series or between two revisions."""
+
+    id: str
+    series: str
+    before: Estimate
+    after: Estimate
+    effect: Estimate  # after / before
+    method: str
+    verdict: Verdict
+    revisions: tuple[str, ...] = ()  # oldest first: the last that was as before, and those that may have changed it
+    state: State = State.OPEN
+    case: str = ""
+    params: str = ""  # compact JSON, as in a series
+    metric: str = ""
+    unit: str = ""
+    machine: str = ""  # schema.environment_key
+    confidence: float | None = None  # that there is a change at all
+    run: str = ""  # the first that shows it
+    found_at: str = ""
+    suspects: tuple[Suspect, ...] = ()  # the most probable first
+    why: Mapping[str, Value] = field(default_factory=dict)  # what differs between its two sides
+    assignee: str = ""
+    remarks: tuple[Remark, ...] = ()

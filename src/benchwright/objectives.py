@@ -1,0 +1,42 @@
+"""Bounds that people write: `p99<20ms`."""
+
+from __future__ import annotations
+
+import re
+
+from benchwright.errors import OptionError, did_you_mean
+from benchwright.records import Objective
+from benchwright.units import parse_quantity
+
+_OBJECTIVE = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(<=|>=|<|>)\s*(.+?)\s*")
+_NUMBER = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?")
+_PERCENTILE = re.compile(r"p\d+(?:\.\d+)?")
+# Units of the metrics people bound, by name or by what comes before `_`; other metrics are bounded by bare numbers.
+_UNITS = {
+    **dict.fromkeys(("latency", "service", "lateness", "makespan", "load_time", "first_call", "warmup_time"), "s"),
+    **dict.fromkeys(("throughput", "rate", "max_rate"), "/s"),
+    **dict.fromkeys(("rss", "io"), "B"),
+}
+
+
+def objective(text: str, *, what: str = "--objective") -> Objective:
+    """`'p99<20ms'` as a bound on latency_p99; other metrics go by their own names. `what` names it in errors."""
+    match = _OBJECTIVE.fullmatch(text)
+    if match is None:
+        raise OptionError(f"{what}: {text!r} is not METRIC<BOUND", remedy=f"for example {what} 'p99<20ms'")
+    name, relation, bound = match.groups()
+    if _PERCENTILE.fullmatch(name):
+        name = f"latency_{name}"
+    elif name == "mean":
+        name = "latency"
+    unit = _UNITS.get(name) or _UNITS.get(name.partition("_")[0], "")
+    if not unit and not _NUMBER.fullmatch(bound):
+        known = ["mean", "p50", "p99", "throughput", "max_rate", "rss_peak", "makespan", "service_p99", "load_time"]
+        raise OptionError(f"{what}: {name!r} is no metric with a unit", remedy=did_you_mean(name, known))
+    value = parse_quantity(bound, unit or "1", what=what)
+    if unit and (value < 0 or (value == 0 and relation == "<")):
+        raise OptionError(
+            f"{what}: {text!r} can tell nothing: {name} is never below zero",
+            remedy=f"bound it above zero, for example {what} 'p99<20ms'",
+        )
+    return Objective(metric=name, relation=relation, bound=value)

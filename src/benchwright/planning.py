@@ -1,0 +1,91 @@
+"""The cases of targets as they are in another folder, with another Python: found out in a child process.
+
+`python -m benchwright.planning` reads a request as JSON and writes the cases, or why there are none, to a file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchwright import errors, schema
+from benchwright.errors import TargetError, UserError
+from benchwright.records import Case, Inputs, Load
+from benchwright.sources import Request
+
+if TYPE_CHECKING:
+    from benchwright.builds import Built
+
+TIMEOUT = 300.0  # seconds; importing a large framework in a cold environment
+_TAIL = 2000
+
+
+def plan_in(built: Built, request: Request, *, timeout: float = TIMEOUT) -> list[Case]:
+    """What `sources.plan` says in the working copy of a revision, with the revision's own Python.
+
+    Its errors come back as what they are there.
+    """
+    with tempfile.TemporaryDirectory(prefix="benchwright-") as folder:
+        answer, log = Path(folder, "answer.json"), Path(folder, "log")
+        told = {each.name: getattr(request, each.name) for each in dataclasses.fields(request)}
+        asked = json.dumps({name: schema.encode(value) for name, value in told.items() if not callable(value)}).encode()
+        package = str(Path(__file__).resolve().parents[1])
+        code = f"import sys; sys.path.append({package!r}); from benchwright.planning import main; main()"
+        with log.open("wb") as output:
+            try:
+                child = subprocess.run(
+                    [built.python, "-P", "-c", code, str(answer)],
+                    input=asked,
+                    stdout=output,
+                    stderr=output,
+                    cwd=built.folder,
+                    env={**os.environ, **built.environment, "PYTHONPATH": os.pathsep.join(built.paths)},
+                    timeout=timeout,
+                    check=False,
+                )
+            except subprocess.TimeoutExpired:
+                raise TargetError(f"{_where(built)}: no plan within {timeout:g} s") from None
+        if not answer.is_file():
+            tail = log.read_bytes()[-_TAIL:].decode("utf-8", "replace").strip()
+            raise TargetError(f"{_where(built)}: planning ended with code {child.returncode}", remedy=tail)
+        return _read(json.loads(answer.read_bytes()), built)
+
+
+def _read(told: dict[str, Any], built: Built) -> list[Case]:
+    if "error" in told:
+        kind = getattr(errors, told["error"], TargetError)
+        if not (isinstance(kind, type) and issubclass(kind, UserError)) or kind is errors.NotInstalledError:
+            kind = TargetError
+        raise kind(f"{_where(built)}: {told['message']}", remedy=told["remedy"])
+    return [schema.decode(Case, each, where="plan") for each in told["cases"]]
+
+
+def _where(built: Built) -> str:
+    return f"revision {built.revision.id[:12]}"
+
+
+# ---- the child ----
+
+
+def main() -> None:
+    """Reads a request from standard input and writes what comes of it to the file named first."""
+    from benchwright import sources
+
+    told = json.load(sys.stdin)
+    records = {"inputs": Inputs, "load": Load}  # everything else is plain
+    told |= {name: schema.decode(kind, told[name], where=f"request.{name}") for name, kind in records.items()}
+    request = Request(**told)
+    try:
+        content: dict[str, Any] = {"cases": [schema.encode(case) for case in sources.plan(request)]}
+    except UserError as error:
+        content = {"error": type(error).__name__, "message": error.message, "remedy": error.remedy}
+    answer = Path(sys.argv[1])
+    partial = answer.with_suffix(".partial")
+    partial.write_text(json.dumps(content), encoding="utf-8")
+    partial.rename(answer)

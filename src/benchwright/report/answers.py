@@ -1,0 +1,121 @@
+"""What comparing the models' answers found: a sentence for each case, a table for each output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchwright.records import Value
+from benchwright.report.numbers import number
+from benchwright.report.rows import Row
+from benchwright.units import format_number
+
+MOST_TOLD = 8  # cases with a sentence of their own; more are counted
+HEADS = (
+    "verdict",
+    "max. error",
+    "mean error",
+    "RMS",
+    "max. relative",
+    "mean relative",
+    "cosine",
+    "same largest",
+    "worst at",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One output in the round in which it was furthest from what is expected."""
+
+    name: str
+    told: Mapping[str, Value]
+    within: bool | None  # in every round; None: nothing was asked of it
+
+    def number(self, name: str) -> float:
+        """What was measured, 0 where nothing was."""
+        return number(self.told.get(name)) or 0.0
+
+
+def answers(row: Row) -> list[Answer]:
+    """The outputs of a case that were compared."""
+    found: dict[str, list[Mapping[str, Value]]] = {}
+    for result in row.results:
+        compared = result.details.get("answers")
+        for name, told in compared.items() if isinstance(compared, dict) else ():
+            if isinstance(told, dict):
+                found.setdefault(name, []).append(told)
+    return [
+        Answer(
+            name=name,
+            told=max(rounds, key=lambda told: (told.get("within") is False, number(told.get("max_abs")) or 0.0)),
+            within=_all(told.get("within") for told in rounds),
+        )
+        for name, rounds in found.items()
+    ]
+
+
+def summary(table: Sequence[Row]) -> list[str]:
+    """A sentence for each case whose answers were compared; of very many cases, for those out of tolerance."""
+    found = [(row, compared) for row in table if (compared := answers(row))]
+    if len(found) <= MOST_TOLD:
+        return [f"Answers of {row.short}: {_sentence(compared)}" for row, compared in found]
+    bad = [(row, compared) for row, compared in found if _all(each.within for each in compared) is False]
+    lines = [f"Answers: {len(found) - len(bad)} of {len(found)} cases are not out of tolerance"]
+    lines += [f"Answers of {row.short}: {_sentence(compared)}" for row, compared in bad[:MOST_TOLD]]
+    return lines + ([f"Answers: and {len(bad) - MOST_TOLD} more out of tolerance"] if len(bad) > MOST_TOLD else [])
+
+
+def cells(row: Row) -> dict[str, list[str]]:
+    """A line for each output of a case, by `HEADS`."""
+    return {
+        each.name: [
+            _verdict(each),
+            *(_shown(each.number(name)) for name in ("max_abs", "mean_abs", "rms", "max_rel", "mean_rel")),
+            f"{each.number('cosine'):.7g}",
+            "".join(f"{100 * each.number(top):.3g} %" for top in ("top1",) if top in each.told),
+            _worst(each.told),
+        ]
+        for each in answers(row)
+    }
+
+
+def _sentence(compared: Sequence[Answer]) -> str:
+    bad = [each for each in compared if each.within is False]
+    most = max(each.number("max_abs") for each in compared)
+    relative = max(each.number("max_rel") for each in compared)
+    alike = min(each.number("cosine") for each in compared)
+    size = f"largest error {_shown(most)}, relative {_shown(relative)}; cosine {alike:.7g}"
+    if bad:
+        return f"{', '.join(each.name for each in bad)} out of tolerance; {size}"
+    many = f"{len(compared)} outputs" if len(compared) > 1 else compared[0].name
+    return f"{many} {'within tolerance' if _all(e.within for e in compared) else 'compared, not judged'}; {size}"
+
+
+def _verdict(each: Answer) -> str:
+    if each.within is None:
+        return "not judged"
+    off = int(each.number("off"))
+    return "within tolerance" if each.within else f"out of tolerance: {off:,} of {int(each.number('size')):,} elements"
+
+
+def _worst(told: Mapping[str, Value]) -> str:
+    where = told.get("worst")
+    if not isinstance(where, list):
+        return ""
+    found, expected = (_element(told.get(name)) for name in ("worst_found", "worst_expected"))
+    return f"{where}: {found}, expected {expected}"
+
+
+def _element(value: Value) -> str:
+    return format_number(value, 6) if isinstance(value, float) else str(value)
+
+
+def _shown(value: float) -> str:
+    return "0" if value == 0 else f"{value:.2e}" if value < 1e-3 else format_number(value)
+
+
+def _all(verdicts: Iterable[object]) -> bool | None:
+    """False when one is, None when one was not given, else true."""
+    known = list(verdicts)
+    return False if False in known else None if None in known else True

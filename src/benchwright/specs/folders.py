@@ -1,0 +1,78 @@
+"""Every spec of a folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchwright.errors import DecodeError, TargetError
+from benchwright.specs import places, reading
+from benchwright.specs.definition import Spec
+from benchwright.specs.problems import Problem, errors
+
+_MARKED = re.compile(rf"""^\s*[{{]?\s*["']?{reading.MARK}["']?\s*:""", re.MULTILINE)
+
+
+def every(folder: Path) -> list[Spec]:
+    """The specs of a folder and of the folders in it, by their paths. Other files are left alone.
+
+    What is wrong with any of them is told at once, before anything is measured.
+    """
+    specs: list[Spec] = []
+    problems: list[Problem] = []
+    for path in found(folder):
+        spec, wrong = _look(path)
+        problems += wrong
+        specs += [spec] if spec else []
+    problems += _doubles(specs)
+    if problems:
+        raise reading.refusal(problems)
+    if not specs:
+        raise TargetError(
+            f"there is no spec in {folder}", remedy="a spec is a .yaml or .json file that begins with `benchwright: 1`"
+        )
+    return specs
+
+
+def found(folder: Path) -> list[Path]:
+    """Files of the right endings in a folder, hidden ones left out."""
+    paths = (path for ending in reading.ENDINGS for path in folder.rglob(f"*{ending}"))
+    return sorted(
+        p for p in paths if p.is_file() and not any(part.startswith(".") for part in p.relative_to(folder).parts)
+    )
+
+
+def _look(path: Path) -> tuple[Spec | None, list[Problem]]:
+    try:
+        document = places.read(path)
+    except DecodeError as error:
+        return None, [_as_problem(error)] if _is_meant(path) else []
+    if reading.is_older(document.value):
+        message = "a spec of FAI-PEP's form"
+        return None, [Problem(where=document.where, message=message, remedy=reading.OLDER.format(path))]
+    if not reading.is_ours(document.value):
+        return None, []
+    spec, problems = reading.look(document, path)
+    return spec, errors(problems)
+
+
+def _is_meant(path: Path) -> bool:
+    """Whether a file that cannot be read was to be a spec."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return _MARKED.search(file.read(65536)) is not None
+
+
+def _as_problem(error: DecodeError) -> Problem:
+    where, _, message = error.message.partition(": ")
+    return Problem(where=where, message=message, remedy=error.remedy)
+
+
+def _doubles(specs: list[Spec]) -> Iterator[Problem]:
+    """Two models of one name would share their results."""
+    seen: dict[str, Path] = {}
+    for spec in specs:
+        if spec.name in seen:
+            message = f"the model {spec.name!r} has a spec already: {seen[spec.name]}"
+            yield Problem(where=str(spec.path), message=message, remedy="give one of them another name")
+        seen.setdefault(spec.name, spec.path)

@@ -1,0 +1,157 @@
+"""Rows put together: one entry for each thing that was measured, in the row's own unit and order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from benchwright.records import Value
+
+MOST_VALUES = 100_000  # of one entry, where nobody said how many are wanted
+MOST_CUSTOM = 10_000  # custom outputs of one table
+NETS = frozenset({"NET", "NET_DELAY"})  # the types that stand for the whole model
+
+
+class BadRowError(ValueError):
+    """A row that cannot be taken; says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One thing that a program told. Early rows have neither metric nor entry names made of two words."""
+
+    type: str
+    metric: str = ""
+    unit: str = ""
+    value: float | None = None
+    info: str | None = None
+    summary: Mapping[str, Value] | None = None
+    runs: int | None = None  # what the summary is made of
+    kind: str = ""  # of an operator, where the program tells
+    is_sum: bool = False  # of other rows, so no operator of its own
+
+    @property
+    def key(self) -> str:
+        """What the entry is called."""
+        return f"{self.type} {self.metric}" if self.metric else self.type
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Custom:
+    """Something of the program's own form, for a table of that name."""
+
+    table: str
+    output: Value
+
+
+@dataclass(slots=True)
+class Entry:
+    """Every value of one key, in the order they came."""
+
+    type: str
+    metric: str
+    unit: str
+    values: list[float] = field(default_factory=list)
+    info: str | None = None
+    summary: dict[str, Value] | None = None
+    runs: int | None = None
+    kind: str = ""
+    is_sum: bool = False
+
+    @property
+    def key(self) -> str:
+        """What it is called: `NET latency`, or the type alone."""
+        return f"{self.type} {self.metric}" if self.metric else self.type
+
+    def told(self) -> dict[str, Value]:
+        """As results hold it."""
+        found: dict[str, Value] = {"type": self.type}
+        if self.metric:
+            found |= {"metric": self.metric, "unit": self.unit}
+        found["values"] = [*self.values]
+        if self.runs is not None:
+            found["num_runs"] = self.runs
+        if self.summary is not None:
+            found["summary"] = dict(self.summary)
+        if self.info is not None:
+            found["info_string"] = self.info
+        return found
+
+
+class Entries:
+    """Entries by key. Of each, at most the latest `limit` values are kept."""
+
+    def __init__(self, limit: int = -1) -> None:
+        self._limit = limit if limit > 0 else MOST_VALUES
+        self._found: dict[str, Entry] = {}
+        self.custom: dict[str, list[Value]] = {}
+        self.dropped = 0  # values beyond what is kept when nobody set a limit
+        self._wanted = limit > 0
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._found.values())
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def get(self, key: str) -> Entry | None:
+        """The entry of that key, or None."""
+        return self._found.get(key)
+
+    def take(self, row: Row | Custom) -> None:
+        """Adds a row; a `BadRowError` when it contradicts those before it."""
+        if isinstance(row, Custom):
+            table = self.custom.setdefault(row.table, [])
+            if len(table) < MOST_CUSTOM:
+                table.append(row.output)
+            return
+        entry = self._found.get(row.key)
+        if entry is None:
+            entry = self._found[row.key] = Entry(row.type, row.metric, row.unit)
+        elif entry.unit != row.unit:
+            raise BadRowError(f"{row.key} came in {row.unit or 'no unit'} after {entry.unit or 'no unit'}")
+        entry.kind, entry.is_sum = entry.kind or row.kind, entry.is_sum or row.is_sum
+        entry.info = row.info if entry.info is None else entry.info
+        if row.summary is not None:
+            entry.summary, entry.runs = dict(row.summary), row.runs
+        if row.value is not None:
+            entry.values.append(row.value)
+            self._keep(entry, slack=self._limit)
+
+    def add(self, others: Entries) -> list[str]:
+        """Adds what others hold; returns the keys of entries that do not fit because they are in another unit."""
+        refused = []
+        for other in others:
+            entry = self._found.get(other.key)
+            if entry is None:
+                entry = self._found[other.key] = Entry(other.type, other.metric, other.unit)
+            elif entry.unit != other.unit:
+                refused.append(other.key)
+                continue
+            entry.kind, entry.is_sum = entry.kind or other.kind, entry.is_sum or other.is_sum
+            entry.info = other.info if entry.info is None else entry.info
+            if other.summary is not None:
+                entry.summary, entry.runs = other.summary, other.runs
+            entry.values += other.values
+            self._keep(entry)
+        for table, outputs in others.custom.items():
+            self.custom.setdefault(table, []).extend(outputs)
+        self.dropped += others.dropped
+        return refused
+
+    def settled(self) -> Entries:
+        """Itself, with no entry longer than the limit."""
+        for entry in self:
+            self._keep(entry)
+        return self
+
+    def values_of_runs(self) -> int:
+        """How many executions of the model these entries tell of: the whole model's values, or the longest entry."""
+        nets = [len(entry.values) for entry in self if entry.type in NETS and entry.values]
+        return max(nets or (len(entry.values) for entry in self), default=0)
+
+    def _keep(self, entry: Entry, slack: int = 0) -> None:
+        beyond = len(entry.values) - self._limit
+        if beyond > slack:  # cutting seldom keeps a long stream linear
+            del entry.values[:beyond]
+            self.dropped += 0 if self._wanted else beyond

@@ -1,0 +1,97 @@
+"""A git repository's history, and worktrees of it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from benchwright.errors import FetchError, TargetError
+from benchwright.fetch.git import Git
+from benchwright.records import Revision
+from benchwright.vcs.history import Commit
+
+_FORMAT = "%H%x00%cI%x00%aI%x00%P%x00%an%x00%s%x01"
+_END = "--end-of-options"
+
+
+class GitRepository:
+    """The repository whose working copy is `root`."""
+
+    kind = "git"
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._git = Git(folder=root)
+
+    def resolve(self, name: str) -> Commit:
+        """The commit that a name means."""
+        found = self._git.look("rev-parse", "--verify", "--quiet", _END, f"{name}^{{commit}}") if name else None
+        if found is None:
+            raise TargetError(f"{self.root}: there is no revision {name!r}", remedy="git branch --all shows some")
+        return self._log("--max-count=1", found)[0]
+
+    def after(self, since: str, until: str, *, first_parent: bool = True) -> list[Commit]:
+        """The commits that led from one to the other, oldest first."""
+        begin, end = self.resolve(since).revision.id, self.resolve(until).revision.id
+        if self._git.look("merge-base", "--is-ancestor", begin, end) is None:
+            return []
+        ways = ["--first-parent"] if first_parent else ["--ancestry-path", "--topo-order"]
+        return self._log("--reverse", *ways, f"{begin}..{end}")
+
+    def latest(self, until: str, count: int, *, first_parent: bool = True) -> list[Commit]:
+        """The last commits that led to `until`, oldest first."""
+        ways = ["--first-parent"] if first_parent else ["--topo-order"]
+        return self._log(f"--max-count={count}", *ways, self.resolve(until).revision.id)[::-1]
+
+    def first_since(self, instant: str, until: str) -> Commit | None:
+        """The oldest that was committed at the instant or later. Git takes the zone from the instant."""
+        found = self._log("--reverse", f"--since-as-filter={instant}", self.resolve(until).revision.id)
+        return found[0] if found else None
+
+    def bring(self, remote: str, branch: str) -> Commit:
+        """The newest commit of the branch, fetched when there is such a remote."""
+        if remote and remote in (self._git.look("remote") or "").split():
+            self._git.ask("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", _END, remote, branch)
+            return self.resolve("FETCH_HEAD")
+        return self.resolve(branch)
+
+    def work_copy(self, revision: str, folder: Path) -> None:
+        """A worktree with a detached head."""
+        commit = self.resolve(revision).revision.id
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        self._git.ask("worktree", "prune")  # of copies whose folder was removed by hand
+        self._git.ask("worktree", "add", "--quiet", "--detach", "--force", str(folder), commit)
+        if (folder / ".gitmodules").is_file():
+            inner = Git(folder=folder)
+            inner.ask("submodule", "--quiet", "sync", "--recursive")
+            inner.ask("submodule", "--quiet", "update", "--init", "--recursive")
+
+    def drop(self, folder: Path) -> None:
+        """Removes a worktree, from the repository's list as well."""
+        if self._git.look("worktree", "remove", "--force", "--force", str(folder)) is None:
+            shutil.rmtree(folder, ignore_errors=True)
+            self._git.look("worktree", "prune")
+
+    def subjects(self, revisions: Sequence[str]) -> dict[str, Commit]:
+        """What is known of each of these commits."""
+        found: dict[str, Commit] = {}
+        for name in revisions:
+            try:
+                found[name] = self.resolve(name)
+            except (TargetError, FetchError):
+                continue
+        return found
+
+    def _log(self, *arguments: str) -> list[Commit]:
+        text = self._git.ask("log", "--no-show-signature", f"--format=tformat:{_FORMAT}", *arguments, "--")
+        return [*_commits(text.split("\x01"))]
+
+
+def _commits(entries: Iterable[str]) -> Iterable[Commit]:
+    for entry in entries:
+        if not entry.strip():
+            continue
+        commit, committed_at, authored_at, parents, author, subject = entry.lstrip("\n").split("\0", 5)
+        revision = Revision(vcs="git", id=commit, committed_at=committed_at, subject=subject, author=author)
+        yield Commit(revision=revision, authored_at=authored_at, parents=tuple(parents.split()))

@@ -1,0 +1,104 @@
+"""`benchwright run --operators` and `benchwright operators` as processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchwright import schema
+from benchwright.cli import main
+from benchwright.records import Run
+
+
+@pytest.fixture(scope="module")
+def folder(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a model, and a store that holds its run on two runtimes, operators recorded."""
+    where = tmp_path_factory.mktemp("operators")
+    subprocess.run([sys.executable, root / "examples" / "make_model.py", "tiny", where / "model.onnx"], check=True)
+    short = ("--rounds", "1", "--duration", "0.05", "--warmup", "0.05", "--monitor", "process")
+    done = _benchwright(
+        where, "run", "model.onnx", "--runtime", "onnxruntime,openvino", "--operators", "--json", *short
+    )
+    assert done.returncode == 0, done.stderr
+    (where / "run.json").write_text(done.stdout)
+    return where
+
+
+def _benchwright(folder: Path, *given: str) -> subprocess.CompletedProcess[str]:
+    (folder / "tmp").mkdir(exist_ok=True)
+    command, surroundings = [sys.executable, "-m", "benchwright", *given], {**os.environ, "TMPDIR": str(folder / "tmp")}
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=surroundings, check=False)
+
+
+def test_a_pass_of_its_own_leaves_operators_and_nothing_else_in_the_result(folder: Path) -> None:
+    run = schema.loads((folder / "run.json").read_text(), Run, where="run.json")
+    for result in run.results:
+        assert len(result.operators) >= 5 and result.artifacts == ()
+        assert not {"enable_profiling", "PERF_COUNT"} & result.case.target.options.keys()
+        assert result.case.load.duration == 0.05  # the case that was measured, not that of the pass
+        assert [w.code for w in result.warnings if w.code == "operators"] == []
+    assert list((folder / "tmp").iterdir()) == []  # what recording wrote is gone
+
+
+def test_the_table_the_picture_and_json_come_from_the_store(folder: Path) -> None:
+    done = _benchwright(folder, "operators", "--top", "3", "-o", "operators.svg")
+    assert done.returncode == 0, done.stderr
+    assert "FusedGemm" in done.stdout and "FullyConnected" in done.stdout and "wrote operators.svg" in done.stdout
+    assert (folder / "operators.svg").read_text().startswith("<svg ")
+    told = json.loads(_benchwright(folder, "operators", "last", "--json", "--case", "openvino", "--by", "kind").stdout)
+    (case,) = told["cases"]
+    assert case["runtime"] == "openvino" and case["operators"][0]["kind"] == "FullyConnected"
+
+
+def test_a_slower_operator_is_blamed_and_the_exit_code_says_worse(folder: Path) -> None:
+    text = json.loads((folder / "run.json").read_text())
+    text["data"]["id"] = "later"
+    for result in text["data"]["results"]:
+        result["instrument"] = {}  # it judges whoever runs these tests
+        for metric in result["metrics"]:
+            estimate = metric["estimate"]
+            estimate.update({end: estimate[end] * 3 for end in ("point", "low", "high") if estimate[end] is not None})
+        result["operators"][0]["seconds"] += 2 * next(
+            m["estimate"]["point"] / 3 for m in result["metrics"] if m["name"] == "latency_p50"
+        )
+    (folder / "later.json").write_text(json.dumps(text))
+    done = _benchwright(folder, "operators", "run.json", "later.json", "--case", "onnxruntime")
+    assert done.returncode == 1, done.stdout + done.stderr
+    guilty = text["data"]["results"][0]["operators"][0]["name"]
+    assert f"more: {guilty} (" in done.stdout.splitlines()[-1]
+    same = _benchwright(folder, "operators", "run.json", "run.json", "--json")
+    assert same.returncode == 0 and "no operator is named" in json.loads(same.stdout)["cases"][0]["sentence"]
+
+
+def test_wrong_requests_end_with_two_and_say_what_to_do(folder: Path) -> None:
+    bare = ("run", "fake:constant?ms=1&clock=virtual", "--rounds", "1", "--store", "other.db")
+    assert _benchwright(folder, *bare).returncode == 0
+    done = _benchwright(folder, "operators", "--store", "other.db")
+    assert done.returncode == 2
+    assert "benchwright run 'fake:constant?ms=1&clock=virtual' --rounds 1 --store other.db --operators" in done.stderr
+    told = _benchwright(folder, *bare, "--operators")
+    assert told.returncode == 0 and "runtime fake does not tell how long its operators take" in told.stdout
+    done = _benchwright(folder, "operators", "--store", "other.db")
+    assert done.returncode == 2 and "runtime fake does not tell" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["run.json", "run.json", "--by", "kind"], "leave out --output and --by"),
+        (["-o", "x.gif"], "end it in one of .svg, .html, .png"),
+        (["run.json", "--case", "nobody"], "its cases: model.onnx runtime=onnxruntime"),
+        (["run.json", "run.json", "--smallest", "200%"], "write --smallest 1%"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    given: list[str], said: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    assert main(["operators", *given]) == 2
+    assert said in capfd.readouterr().err

@@ -1,0 +1,287 @@
+"""The door as a whole: what is refused, what fails and is told, what the reporters and the store get."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchwright import api, runner
+from benchwright.compat.harness import running
+from benchwright.compat.harness.door import main
+from benchwright.devices import About, listing
+from benchwright.errors import BenchwrightError, DecodeError, OptionError, TargetError
+from benchwright.events import nobody
+from benchwright.records import Run, Status
+from benchwright.store import open_store
+
+ROW = """echo 'PyTorchObserver {"type": "NET", "metric": "latency", "unit": "us", "value": %s}'"""
+GOOD = ROW % 5
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def _program(name: str, body: str) -> str:
+    path = Path(name)
+    path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+    return str(path)
+
+
+def _spec(*tests: dict[str, Any], **model: Any) -> str:
+    usual = {"identifier": "{ID}", "metric": "delay", "iter": 1, "commands": ["{program}"]}
+    whole = {
+        "model": {"name": "tiny", "format": "generic", "files": {}, **model},
+        "tests": [{**usual, **test} for test in tests or ({},)],
+    }
+    Path("spec.json").write_text(json.dumps(whole), encoding="utf-8")
+    return "spec.json"
+
+
+def _info(**sides: str) -> str:
+    return json.dumps({side: {"commit": side, "commit_time": 0, "program": program} for side, program in sides.items()})
+
+
+def _harness(spec: str, info: str, *more: str, framework: str = "generic", platform: str = "host") -> int:
+    words = ["-b", spec, "--framework", framework, "--platform", platform, "--model_cache", "cache", "--cooldown=0"]
+    return main([*words, "--info", info, *more], lambda: contextlib.nullcontext(nobody))
+
+
+def _kept() -> Run:
+    with contextlib.closing(open_store(".benchwright/results.db", create=False)) as store:
+        return store.run(store.find("last"))
+
+
+class TestFailures:
+    def test_a_failing_program_is_told_with_its_output_and_the_others_run(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """7.1, 9 and 10: its output was thrown away after three attempts; a failed test vanished without a trace."""
+        attempts = Path("attempts").absolute()
+        bad = f'[ "$1" = bad ] && {{ echo once >> {attempts}; echo why it failed; exit 3; }}'
+        program = _program("bench", f"{bad}\n{GOOD}")
+        spec = _spec({"commands": ["{program} bad"]}, {"commands": ["{program} good"]})
+        assert _harness(spec, _info(treatment=program), "--screen_reporter") == 1
+        said = capsys.readouterr()
+        assert "why it failed" in said.err and "3" in said.err and "tiny 0" in said.err
+        assert "ID: 1" in said.out and "ID: 0" not in said.out
+        first, second = _kept().results
+        assert (first.status, second.status) == (Status.FAILED, Status.OK)
+        (log,) = [artifact for artifact in first.artifacts if artifact.kind == "log"]
+        assert "why it failed" in Path(log.path).read_text(encoding="utf-8")
+        assert attempts.read_text(encoding="utf-8") == "once\n"
+
+    def test_a_program_that_takes_too_long(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """The older one's status 256 became 0 in a shell."""
+        program = _program("bench", "sleep 60")
+        assert _harness(_spec(), _info(treatment=program), "--timeout", "0.2") == 1
+        assert _kept().results[0].status is Status.TIMEOUT
+        assert "longer than 0.2 s" in capsys.readouterr().out
+
+    def test_a_control_that_fails_leaves_the_treatment(self, capsys: pytest.CaptureFixture[str]) -> None:
+        info = _info(treatment=_program("new", GOOD), control=_program("old", "exit 1"))
+        assert _harness(_spec(), info, "--simple_screen_reporter") == 1
+        said = capsys.readouterr()
+        assert json.loads(said.out)["NET latency"]["values"] == [5]
+        assert "the control failed" in said.err
+
+    def test_a_test_that_cannot_be_run_here_is_told(self, capsys: pytest.CaptureFixture[str]) -> None:
+        power = {"metric": "power", "monsoon": {}}
+        assert _harness(_spec({}, power), _info(treatment=_program("bench", GOOD)), "--no-save") == 1
+        assert "is not run" in capsys.readouterr().err
+        with pytest.raises(TargetError, match="no test can be run here"):
+            _harness(_spec(power), _info(treatment="bench"), "--no-save")
+
+
+class _Refusing(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_error(403)
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+@pytest.fixture
+def refusing() -> Iterator[str]:
+    """The address of a server that takes nothing."""
+    with HTTPServer(("127.0.0.1", 0), _Refusing) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/store|oss"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_reporter_that_fails_stops_no_other(refusing: str, capsys: pytest.CaptureFixture[str]) -> None:
+    program = _program("bench", GOOD)
+    spec = _spec(default_args={}, group="G")
+    told = ["--remote_reporter", refusing, "--remote_access_token", "S3cret", "--simple_local_reporter", "out"]
+    assert _harness(spec, _info(treatment=program), *told, "--run_type", "regress", "--regressed_types", "NET") == 1
+    data = json.loads(Path("out/0/data.txt").read_text(encoding="utf-8"))
+    assert data["NET latency"]["regressed"] == 1
+    said = capsys.readouterr()
+    assert "--remote_reporter" in said.err
+    run = _kept()
+    assert run.results[0].status is Status.OK
+    everything = (
+        repr(run)
+        + said.err
+        + said.out
+        + "".join(path.read_text(encoding="utf-8", errors="replace") for path in Path().rglob("*") if path.is_file())
+    )
+    assert "S3cret" not in everything
+
+
+class TestRefusals:
+    """Exit code 2: a `UserError`, before anything has run."""
+
+    @pytest.mark.parametrize(
+        ("more", "said"),
+        [
+            ({"framework": "cafe2"}, "unknown framework"),
+            ({"platform": "ios"}, "iOS"),
+            ({"platform": "windows"}, "unknown"),
+        ],
+    )
+    def test_frameworks_and_platforms(self, more: dict[str, str], said: str) -> None:
+        with pytest.raises(OptionError, match=said):
+            _harness(_spec(), _info(treatment=_program("bench", GOOD)), **more)
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            (["--devices", "nosuch"], "nosuch"),
+            (["--device", '{"kind": 1'], "not JSON"),
+            (["--remote_reporter", "host/path"], "no place"),
+            (["--local_reporter", "bench"], "is a file"),
+            (["--device_name_mapping", "nosuch.json"], "nosuch.json"),
+        ],
+    )
+    def test_flags(self, words: list[str], said: str) -> None:
+        info = _info(treatment=_program("bench", GOOD))
+        with pytest.raises(OptionError, match=said):
+            _harness(_spec(), info, *words)
+        assert not Path(".benchwright").exists()
+
+    def test_specs(self) -> None:
+        info = _info(treatment=_program("bench", GOOD))
+        with pytest.raises(TargetError, match=r"nosuch\.json"):
+            _harness("nosuch.json", info)
+        Path("broken.json").write_text('{"model": ', encoding="utf-8")
+        with pytest.raises(DecodeError, match=r"broken\.json"):
+            _harness("broken.json", info)
+        with pytest.raises(BenchwrightError, match="p101"):
+            _harness(_spec({"statistics": ["p101"]}), info)
+        assert not Path(".benchwright").exists()
+
+
+def test_a_dry_run_only_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    program = "/no/such/program"
+    assert _harness(_spec({"commands": ["{program} --iter {iter}"]}), _info(treatment=program), "--dry-run") == 0
+    said = capsys.readouterr().out
+    assert "tiny" in said and "--iter 1" in said
+    assert sorted(path.name for path in Path().iterdir()) == ["spec.json"]
+
+
+class _PlannedError(Exception):
+    """Carries the plan out of the door before anything runs."""
+
+    def __init__(self, plan: runner.Plan) -> None:
+        super().__init__()
+        self.plan = plan
+
+
+@pytest.fixture
+def _only_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    def execute(plan: runner.Plan, **how: Any) -> Run:
+        raise _PlannedError(plan)
+
+    monkeypatch.setattr(api, "execute", execute)
+
+
+def _plan(*arguments: Any, **named: Any) -> runner.Plan:
+    with pytest.raises(_PlannedError) as caught:
+        _harness(*arguments, **named)
+    return caught.value.plan
+
+
+def _rests(plan: runner.Plan) -> list[float]:
+    assert plan.pause is not None
+    return [plan.pause(case) for case in plan.cases]
+
+
+@pytest.mark.usefixtures("_only_planned")
+class TestPlan:
+    def test_treatment_and_control_of_each_test_with_a_rest_between(self) -> None:
+        info = _info(treatment=_program("new", GOOD), control=_program("old", GOOD))
+        plan = _plan(_spec({}, {}), info, "--cooldown", "3")
+        order = [(case.params["test"], case.params["side"]) for case in plan.cases]
+        assert order == [("0", "treatment"), ("0", "control"), ("1", "treatment"), ("1", "control")]
+        assert _rests(plan) == [0.0, 3.0, 3.0, 3.0]
+        assert _rests(_plan(_spec({}, {}, cooldown=9), info))[1:] == [9.0] * 3  # the model's own wins
+
+    def test_the_same_core_for_both_and_one_that_exists(self) -> None:
+        """7.1.6: a random core from 5 to 14 each time, also on a machine with two."""
+        info = _info(treatment=_program("new", GOOD), control=_program("old", GOOD))
+        plan = _plan(_spec({}, {"cpu-list": -1}), info)
+        cores = [json.loads(case.target.work)["cpus"] for case in plan.cases]
+        usable = listing.connected("host")[0].facts["cpus"]
+        assert isinstance(usable, list)
+        assert cores[0] == cores[1] and {*cores[0]} <= {*usable} and len(cores[0]) == (len(usable) > 1)
+        assert cores[2] == cores[3] == []  # as the test asks
+
+    def test_every_device_in_turn(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        phones = [
+            ("adb:A", About(kind="android", serial="A", name="Pixel-14-34")),
+            ("adb:B", About(kind="android", serial="B", name="Moto-9-28")),
+        ]
+        monkeypatch.setattr(listing, "chosen", lambda platform, **asked: phones)
+        plan = _plan(_spec({}, {}), _info(treatment=_program("bench", GOOD)), platform="android")
+        assert [case.target.device for case in plan.cases] == ["adb:A", "adb:A", "adb:B", "adb:B"]
+        assert plan.notes is not None
+        kept: list[Any] = [plan.notes(case)["harness"] for case in plan.cases]
+        assert [note["meta"]["platform"] for note in kept] == ["Pixel-14-34"] * 2 + ["Moto-9-28"] * 2
+        assert len({note["pair"] for note in kept}) == 4
+
+    def test_a_platform_name_of_ones_own(self) -> None:
+        plan = _plan(_spec(), _info(treatment=_program("bench", GOOD)), "--platform_sig", "lab-7")
+        assert plan.notes is not None
+        note: Any = plan.notes(plan.cases[0])["harness"]
+        assert note["meta"]["platform"] == "lab-7"
+
+    def test_tests_of_one_identifier_are_told_apart(self) -> None:
+        plan = _plan(_spec({"identifier": "same"}, {"identifier": "same"}), _info(treatment=_program("bench", GOOD)))
+        assert [case.params["number"] for case in plan.cases] == [0, 1]
+
+    def test_defaults_of_the_spec_and_the_limit_of_a_worker(self) -> None:
+        spec = _spec()
+        whole = json.loads(Path(spec).read_text(encoding="utf-8"))
+        whole["default_args"] = {"--timeout": 500}
+        Path(spec).write_text(json.dumps(whole), encoding="utf-8")
+        (case,) = _plan(spec, _info(treatment=_program("bench", GOOD))).cases
+        assert json.loads(case.target.work)["timeout"] == 500
+        assert case.load.timeout is not None and case.load.timeout > 500  # it never ends before its program may
+
+    def test_variables_and_tokens_of_each_side(self) -> None:
+        sides = {
+            name: {"program": _program(name, GOOD), "string_map": {"WHO": name}} for name in ("treatment", "control")
+        }
+        plan = _plan(_spec(), json.dumps(sides), "--env", "A=1")
+        works = [json.loads(case.target.work) for case in plan.cases]
+        assert [work["tokens"]["WHO"] for work in works] == ["treatment", "control"]
+        assert [work["env"][running.GROUP_VARIABLE] for work in works] == ["1", "0"]
+        assert works[0]["env"]["A"] == "1"
+
+
+def test_what_does_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _harness(_spec(), "", "--set_freq", "max", "--dry-run") == 0
+    assert capsys.readouterr().err.count("--set_freq does nothing here") == 1

@@ -1,0 +1,192 @@
+"""Whose answers count: a runtime asked first, or files; and what the cases are told of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import benchwright as bw
+from benchwright import runner, sources
+from benchwright.errors import OptionError
+from benchwright.events import Ended, Event
+from benchwright.golden import Wanted, applied, is_runtime, outputs_at
+from benchwright.records import Case, Expected, Load, Mode, Run, Target, Tolerance
+from benchwright.report.columns import columns
+from benchwright.report.rows import rows
+from benchwright.runner import Plan
+from benchwright.runtimes.array_files import write
+from benchwright.sources import Request
+
+Y = np.zeros((1, 3), np.float32)
+QUICK = Load(samples=3, warmup=0.0)
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """x[batch, 4] -> exp(x) as `grown` and its sum over each row as `sum`: backends differ in the last digits."""
+    import onnx
+    from onnx import TensorProto, helper
+
+    rows = [helper.make_tensor_value_info(n, TensorProto.FLOAT, ["batch", 4]) for n in ("x", "grown")]
+    total = helper.make_tensor_value_info("sum", TensorProto.FLOAT, ["batch", 1])
+    axes = helper.make_tensor("axes", TensorProto.INT64, [1], [1])
+    nodes = [helper.make_node("Exp", ["x"], ["grown"]), helper.make_node("ReduceSum", ["grown", "axes"], ["sum"])]
+    graph = helper.make_graph(nodes, "g", rows[:1], [rows[1], total], [axes])
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.save(made, tmp_path / "model.onnx")
+    return tmp_path / "model.onnx"
+
+
+def _case(expected: Expected | None = None, runtime: str = "openvino") -> Case:
+    return Case(name="m", target=Target(runtime=runtime, uri="m.onnx"), params={"runtime": runtime}, expected=expected)
+
+
+def _cases(*cases: Case, wanted: Wanted) -> list[Case]:
+    return list(applied(Plan(cases=cases), Request(targets=["m.onnx"]), wanted).cases)
+
+
+# ---- where golden outputs lie ----
+
+
+@pytest.mark.parametrize(
+    ("text", "runtime"), [("torch", True), ("./torch", False), ("out.npz", False), ("outputs", False)]
+)
+def test_a_runtime_is_told_from_a_path(text: str, runtime: bool) -> None:
+    Path("outputs").mkdir()
+    Path("torch").mkdir()
+    assert is_runtime(text) is runtime
+
+
+def test_what_is_neither_names_the_runtime_that_may_be_meant() -> None:
+    with pytest.raises(OptionError, match="did you mean 'onnxruntime'"):
+        is_runtime("onnxruntme")
+
+
+def test_outputs_are_found_in_archives_files_and_folders(tmp_path: Path) -> None:
+    write(tmp_path / "a.npz", {"p": Y, "q/r:0": Y})
+    assert outputs_at(Path("a.npz")) == {"p": f"{tmp_path}/a.npz::p", "q/r:0": f"{tmp_path}/a.npz::q/r:0"}
+    np.save("b.npy", Y)
+    assert outputs_at(Path("b.npy")) == {"": f"{tmp_path}/b.npy"}
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    np.save(folder / "y.npy", Y)
+    (folder / "z.txt").write_text("1\n")
+    assert outputs_at(folder) == {"y": f"{folder}/y.npy", "z": f"{folder}/z.txt"}
+    write(folder / "outputs.npz", {"p": Y})
+    assert outputs_at(folder) == {"p": f"{folder}/outputs.npz::p"}
+
+
+@pytest.mark.parametrize("make", [lambda p: None, lambda p: p.mkdir(), lambda p: p.write_bytes(b"no archive")])
+def test_outputs_that_are_not_there_are_refused_before_anything_runs(tmp_path: Path, make: Any) -> None:
+    make(tmp_path / "x.npz")
+    with pytest.raises(OptionError, match="--golden"):
+        _cases(_case(), wanted=Wanted(source="x.npz"))
+
+
+# ---- what cases are told ----
+
+
+def test_files_replace_what_a_spec_expects_and_keep_its_names(tmp_path: Path) -> None:
+    write(tmp_path / "a.npz", {"p": Y})
+    before = Expected(outputs={"p": "old.npy"}, names={"p": "own"}, tolerances={"p": Tolerance(cosine=0.9)})
+    (case,) = _cases(_case(before), wanted=Wanted(source="a.npz"))
+    assert case.expected == Expected(
+        outputs={"p": f"{tmp_path}/a.npz::p"}, names={"p": "own"}, tolerances={"p": Tolerance(cosine=0.9)}
+    )
+    (case,) = _cases(_case(before), wanted=Wanted(tolerance=Tolerance(relative=0.1), keep=True))
+    assert case.expected is not None and case.expected.keep and case.expected.outputs == {"p": "old.npy"}
+    assert case.expected.tolerances == {"": Tolerance(relative=0.1)}
+
+
+def test_a_tolerance_for_nothing_is_refused() -> None:
+    with pytest.raises(OptionError, match="nothing is compared"):
+        _cases(_case(), wanted=Wanted(tolerance=Tolerance(relative=0.1)))
+
+
+def test_a_runtime_that_loads_nothing_of_it_is_refused(model: Path) -> None:
+    with pytest.raises(OptionError, match="--golden litert: litert does not load model"):
+        bw.run(model, runtime="openvino", golden="litert", load=QUICK, rounds=1, save=False)
+
+
+# ---- end to end ----
+
+
+def test_one_backend_is_checked_against_another(model: Path) -> None:
+    events: list[Event] = []
+    run = bw.run(
+        model,
+        runtime=["onnxruntime", "openvino"],
+        batch_size=3,
+        workers=2,
+        golden="onnxruntime",
+        keep_outputs=True,
+        load=QUICK,
+        rounds=1,
+        save=False,
+        listener=events.append,
+    )
+    assert run.ok and sum(isinstance(event, Ended) for event in events) == 2
+    reference, checked = run.results
+    assert "answers" not in reference.details and [kept.name for kept in reference.artifacts] == ["outputs.npz"]
+    told = checked.details["answers"]
+    assert isinstance(told, dict) and list(told) == ["grown", "sum"]
+    assert [told[name]["shape"] for name in told] == [[3, 4], [3, 1]]  # type: ignore[call-overload, index]
+    assert checked.metric("out_of_tolerance.grown") is not None
+    assert not any(warning.code == "objective-missed" for warning in checked.warnings)
+    assert checked.case.expected is not None
+    for file in checked.case.expected.outputs.values():
+        assert ".benchwright/artifacts" in file and "golden-onnxruntime" in file
+    assert "Answers of runtime=openvino: 2 outputs within tolerance; largest error " in str(run)
+    assert [column.metric for column in columns(rows(run.record)) if "error" in column.metric] == []
+
+
+def test_a_runtime_without_answers_says_so_before_anything_is_measured() -> None:
+    with pytest.raises(OptionError, match="--golden fake: fake has no way to ask"):
+        bw.run("fake:constant?ms=1&clock=virtual", golden="fake", load=QUICK, rounds=1, save=False)
+
+
+def test_a_backend_that_cannot_answer_ends_the_run_before_it_begins(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"no model")
+    with pytest.raises(OptionError, match="--golden onnxruntime: it could not answer for model"):
+        bw.run("model.onnx", runtime="openvino", golden="onnxruntime", load=QUICK, rounds=1, save=False)
+
+
+def test_the_reference_is_asked_once_for_each_thing_that_is_measured(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Case] = []
+
+    def execute(plan: Plan, *rest: Any) -> Run:
+        asked.extend(plan.cases)
+        for case in plan.cases:
+            assert plan.folder is not None
+            folder = plan.folder(case, 0)
+            folder.mkdir(parents=True)
+            write(folder / "outputs.npz", {"grown": Y})
+        return Run(id="", started_at="", harness="")
+
+    monkeypatch.setattr(runner, "execute", execute)
+    request = Request(
+        targets=[str(model)],
+        runtimes=("openvino",),
+        precisions=("fp16", "fp32"),
+        batch_sizes=(1, 2),
+        workers=(1, 4),
+        rates=(None, 100.0),
+    )
+    plan = applied(Plan(cases=sources.plan(request)), request, Wanted(source="openvino"))
+    assert [(c.inputs.batch_size, c.target.precision, c.load.mode) for c in asked] == [
+        (1, "", Mode.SINGLE),
+        (2, "", Mode.SINGLE),
+    ]
+    assert len(plan.cases) == 16 and all(case.expected and case.expected.outputs for case in plan.cases)
+    files = {(c.inputs.batch_size, c.expected.outputs["grown"]) for c in plan.cases if c.expected}
+    assert len(files) == 2 and len({file for _, file in files}) == 2
