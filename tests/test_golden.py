@@ -13,9 +13,10 @@ from benchwright import runner, sources
 from benchwright.errors import OptionError
 from benchwright.events import Ended, Event
 from benchwright.golden import Wanted, applied, is_runtime, outputs_at
-from benchwright.records import Case, Expected, Load, Mode, Run, Target, Tolerance
+from benchwright.records import Case, Environment, Expected, Load, Mode, Result, Run, Status, Target, Tolerance
 from benchwright.report.columns import columns
 from benchwright.report.rows import rows
+from benchwright.resuming import Before
 from benchwright.runner import Plan
 from benchwright.runtimes.array_files import write
 from benchwright.sources import Request
@@ -114,6 +115,21 @@ def test_a_tolerance_for_nothing_is_refused() -> None:
 def test_a_runtime_that_loads_nothing_of_it_is_refused(model: Path) -> None:
     with pytest.raises(OptionError, match="--golden litert: litert does not load model"):
         bw.run(model, runtime="openvino", golden="litert", load=QUICK, rounds=1, save=False)
+
+
+def test_a_run_goes_on_whichever_outputs_it_is_compared_with() -> None:
+    begun = Result(
+        id="r-0",
+        case=_case(Expected(outputs={"y": "old/outputs.npz::y"})),
+        round=0,
+        status=Status.OK,
+        environment=Environment(machine={}, system={}),
+        started_at="",
+        duration=0.0,
+    )
+    before = Before(Run(id="r", started_at="", harness="", results=(begun,)))
+    assert before.stands(_case(Expected(outputs={"y": "new/outputs.npz::y"})), 0)
+    assert not before.stands(_case(runtime="onnxruntime"), 0)
 
 
 # ---- end to end ----

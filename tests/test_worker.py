@@ -24,6 +24,15 @@ from benchwright.records import Arrivals, Case, Load, Mode, Target
 SOURCE = "import sys; sys.path.insert(0, {root!r}); from benchwright.worker import start; start()"
 
 
+NEED_NUMPY = (
+    *(f"runtimes.{name}" for name in ("inputs", "examples", "feeding", "evaluating", "piping")),
+    *(f"runtimes.{name}" for name in ("answers", "array_files", "comparing", "tensors", "tolerances")),
+    "specs.rows.figures",
+    "stats.errors",
+    "stats.summary",
+)
+
+
 class ByHand:
     """A parent that has nothing but pipes."""
 
@@ -144,10 +153,11 @@ def test_the_packed_worker_holds_what_it_imports_and_the_same_bytes_every_time(p
     names = zipfile.ZipFile(packed).namelist()
     assert "__main__.py" in names
     folders = {name.split("/")[1] for name in names if name.count("/") > 1}
-    assert folders == {"environment", "measure", "monitors", "profilers", "runtimes", "stats", "tasks"}
+    ours = {"devices", "environment", "measure", "monitors", "profilers", "runtimes", "specs", "stats", "tasks"}
+    assert folders == ours
     modules = [n.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for n in names if n != "__main__.py"]
-    for name in ("inputs", "examples", "feeding", "evaluating", "piping"):  # only with a framework, which brings numpy
-        modules.remove(f"benchwright.runtimes.{name}")
+    for name in NEED_NUMPY:  # only with a framework, which brings it, or with result rows
+        modules.remove(f"benchwright.{name}")
     script = f"import importlib, sys; sys.path[:0] = [{str(packed)!r}]; list(map(importlib.import_module, {modules}))"
     subprocess.run([sys.executable, "-I", "-S", "-c", script], check=True)
 

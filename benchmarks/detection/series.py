@@ -75,7 +75,7 @@ def collection(profile: Profile, seed: int, points: int = 4000, lengths: tuple[i
     """For every family and length series with changes and as many without, about `points` points of each."""
     for number, family in enumerate(FAMILIES):
         for length in lengths:
-            for repeat in range(max(1, points // length)):
+            for repeat in range(max(4, points // length)):
                 rng = np.random.default_rng((seed, number, length, repeat))
                 yield draw(family, length, rng, profile)
                 yield draw(family, length, rng, profile, changes=False)

@@ -58,8 +58,28 @@ class Finding:
     machine: str = ""  # schema.environment_key
     confidence: float | None = None  # that there is a change at all
     run: str = ""  # the first that shows it
+    runs: tuple[str, ...] = ()  # those around it, oldest first: a like change at one of them is the same one
     found_at: str = ""
     suspects: tuple[Suspect, ...] = ()  # the most probable first
     why: Mapping[str, Value] = field(default_factory=dict)  # what differs between its two sides
     assignee: str = ""
     remarks: tuple[Remark, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mute:
+    """A series, or every series of the cases whose name matches, in which no change is reported."""
+
+    what: str  # a series' key, or a case's name with `*` as a wildcard
+    who: str = ""
+    at: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Threshold:
+    """The smallest change that is reported for the cases whose name matches, as a share: 0.05 is five per cent."""
+
+    case: str  # a name, with `*` as a wildcard
+    smallest: float
+    metric: str = ""  # "" for every metric

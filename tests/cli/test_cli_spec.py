@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from benchwright import schema
 from benchwright.records import Run
@@ -38,6 +39,7 @@ def test_check_tells_every_problem_and_says_so_with_its_code(benchwright: Benchw
     good, bad = folder / "good.yaml", folder / "bad.json"
     good.write_text("benchwright: 1\nmodel: {name: net, files: {onnx: ../net.onnx}}\n", encoding="utf-8")
     bad.write_text('{"benchwright": 1,\n "model": {"name": "m", "filse": {}},\n "tags": 5}', encoding="utf-8")
+    (folder / "other.yaml").write_text("services: {}", encoding="utf-8")  # left alone, as by `run`
     well = benchwright("spec", "check", str(good), "--json")
     assert well.returncode == 0 and json.loads(well.stdout) == {"files": [str(good)], "problems": []}
     ended = benchwright("spec", "check", "specs", "--offline")
@@ -88,5 +90,6 @@ def test_a_spec_runs_a_program_that_prints_rows(benchwright: Benchwright, tmp_pa
     (result,) = schema.open_document(json.loads(ended.stdout), Run).results
     entry = {"type": "NET", "metric": "latency", "unit": "us", "values": [18.0, 10.0, 14.0]}
     assert result.details["entries"] == {"NET latency": entry}
-    (words,) = result.details["commands"]  # type: ignore[misc]
-    assert [Path(str(word)).name for word in words] == ["program", "--net", "net.bin", "--n", "3", "--dims", "2,3"]  # type: ignore[union-attr]
+    commands: Any = result.details["commands"]
+    (words,) = commands
+    assert [Path(str(word)).name for word in words] == ["program", "--net", "net.bin", "--n", "3", "--dims", "2,3"]

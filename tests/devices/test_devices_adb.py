@@ -60,11 +60,17 @@ def test_folders_go_there_and_come_back_whole(device: AdbDevice, tmp_path: Path)
     (source / "deep").mkdir(parents=True)
     (source / "deep" / "weights 1.bin").write_bytes(b"w" * 70_000)
     (source / "empty.txt").touch()
+    (source / "link.bin").symlink_to("deep/weights 1.bin")
     assert device.push(source) == f"{device.folder}/model"
     assert device.push(source, "other/model") == f"{device.folder}/other/model"
     device.pull("other/model", tmp_path / "back")
     assert (tmp_path / "back" / "deep" / "weights 1.bin").read_bytes() == b"w" * 70_000
     assert (tmp_path / "back" / "empty.txt").read_bytes() == b""
+    assert (tmp_path / "back" / "link.bin").stat().st_size == 70_000
+    (tmp_path / "hollow").mkdir()
+    device.push(tmp_path / "hollow")
+    device.pull("hollow", tmp_path / "hollow again")
+    assert (tmp_path / "hollow again").is_dir()
 
 
 HOSTILE = [
@@ -140,6 +146,11 @@ def test_at_the_timeout_it_is_ended_there_with_all_it_started(device: AdbDevice)
     ended = device.run(["sh", "-c", script], timeout=0.5, output=said.extend)
     assert ended.timed_out and not ended.ok and not ended.lost and said == b"begun\n"
     assert not _running("sleep 6[1234].5")
+
+
+def test_a_timeout_that_is_over_at_once_leaves_nothing_either(device: AdbDevice) -> None:
+    assert device.run(["sleep", "65.5"], timeout=0.001).timed_out
+    assert not _running("sleep 65.5")
 
 
 def test_what_a_program_leaves_behind_is_not_waited_for(device: AdbDevice) -> None:

@@ -17,6 +17,7 @@ import pytest
 from benchwright.errors import FetchError
 from benchwright.fetch import buckets, clouds
 from benchwright.fetch.downloads import fetch
+from benchwright.fetch.looking import reachable
 
 emulators = runpy.run_path(str(Path(__file__).parents[1] / "emulators.py"))
 BODY = random.Random(3).randbytes(70_000)
@@ -55,6 +56,12 @@ def test_an_object_arrives(put: Callable[..., str], tmp_path: Path) -> None:
     target = fetch(put("one/model.bin"), tmp_path / "model.bin", progress=lambda *n: heard.append(n))
     assert tree(tmp_path) == {"model.bin": BODY} and target.name == "model.bin"
     assert heard == [(len(BODY), len(BODY))]
+
+
+def test_an_address_is_looked_at_without_fetching(put: Callable[..., str]) -> None:
+    url = put("one/model.bin")
+    assert reachable(url) == "" and reachable(url.rpartition("/")[0]) == "", "a folder is something as well"
+    assert reachable(f"{url}.gone") == f"{url}.gone is not there"
 
 
 def test_an_empty_object(put: Callable[..., str], tmp_path: Path) -> None:

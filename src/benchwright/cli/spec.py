@@ -26,7 +26,7 @@ def check(files: tuple[str, ...], offline: bool, as_json: bool) -> int:
     from benchwright.specs import checking, folders
     from benchwright.specs.problems import errors
 
-    paths = [each for file in files for each in (folders.found(Path(file)) if Path(file).is_dir() else [Path(file)])]
+    paths = [each for file in files for each in (folders.meant(Path(file)) if Path(file).is_dir() else [Path(file)])]
     problems = [problem for path in paths for problem in checking.check(path, offline=offline)]
     wrong = len(errors(problems))
     if as_json:

@@ -6,27 +6,24 @@ the device is closed, the worker was killed or the cable pulled - it ends what s
 
 from __future__ import annotations
 
-import re
 import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from benchwright.devices import About, Ended, Output
+from benchwright.devices import About, Ended, Output, adb_scripts
 from benchwright.devices.adb_client import CALL, LONGEST, Stream, ask, gone, last_words, quoted, run_script
 from benchwright.devices.adb_facts import about
+from benchwright.devices.adb_scripts import BASE
 from benchwright.errors import DeviceError, MeasureError
 
-BASE = "/data/local/tmp"  # where the shell's user may write and run files
-VARIABLE = "BENCHWRIGHT_DEVICE"  # every descendant of a program carries it, also one that left its group
 SLOWEST = 1e6  # bytes in a second that a connection carries at least
 LOOK = 0.25  # seconds between two looks at the clock
 DRAIN = 1.0  # seconds for what a killed program has still printed
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+LOOKS = 3  # at what still runs after a timeout
 _SIGNALS = range(129, 193)  # how a shell tells that a signal ended a program
-_OUTSIDE = 77  # a script's exit code: a link leads out of the folder
 
 
 class AdbDevice:
@@ -62,20 +59,12 @@ class AdbDevice:
         return f"{self._private}/work"
 
     def push(self, source: Path, name: str = "", *, executable: bool = False) -> str:
-        """Copies a file or folder, and looks at the sizes of what arrived."""
+        """Copies a file or folder, and looks at the sizes of what arrived. Links become what they lead to."""
         target = self._inside(name or source.name)
-        sizes = _sizes(source)
-        is_folder = source.is_dir()
-        parent = target if is_folder else target.rpartition("/")[0]
-        fresh = "" if is_folder else f"; rm -rf {quoted(target)}"  # never through a link that is there
-        self._do(f"mkdir -p {quoted(parent)} && {self._guard(parent)}{fresh}", f"no place for {name or source.name}")
-        origin = f"{source.absolute()}/." if is_folder else str(source.absolute())
-        if sizes:
-            ask("-s", self._serial, "push", origin, target, seconds=CALL + sum(sizes.values()) / SLOWEST)
-        if executable:
-            self._do(f"chmod {'-R ' if is_folder else ''}755 {quoted(target)}", f"{target} cannot be made executable")
-        self._compare(sizes, self._sizes_there(target), str(source))
-        return target
+        if source.is_dir() and any(each.is_symlink() for each in source.rglob("*")):
+            with tempfile.TemporaryDirectory(prefix="benchwright-") as place:
+                return self._pushed(shutil.copytree(source, Path(place, "whole")), target, executable)
+        return self._pushed(source, target, executable)
 
     def run(
         self,
@@ -89,15 +78,13 @@ class AdbDevice:
         """Runs a program in the folder; a status above 128 is told as the signal that the shell means by it."""
         self._check()
         deadline = None if timeout is None else time.monotonic() + timeout
+        whole = {**(env or {}), adb_scripts.VARIABLE: self._token}
+        script = adb_scripts.started(self._private, self.folder, argv, whole, self._usable(cpus))
         # At its end the script kills what the program left in its group, and with that itself: $$ leads the group.
-        stream = Stream(
-            self._serial,
-            self._short(_started(self.folder, self._private, argv, {**(env or {}), VARIABLE: self._token}, cpus)),
-            last="kill -9 -$$ 2>/dev/null",
-        )
-        if not _hear_out(stream, output, deadline):
-            return self._timed_out(stream, output)
-        complaint = stream.stop()
+        with Stream(self._serial, self._short(script), last="kill -9 -$$ 2>/dev/null") as stream:
+            if not _hear_out(stream, output, deadline):
+                return self._timed_out(stream, output)
+            complaint = stream.stop()
         if stream.code is None:
             self._lost = True
             return Ended(status=-9, lost=self._why_lost(complaint))
@@ -107,25 +94,19 @@ class AdbDevice:
         """Copies a file or folder here, and looks at the sizes of what arrived."""
         source = path if path.startswith("/") else self._inside(path)
         sizes = self._sizes_there(source)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".benchwright-") as place:
-            whole = "." not in sizes
-            arrived = Path(place, "pulled")
-            arrived.mkdir() if whole else None
-            seconds = CALL + sum(sizes.values()) / SLOWEST
-            if sizes:
-                ask("-s", self._serial, "pull", f"{source}/." if whole else source, str(arrived), seconds=seconds)
-            self._compare(sizes, _sizes(arrived), path)
-            if whole:
-                shutil.copytree(arrived, target, dirs_exist_ok=True)
-            else:
-                shutil.copyfile(arrived, target)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=target.parent, prefix=".benchwright-") as place:
+                self._fetch(source, sizes, Path(place, "pulled"), target)
+        except OSError as error:
+            raise MeasureError(f"{path} cannot be kept as {target}: {error.strerror or error}") from None
 
     def remove(self, path: str) -> None:
         """Deletes below the folder and nowhere else."""
         target = self._inside(path.removeprefix(f"{self.folder}/"))
         parent = target.rpartition("/")[0]
-        self._do(f"[ -d {quoted(parent)} ] || exit 0; {self._guard(parent)}; rm -rf {quoted(target)}", f"{path} stays")
+        guard = adb_scripts.guard(self.folder, parent)
+        self._do(f"[ -d {quoted(parent)} ] || exit 0; {guard}; rm -rf {quoted(target)}", f"{path} stays")
 
     def logged(self) -> str:
         """What the device's log got since this was last asked, or since it was opened. Nothing there is cleared."""
@@ -141,7 +122,7 @@ class AdbDevice:
         self._closed = True
         try:
             if not self._lost and self._keeper.connected:
-                script = f"{_ended(self._private, self._token)}\nrm -rf {quoted(self._private)}"
+                script = f"{adb_scripts.ended(self._private, self._token)}\nrm -rf {quoted(self._private)}"
                 self._do(script, f"{self._private} could not be removed")
         finally:
             self._keeper.stop()
@@ -155,7 +136,7 @@ class AdbDevice:
         made = f"( mkdir -p {quoted(base)} && umask 077 && mkdir {private} {place} && {since} ) 2>&1; code=$?"
         # `read` ends when the connection does. A signal to the whole group must not end the keeper before that.
         waits = "[ $code = 0 ] || exit; trap '' HUP INT TERM; read -r nothing"
-        tidies = f"{_ended(self._private, self._token)}\nrm -rf {private}"
+        tidies = f"{adb_scripts.ended(self._private, self._token)}\nrm -rf {private}"
         keeper = Stream(self._serial, made, last=f"{waits}\n{tidies}")
         said = bytearray()
         if not _hear_out(keeper, said.extend, time.monotonic() + CALL):
@@ -177,7 +158,7 @@ class AdbDevice:
     def _do(self, script: str, failed: str) -> bytes:
         self._check()
         code, said = run_script(self._serial, script)
-        if code == _OUTSIDE:
+        if code == adb_scripts.OUTSIDE:
             raise MeasureError(f"{failed}: a link leads out of the device's folder")
         if code != 0:
             raise MeasureError(f"{failed}: {last_words(said) or f'exit code {code}'}")
@@ -194,22 +175,16 @@ class AdbDevice:
             ask("-s", self._serial, "push", file.name, there)
         return f". {quoted(there)}"
 
-    def _guard(self, parent: str) -> str:
-        """Ends a script when a link on the way leads out of the folder."""
-        return (
-            f"there=$(cd {quoted(self.folder)} && pwd -P) && here=$(cd {quoted(parent)} && pwd -P) || exit 1; "
-            f'case "$here/" in "$there"/*) ;; *) exit {_OUTSIDE};; esac'
-        )
-
     def _timed_out(self, stream: Stream, output: Output) -> Ended:
-        try:
-            run_script(self._serial, _ended(self._private, self._token))
-        except DeviceError as error:
-            self._lost = True
-            return Ended(status=-9, timed_out=True, lost=error.message)
-        finally:
-            _hear_out(stream, output, time.monotonic() + DRAIN)
-            stream.stop()
+        """Ends the program there. A script that began only after the first look is found by the next."""
+        for _ in range(LOOKS):
+            try:
+                run_script(self._serial, adb_scripts.ended(self._private, self._token))
+            except DeviceError as error:
+                self._lost = True
+                return Ended(status=-9, timed_out=True, lost=error.message)
+            if _hear_out(stream, output, time.monotonic() + DRAIN):
+                break
         return Ended(status=-9, timed_out=True)
 
     def _why_lost(self, complaint: str) -> str:
@@ -227,14 +202,42 @@ class AdbDevice:
             raise MeasureError(f"{name!r} leads out of the device's folder", remedy="use a name without .. in it")
         return f"{self.folder}/{path}"
 
+    def _usable(self, cpus: Sequence[int]) -> list[int]:
+        """Those that the device has; none of them: any."""
+        there = self.about.facts.get("cpus") if cpus else None
+        return [cpu for cpu in cpus if not isinstance(there, list) or cpu in there]
+
+    def _pushed(self, source: Path, target: str, executable: bool) -> str:
+        sizes, is_folder = _sizes(source), source.is_dir()
+        parent = target if is_folder else target.rpartition("/")[0]
+        fresh = "" if is_folder else f"; rm -rf {quoted(target)}"  # never through a link that is there
+        guard = adb_scripts.guard(self.folder, parent)
+        self._do(f"mkdir -p {quoted(parent)} && {guard}{fresh}", f"no place for {target}")
+        origin = f"{source.absolute()}/." if is_folder else str(source.absolute())
+        if sizes:
+            ask("-s", self._serial, "push", origin, target, seconds=CALL + sum(sizes.values()) / SLOWEST)
+        if executable:
+            self._do(f"chmod {'-R ' if is_folder else ''}755 {quoted(target)}", f"{target} cannot be made executable")
+        self._compare(sizes, self._sizes_there(target), target)
+        return target
+
+    def _fetch(self, source: str, sizes: Mapping[str, int], arrived: Path, target: Path) -> None:
+        is_folder = "." not in sizes
+        if is_folder:
+            arrived.mkdir()
+        if sizes:
+            seconds = CALL + sum(sizes.values()) / SLOWEST
+            ask("-s", self._serial, "pull", f"{source}/." if is_folder else source, str(arrived), seconds=seconds)
+        self._compare(sizes, _sizes(arrived), source)
+        if is_folder:
+            shutil.copytree(arrived, target, dirs_exist_ok=True)
+        else:
+            shutil.copyfile(arrived, target)
+
     def _sizes_there(self, path: str) -> dict[str, int]:
-        word = quoted(path)
-        script = (
-            f"if [ -d {word} ]; then cd {word} && find . -type f -exec stat -c '%s %n' {{}} +; "
-            f"else stat -L -c '%s .' {word}; fi"
-        )
         found = {}
-        for line in self._do(script, f"{path} cannot be read").decode(errors="surrogateescape").splitlines():
+        said = self._do(adb_scripts.sizes(path), f"{path} cannot be read")
+        for line in said.decode(errors="surrogateescape").splitlines():
             size, _, name = line.partition(" ")
             if size.isdecimal():
                 found[name.removeprefix("./")] = int(size)
@@ -257,50 +260,6 @@ def _hear_out(stream: Stream, output: Output, deadline: float | None) -> bool:
             output(data)
         if deadline is not None and time.monotonic() >= deadline:
             return False
-
-
-def _started(folder: str, private: str, argv: Sequence[str], env: Mapping[str, str], cpus: Sequence[int]) -> str:
-    """A script that runs a program as its child, and has noted its own group before."""
-    mask = [f"taskset {sum({1 << cpu for cpu in cpus}):x}"] if cpus else []
-    command = " ".join([*mask, *map(quoted, argv)])
-    place = quoted(private)
-    return "\n".join(
-        [
-            f"cd {quoted(folder)} || exit 1",
-            "exec 2>/dev/null",  # a shell would tell of a program's end by a signal in its own words
-            f"echo $$ >{place}/pid",
-            *_exported(env),
-            f"( exec {command} ) </dev/null 2>&1; code=$?",
-            f": >{place}/pid",
-        ]
-    )
-
-
-def _exported(env: Mapping[str, str]) -> Iterator[str]:
-    for name, value in env.items():
-        if not _NAME.fullmatch(name):
-            raise MeasureError(f"{name!r} cannot be a variable's name", remedy="letters, digits and _ only")
-        yield f"export {name}={quoted(value)}"
-
-
-def _ended(private: str, token: str) -> str:
-    """A script that ends the running program's group, kindly first, and then all that carries the token."""
-    return f"""\
-group=$(cat {quoted(private)}/pid 2>/dev/null)
-case "$group" in ''|*[!0-9]*) ;; *)
-kill -15 -$group
-looks=0
-while [ $looks -lt 10 ] && kill -0 -$group; do sleep 0.1; looks=$((looks+1)); done
-kill -9 -$group
-: >{quoted(private)}/pid;;
-esac 2>/dev/null
-looks=0
-while [ $looks -lt 20 ]; do
-found=$(grep -l {VARIABLE}={token} /proc/[0-9]*/environ 2>/dev/null)
-[ -z "$found" ] && break
-for one in $found; do one=${{one#/proc/}}; kill -9 ${{one%/environ}} 2>/dev/null; done
-looks=$((looks+1))
-done"""
 
 
 def _sizes(path: Path) -> dict[str, int]:

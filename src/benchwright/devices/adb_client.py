@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import time
 from pathlib import Path
+from typing import Self
 
 from benchwright.errors import DeviceError, MeasureError, NotInstalledError
 from benchwright.runtimes.output import TOKEN_VARIABLE as JOB_VARIABLE
@@ -68,6 +69,7 @@ class Stream:
     def __init__(self, serial: str, script: str, *, last: str = "") -> None:
         self._ending = Ending(secrets.token_hex(16))
         self._over = False
+        self._complaint: str | None = None
         whole = f'{script}\necho "{self._ending.mark} $code"\n{last}'
         self._process = subprocess.Popen(
             [program(), "-s", serial, "exec-out", whole],
@@ -81,6 +83,12 @@ class Stream:
         self._output = self._process.stdout
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._output, selectors.EVENT_READ)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     @property
     def code(self) -> int | None:
@@ -104,25 +112,26 @@ class Stream:
 
     def stop(self) -> str:
         """Ends the client, not the script; what adb complained about."""
-        self._selector.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            if self._over:
-                self._process.wait(STOP)  # by itself, with a last word
-        self._process.kill()
-        _, complaint = self._process.communicate()
-        return last_words(complaint)
+        if self._complaint is None:
+            self._selector.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                if self._over:
+                    self._process.wait(STOP)  # by itself, with a last word
+            self._process.kill()
+            _, complaint = self._process.communicate()
+            self._complaint = last_words(complaint)
+        return self._complaint
 
 
 def run_script(serial: str, script: str, *, seconds: float = CALL) -> tuple[int, bytes]:
     """Runs a script of ours to its end: its exit code and all that it printed."""
-    stream = Stream(serial, f"( {script}\n) 2>&1 </dev/null; code=$?")
     deadline, heard = time.monotonic() + seconds, bytearray()
-    while (data := stream.next(deadline - time.monotonic())) is not None:
-        heard += data
-        if time.monotonic() >= deadline:
-            stream.stop()
-            raise DeviceError(f"{serial} did not answer within {seconds:g} s", remedy="is it awake? try: adb reconnect")
-    complaint = stream.stop()
+    with Stream(serial, f"( {script}\n) 2>&1 </dev/null; code=$?") as stream:
+        while (data := stream.next(deadline - time.monotonic())) is not None:
+            heard += data
+            if time.monotonic() >= deadline:
+                raise DeviceError(f"{serial} did not answer within {seconds:g} s", remedy="is it awake? adb reconnect")
+        complaint = stream.stop()
     if stream.code is None:
         raise gone(serial, complaint)
     return stream.code, bytes(heard)

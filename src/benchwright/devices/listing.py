@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from benchwright.devices.adb_scripts import BASE
 from benchwright.errors import DeviceError, OptionError
 
 if TYPE_CHECKING:
     from benchwright.devices import About
 
-USUAL = "/data/local/tmp"  # the place on a device unless another is asked for
 _HOSTS = ("host", "linux", "mac")
 _STATES = {
     "unauthorized": "unlock it and allow debugging from this computer on its screen",
@@ -69,7 +69,7 @@ def chosen(
         left = [about for about in left if _is_any(about, devices)]
     if not left:
         raise OptionError(f"no device of platform {platform!r} is left to use", remedy=_remedy(platform, there))
-    place = "" if folder.rstrip("/") in ("", USUAL) else f",{folder.rstrip('/')}"
+    place = "" if folder.rstrip("/") in ("", BASE) else f",{folder.rstrip('/')}"
     return [("host" if about.kind == "host" else f"adb:{about.serial}{place}", about) for about in left]
 
 

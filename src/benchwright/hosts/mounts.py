@@ -62,7 +62,10 @@ def _named(job: Job, here: Path) -> Iterator[Path]:
     if case.target.runtime == "command":
         words = [word for word in _words(case.target.uri) if not _is_below(Path(word), _PROGRAMS)]
     settings = [value for value in (*case.target.options.values(), *case.params.values()) if isinstance(value, str)]
-    for text in (*words, *settings, case.inputs.source, case.load.trace, *job.paths, *job.last_paths):
+    arrays = [*case.inputs.files.values()]
+    if case.expected is not None:
+        arrays += [*case.expected.outputs.values(), *case.expected.inputs.values()]
+    for text in (*words, *settings, *arrays, case.inputs.source, case.load.trace, *job.paths, *job.last_paths):
         path = here / text.partition("::")[0]
         if text and _exists(path):
             yield path

@@ -135,44 +135,48 @@ class OnnxRuntimeOperators:
 
     def record(self, loaded: Loaded, calls: Calls) -> list[list[Spent]]:
         """Makes the calls and reads the end of the profile: what was before them is warm-up."""
-        from benchwright.runtimes.onnxruntime import recording_sessions
-
-        made = 0
-        for made, call in enumerate(calls, start=1):  # noqa: B007 - how many is all that is wanted
+        for call in calls:
             call()
-        (session,) = recording_sessions()
-        events = [json.loads(line) for line in _lines(Path(session.end_profiling()))]
-        if len(events) >= MOST_EVENTS:
+        begins, nodes, count = _runs_and_nodes(Path(loaded.model.end_profiling()))
+        if count >= MOST_EVENTS:
             raise MeasureError(
-                f"a session keeps {MOST_EVENTS:,} events, and the calls before the recorded ones made as many",
+                f"a session keeps {MOST_EVENTS:,} events, and so many nodes made more",
                 remedy="profile its first second instead: --profile 0:1",
             )
-        runs = [event for event in events if event["name"] == "model_run"][-made:]
-        return [[_spent(event, own) for event, own in own_times(nodes)] for nodes in _by_run(runs, events)]
+        recorded = begins[-len(calls.latencies) :]
+        found: list[list[_Event]] = [[] for _ in recorded]
+        for node in nodes:  # runs follow each other, so a node belongs to the last that had begun
+            if (index := bisect.bisect_right(recorded, node["ts"]) - 1) >= 0:
+                found[index].append(node)
+        return [[_spent(event, own) for event, own in own_times(nodes)] for nodes in found]
 
 
-def _by_run(runs: list[_Event], events: list[_Event]) -> Iterator[list[_Event]]:
-    """For each run of the model the events of its nodes, from whichever thread; runs follow each other."""
-    nodes = sorted((e for e in events if "op_name" in e.get("args", {})), key=lambda e: float(e["ts"]))
-    begins = [float(event["ts"]) for event in nodes]
-    for run in runs:
-        first = bisect.bisect_left(begins, float(run["ts"]))
-        last = bisect.bisect_right(begins, float(run["ts"]) + float(run["dur"]))
-        yield nodes[first:last]
+def _runs_and_nodes(profile: Path) -> tuple[list[float], list[_Event], int]:
+    """When each run of the model began, its nodes with what is needed of them, and how many events there are."""
+    begins: list[float] = []
+    nodes: list[_Event] = []
+    count = 0
+    for line in _lines(profile):
+        event, count = json.loads(line), count + 1
+        told = event.get("args", {})
+        if event["name"] == "model_run":
+            begins.append(float(event["ts"]))
+        elif "op_name" in told:
+            name = str(event["name"]).removesuffix("_kernel_time").strip()
+            given = [shape for each in told.get("input_type_shape", ()) for shape in each.values()]
+            nodes.append(
+                {
+                    **{key: event[key] for key in ("ts", "dur", "tid")},
+                    "name": name or f"{told['op_name']}_{told.get('node_index', '')}",
+                    "kind": told["op_name"],
+                    "shapes": " ".join(f"[{'x'.join(map(str, shape))}]" for shape in given),
+                }
+            )
+    return sorted(begins), nodes, count
 
 
 def _spent(event: Mapping[str, Any], own: float) -> Spent:
-    told = event["args"]
-    shapes = " ".join(
-        f"[{'x'.join(map(str, shape))}]" for given in told.get("input_type_shape", ()) for shape in given.values()
-    )
-    name = str(event["name"]).removesuffix("_kernel_time").strip()
-    return Spent(
-        name=name or f"{told['op_name']}_{told.get('node_index', '')}",
-        kind=told["op_name"],
-        shapes=shapes,
-        seconds=own / 1e6,
-    )
+    return Spent(name=event["name"], kind=event["kind"], shapes=event["shapes"], seconds=own / 1e6)
 
 
 def _recorded(case: Case, folder: Path) -> Case:

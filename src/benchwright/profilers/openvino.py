@@ -28,16 +28,16 @@ class OpenVinoOperators:
 
     def record(self, loaded: Loaded, calls: Calls) -> list[list[Spent]]:
         """Reads the counters of the request that made the call, after each."""
-        from benchwright.runtimes.openvino import counting_requests
+        from benchwright.runtimes.openvino import counting_request
 
-        requests = counting_requests()
-        if len(requests) != 1:
-            raise MeasureError(f"{len(requests)} requests count where one is called")
+        request = counting_request(loaded.model)
+        if request is None:
+            raise MeasureError("openvino does not count on this device", remedy="record on cpu")
         nodes = _nodes(loaded.model)
         found = []
         for call in calls:
             call()
-            found.append([_spent(info, nodes) for info in requests[0].get_profiling_info() if _executed(info)])
+            found.append([_spent(info, nodes) for info in request.get_profiling_info() if _executed(info)])
         return found
 
 

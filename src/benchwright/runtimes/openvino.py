@@ -27,12 +27,12 @@ _DTYPES = {
     "boolean": "bool",
     **{f"{kind}{bits}": f"{word}{bits}" for kind, word in (("i", "int"), ("u", "uint")) for bits in (8, 16, 32, 64)},
 }
-_counting: weakref.WeakSet[Any] = weakref.WeakSet()
+_counting: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
 
-def counting_requests() -> list[Any]:
-    """The requests of this process whose model was compiled with `PERF_COUNT`, for who reads their counters."""
-    return list(_counting)
+def counting_request(compiled: Any) -> Any:
+    """The request that calls a model compiled with `PERF_COUNT`, for who reads its counters; None without them."""
+    return _counting.get(compiled)
 
 
 class OpenVino:
@@ -154,7 +154,7 @@ def _calls(compiled: Any, tensors: list[list[Any]], case: Case) -> tuple[Callabl
         return _per_thread(compiled), [(feed,) for feed in tensors]
     request = compiled.create_infer_request()
     if boolean({name.upper(): value for name, value in case.target.options.items()}, "PERF_COUNT", False):
-        _counting.add(request)
+        _counting[compiled] = request
     if len(tensors) == 1:
         _place(request, tensors[0])
         return request.infer, [(None, True, True)]

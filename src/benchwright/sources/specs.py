@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import ClassVar
 
@@ -38,7 +38,8 @@ class Specs:
             return
         if separator and not name:
             raise TargetError(f"{target} names nothing after ::", remedy=f"write {text}::test, or {text} for all")
-        spec = reading.read(content.existing(text))
+        content.existing(text)  # says which file is meant instead
+        spec = reading.read(Path(text).expanduser())
         yield from _Planned(_only(spec, name), request).cases()
 
 
@@ -47,23 +48,32 @@ def _is_folder(target: str) -> bool:
     folder = Path(target)
     if "/" in target or not folder.is_dir():
         return folder.is_dir()
-    return bool(folders.found(folder)) and not (folder / "__init__.py").exists()
+    return not (folder / "__init__.py").exists() and folders.holds_specs(folder)
 
 
 def _folder(folder: Path, request: Request) -> Iterator[Case]:
     """Every spec of a folder. A model that has nothing for a runtime is told and left out, unless all of them are."""
-    measured, left_out = 0, []
+    able: list[tuple[_Planned, list[str]]] = []
+    left_out = []
     for spec in folders.every(folder):
         planned = _Planned(spec, request)
-        able = [runtime for runtime in planned.wanted() if not planned.refusal(runtime)]
-        left_out += [f"{spec.name}: {text}" for runtime in planned.wanted() if (text := planned.refusal(runtime))]
-        for case in planned.cases(able):
-            measured += 1
-            yield case
-    if not measured:
+        refusals = {runtime: planned.refusal(runtime) for runtime in planned.wanted()}
+        able.append((planned, [runtime for runtime, reason in refusals.items() if not reason]))
+        left_out += [f"{spec.name}: {reason}" for reason in refusals.values() if reason]
+    runtimes = {runtime for _, each in able for runtime in each}
+    if not runtimes:
         raise TargetError(f"{folder}: nothing in it can be measured so", remedy="; ".join(left_out[:5]))
+    _check_installed(runtimes, request)  # before files are fetched for hours
     for text in left_out:
         request.listener(Noted(text=f"left out: {text}"))
+    for planned, each in able:
+        yield from planned.cases(each)
+
+
+def _check_installed(runtimes: Iterable[str], request: Request) -> None:
+    if not request.elsewhere:
+        for runtime in runtimes:
+            check_installed(runtime)
 
 
 def _only(spec: Spec, name: str) -> Spec:
@@ -107,8 +117,7 @@ class _Planned:
         for runtime in runtimes:
             if reason := self.refusal(runtime):
                 raise TargetError(f"{self._spec.path.name}: {reason}", remedy="add a file, or leave the runtime out")
-            if not self._request.elsewhere:
-                check_installed(runtime)
+        _check_installed(runtimes, self._request)
         for test in self._spec.tests:
             for shapes in test.shapes or ({},):
                 for runtime in runtimes:

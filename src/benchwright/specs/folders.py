@@ -11,6 +11,7 @@ from benchwright.specs import places, reading
 from benchwright.specs.definition import Spec
 from benchwright.specs.problems import Problem, errors
 
+_BEGINNING = 65536  # characters
 _MARKED = re.compile(rf"""^\s*[{{]?\s*["']?{reading.MARK}["']?\s*:""", re.MULTILINE)
 
 
@@ -43,10 +44,20 @@ def found(folder: Path) -> list[Path]:
     )
 
 
+def meant(folder: Path) -> list[Path]:
+    """The files in a folder that are specs, of our form or an older one, right or wrong."""
+    return [path for path in found(folder) if _is_older(path) or _is_meant(path)]
+
+
+def holds_specs(folder: Path) -> bool:
+    """Whether some file in the folder is meant to be a spec, by its beginning."""
+    return any(map(_is_meant, found(folder)))
+
+
 def _look(path: Path) -> tuple[Spec | None, list[Problem]]:
     try:
         document = places.read(path)
-    except DecodeError as error:
+    except (DecodeError, TargetError) as error:
         return None, [_as_problem(error)] if _is_meant(path) else []
     if reading.is_older(document.value):
         message = "a spec of FAI-PEP's form"
@@ -58,12 +69,22 @@ def _look(path: Path) -> tuple[Spec | None, list[Problem]]:
 
 
 def _is_meant(path: Path) -> bool:
-    """Whether a file that cannot be read was to be a spec."""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        return _MARKED.search(file.read(65536)) is not None
+    """Whether a file was to be a spec, even if it cannot be read as one."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return _MARKED.search(file.read(_BEGINNING)) is not None
+    except OSError:
+        return False
 
 
-def _as_problem(error: DecodeError) -> Problem:
+def _is_older(path: Path) -> bool:
+    try:
+        return reading.is_older(places.read(path).value)
+    except (DecodeError, TargetError):
+        return False
+
+
+def _as_problem(error: DecodeError | TargetError) -> Problem:
     where, _, message = error.message.partition(": ")
     return Problem(where=where, message=message, remedy=error.remedy)
 

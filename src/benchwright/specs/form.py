@@ -32,7 +32,7 @@ def json_schema() -> dict[str, Any]:
             model={"$ref": "#/$defs/model"},
             runtimes=_named("#/$defs/runtime", "What each runtime needs to know. Those named here are measured."),
             tests={"type": "array", "items": {"$ref": "#/$defs/test"}, "minItems": 1, "description": "None: one test."},
-            tags=_WORDS | {"description": "Words to find its results by."},
+            tags=_WORDS | {"description": "Words that its results carry."},
             **{"$schema": {"type": "string", "description": "For editors."}},
         ),
         "$defs": {
@@ -139,7 +139,7 @@ def _runtime() -> dict[str, Any]:
         program={"$ref": "#/$defs/file", "description": "Of the runtime binary: the program itself."},
         command={
             "anyOf": [_TEXT, _WORDS | {"minItems": 1}],
-            "description": "Of the runtime binary: {program}, {files.NAME}, {iterations}, {batch_size}, {shapes.INPUT}.",
+            "description": "Of the runtime binary; {program}, {files.NAME}, {iterations}, {batch_size}, {shapes.INPUT}",
         },
         env=_NAMES | {"description": "Of the runtime binary: added to the environment."},
     )

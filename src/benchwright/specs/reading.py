@@ -68,10 +68,9 @@ def is_ours(value: Any) -> bool:
 
 
 def is_older(value: Any) -> bool:
-    """Whether a document looks like FAI-PEP's: a model with tests, or a list of benchmarks."""
-    return (
-        isinstance(value, dict) and not is_ours(value) and ({"model", "tests"} <= set(value) or "benchmarks" in value)
-    )
+    """Whether a document looks like FAI-PEP's: a model with tests, or a list of benchmarks with what they share."""
+    keys = set(value) if isinstance(value, dict) and not is_ours(value) else set()
+    return {"model", "tests"} <= keys or {"meta", "benchmarks"} <= keys
 
 
 class _Reader:

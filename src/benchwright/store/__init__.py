@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from benchwright import plugins
+from benchwright.findings import Finding, Mute, Remark, State, Threshold
 from benchwright.records import Estimate, Result, Revision, Run, Samples, Status
 
 
@@ -118,6 +119,52 @@ class Store(Protocol):
 
     def case_names(self) -> list[str]:
         """Every name that has a history, in alphabetical order."""
+        ...
+
+    def findings(self, *, states: Sequence[State] = (), series: Sequence[str] = (), limit: int = 1000) -> list[Finding]:
+        """The newest findings first: those in one of the states and of one of the series, where any are named."""
+        ...
+
+    def finding(self, reference: str) -> Finding:
+        """The finding of that id, or of the only id that begins so."""
+        ...
+
+    def keep_finding(self, finding: Finding) -> Finding:
+        """Keeps a finding and returns it; or the one that tells of the same change, which is then left as it is.
+
+        Changes are the same when they are in one series, of one verdict, and have one of `Finding.runs` in common.
+        """
+        ...
+
+    def update_finding(self, reference: str, remark: Remark | None = None, **changes: Any) -> Finding:
+        """Changes fields of a finding and adds a line to its story; returns it as it is now.
+
+        What `why` is given is added to what is there; other fields are replaced.
+        """
+        ...
+
+    def mutes(self) -> list[Mute]:
+        """What is muted, in order of the alphabet."""
+        ...
+
+    def mute(self, mute: Mute) -> None:
+        """Reports no change any more in what it names."""
+        ...
+
+    def unmute(self, what: str) -> bool:
+        """Reports changes there again; False when it was not muted."""
+        ...
+
+    def thresholds(self) -> list[Threshold]:
+        """Every threshold, in order of the alphabet."""
+        ...
+
+    def set_threshold(self, threshold: Threshold) -> None:
+        """Sets a threshold, in the place of one for the same cases and metric."""
+        ...
+
+    def drop_threshold(self, case: str, metric: str = "") -> bool:
+        """Takes a threshold away; False when there was none."""
         ...
 
     def close(self) -> None:

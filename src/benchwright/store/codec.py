@@ -15,6 +15,7 @@ from typing import Any
 
 from benchwright import schema
 from benchwright.errors import DecodeError, StoreError
+from benchwright.findings import Finding
 from benchwright.records import Case, Environment, Result, Run, Samples
 from benchwright.store import columns
 
@@ -48,6 +49,16 @@ def run_document(run: Run) -> str:
 def read_run(document: str, version: int, *, where: str) -> Run:
     """The inverse of `run_document`."""
     return schema.open_document(_envelope("run", version, _loads(document, where)), Run, where=where)
+
+
+def finding_document(finding: Finding) -> str:
+    """A finding."""
+    return _dumps(schema.encode(finding))
+
+
+def read_finding(document: str, version: int, *, where: str) -> Finding:
+    """The inverse of `finding_document`."""
+    return schema.open_document(_envelope("finding", version, _loads(document, where)), Finding, where=where)
 
 
 def environment_row(environment: Environment) -> EnvironmentRow:

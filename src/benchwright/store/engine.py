@@ -58,6 +58,12 @@ def lock_schema(connection: Connection) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _SCHEMA_LOCK})
 
 
+def lock_findings(connection: Connection) -> None:
+    """Holds off others that would write findings until this transaction ends: what is read now stays true."""
+    if connection.dialect.name == "postgresql":  # in SQLite a writing transaction is alone by itself
+        connection.execute(text("LOCK TABLE findings IN SHARE ROW EXCLUSIVE MODE"))
+
+
 # ---- SQLite ----
 
 

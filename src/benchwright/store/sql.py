@@ -6,12 +6,14 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection, select
 
 from benchwright.errors import StoreError
+from benchwright.findings import Finding, Mute, Remark, State, Threshold
 from benchwright.records import Result, Run, Samples
-from benchwright.store import Miss, RunSummary, Series, read, references, tables, write
+from benchwright.store import Miss, RunSummary, Series, findings, read, references, rules, tables, write
 from benchwright.store import engine as engines
 from benchwright.store.codec import plain
 from benchwright.store.faults import explained
@@ -112,6 +114,56 @@ class SqlStore:
         """Every name that has a history, in alphabetical order."""
         with self._reading() as connection:
             return read.case_names(connection)
+
+    def findings(self, *, states: Sequence[State] = (), series: Sequence[str] = (), limit: int = 1000) -> list[Finding]:
+        """The newest findings first, of these states and series where any are named."""
+        with self._reading() as connection:
+            return findings.newest(connection, states=states, series=series, limit=limit)
+
+    def finding(self, reference: str) -> Finding:
+        """The finding of that id, or of the only id that begins so."""
+        with self._reading() as connection:
+            return findings.find(connection, reference)
+
+    def keep_finding(self, finding: Finding) -> Finding:
+        """Keeps a finding, unless the same change is there: then that one is returned."""
+        with self._writing() as connection:
+            return findings.keep(connection, finding)
+
+    def update_finding(self, reference: str, remark: Remark | None = None, **changes: Any) -> Finding:
+        """Changes fields of a finding and adds a line to its story."""
+        with self._writing() as connection:
+            return findings.update(connection, reference, remark, changes)
+
+    def mutes(self) -> list[Mute]:
+        """What is muted, in order of the alphabet."""
+        with self._reading() as connection:
+            return rules.mutes(connection)
+
+    def mute(self, mute: Mute) -> None:
+        """Reports no change any more in what it names."""
+        with self._writing() as connection:
+            rules.mute(connection, mute)
+
+    def unmute(self, what: str) -> bool:
+        """Reports changes there again; False when it was not muted."""
+        with self._writing() as connection:
+            return rules.unmute(connection, what)
+
+    def thresholds(self) -> list[Threshold]:
+        """Every threshold, in order of the alphabet."""
+        with self._reading() as connection:
+            return rules.thresholds(connection)
+
+    def set_threshold(self, threshold: Threshold) -> None:
+        """Sets a threshold, in the place of one for the same cases and metric."""
+        with self._writing() as connection:
+            rules.set_threshold(connection, threshold)
+
+    def drop_threshold(self, case: str, metric: str = "") -> bool:
+        """Takes a threshold away; False when there was none."""
+        with self._writing() as connection:
+            return rules.drop_threshold(connection, case, metric)
 
     def close(self) -> None:
         """Ends the connection."""

@@ -142,3 +142,33 @@ sample_columns = Table(
     Column("predictor", Text, nullable=False),  # see columns.py
     Column("data", LargeBinary, nullable=False),
 )
+
+findings = Table(
+    "findings",
+    metadata,
+    Column("id", _Id, primary_key=True),
+    Column("finding", Text, nullable=False),  # the id people see
+    Column("series", Text, nullable=False, index=True),  # schema.series_key
+    Column("state", Text, nullable=False, index=True),
+    Column("at", BigInteger, nullable=False),  # when it was found: microseconds since 1970
+    Column("format", SmallInteger, nullable=False),
+    Column("document", Text, nullable=False),  # JSON of the Finding
+    UniqueConstraint("finding"),
+)
+
+mutes = Table(
+    "mutes",
+    metadata,
+    Column("what", Text, primary_key=True),  # a series' key, or a case's name with wildcards
+    Column("who", Text, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+)
+
+thresholds = Table(
+    "thresholds",
+    metadata,
+    Column("case_name", Text, primary_key=True),  # with wildcards
+    Column("metric", Text, primary_key=True),  # "" for every metric
+    Column("smallest", Double, nullable=False),  # a share
+)

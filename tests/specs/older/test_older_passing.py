@@ -27,7 +27,7 @@ def _located(path: Path, key: str, **asked: Any) -> Entry:
     [
         ("https://example.org/m.pb", "https://example.org/m.pb"),
         ("s3://bucket/m.pb", "s3://bucket/m.pb"),
-        ("//sub/m.pb", "/root/sub/m.pb"),
+        ("//sub/m.pb", "/models/sub/m.pb"),
         ("/abs/m.pb", "/abs/m.pb"),
         ("../m.pb", "PARENT/m.pb"),
         ("{DATA}/m.pb", "/d/m.pb"),
@@ -37,7 +37,7 @@ def _located(path: Path, key: str, **asked: Any) -> Entry:
 def test_locations_start_at_the_spec_also_without_md5(write: Write, location: str, found: str) -> None:
     path = write({"commands": ["{program}"], "input_files": {"m": {"filename": "m.pb", "location": location}}})
 
-    entry = _located(path, "input_files.m", root_model_dir=Path("/root"), string_map={"DATA": "/d"})
+    entry = _located(path, "input_files.m", root_model_dir=Path("/models"), string_map={"DATA": "/d"})
 
     assert entry.location == found.replace("PARENT", str(path.parent.parent))
     assert entry.wanted == ("{" not in entry.location)

@@ -68,16 +68,20 @@ def _of_operator(operator: Operator) -> Entry:
 
 
 def _answers(answers: Mapping[str, Any]) -> Iterator[tuple[str, Entry]]:
-    """Each output beside its golden one. Outputs too large to be kept give their errors alone."""
+    """Each output beside its golden one. Outputs too large to be kept, or not finite, give their errors alone."""
     for name, told in answers.items():
         found, golden = told.get("values"), told.get("golden")
-        if isinstance(found, list) and isinstance(golden, list) and len(found) == len(golden):
+        if _are_numbers(found) and _are_numbers(golden) and len(found) == len(golden):
             yield name, _compared(name, found, golden)
             continue
         for error in ("max_abs", "mean_abs", "max_rel", "mean_rel"):
             if isinstance(told.get(error), int | float):
                 entry = _entry(name, f"{error}_error", "", (told[error],))
                 yield key_of(entry), entry
+
+
+def _are_numbers(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, int | float) for value in values)
 
 
 def _compared(name: str, found: Sequence[float], golden: Sequence[float]) -> Entry:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from benchwright import plugins
 from benchwright.specs.older import lookups
 from benchwright.specs.older.plans import Entry, Planned, Test
 
@@ -32,8 +33,10 @@ def _test(test: Test, number: int, count: int) -> Iterator[str]:
     for entry in test.files:
         yield f"  {entry.role} {entry.key}: {_where(entry)}"
     yield from _steps(test, "before", "preprocess")
-    for command in test.commands:
-        yield f"  command: {lookups.filled(command, test)[0]}"
+    if test.framework in plugins.BUILTIN["runtimes"]:  # a library, which runs no command
+        yield f"  called in {test.framework}"
+    else:
+        yield from (f"  command: {lookups.filled(command, test)[0]}" for command in test.commands)
     yield from _steps(test, "after", "postprocess")
     yield f"  {_how(test)}"
 
