@@ -3,7 +3,8 @@
 A block that begins with a comment naming a file (`# bench.py`) is written to that file. Other blocks of Python are
 executed, each page's in one namespace; lines that begin with `$ ` in console blocks are run with bash and must end with
 code 0, or with N where the line ends in `# exits N`. Each page has a folder of its own, with the examples and a small
-model in it; what it installs with pip goes there too, and what is measured is measured shortly. A block below `<!-- not executed: reason -->` is left out.
+model in it; what it installs with pip goes there too, and what is measured is measured shortly. A block below
+`<!-- not executed: reason -->` is left out.
 """
 
 from __future__ import annotations

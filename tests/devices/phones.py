@@ -78,6 +78,7 @@ def adb_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("ANDROID_USER_HOME", str(home))  # where its keys are
         patch.setenv("ADB_LOCAL_TRANSPORT_MAX_PORT", "1")  # no scan for emulators
         patch.setenv("ADB_MDNS_OPENSCREEN", "0")  # no word to the network
+        patch.setenv("ADB_USB", "0")  # no phone of whoever runs the tests
         private = {**os.environ, "HOME": str(home), "TMPDIR": str(home)}
         server = subprocess.Popen([program(), "nodaemon", "server"], env=private, stdout=log, stderr=log)
         try:

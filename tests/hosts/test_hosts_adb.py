@@ -76,8 +76,10 @@ def test_failures_are_told(phone: Any, plug_in: Callable[..., Any], tmp_path: Pa
     absent = _measured(phone, "./nowhere")
     assert absent.error and "there is no program './nowhere'" in absent.error.message
     other = plug_in(*PHONES["MODERN"])
-    threading.Timer(1.5, other.unplug).start()
-    lost = _measured(other, "sleep 52.5")
+    begun = threading.Thread(target=_unplug_when_begun, args=(other,))
+    begun.start()
+    lost = _measured(other, """sh -c 'touch "$SMALL_ADBD/begun"; sleep 52.5'""")
+    begun.join()
     assert lost.status is Status.FAILED and lost.error and other.serial in lost.error.message
     _until(lambda: not _running("sleep 52.5"))
 
@@ -127,6 +129,11 @@ def test_the_devices_are_listed(benchwright: Callable[..., subprocess.CompletedP
     }
     told = benchwright("devices")
     assert f"{phone.serial}  Small Phone-14-34  arm64-v8a  Android 14  battery 83 %" in told.stdout.splitlines()
+
+
+def _unplug_when_begun(phone: Any) -> None:
+    _until((phone.root / "begun").exists)
+    phone.unplug()
 
 
 def _running(pattern: str) -> bool:

@@ -11,7 +11,9 @@ and for any number of pairs. The flips form a group of at least 8,192 that conta
 a group, unlike a random sample, keeps the test exact (Hemerik and Goeman, TEST 27, 2018; Koning and Hemerik,
 Biometrika 111, 2024).
 
-The statistic is the sum of the differences, cut at twice their median size: a few wild pairs weigh no more than others.
+The statistic is the sum of the differences, each weighing no more than one and a half times their median size, and the
+less the farther it lies beyond three times that (a redescending score after Hampel, JASA 69, 1974): a pair in which one
+process was disturbed says little about the programs.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 FIRST = 8  # pairs before which 2 / 2**pairs exceeds the usual levels
-CUT = 2.0  # times the median size: what a single difference can weigh
+_CUT = 1.5  # times the median size: the most that a single difference can weigh
+_FAR = 3.0  # times the median size: beyond, it weighs less and less
 _STEPS = 4096  # weights are whole numbers up to this, so that equal sums are equal
 _BITS = (13, 16)  # two to these: the fewest and the most flips
 
@@ -85,13 +88,13 @@ def _walk(statistics: npt.NDArray[np.float32], looks: Sequence[int], allowed: Se
 
 
 def _weights(differences: Floats, look: int) -> npt.NDArray[np.float32]:
-    """The differences of the first `look` pairs, cut; the cut comes from sizes alone, so flips leave it alone."""
+    """The scores of the first `look` pairs, signed. Sizes alone decide how much each weighs, so flips change no weight."""
     weights = np.zeros(len(differences), dtype=np.float32)
-    known = differences[:look]
-    sizes = np.abs(known)
-    cut = CUT * float(np.median(sizes)) or float(sizes.max())
-    if cut > 0.0:
-        weights[:look] = np.rint(np.clip(known / cut, -1.0, 1.0) * _STEPS)
+    sizes = np.abs(differences[:look])
+    unit = float(np.median(sizes)) or float(sizes.max())
+    if unit > 0.0:
+        scores = np.minimum(sizes, _CUT * unit) * np.minimum(1.0, _FAR * unit / np.maximum(sizes, unit)) / (_CUT * unit)
+        weights[:look] = np.copysign(np.rint(scores * _STEPS), differences[:look])
     return weights
 
 

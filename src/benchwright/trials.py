@@ -1,0 +1,147 @@
+"""What comes of setting two sides against each other: pairs, looks and verdicts. Records like those of `records`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from benchwright.records import Better, Estimate, Failure, Revision, Scalar, Verdict
+
+
+class Stage(StrEnum):
+    """How far a case was looked into; also the reason of the runs that keep what was measured."""
+
+    BENCHMARK = "benchmark"
+    VERIFY = "verify"  # a change was seen: an independent second look
+    REGRESS = "regress"  # both looks say worse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """When a verdict is called."""
+
+    smallest: float = 0.01  # a change below this counts as none
+    false_alarms: float = 0.01  # at most, over all looks at a case that did not change; and among all changes named
+    pairs: int = 40  # at most, in each look at a case
+    failures: int = 3  # pairs of a case that may fail in a row before it is given up
+    metric: str = ""  # "": the first of those usually judged that the case has
+    seed: int = 0  # of the order inside the pairs
+    verify: bool = True  # a change is named only when a second look says the same
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contender:
+    """One of the two sides."""
+
+    label: str  # as it was asked for
+    revision: Revision | None = None
+    folder: str = ""
+    python: str = ""
+    seconds: float = 0.0  # that building took
+    cached: bool = False
+    failure: Failure | None = None  # why it could not be built
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """One process of each side, next to each other."""
+
+    number: int
+    order: str  # "AB": the control went first
+    control: float | None  # None: no value
+    treatment: float | None
+    why: str = ""  # of a pair that does not count
+
+    @property
+    def ratio(self) -> float | None:
+        """Treatment over control; None when the pair does not count."""
+        if self.why or not self.control or self.treatment is None:
+            return None
+        return self.treatment / self.control
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heat:
+    """One stage of one case: its pairs and what they say together."""
+
+    stage: Stage
+    verdict: Verdict
+    why: str
+    pairs: tuple[Pair, ...] = ()
+    effect: Estimate | None = None  # treatment / control; None: too few pairs that count
+    p_value: float = 1.0
+    seconds: float = 0.0
+    failed: bool = False  # given up because a side kept failing
+
+    @property
+    def counted(self) -> int:
+        """How many pairs count."""
+        return sum(pair.ratio is not None for pair in self.pairs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialRow:
+    """One case on both sides: the verdict after its last stage."""
+
+    name: str
+    params: Mapping[str, Scalar]
+    verdict: Verdict
+    why: str
+    effect: Estimate | None
+    p_value: float  # of "nothing changed", before the other cases are thought of
+    heats: tuple[Heat, ...]
+    metric: str = ""
+    unit: str = ""
+    better: Better | None = None
+
+    @property
+    def stage(self) -> Stage:
+        """How far it was looked into."""
+        return self.heats[-1].stage
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs count, over all stages."""
+        return sum(heat.counted for heat in self.heats)
+
+    @property
+    def seconds(self) -> float:
+        """How long all its pairs took."""
+        return sum(heat.seconds for heat in self.heats)
+
+    @property
+    def failed(self) -> bool:
+        """Whether it was given up because a side kept failing."""
+        return any(heat.failed for heat in self.heats)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """Treatment against control, over all cases."""
+
+    id: str  # also a tag of all its runs: ab-ID
+    control: Contender
+    treatment: Contender
+    rules: Rules
+    rows: tuple[TrialRow, ...] = ()
+    only_control: tuple[str, ...] = ()  # cases that only one side has
+    only_treatment: tuple[str, ...] = ()
+    runs: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # stage: the runs of control and treatment
+    seconds: float = 0.0
+    interrupted: bool = False
+
+    @property
+    def built(self) -> bool:
+        """Whether both sides could be built."""
+        return self.control.failure is None and self.treatment.failure is None
+
+    @property
+    def worse(self) -> bool:
+        """Whether a case became worse."""
+        return any(row.verdict is Verdict.WORSE for row in self.rows)
+
+    @property
+    def ok(self) -> bool:
+        """Whether both sides were built, every case was measured on both, and none became worse."""
+        return self.built and not self.worse and not any(row.failed for row in self.rows) and not self.interrupted
