@@ -12,10 +12,10 @@ unexport PYTHONDONTWRITEBYTECODE  # tests start Python some thousand times
 export BENCHWRIGHT_TENSORFLOW_PYTHON ?= $(abspath $(TENSORFLOW))/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs schema clean
+.PHONY: help demo test test-adbd lint bench docs schema clean
 
 help:  ## List these commands.
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10 | sed 's/^/  make /'
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10 | sed 's/^/  make /'
 
 demo: $(VENV)/.demo  ## Build a small model, measure it, show a table, write an HTML report.
 	@mkdir -p $(DEMO)
@@ -35,6 +35,11 @@ test: lint  ## Check everything: lint, parallel tests, those that measure, the s
 	$(PYTEST) -m serial || status=1; \
 	$(BIN)/python -W ignore .ci/with_postgres.py $(PYTEST) tests/store -m "not serial" || status=1; \
 	exit $$status
+
+test-adbd: $(VENV)/.test  ## The device tests against a real adbd, which is built first. Needs root and apt.
+	@.ci/adbd build/adbd
+	@unshare -n sh -c 'ip link set lo up; BENCHWRIGHT_ADBD=$(abspath build/adbd/adbd) \
+	  exec $(PYTEST) -n 0 tests/devices/test_devices_adb.py tests/hosts/test_hosts_adb.py'
 
 lint: $(VENV)/.lint  ## Formatting, lint, types, layers.
 	@$(BIN)/ruff check .

@@ -23,6 +23,21 @@ FILE = "benchwright.toml"
 DEFAULT_STORE = ".benchwright/results.db"
 
 
+VERDICTS = ("worse", "better")  # of changes that people may want to be told of
+_SECRET_FILE = re.compile(r"\$\{file:([^}]+)\}")  # in a target: what that file holds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notify:
+    """`[notify]`: who is told of findings, and how often."""
+
+    targets: tuple[str, ...] = ()  # addresses; `${NAME}` and `${file:PATH}` stand for secrets
+    verdicts: tuple[str, ...] = ("worse",)
+    link: str = ""  # a page of yours: {id}, {case}, {metric}, {run} and {revision} are filled in
+    per_hour: int = 20  # messages to one target
+    together: int = 3  # more findings than this are told in one message
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """What `benchwright.toml` may say."""
@@ -32,6 +47,7 @@ class Config:
     cache: str = ""
     rounds: int | None = None  # of a run that does not say how many
     duration: float | None = None  # seconds to measure, in a run that does not say when to stop
+    notify: Notify = Notify()
 
 
 def load(start: Path | None = None) -> Config:
@@ -121,4 +137,17 @@ def _read(path: Path) -> Config:
         config = replace(config, store=str(path.parent / config.store))
     if config.cache:
         config = replace(config, cache=str(path.parent / Path(config.cache).expanduser()))
-    return config
+    return replace(config, notify=_checked(config.notify, path))
+
+
+def _checked(notify: Notify, path: Path) -> Notify:
+    for name in ("per_hour", "together"):
+        if getattr(notify, name) < 1:
+            raise DecodeError(f"{path}: notify.{name} = {getattr(notify, name)}", remedy="give a number above 0")
+    if unknown := [word for word in notify.verdicts if word not in VERDICTS]:
+        raise DecodeError(f"{path}: notify.verdicts: {unknown[0]!r}", remedy=f"known: {', '.join(VERDICTS)}")
+
+    def from_here(found: re.Match[str]) -> str:
+        return f"${{file:{path.parent / Path(found[1]).expanduser()}}}"
+
+    return replace(notify, targets=tuple(_SECRET_FILE.sub(from_here, target) for target in notify.targets))

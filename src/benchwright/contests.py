@@ -7,15 +7,18 @@ nothing changed either side is as likely to come out ahead: that is what the tes
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchwright.builds import Built
+from benchwright.errors import did_you_mean
 from benchwright.hosts.local import LocalHost
 from benchwright.measuring import Measuring, Setting
-from benchwright.records import Case, Metric, Result, Status, Value
+from benchwright.records import Better, Case, Metric, Result, Status, Value, Verdict
 from benchwright.report.comparison import JUDGED
-from benchwright.trials import Pair
+from benchwright.stats.pairs import Look, Sequential
+from benchwright.trials import Heat, Pair, Rules, Stage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,56 +60,126 @@ class Contest:
         self._wanted = metric
         self._coin = random.Random(seed)
         self.metric: Metric | None = None  # the first one seen: its name, unit and direction
+        self.hopeless = ""  # why no pair will ever count
         self.pairs: list[Pair] = []
 
     def pair(self) -> Pair:
-        """Measures both sides, saves both results, and says what came of it: a failure makes a pair that does not count."""
+        """Measures both sides and saves both results. A failure makes a pair that does not count."""
         number = len(self.pairs)
         order = self._coin.choice(("AB", "BA"))
         results: dict[int, Result] = {}
         for index in (0, 1) if order == "AB" else (1, 0):
-            notes = {"pair": number, "order": order}
+            notes: dict[str, Value] = {"pair": number, "order": order}
             results[index] = self._sides[index].measure(self._cases[index], number, notes)
         pair = self._judged(number, order, results[0], results[1])
         self.pairs.append(pair)
         return pair
 
     def _judged(self, number: int, order: str, control: Result, treatment: Result) -> Pair:
-        why = "; ".join(
+        bare = Pair(number=number, order=order, control=None, treatment=None)
+        failures = [
             f"{side.name}: {_words(result)}"
             for side, result in zip(self._sides, (control, treatment), strict=True)
             if result.status is not Status.OK
+        ]
+        if failures:
+            return replace(bare, why="; ".join(failures))
+        self.metric = self.metric or _chosen(self._wanted, control, treatment)
+        if self.metric is None or self.metric.better is None:
+            self.hopeless = _nothing_to_judge(self._wanted, control)
+            return replace(bare, why=self.hopeless)
+        name = self.metric.name
+        a, b = _value(control, name), _value(treatment, name)
+        why = "" if a and b and min(a, b) > 0.0 else f"{name} is not above zero on both sides, so there is no ratio"
+        return replace(bare, control=a, treatment=b, why=why)
+
+
+class Bout:
+    """A contest that goes on until it is decided, is given up, or has had all its pairs."""
+
+    def __init__(self, contest: Contest, rules: Rules) -> None:
+        self.contest = contest
+        self._rules = rules
+        self._sequential: Sequential | None = None
+        self._look: Look | None = None
+        self._failures = 0  # in a row
+        self._seconds = 0.0
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether another pair is wanted."""
+        decided = self._look is not None and self._look.verdict is not None
+        return not (decided or self._given_up) and self.left > 0
+
+    @property
+    def left(self) -> int:
+        """How many pairs it may still have."""
+        return self._rules.pairs - len(self.contest.pairs)
+
+    @property
+    def _given_up(self) -> bool:
+        return bool(self.contest.hopeless) or self._failures >= self._rules.failures
+
+    def step(self) -> None:
+        """One more pair."""
+        begin = time.monotonic()
+        pair = self.contest.pair()
+        self._seconds += time.monotonic() - begin
+        if pair.why or pair.control is None or pair.treatment is None:
+            self._failures += 1
+            return
+        self._failures = 0
+        if self._sequential is None:
+            rules, metric = self._rules, self.contest.metric
+            better = (metric.better if metric else None) or Better.LOWER
+            self._sequential = Sequential(
+                smallest=rules.smallest, false_alarms=rules.false_alarms, most=rules.pairs, better=better
+            )
+        self._look = self._sequential.add(pair.control, pair.treatment)
+
+    def heat(self, stage: Stage) -> Heat:
+        """What its pairs say together."""
+        look, pairs = self._look, tuple(self.contest.pairs)
+        verdict = (look.verdict if look else None) or Verdict.UNCLEAR
+        why = look.why if look else "no pair counts"
+        if self._given_up:
+            verdict, why = Verdict.UNCLEAR, pairs[-1].why
+        elif look is None or look.verdict is None:
+            why = f"cut off after {len(pairs)} pairs" if self.left > 0 else f"{self._rules.pairs} pairs do not tell"
+        return Heat(
+            stage=stage,
+            verdict=verdict,
+            why=why,
+            pairs=pairs,
+            effect=look.effect if look else None,
+            p_value=look.p_value if look else 1.0,
+            seconds=self._seconds,
+            failed=self._given_up,
         )
-        if not why and self.metric is None:
-            self.metric = _chosen(self._wanted, control, treatment)
-        name = self.metric.name if self.metric else self._wanted
-        a, b = (_value(result, name) for result in (control, treatment))
-        if not why and (a is None or b is None):
-            why = _missing(self._wanted, control if a is None else treatment)
-        if not why and (min(a or 0.0, b or 0.0) <= 0.0):
-            why = f"{name} is not above zero, so there is no ratio"
-        return Pair(number=number, order=order, control=a, treatment=b, why=why)
 
 
 def _chosen(wanted: str, control: Result, treatment: Result) -> Metric | None:
     known = {metric.name for metric in treatment.metrics}
-    shared = {metric.name: metric for metric in control.metrics if metric.name in known and metric.estimate}
+    shared = {metric.name: metric for metric in control.metrics if metric.name in known}
     if wanted:
         return shared.get(wanted)
     directed = [name for name, metric in shared.items() if metric.better is not None]
     return next((shared[name] for name in (*JUDGED, *directed) if name in shared), None)
 
 
+def _nothing_to_judge(wanted: str, result: Result) -> str:
+    directed = [metric.name for metric in result.metrics if metric.better is not None]
+    if not wanted:
+        return "no metric that both sides have says which direction is better"
+    if result.metric(wanted) is not None and wanted not in directed:
+        return f"neither direction of {wanted} is better; those that can be judged: {', '.join(directed)}"
+    return f"there is no metric {wanted!r} on both sides; {did_you_mean(wanted, directed)}"
+
+
 def _value(result: Result, name: str) -> float | None:
-    metric = result.metric(name) if name else None
-    return metric.estimate.point if metric is not None and metric.estimate is not None else None
+    metric = result.metric(name)
+    return metric.estimate.point if metric is not None else None
 
 
 def _words(result: Result) -> str:
     return (result.error.message if result.error else "") or str(result.status)
-
-
-def _missing(wanted: str, result: Result) -> str:
-    if not wanted:
-        return "no metric that both sides have says which direction is better"
-    return f"no metric {wanted!r} in {result.case.name}; there are {', '.join(metric.name for metric in result.metrics)}"

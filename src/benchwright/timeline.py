@@ -1,13 +1,14 @@
-"""A series as a line of values, one for each run: what change points are looked for in. Pure."""
+"""A series as a line of values, one for each run: what change points are looked for in."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from benchwright.findings import Finding
 from benchwright.records import Estimate, Status
 from benchwright.stats.summary import combine
-from benchwright.store import Point
+from benchwright.store import Point, Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,17 @@ def timeline(points: Iterable[Point], *, order: Sequence[str] = ()) -> list[Mome
     several = _several(groups)
     kept = [_moment(g) for (run, revision), g in groups.items() if revision in place or run not in several]
     return sorted(kept, key=lambda moment: place.get(moment.revision, -1))  # stable: points come in order of time
+
+
+def moments_of(
+    store: Store, finding: Finding, *, order: Sequence[str] = (), limit: int = 10_000
+) -> tuple[list[Moment], int | None]:
+    """The moments of a finding's series, and which is the first after the change; None when it is not among them."""
+    found = store.history(finding.case, metrics=[finding.metric], limit=limit)
+    series = next((one for one in found if one.key == finding.series and one.unit == finding.unit), None)
+    moments = timeline(series.points, order=order) if series else []
+    place = next((i for i, moment in enumerate(moments) if moment.run == finding.run and i), None)
+    return moments, place
 
 
 def _several(groups: Iterable[tuple[str, str]]) -> set[str]:

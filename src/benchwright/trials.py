@@ -89,7 +89,8 @@ class TrialRow:
     verdict: Verdict
     why: str
     effect: Estimate | None
-    p_value: float  # of "nothing changed", before the other cases are thought of
+    p_value: float  # of "nothing changed"
+    adjusted: float  # the p-value in view of all cases of the trial
     heats: tuple[Heat, ...]
     metric: str = ""
     unit: str = ""

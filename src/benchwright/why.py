@@ -12,12 +12,6 @@ from benchwright.report.operator_changes import matched
 from benchwright.stats.summary import combine
 
 CODE, ENVIRONMENT, EITHER, UNKNOWN = "code", "environment", "either", "unknown"
-CAUSES = {
-    CODE: "the code: nothing else that is recorded differs",
-    ENVIRONMENT: "the environment: the code is the same on both sides",
-    EITHER: "the code or the environment: both differ",
-    UNKNOWN: "unknown: nothing that is recorded differs",
-}
 OPERATORS = 5  # of those that changed, at most so many are kept
 _MEMORY = "rss_peak"
 # What is true for a moment only, or names a container that lives for one run.

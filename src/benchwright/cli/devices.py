@@ -14,26 +14,33 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--platform", default="android", show_default=True, help="android, or host for this machine.")
+@click.option("--platform", metavar="NAME", help="Only android, or only host, which is this machine. Default: both.")
 @json_option
-def command(*, platform: str, as_json: bool) -> None:
+def command(*, platform: str | None, as_json: bool) -> None:
     """List the devices that programs can be measured on.
 
     With --json: one object for each, with `kind`, `name`, `hash`, `abi` and `os`.
     """
     from benchwright.devices.listing import connected, unready
+    from benchwright.errors import NotInstalledError
 
-    found = connected(platform)
+    found = {each: connected(each) for each in ([platform] if platform else ["host"])}
+    if not platform:
+        try:
+            found["android"] = connected("android")
+        except NotInstalledError as error:
+            click.echo(f"no phones: {error}", err=True)
     if as_json:
-        click.echo(json.dumps([_described(about) for about in found], ensure_ascii=False))
+        click.echo(json.dumps([_described(about) for each in found.values() for about in each], ensure_ascii=False))
         return
-    for about in found:
-        battery = f"  battery {about.facts['battery']} %" if "battery" in about.facts else ""
-        click.echo(f"{about.serial}  {about.name}  {about.abi}  {about.os}{battery}")
-    for serial, state, remedy in unready(platform):
-        click.echo(f"{serial}  cannot be used: {state}\n  {remedy}")
-    if not found:
-        click.echo(f"no device of platform {platform} can be used now", err=True)
+    for each, devices in found.items():
+        for about in devices:
+            battery = f"  battery {about.facts['battery']} %" if "battery" in about.facts else ""
+            click.echo(f"{about.serial}  {about.name}  {about.abi}  {about.os}{battery}")
+        for serial, state, remedy in unready(each):
+            click.echo(f"{serial}  cannot be used: {state}\n  {remedy}")
+        if not devices:
+            click.echo(f"no device of platform {each} can be used now", err=True)
 
 
 def _described(about: About) -> dict[str, str]:

@@ -85,6 +85,10 @@ class Device(Protocol):
         """Deletes a file or folder below `folder`; nothing there is fine."""
         ...
 
+    def logged(self) -> str:
+        """What the device's own log got since this was last asked, or since it was opened; "" where there is none."""
+        ...
+
     def close(self) -> None:
         """Ends what still runs and removes `folder`."""
         ...

@@ -94,7 +94,7 @@ def compare_runs(a: Run, b: Run, *, smallest: float = SMALLEST, metrics: Sequenc
     before, after = rows(a), rows(b)
     if metrics is not JUDGED:
         _check(metrics, [*before, *after])
-    return compare_rows(_paired(before, after), smallest=smallest, metrics=metrics)
+    return compare_rows(paired(before, after), smallest=smallest, metrics=metrics)
 
 
 def compare_rows(
@@ -136,7 +136,7 @@ def check_in_common(compared: Sequence[ComparedRow]) -> None:
 # ---- which case goes with which ----
 
 
-def _paired(before: Sequence[Row], after: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
+def paired(before: Sequence[Row], after: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
     """Cases of equal key; of several, those at the same place first. Then what one side alone has."""
     left = list(after)
     pairs: list[tuple[Row | None, Row | None]] = []
@@ -206,7 +206,7 @@ def _metric(name: str, a: Row, b: Row, smallest: float) -> ComparedMetric | None
         after=after.estimate,
         ratio=judged.ratio,
         verdict=judged.verdict,
-        sentence=_sentence(judged.verdict, judged.ratio, after.unit, smallest, judged.why),
+        sentence=sentence_of(judged.verdict, judged.ratio, after.unit, smallest, judged.why),
         why=judged.why,
         p_value=judged.p_value,
     )
@@ -225,7 +225,8 @@ def _distrusted(metric: ComparedMetric, why: str, said: str = "") -> ComparedMet
     return replace(metric, verdict=Verdict.UNCLEAR, sentence=sentence, why=why, p_value=1.0)
 
 
-def _sentence(verdict: Verdict, ratio: Estimate | None, unit: str, smallest: float, why: str) -> str:
+def sentence_of(verdict: Verdict, ratio: Estimate | None, unit: str, smallest: float, why: str) -> str:
+    """A verdict in words: `worse: 3.1 % slower`."""
     if ratio is None:
         return f"{verdict}: {why}"
     if verdict is Verdict.SAME:

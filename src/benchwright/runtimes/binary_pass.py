@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import signal
 import time
@@ -173,6 +174,9 @@ class Carrying:
 
         allowed = max(0.001, min(self._left(), self._left() if timeout is None else timeout))
         ended = device.run(argv, env=env, timeout=allowed, output=heard, cpus=cpus)
+        if ended.ok and not collector.latest():  # an app on a phone prints to the phone's log
+            with contextlib.suppress(MeasureError):
+                heard(device.logged().encode())
         found = collector.finish()
         self._bad += collector.bad
         self._example = self._example or collector.example

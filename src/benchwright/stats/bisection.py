@@ -40,6 +40,7 @@ _BUILDS = 0.002  # standard deviation of what is a build's own
 _NODES, _WEIGHTS = np.array([-1.0, 0.0, 1.0]) * math.sqrt(3.0) * _BUILDS, np.array([1 / 6, 2 / 3, 1 / 6])
 _COARSE = np.geomspace(0.004, 2.5, 16)  # effects of either sign, as logarithms
 _FINE = np.linspace(-5.0, 5.0, 25)  # around what the bad end says, in its own errors
+_AT_THE_END = 3  # pairs with the last commit before anything else
 _ANYWHERE = 0.1  # of a prior that somebody gives: spread over all commits, as it may be mistaken
 _ENOUGH = 0.95  # of the most information: a commit that is already built will do
 
@@ -115,6 +116,36 @@ def placed(weights: Mapping[int, float], count: int, *, nothing: float = 0.05, e
     shares = (weights.get(i, 0.0) / total for i in range(count))
     spread = tuple((1 - _ANYWHERE) * share + _ANYWHERE / count for share in shares)
     return Prior(commits=spread, nothing=nothing, effect=effect)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What is known, and the commit to measure next; None when the answer is sure enough, or nothing can be added."""
+
+    posterior: Posterior
+    commit: int | None
+
+
+def following(
+    prior: Prior,
+    pairs: Sequence[Pair],
+    *,
+    confidence: float = 0.95,
+    skipped: Collection[int] = (),
+    ready: Collection[int] = (),
+) -> Step:
+    """The next step of a bisection: first the bad end, for the size of the change; then whatever tells the most.
+
+    `skipped` commits cannot be measured; `ready` ones cost no build.
+    """
+    posterior = learn(prior, pairs)
+    last = len(prior.commits) - 1
+    if sum(pair.commit == last for pair in pairs) < _AT_THE_END:
+        return Step(posterior=posterior, commit=last)
+    if max(posterior.groups(skipped)[0].probability, posterior.nothing) >= confidence:
+        return Step(posterior=posterior, commit=None)
+    measurable = [index for index in range(last + 1) if index not in skipped]
+    return Step(posterior=posterior, commit=choose(posterior, measurable, ready))
 
 
 def learn(prior: Prior, pairs: Sequence[Pair]) -> Posterior:

@@ -32,7 +32,8 @@ Floats = npt.NDArray[np.float64]
 FIRST = 8  # pairs before which 2 / 2**pairs exceeds the usual levels
 _CUT = 1.5  # times the median size: the most that a single difference can weigh
 _FAR = 3.0  # times the median size: beyond, it weighs less and less
-_STEPS = 4096  # weights are whole numbers up to this, so that equal sums are equal
+_SOON, _SHARE = 12, 0.15  # by this many pairs this share of the level may be spent
+_STEPS = 4096  # scores are whole numbers up to this, so that equal sums are equal
 _BITS = (13, 16)  # two to these: the fewest and the most flips
 
 
@@ -46,56 +47,61 @@ class Outcome:
 
 
 def spending(level: float, most: int) -> tuple[float, ...]:
-    """The level spent after each of `most` looks: in proportion to the pairs, nothing before the eighth."""
-    return tuple(0.0 if look < FIRST else level * look / most for look in range(1, most + 1))
+    """The level spent after each of `most` looks: most of it late, where power is; a share early, for clear cases."""
+    early = [min(1.0, look / _SOON) ** 3 for look in range(1, most + 1)]
+    late = [(look / most) ** 3 for look in range(1, most + 1)]
+    spent = [level * (_SHARE * e + (1.0 - _SHARE) * f) for e, f in zip(early, late, strict=True)]
+    return (*([0.0] * min(most, FIRST - 1)), *spent[FIRST - 1 : -1], *([level] if most >= FIRST else []))
 
 
-def test(differences: Sequence[float] | Floats, spent: Sequence[float]) -> Outcome:
+def test_symmetry(differences: Sequence[float] | Floats, spent: Sequence[float]) -> Outcome:
     """Tests whether the differences are symmetric about zero; `spent[k]` is the level spent after k + 1 of them."""
     given = np.asarray(differences, dtype=np.float64)
     if len(given) > len(spent):
         raise ValueError(f"{len(given)} differences, but levels for {len(spent)} looks")
-    flips = _flips(_bits(spent[-1]), len(spent))
     looks = [look for look in range(1, len(given) + 1) if spent[look - 1] > 0.0]
     if not looks:
-        return Outcome(look=None, positive=bool(given.sum() > 0.0), p_value=1.0)
-    weights = np.stack([_weights(given, look) for look in looks], axis=1)
-    return _walk(flips[:, : len(given)] @ weights, looks, [int(spent[look - 1] * len(flips) + 1e-9) for look in looks])
+        return Outcome(look=None, positive=False, p_value=1.0)
+    flips = _flips(_bits(spent[-1]), len(spent))
+    scores = np.stack([_scores(given, look) for look in looks])
+    quotas = [int(spent[look - 1] * flips.shape[1] + 1e-9) for look in looks]
+    return _walk(scores @ flips[: len(given)], looks, quotas)
 
 
-def _walk(statistics: npt.NDArray[np.float32], looks: Sequence[int], allowed: Sequence[int]) -> Outcome:
-    """Takes out paths look by look. Row 0 is the identity: what was observed."""
-    count = len(statistics)
+def _walk(statistics: npt.NDArray[np.float32], looks: Sequence[int], quotas: Sequence[int]) -> Outcome:
+    """Takes out paths look by look: a row is a look, a column a path, and path 0 is what was observed."""
     sizes = np.abs(statistics)
-    gone = 0
-    for column, (look, quota) in enumerate(zip(looks, allowed, strict=True)):
-        now = sizes[:, column]
-        room = quota - gone
-        last = column == len(looks) - 1
-        if room > 0:
-            bound = np.partition(now, count - 1 - room)[count - 1 - room]
-            out = now > bound
-            if out[0]:
-                rank = int(np.count_nonzero(now >= now[0]))
-                positive = bool(statistics[0, column] > 0)
-                return Outcome(look=look, positive=positive, p_value=(gone + rank) / count)
-            if not last:
-                gone += int(np.count_nonzero(out))
-                sizes[out] = -1.0
-    rank = int(np.count_nonzero(sizes[:, -1] >= sizes[0, -1]))
-    p_value = (gone + rank) / count if len(looks) == 1 else 1.0
-    return Outcome(look=None, positive=bool(statistics[0, -1] > 0), p_value=p_value)
+    count, gone = sizes.shape[1], 0
+    out_of_play = np.zeros(count, dtype=np.bool_)
+    for row, (look, quota) in enumerate(zip(looks, quotas, strict=True)):
+        now = sizes[row]
+        now[out_of_play] = -1.0
+        out = now > _exceeded(now, quota - gone)
+        if out[0]:
+            rank = gone + int(np.count_nonzero(now >= now[0]))
+            return Outcome(look=look, positive=bool(statistics[row, 0] > 0.0), p_value=rank / count)
+        out_of_play |= out
+        gone = int(np.count_nonzero(out_of_play))
+    single = len(looks) == 1
+    rank = int(np.count_nonzero(sizes[-1] >= sizes[-1, 0]))
+    return Outcome(look=None, positive=bool(statistics[-1, 0] > 0.0), p_value=rank / count if single else 1.0)
 
 
-def _weights(differences: Floats, look: int) -> npt.NDArray[np.float32]:
+def _exceeded(values: npt.NDArray[np.float32], room: int) -> float:
+    """The smallest value that at most `room` of the values exceed."""
+    place = len(values) - 1 - room
+    return math.inf if room <= 0 else float(np.partition(values, place)[place])
+
+
+def _scores(differences: Floats, look: int) -> npt.NDArray[np.float32]:
     """The scores of the first `look` pairs, signed. Sizes alone decide how much each weighs, so flips change no weight."""
-    weights = np.zeros(len(differences), dtype=np.float32)
+    signed = np.zeros(len(differences), dtype=np.float32)
     sizes = np.abs(differences[:look])
     unit = float(np.median(sizes)) or float(sizes.max())
     if unit > 0.0:
         scores = np.minimum(sizes, _CUT * unit) * np.minimum(1.0, _FAR * unit / np.maximum(sizes, unit)) / (_CUT * unit)
-        weights[:look] = np.copysign(np.rint(scores * _STEPS), differences[:look])
-    return weights
+        signed[:look] = np.copysign(np.rint(scores * _STEPS), differences[:look])
+    return signed
 
 
 def _bits(level: float) -> int:
@@ -117,8 +123,8 @@ def _flips(bits: int, pairs: int) -> npt.NDArray[np.float32]:
             masks.append(mask)
             known.add(mask)
     members = np.arange(1 << bits, dtype=np.uint32)
-    columns = [_parity(members & np.uint32(mask)) for mask in masks[:pairs]]
-    return np.ascontiguousarray(1.0 - 2.0 * np.stack(columns, axis=1), dtype=np.float32)
+    rows = [_parity(members & np.uint32(mask)) for mask in masks[:pairs]]
+    return (1.0 - 2.0 * np.stack(rows)).astype(np.float32)
 
 
 def _parity(values: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:

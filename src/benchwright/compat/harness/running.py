@@ -80,6 +80,7 @@ def measure(
         pause=lambda case: rests.get(id(case), 0.0),
         notes=lambda case: notes[note_key(by_case[id(case)])],
         operators=_wants_operators(planned),
+        monitors=() if any(work.case.target.device.startswith("adb:") for work in planned) else runner.MONITORS,
     )
     folders = _Folders() if flags.save or flags.debug else None
     if folders is not None and flags.framework not in inprocess.FRAMEWORKS:

@@ -1,0 +1,51 @@
+"""What is measured, for verbs that measure more than one revision: fewer options than `benchwright run` has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from benchwright.sources import Request
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option("--runtime", metavar="A,B", help="Runtimes to measure on. Default: the first that loads it."),
+    click.option("--device", default="cpu", metavar="A,B", help="Devices: cpu, cuda, ... Not used means failed."),
+    click.option("--batch-size", default="1", metavar="N,M", help="Items per call."),
+    click.option("--workers", default="1", metavar="N,M", help="Threads that issue calls."),
+    click.option("--param", multiple=True, metavar="NAME=A,B", help="A callable's own parameter."),
+    click.option("--option", multiple=True, metavar="NAME=VALUE", help="Handed to the runtime."),
+    click.option("--duration", metavar="SECONDS", help="Time calls for so long in each process. Default: 1 s."),
+    click.option("--samples", type=int, help="Stop after so many samples: calls, or loops of them."),
+    click.option("--warmup", metavar="SECONDS", help="Warm up at most so long; 0: not at all. Default: until steady."),
+    click.option("--timeout", metavar="SECONDS", help="Kill a worker that takes longer."),
+    click.option("--cpus", metavar="0,2-3", help="CPUs the workers may use, the same for all."),
+    click.option("--tag", multiple=True, help="A word to find the runs by."),
+)
+
+
+def target_options(function: F) -> F:
+    """Targets and how each is measured; give what comes in to `request_of` and `cpus_of`."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return click.argument("targets", nargs=-1, metavar="TARGET...")(function)
+
+
+def request_of(given: Mapping[str, Any], command: Sequence[str] = ()) -> Request:
+    """The request that these options describe; what they do not say is as `benchwright run` has it by default."""
+    from benchwright.cli import asked
+    from benchwright.cli.run import command as run
+
+    usual = run.make_context("run", []).params
+    return asked.request_of({**usual, **{name: given[name] for name in usual if name in given}}, list(command))
+
+
+def cpus_of(given: Mapping[str, Any]) -> Sequence[int]:
+    """The CPUs that were chosen; none: any."""
+    from benchwright import asking
+
+    return asking.cpu_list(given["cpus"]) if given["cpus"] else ()

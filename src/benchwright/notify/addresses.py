@@ -1,0 +1,112 @@
+"""Addresses of targets: where their secrets come from, and how they are shown without them.
+
+`${NAME}` in an address stands for a variable of the environment, `${file:PATH}` for what a file holds. An address that
+is one such reference and nothing else is taken as it is there; inside an address the value is percent-encoded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from benchwright.config import HIDDEN
+from benchwright.errors import OptionError
+
+_REFERENCE = re.compile(r"\$\{(file:)?([^}]+)\}")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_PARTS = re.compile(r"[/?&=@:#,;]+")
+_SHORTEST = 4  # letters of a part that is hidden in others' messages; shorter ones are no secrets and parts of words
+_MARK = "\0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """Where a target is. Neither its text nor its `repr` shows a secret."""
+
+    key: str  # names the target in the journal; it stays when a secret is exchanged
+    shown: str
+    scheme: str  # in small letters
+    url: str = field(repr=False)
+    secrets: tuple[str, ...] = field(repr=False, default=())
+
+    def __str__(self) -> str:
+        return self.shown
+
+    def scrubbed(self, words: str) -> str:
+        """Somebody's words about this target, without anything of its address that may be secret."""
+        for secret in sorted(self.secrets, key=len, reverse=True):
+            words = words.replace(secret, HIDDEN)
+        return words
+
+
+def key_of(text: str) -> str:
+    """The name of a target in the journal: made from the address as it is written, not from its secrets."""
+    return hashlib.sha256(text.strip().encode()).hexdigest()[:16]
+
+
+def shown(text: str) -> str:
+    """An address as it is written, without what may be secret in it."""
+    written = text.strip()
+    if _REFERENCE.fullmatch(written):
+        return written
+    masked = _REFERENCE.sub(HIDDEN, written)
+    scheme = _scheme(masked)
+    rest = masked.partition("://")[2]
+    if scheme.partition("+")[0] == "webhook":  # its path may be known to nobody else
+        host, slash, path = re.sub(r"^[^/?#]*@", "", rest).partition("/")
+        return f"{scheme}://{re.split('[?#]', host)[0]}{slash}{HIDDEN if path else ''}"
+    if scheme in ("github", "gitlab"):
+        return f"{scheme}://{re.sub(r'^[^/?#]*@', '', rest)}"
+    return f"{scheme}://{HIDDEN}" if scheme else HIDDEN
+
+
+def read(text: str) -> Address:
+    """The address with every reference replaced; an `OptionError` when one leads nowhere."""
+    written = text.strip()
+    whole = _REFERENCE.fullmatch(written)
+    url = _value(whole) if whole else _REFERENCE.sub(lambda found: quote(_value(found), safe=""), written)
+    scheme = _scheme(url)
+    if not scheme:
+        raise OptionError(
+            f"{shown(text)} is not the address of a target", remedy="for example webhook+https://host/path"
+        )
+    parts = {url, url.partition("://")[2], *(part for part in _PARTS.split(url.partition("://")[2]))}
+    parts |= {unquote(part) for part in parts} | {_value(found) for found in _REFERENCE.finditer(written)}
+    secrets = tuple(sorted(part for part in parts if len(part) >= _SHORTEST))
+    return Address(key=key_of(text), shown=shown(text), scheme=scheme, url=url, secrets=secrets)
+
+
+def check_login(text: str) -> None:
+    """Raises when a secret is written out where a reference belongs: in front of the `@` of an address of ours."""
+    login = re.match(r"[^:]+://([^/?#]*)@", _REFERENCE.sub(_MARK, text.strip()))
+    if login and login[1].strip(":") != _MARK:
+        raise OptionError(
+            f"{shown(text)} has its secret written out",
+            remedy="put it into a variable and write ${NAME}@, or into a file and write ${file:PATH}@",
+        )
+
+
+def _scheme(text: str) -> str:
+    found = _SCHEME.match(text)
+    return found[1].lower() if found else ""
+
+
+def _value(found: re.Match[str]) -> str:
+    is_file, name = found.groups()
+    if not is_file:
+        value = os.environ.get(name, "").strip()
+        if not value:
+            raise OptionError(f"the variable {name} is not set", remedy=f"a target to notify needs it: export {name}=")
+        return value
+    try:
+        value = Path(name).expanduser().read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not text"
+        raise OptionError(f"{name}: {reason}", remedy="a target to notify reads its secret there") from None
+    if not value:
+        raise OptionError(f"{name} is empty", remedy="a target to notify reads its secret there")
+    return value

@@ -1,0 +1,149 @@
+"""What people are told: findings as a title, as plain text and as Markdown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from benchwright.findings import Finding
+from benchwright.records import Value
+from benchwright.report.numbers import printable
+from benchwright.units import format_value
+
+IN_FULL = 10  # findings of one message; of the others, a line each
+IN_ALL = 100  # of which more are only counted
+CERTAIN = 0.5  # a suspect at least this probable is named alone
+_LONGEST = 200  # letters of a name or a subject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """A finding with what goes beside it."""
+
+    finding: Finding
+    link: str = ""
+    sketch: str = ""  # its series in text
+    picture: bytes = field(default=b"", repr=False)  # the same as PNG, where there is one
+
+    @property
+    def commit(self) -> str:
+        """The commit to speak of: the probable culprit, else the newest that may be it, else ""."""
+        finding = self.finding
+        if finding.suspects and finding.suspects[0].probability >= CERTAIN:
+            return finding.suspects[0].revision
+        return finding.revisions[-1] if finding.revisions else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message to one target. Its id is the same each time it is tried, so that a receiver can drop a second."""
+
+    id: str
+    notices: tuple[Notice, ...]
+    test: bool = False  # asks whether the target works; nothing was found
+
+    @property
+    def title(self) -> str:
+        """One line."""
+        first = "Test of " if self.test else ""
+        if len(self.notices) == 1:
+            return first + headline(self.notices[0].finding)
+        return f"{first}{len(self.notices)} changes in benchmarks"
+
+    @property
+    def text(self) -> str:
+        """Plain text."""
+        blocks = ["\n".join(_lines(notice)) for notice in self.notices[:IN_FULL]]
+        rest = [headline(notice.finding) for notice in self.notices[IN_FULL:IN_ALL]]
+        return "\n\n".join([*blocks, *(["\n".join(rest)] if rest else []), *_left(self.notices)])
+
+    @property
+    def markdown(self) -> str:
+        """Markdown in which no name of a benchmark, author or commit acts as markup or calls a person."""
+        blocks = ["\n".join(_marked(notice)) for notice in self.notices[:IN_FULL]]
+        rest = [f"- {_code(headline(notice.finding))}" for notice in self.notices[IN_FULL:IN_ALL]]
+        return "\n\n".join([*blocks, *(["\n".join(rest)] if rest else []), *_left(self.notices)])
+
+
+def headline(finding: Finding) -> str:
+    """`encode n=4: latency_p50 +10.2 % (worse)`."""
+    return f"{_name(finding)}: {printable(finding.metric)} {_percent(finding.effect.point)} ({finding.verdict})"
+
+
+def _left(notices: Sequence[Notice]) -> list[str]:
+    return [f"and {len(notices) - IN_ALL} more"] if len(notices) > IN_ALL else []
+
+
+def _lines(notice: Notice) -> Iterator[str]:
+    finding = notice.finding
+    yield headline(finding)
+    yield _sizes(finding)
+    if whose := _whose(finding):
+        yield whose
+    if notice.sketch:
+        yield notice.sketch
+    yield from (f"{name}: {words}" for name, words in _why(finding.why))
+    yield notice.link or f"benchwright findings show {finding.id}"
+
+
+def _marked(notice: Notice) -> Iterator[str]:
+    finding = notice.finding
+    yield f"**{_code(_name(finding))}** {_code(printable(finding.metric))} "
+    yield f"**{_percent(finding.effect.point)}** ({finding.verdict})\n"
+    yield _sizes(finding)
+    if whose := _whose(finding):
+        yield f"\n{_code(whose)}"
+    if notice.sketch:
+        yield f"\n```text\n{notice.sketch}\n```"
+    yield from (f"\n{_code(f'{name}: {words}')}" for name, words in _why(finding.why))
+    yield f"\n[{_code(finding.id)}]({notice.link})" if notice.link else f"\n`benchwright findings show {finding.id}`"
+
+
+def _name(finding: Finding) -> str:
+    params = json.loads(finding.params) if finding.params else {}
+    words = [finding.case or finding.series[:12], *(f"{name}={value}" for name, value in params.items())]
+    return _short(" ".join(words))
+
+
+def _sizes(finding: Finding) -> str:
+    before, after = (format_value(side.point, finding.unit, 4) for side in (finding.before, finding.after))
+    low, high = finding.effect.low, finding.effect.high
+    interval = f", between {_percent(low)} and {_percent(high)}" if low is not None and high is not None else ""
+    sure = f"; {finding.confidence:.1%} sure" if finding.confidence is not None else ""
+    machine = f"; machine {finding.machine[:8]}" if finding.machine else ""
+    return f"{before} before, {after} after{interval}{sure}{machine}"
+
+
+def _whose(finding: Finding) -> str:
+    """The culprit, or between which commits it is."""
+    if finding.suspects and finding.suspects[0].probability >= CERTAIN:
+        first = finding.suspects[0]
+        author = f" by {first.author}" if first.author else ""
+        return _short(f"commit {first.revision[:12]} {first.subject}".rstrip() + author) + f" ({first.probability:.0%})"
+    if len(finding.revisions) == 2:
+        return f"commit {finding.revisions[1][:12]}"
+    if len(finding.revisions) > 2:
+        first_bad, last = finding.revisions[1][:12], finding.revisions[-1][:12]
+        return f"one of the {len(finding.revisions) - 1} commits from {first_bad} to {last}"
+    return f"commit {finding.revisions[0][:12]}" if finding.revisions else ""
+
+
+def _why(why: Mapping[str, Value]) -> list[tuple[str, str]]:
+    """What differs, as words."""
+    spelled = {name: value if isinstance(value, str) else json.dumps(value) for name, value in why.items() if value}
+    return [(printable(name), _short(words)) for name, words in spelled.items()]
+
+
+def _percent(ratio: float) -> str:
+    return f"{100 * (ratio - 1):+.1f} %"
+
+
+def _short(words: str) -> str:
+    plain = printable(words)
+    return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 1]}…"
+
+
+def _code(words: str) -> str:
+    """A code span: nothing in it is markup, a mention or a link."""
+    return f"`{words.replace('`', chr(39))}`"

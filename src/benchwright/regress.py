@@ -1,0 +1,268 @@
+"""Looks for changes in the series that a run touched, and keeps them as findings.
+
+A change is kept once: change points move a little as runs are added, so one at a run that a known finding of the same
+verdict names is that finding. What slows every call shows in the latency, its percentiles and the throughput; it is one
+finding, of the metric that stands first. Of all new changes seen at a time only those are kept that hold the expected
+share of false ones at `FALSE_RATE` (`stats.compare.benjamini_hochberg`); a true one that is left out for now is seen
+better with the next run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from benchwright import reckoning, schema, why
+from benchwright.errors import StoreError
+from benchwright.findings import Finding, Remark, State
+from benchwright.judging import Rules, verdict_of
+from benchwright.records import Better, Result, Run, Status, Verdict
+from benchwright.report.comparison import FALSE_RATE, JUDGED, SMALLEST, TOTALS
+from benchwright.stats.compare import benjamini_hochberg
+from benchwright.stats.summary import combine
+from benchwright.store import Series, Store
+from benchwright.timeline import Moment, timeline
+from benchwright.vcs.history import Repository
+
+if TYPE_CHECKING:
+    from benchwright.stats.changepoint import Change
+
+Detect = Callable[..., "list[Change]"]
+
+POINTS = 10_000  # of a series, the newest
+OURS = "benchwright"  # who writes remarks that no person made
+VANISHED, RETURNED, RECOVERED, BISECTED = "vanished", "returned", "recovered", "bisected"
+_SPEED = ("latency_p50", "latency_p99", "throughput", "max_rate")  # one cause shows in all of these
+_STANDING = (State.OPEN, State.ACKNOWLEDGED)
+
+
+def judge(
+    store: Store,
+    run_id: str,
+    *,
+    repository: Repository | None = None,
+    smallest: float = SMALLEST,
+    detect: Detect | None = None,
+) -> list[Finding]:
+    """The changes that were not known before in the series that the run touched, kept in the store as open findings.
+
+    Known findings are brought up to date; one whose change is no longer seen, or was undone, is resolved with a remark.
+    With the `repository` values stand in the order of its commits, and the commits between are named. `smallest` counts
+    where no threshold is set; muted series are left out.
+    """
+    looked = list(_look(store, store.run(run_id, samples=False), repository, smallest, detect or _detect()))
+    known = store.findings(series=sorted({key for one in looked for key in one.family}), limit=POINTS)
+    for one in looked:
+        told = [finding for finding in known if finding.series == one.series.key]
+        _bring_up_to_date(store, one, told, repository)
+    fresh = _standing_out([(one, _unknown(one, known)) for one in looked])
+    found: list[Finding] = []
+    for one, change in fresh:
+        finding = reckoning.finding(one.seen, change, repository=repository, found_at=_now())
+        if any(_same(one, other, finding.verdict, finding.runs) for other in found):
+            continue
+        kept = store.keep_finding(_explained(store, one, change, finding))
+        if kept.id == finding.id:
+            found.append(kept)
+    return found
+
+
+def remeasured(store: Store, reference: str, run_id: str) -> Finding:
+    """Records what a run of the old revision, made in today's environment, says of a finding's cause."""
+    finding = store.finding(reference)
+    run = store.run(run_id, samples=False)
+    old = finding.revisions[0] if finding.revisions else ""
+    again = [
+        metric.estimate
+        for result in _with_revisions(run)
+        if result.revision and result.revision.id == old
+        if schema.series_key(result.case, result.environment, finding.metric) == finding.series
+        if (metric := result.metric(finding.metric))
+    ]
+    if not again:
+        raise StoreError(f"run {run_id} has no {finding.metric} of {finding.case} at revision {old[:12] or '(none)'}")
+    cause = why.told_apart(finding.before.point, finding.after.point, combine(again))
+    said = f"the old revision, measured again in run {run_id}, points to: {cause}"
+    remark = Remark(at=_now(), who=OURS, what="remeasured", text=said)
+    return store.update_finding(finding.id, remark, why={"cause": cause, "remeasured": run_id})
+
+
+# ---- looking ----
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Looked:
+    """A series with what is seen in it now."""
+
+    seen: reckoning.Seen
+    family: frozenset[str]  # keys of the series in which the same cause would show
+    smallest: float
+
+    @property
+    def series(self) -> Series:
+        return self.seen.series
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        return self.seen.changes
+
+
+def _detect() -> Detect:
+    from benchwright.stats.changepoint import detect
+
+    return detect
+
+
+def _look(store: Store, run: Run, repository: Repository | None, smallest: float, detect: Detect) -> Iterator[_Looked]:
+    rules = Rules(mutes=store.mutes(), thresholds=store.thresholds())
+    order = reckoning.order(repository, run)
+    families = _families(run)
+    for name, metrics in _names(run).items():
+        found = [series for series in store.history(name, metrics=metrics, limit=POINTS) if series.key in families]
+        for series in sorted(found, key=lambda one: metrics.index(one.metric)):
+            if rules.muted(series.case, series.key):
+                continue
+            moments = timeline(series.points, order=order)
+            values = [moment.estimate.point for moment in moments]
+            if not values or min(values) <= 0:  # a change is a ratio
+                continue
+            least = rules.smallest(series.case, series.metric, smallest)
+            changes = tuple(detect(values, smallest=least))
+            yield _Looked(
+                seen=reckoning.Seen(series=series, moments=tuple(moments), changes=changes),
+                family=families[series.key],
+                smallest=least,
+            )
+
+
+def _names(run: Run) -> dict[str, list[str]]:
+    """The judged metrics of each case's name: ours in the order of `JUDGED`, then those that benchmarks report."""
+    found: dict[str, dict[str, None]] = {}
+    for result in _ok(run):
+        judged = [name for name in JUDGED if result.metric(name)]
+        reported = [
+            metric.name
+            for metric in result.metrics
+            if metric.better and metric.estimate.method.startswith("reported") and metric.name not in TOTALS
+        ]
+        found.setdefault(result.case.name, {}).update(dict.fromkeys([*judged, *reported]))
+    return {name: list(metrics) for name, metrics in found.items()}
+
+
+def _families(run: Run) -> dict[str, frozenset[str]]:
+    """Every judged series that the run touched, with those in which the same cause would show."""
+    found: dict[str, frozenset[str]] = {}
+    for result in _ok(run):
+        keys = {m.name: schema.series_key(result.case, result.environment, m.name) for m in result.metrics if m.better}
+        speed = frozenset(keys[name] for name in _SPEED if name in keys)
+        found |= {key: speed if name in _SPEED else frozenset([key]) for name, key in keys.items()}
+    return found
+
+
+def _ok(run: Run) -> Iterable[Result]:
+    return (result for result in run.results if result.status is Status.OK)
+
+
+# ---- what is known already ----
+
+
+def _unknown(one: _Looked, known: Sequence[Finding]) -> list[Change]:
+    """The changes that no known finding tells of."""
+    return [
+        change
+        for change in one.changes
+        if not any(_same(one, finding, _verdict(one, change), one.seen.around(change)) for finding in known)
+    ]
+
+
+def _same(one: _Looked, finding: Finding, verdict: Verdict, runs: Sequence[str]) -> bool:
+    return finding.series in one.family and finding.verdict is verdict and bool({*finding.runs} & {*runs})
+
+
+def _verdict(one: _Looked, change: Change) -> Verdict:
+    return verdict_of(change.effect, Better(one.series.better))
+
+
+def _bring_up_to_date(store: Store, one: _Looked, known: Sequence[Finding], repository: Repository | None) -> None:
+    there = {moment.run for moment in one.seen.moments}
+    for finding in known:
+        same = [c for c in one.changes if _same(one, finding, _verdict(one, c), one.seen.around(c))]
+        if same:
+            _still_seen(store, one, finding, max(same, key=lambda change: change.confidence), repository)
+        elif finding.run in there and finding.state in _STANDING and _last(finding) != VANISHED:
+            state = State.RESOLVED if finding.state is State.OPEN else finding.state
+            _tell(store, finding, VANISHED, "with more runs the change is no longer seen", state)
+
+
+def _still_seen(store: Store, one: _Looked, finding: Finding, change: Change, repository: Repository | None) -> None:
+    if _last(finding) == VANISHED:
+        state = State.OPEN if finding.state is State.RESOLVED else finding.state
+        _tell(store, finding, RETURNED, "the change is seen again", state)
+    elif finding.state not in _STANDING:
+        return
+    bisected = _has(finding, BISECTED)
+    if news := reckoning.news(one.seen, change, finding, repository=repository, bisected=bisected):
+        store.update_finding(finding.id, None, **news)
+    last = one.changes[-1]
+    if last is not change and not _has(finding, RECOVERED) and _undone(one, change, last):
+        level = one.seen.moments[last.index].run
+        _tell(store, finding, RECOVERED, f"since run {level} the value is as before", State.RESOLVED)
+
+
+def _undone(one: _Looked, change: Change, last: Change) -> bool:
+    """Whether the present level is no further from the old one, in the direction of the change, than may be."""
+    along = last.after / change.before if change.effect > 1 else change.before / last.after
+    return bool(along <= 1 + one.smallest)
+
+
+def _last(finding: Finding) -> str:
+    """The last thing that happened to it, comments apart."""
+    return next((remark.what for remark in reversed(finding.remarks) if remark.what != "comment"), "")
+
+
+def _has(finding: Finding, what: str) -> bool:
+    return any(remark.what == what for remark in finding.remarks)
+
+
+def _tell(store: Store, finding: Finding, what: str, text: str, state: State) -> None:
+    store.update_finding(finding.id, Remark(at=_now(), who=OURS, what=what, text=text), state=state)
+
+
+# ---- what is new ----
+
+
+def _standing_out(fresh: Sequence[tuple[_Looked, Sequence[Change]]]) -> list[tuple[_Looked, Change]]:
+    """The new changes that so many series would not show by chance; a series without one counts as a look in vain."""
+    pairs = [(one, change) for one, changes in fresh for change in changes]
+    doubts = [1.0 - change.confidence for _, change in pairs]
+    in_vain = [1.0 for _, changes in fresh if not changes]
+    called = benjamini_hochberg([*doubts, *in_vain], FALSE_RATE)
+    return [pair for pair, real in zip(pairs, called, strict=False) if real]
+
+
+def _explained(store: Store, one: _Looked, change: Change, finding: Finding) -> Finding:
+    moments = one.seen.moments
+    before, after = (_side(store, moments[i]) for i in (change.index - 1, change.index))
+    told = why.differences(before, after)
+    if told["cause"] == why.EITHER and len(finding.revisions) > 1:
+        target = after[0].case.target.uri or after[0].case.name
+        told["remeasure"] = why.remeasuring(finding.revisions[0], finding.revisions[-1], target)
+    opened = Remark(at=finding.found_at, who=OURS, what="opened")
+    suspects = reckoning.named(finding.suspects, [*before, *after])
+    return replace(finding, why=told, remarks=(opened,), suspects=suspects)
+
+
+def _side(store: Store, moment: Moment) -> list[Result]:
+    run = store.run(moment.run, samples=False)
+    return [result for result in _with_revisions(run) if result.id in moment.results]
+
+
+def _with_revisions(run: Run) -> Iterator[Result]:
+    for result in run.results:
+        yield result if result.revision else replace(result, revision=run.revision)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

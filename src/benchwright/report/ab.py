@@ -1,0 +1,195 @@
+"""A trial of two sides for the terminal, for Markdown and as JSON."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from benchwright import schema
+from benchwright.records import Estimate, Verdict
+from benchwright.report.comparison import ComparedMetric, sentence_of
+from benchwright.report.comparison_text import STYLES
+from benchwright.report.markdown import escaped, markdown_table
+from benchwright.report.numbers import printable
+from benchwright.report.rows import show_scalar
+from benchwright.report.table import UNLIMITED, emit
+from benchwright.trials import Contender, Stage, Trial, TrialRow
+from benchwright.units import format_value
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+HEADS = ("case", "metric", "control", "treatment", "ratio", "pairs", "time", "verdict")
+_RIGHT = [False, False, True, True, True, True, True, False]
+_ORDER = (Verdict.WORSE, Verdict.BETTER, Verdict.UNCLEAR, Verdict.SAME)
+
+
+def print_trial(trial: Trial, *, file: TextIO | None = None, width: int | None = None, saved: bool = True) -> None:
+    """Prints the trial: a table where it fits, otherwise lines of its own for each case."""
+    emit(file or sys.stdout, lambda console: _show(console, trial, saved), width=width)
+
+
+def trial_markdown(trial: Trial) -> str:
+    """The trial as a GitHub table, fit for a comment on a pull request."""
+    table = markdown_table(HEADS, [list(line) for line, _ in _lines(trial)], _RIGHT) if trial.rows else ""
+    said = "\n".join(f"- {escaped(note)}" for note in notes(trial))
+    parts = [f"**{escaped(headline(trial))}**", table, said, rules(trial) if trial.rows else ""]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def trial_json(trial: Trial) -> str:
+    """The trial as JSON: every pair, every look, every estimate with its interval."""
+    document = schema.encode(trial)
+    for row, told in zip(trial.rows, document["rows"], strict=True):
+        told |= {"stage": row.stage, "pairs": row.pairs, "seconds": row.seconds, "failed": row.failed}
+    document |= {"ok": trial.ok, "worse": trial.worse}
+    return json.dumps(document, indent=2, allow_nan=False)
+
+
+def headline(trial: Trial) -> str:
+    """What against what, and how many cases went which way."""
+    counts = Counter(row.verdict for row in trial.rows)
+    words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _ORDER if counts[verdict])
+    failed = sum(row.failed for row in trial.rows)
+    words = ", ".join(part for part in (words, f"{failed} failed" if failed else "") if part)
+    return f"{_named(trial.treatment)} against {_named(trial.control)}: {words or 'nothing was compared'}"
+
+
+def rules(trial: Trial) -> str:
+    """What the verdicts promise."""
+    asked = trial.rules
+    twice = " at two looks" if asked.verify else ""
+    return (
+        f"A change below {100 * asked.smallest:.3g} % counts as none. Of the cases that did not change, at most "
+        f"{100 * asked.false_alarms:.3g} % are called better or worse{twice}, however early a look ends. "
+        f"Seed {asked.seed}."
+    )
+
+
+def notes(trial: Trial) -> Iterator[str]:
+    """Whatever is to be known beside the table: failures, cases of one side, an interruption."""
+    for name, side in (("control", trial.control), ("treatment", trial.treatment)):
+        if side.failure is not None:
+            yield f"the {name} was not built: {side.failure.message}" + (
+                f" ({side.failure.remedy})" if side.failure.remedy else ""
+            )
+    for label, row in zip(labels(trial.rows), trial.rows, strict=True):
+        bad = [pair for heat in row.heats for pair in heat.pairs if pair.why]
+        if bad:
+            given_up = "given up after" if row.failed else "not counted:"
+            yield f"{label}: {given_up} {len(bad)} failed pair{'s' if len(bad) > 1 else ''}: {bad[-1].why}"
+        if len(row.heats) > 1 and row.verdict is Verdict.UNCLEAR:
+            yield f"{label}: {row.why}"
+    for name, cases in (("control", trial.only_control), ("treatment", trial.only_treatment)):
+        if cases:
+            yield f"only the {name} has {', '.join(cases)}"
+    if trial.interrupted:
+        yield "interrupted: the verdicts are what was known by then"
+
+
+def labels(rows: Sequence[TrialRow]) -> list[str]:
+    """The name of each case, with the parameters that tell it from others of that name."""
+    return [" ".join([row.name, *_telling(row, [each for each in rows if each.name == row.name])]) for row in rows]
+
+
+def _telling(row: TrialRow, namesakes: Sequence[TrialRow]) -> Iterator[str]:
+    for name, value in row.params.items():
+        if any(other.params.get(name) != value for other in namesakes):
+            yield f"{name}={show_scalar(value)}"
+
+
+def _lines(trial: Trial) -> Iterator[tuple[tuple[str, ...], Verdict]]:
+    for label, row in zip(labels(trial.rows), trial.rows, strict=True):
+        compared = _compared(row, trial.rules.smallest)
+        middle = (compared.before_text, compared.after_text, compared.ratio_text) if compared else ("-", "-", "-")
+        words = compared.sentence if compared else f"{row.verdict}: {row.why}"
+        taken = format_value(row.seconds, "s", 2)
+        yield (label, row.metric or "-", *middle, str(row.pairs), taken, words), row.verdict
+
+
+def _compared(row: TrialRow, smallest: float) -> ComparedMetric | None:
+    """The row as a comparison, whose two values are the medians over all its pairs; None where nothing counts."""
+    counted = [pair for heat in row.heats for pair in heat.pairs if pair.ratio is not None]
+    if not counted:
+        return None
+    middles = [
+        Estimate(point=statistics.median(value for value in values if value is not None), low=None, high=None)
+        for values in zip(*((pair.control, pair.treatment) for pair in counted), strict=True)
+    ]
+    words = sentence_of(row.verdict, row.effect, row.unit, smallest, row.why)
+    if row.stage is Stage.REGRESS:
+        words += ", confirmed"
+    return ComparedMetric(
+        name=row.metric,
+        unit=row.unit,
+        better=row.better,
+        before=middles[0],
+        after=middles[1],
+        ratio=row.effect,
+        verdict=row.verdict,
+        sentence=words,
+        why=row.why,
+        p_value=row.p_value,
+    )
+
+
+def _named(side: Contender) -> str:
+    known = side.revision.id[:10] if side.revision else ""
+    if not known or side.label.startswith(known):
+        return side.label
+    return f"{side.label} ({known})"
+
+
+# ---- the terminal ----
+
+
+def _show(console: Console, trial: Trial, saved: bool) -> None:
+    from rich.measure import Measurement
+    from rich.text import Text
+
+    if trial.rows:
+        drawn = _table(trial)
+        wide = Measurement.get(console, console.options.update(max_width=UNLIMITED), drawn).maximum
+        if wide <= console.width:
+            console.print(drawn, crop=False)
+        else:
+            _show_stacked(console, trial)
+        console.print()
+    for note in notes(trial):
+        console.print(Text(printable(note), style="yellow"), overflow="fold")
+    console.print(Text(printable(headline(trial)), style="bold"), overflow="fold")
+    if trial.rows:
+        console.print(Text(rules(trial), style="dim"), overflow="fold")
+    for stage, (control, treatment) in trial.runs.items() if saved else ():
+        console.print(Text(f"{stage}: runs {control} and {treatment}", style="dim"), overflow="fold")
+    for side in (trial.control, trial.treatment):
+        if side.failure is not None and side.failure.log_tail:
+            console.print(Text(printable(side.failure.log_tail, lines=True)), overflow="fold")
+
+
+def _table(trial: Trial) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 0, 0, 1))
+    for head, right in zip(HEADS, _RIGHT, strict=True):
+        drawn.add_column(head, no_wrap=True, justify="right" if right else "left")
+    for line, verdict in _lines(trial):
+        drawn.add_row(*(Text(printable(word)) for word in line[:-1]), Text(printable(line[-1]), style=STYLES[verdict]))
+    return drawn
+
+
+def _show_stacked(console: Console, trial: Trial) -> None:
+    from rich.text import Text
+
+    for (label, metric, control, treatment, ratio, pairs, taken, words), verdict in _lines(trial):
+        console.print(Text(printable(label), style="bold"), overflow="fold")
+        console.print(Text(f"  {metric}: ").append(printable(words), style=STYLES[verdict]), overflow="fold")
+        said = f"    {control} to {treatment}, ratio {ratio}, {pairs} pairs in {taken}"
+        console.print(Text(printable(said)), overflow="fold")

@@ -1,0 +1,142 @@
+"""Findings for the terminal: a list of them, and one in full with the graph of its series."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from benchwright import schema
+from benchwright.findings import Finding, Remark
+from benchwright.records import Verdict
+from benchwright.report import reasons
+from benchwright.report.comparison import WORDS
+from benchwright.report.numbers import cell, instant, printable, scale_of
+from benchwright.units import format_number
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+STYLES = {Verdict.WORSE: "red", Verdict.BETTER: "green"}
+SHORT = 10  # digits of a commit
+NAMED = 5  # suspects, and differences of a kind
+_MARGIN = 12  # of the graph, for the numbers at its left
+
+
+def show_list(console: Console, findings: Sequence[Finding]) -> None:
+    """One line for each finding, and a second for what tells more."""
+    from rich.text import Text
+
+    for finding in findings:
+        head = Text(f"{printable(finding.id)}  ", style="bold")
+        head.append(str(finding.verdict), style=STYLES.get(finding.verdict, ""))
+        console.print(head.append(f"  {title(finding)}"), overflow="fold")
+        console.print(Text(f"{' ' * len(finding.id)}  {_about(finding)}", style="dim"), overflow="fold")
+
+
+def show_finding(console: Console, finding: Finding, values: Sequence[float], index: int | None) -> None:
+    """A finding in full; `values` are its series, of which the one at `index` is the first after the change."""
+    from rich.text import Text
+
+    show_list(console, [finding])
+    console.print()
+    if index is not None:
+        drawn = graph(values, index, finding, width=min(console.width, 100))
+        console.print(Text(drawn), overflow="fold")
+        console.print()
+    for line in (*_culprits(finding), *reasons.lines(finding.why), *_story(finding.remarks)):
+        console.print(Text(printable(line)), overflow="fold")
+
+
+def title(finding: Finding) -> str:
+    """What changed, and by how much: `encode batch_size=8  latency_p50 12 % slower [11 %, 14 %]`."""
+    params = " ".join(f"{name}={value}" for name, value in json.loads(finding.params or "{}").items())
+    return printable(f"{f'{finding.case} {params}'.strip()}  {finding.metric} {change_text(finding)}")
+
+
+def change_text(finding: Finding) -> str:
+    """The size of the change with its interval, in words: `12 % slower [11 %, 14 %]`."""
+    effect = finding.effect
+    above, below, times = WORDS.get(finding.unit, ("higher", "lower", "high"))
+    if effect.point >= 2:
+        return f"{effect.point:.3g} times as {times}"
+    sign = 1 if effect.point >= 1 else -1
+    size = f"{_percent(abs(effect.point - 1))} {above if sign > 0 else below}"
+    if effect.low is None or effect.high is None:
+        return size
+    ends = sorted(sign * (end - 1) for end in (effect.low, effect.high))
+    return f"{size} [{_percent(ends[0])}, {_percent(ends[1])}]"
+
+
+def graph(values: Sequence[float], index: int, finding: Finding, *, width: int = 80, height: int = 9) -> str:
+    """The series as characters: a star for each run, lines for the levels, and a mark where the change is."""
+    room = max(10, width - _MARGIN - 3)
+    start = max(0, min(index - room // 2, len(values) - room))
+    shown, place = list(values[start : start + room]), index - start
+    low, high = min(*shown, finding.before.point, finding.after.point), max(*shown, finding.before.point)
+    high = max(high, finding.after.point)
+    grid = [[" "] * (len(shown) + 1) for _ in range(height)]
+    for column in range(len(shown)):
+        level = finding.before.point if column < place else finding.after.point
+        grid[_line(level, low, high, height)][column + (column >= place)] = "─"
+    for line in grid:
+        line[place] = "│"
+    for column, value in enumerate(shown):
+        grid[_line(value, low, high, height)][column + (column >= place)] = "*"
+    scale = scale_of([low, high], finding.unit)
+    ends = {0: high, height - 1: low}
+    labels = [f"{format_number(ends[i] / scale.factor)} {scale.unit}" if i in ends else "" for i in range(height)]
+    lines = [f"{label:>{_MARGIN}} {''.join(line)}".rstrip() for label, line in zip(labels, grid, strict=True)]
+    lines.append(f"{' ' * (_MARGIN + 1 + place)}^ run {printable(finding.run)}")
+    return "\n".join(lines)
+
+
+def findings_json(findings: Sequence[Finding]) -> str:
+    """Findings as JSON."""
+    return json.dumps({"findings": [schema.encode(finding) for finding in findings]}, indent=2, allow_nan=False)
+
+
+def finding_json(finding: Finding, moments: Sequence[Any]) -> str:
+    """One finding with the values of its series as JSON."""
+    return json.dumps({"finding": schema.encode(finding), "series": schema.encode(moments)}, indent=2, allow_nan=False)
+
+
+def _about(finding: Finding) -> str:
+    scale = scale_of([finding.before.point, finding.after.point], finding.unit)
+    levels = f"{cell(finding.before, scale)} to {cell(finding.after, scale)} {scale.unit}".rstrip()
+    sure = "" if finding.confidence is None else f"{min(100 * finding.confidence, 99.99):.4g} % sure"
+    who = f"{finding.state}, {finding.assignee}" if finding.assignee else str(finding.state)
+    since = f"since {_range(finding)}" if finding.revisions else f"since run {finding.run}"
+    return printable(" · ".join(part for part in (levels, sure, since, who) if part))
+
+
+def _range(finding: Finding) -> str:
+    first, last = finding.revisions[0][:SHORT], finding.revisions[-1][:SHORT]
+    return first if len(finding.revisions) == 1 else f"{first}..{last}"
+
+
+def _culprits(finding: Finding) -> Iterator[str]:
+    count = len(finding.revisions) - 1
+    if count < 1:
+        return
+    yield f"Commits after {finding.revisions[0][:SHORT]} up to {finding.revisions[-1][:SHORT]}: {count}"
+    for suspect in finding.suspects[:NAMED]:
+        author = f" ({suspect.author})" if suspect.author else ""
+        yield f"  {suspect.probability:5.1%}  {suspect.revision[:SHORT]}  {suspect.subject}{author}".rstrip()
+    if count > 1:
+        yield f"  which one: benchwright bisect {finding.id}"
+
+
+def _story(remarks: Sequence[Remark]) -> Iterator[str]:
+    if remarks:
+        yield "Story"
+    for remark in remarks:
+        yield f"  {instant(remark.at)}  {remark.who or '-'}  {remark.what}{': ' if remark.text else ''}{remark.text}"
+
+
+def _line(value: float, low: float, high: float, height: int) -> int:
+    return height // 2 if high == low else round((high - value) / (high - low) * (height - 1))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if abs(share) < 0.0995 else f"{100 * share:.3g} %"
