@@ -35,6 +35,7 @@ HOMES = {
     "pynvml": ("monitors/gpu", "environment/accelerators"),
     "click": ("cli/",),
     "rich": ("report/",),
+    "apprise": ("notify/apprise",),
     "pandas": ("report/",),
     "pyarrow": ("store/",),
     "yaml": ("specs/places.py",),
@@ -53,7 +54,7 @@ def test_the_contracts_name_every_adapter(root: Path) -> None:
     listed = {m for c in tool["contracts"] if c["type"] == "independence" for m in c["modules"]}
     expected = {
         reference.partition(":")[0]
-        for group in ("runtimes", "sources", "monitors", "profilers", "operators")
+        for group in ("runtimes", "sources", "monitors", "profilers", "operators", "notifiers")
         for reference in plugins.BUILTIN[group].values()
     }
     assert listed == expected

@@ -1,6 +1,6 @@
 """A range of commits on a simulated machine, one of them slower, and three ways to find it.
 
-The noise is like a cloud machine's: a condition that all processes of a stretch of time share and that drifts and jumps,
+The noise is like a cloud machine's: a condition that all processes of a stretch of time share, which drifts and jumps;
 processes that fall into a slow mode, heavy tails, and now and then one that something disturbed.
 """
 
@@ -30,16 +30,16 @@ class Machine:
 
     def rest(self) -> None:
         """A long time goes by: the condition is another one."""
-        self._drift, self._jump = 0.025 * self._rng.normal(), 0.03 * self._rng.exponential()
+        self._drift, self._jump = 0.012 * self._rng.normal(), 0.02 * self._rng.exponential()
 
     def run(self, level: float) -> float:
         """The figure that a process of that true level reports."""
         rng = self._rng
         self.runs += 1
-        self._drift = 0.97 * self._drift + 0.025 * math.sqrt(1 - 0.97**2) * rng.normal()
+        self._drift = 0.97 * self._drift + 0.012 * math.sqrt(1 - 0.97**2) * rng.normal()
         if rng.random() < 1 / 40:  # a neighbour came or went
-            self._jump = 0.03 * rng.exponential()
-        own = 0.008 * rng.standard_t(3) + (0.02 if rng.random() < 0.2 else 0.0)
+            self._jump = 0.02 * rng.exponential()
+        own = 0.008 * rng.standard_t(3) + (0.015 if rng.random() < 0.2 else 0.0)
         if rng.random() < 0.04:
             own += 0.15 * rng.exponential()
         return level * math.exp(self._noise * (self._drift + self._jump + own))
@@ -108,7 +108,7 @@ def from_change_point(there: Range, rng: np.random.Generator) -> Named:
 def _bayesian(there: Range, rng: np.random.Generator, prior: bisection.Prior, most: int = 200) -> Named:
     pairs: list[bisection.Pair] = []
     while True:
-        step = bisection.following(prior, pairs, confidence=0.95)
+        step = bisection.following(prior, pairs, confidence=0.98)
         if step.commit is None or there.machine.runs >= most:
             break
         ratio = there.pair(step.commit, bool(rng.random() < 0.5))

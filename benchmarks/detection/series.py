@@ -49,6 +49,19 @@ WIDE = Profile(
     drift=(0.005, 0.08),
     ratio=(2.0, 6.0),
 )
+HELD_OUT = Profile(  # nothing was ever chosen by looking at it
+    name="held out",
+    noise=(0.002, 0.025),
+    spacing=(30.0, 1000.0),
+    nearest=9,
+    correlation=(0.1, 0.45),
+    spikes=(0.005, 0.08),
+    heights=(0.05, 0.4),
+    gap=(0.03, 0.13),
+    dwell=(4.0, 40.0),
+    drift=(0.002, 0.05),
+    ratio=(1.5, 6.0),
+)
 LENGTHS = (50, 100, 200, 500, 1000, 2000, 5000)
 
 

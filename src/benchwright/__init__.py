@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from benchwright.records import Run as Run
     from benchwright.records import Tolerance as Tolerance
     from benchwright.store import open_store as open_store
+    from benchwright.versus import MeasuredTrial as MeasuredTrial
+    from benchwright.versus import ab as ab
 
 __version__ = _version.VERSION
 
@@ -39,6 +41,8 @@ _HOMES = {
     "Run": "benchwright.records",
     "Tolerance": "benchwright.records",
     "open_store": "benchwright.store",
+    "MeasuredTrial": "benchwright.versus",
+    "ab": "benchwright.versus",
 }
 
 __all__ = [*sorted(_HOMES), "__version__"]

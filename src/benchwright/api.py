@@ -95,7 +95,7 @@ def run(
     type); `keep_outputs` leaves theirs among the run's files. `resume` names a run of the same request in the store:
     only what is not ok there is measured. The run is saved unless `save` is false.
     """
-    _refuse_nesting()
+    refuse_nesting()
     for name, given, kind in (("load", load, Load), ("inputs", inputs, Inputs)):
         if not (given is None or isinstance(given, kind)):
             raise OptionError(f"{name}: {given!r} is not a benchwright.{kind.__name__}")
@@ -103,7 +103,7 @@ def run(
     if duration is not None:
         whole_load = replace(whole_load, duration=duration)
     request = Request(
-        targets=[_target(target) for target in targets],
+        targets=[target_text(target) for target in targets],
         runtimes=asking.one_or_many(runtime, ()),
         devices=asking.one_or_many(device, ("cpu",)),
         precisions=asking.one_or_many(numeric_precision, ("",)),
@@ -149,13 +149,13 @@ def measure(
 
     `golden`, `tolerance` and `keep_outputs` say what is to be done about the models' answers.
     """
-    _refuse_nesting()
+    refuse_nesting()
     usual = config.load()
     usual_rounds = runner.DEFAULT_ROUNDS if usual.rounds is None else usual.rounds
     checks.check(request, usual_rounds if rounds is None else rounds)
     tags = (*usual.tags, *request.tags)
     checks.check_tags(tags)
-    cases = [_ending(case, usual.duration) for case in sources.plan(replace(request, listener=listener))]
+    cases = [ending(case, usual.duration) for case in sources.plan(replace(request, listener=listener))]
     if rounds is None:  # what is called once may take hours, and says itself how often it repeats
         rounds = 1 if all(case.load.mode is Mode.SINGLE for case in cases) else usual_rounds
     checks.check_size(len(cases), rounds)
@@ -179,7 +179,7 @@ def measure(
     return MeasuredRun(execute(whole, store=store, save=save, listener=listener))
 
 
-def _ending(case: Case, duration: float | None) -> Case:
+def ending(case: Case, duration: float | None) -> Case:
     """The case with the duration that is usual here, unless it says itself when to stop."""
     load = case.load
     says = load.samples or load.duration or load.once or load.precision or load.trace or load.mode is Mode.SINGLE
@@ -210,7 +210,7 @@ def _resumed(plan: runner.Plan, reference: str, *, store: str | None, save: bool
     return replace(plan, cases=cases, resumed=run, cost_per_hour=price)
 
 
-def _refuse_nesting() -> None:
+def refuse_nesting() -> None:
     """What is being measured cannot measure: a file or function that measures itself would start processes without end.
 
     A command that is measured is a program of its own, and may.
@@ -227,7 +227,8 @@ def _refuse_nesting() -> None:
         )
 
 
-def _target(target: str | os.PathLike[str] | Callable[..., Any]) -> str:
+def target_text(target: str | os.PathLike[str] | Callable[..., Any]) -> str:
+    """A target as it would be typed."""
     return os.fspath(target) if isinstance(target, str | os.PathLike) else name_of(target)
 
 

@@ -16,9 +16,10 @@ from benchwright.errors import did_you_mean
 from benchwright.hosts.local import LocalHost
 from benchwright.measuring import Measuring, Setting
 from benchwright.records import Better, Case, Metric, Result, Status, Value, Verdict
-from benchwright.report.comparison import JUDGED
 from benchwright.stats.pairs import Look, Sequential
 from benchwright.trials import Heat, Pair, Rules, Stage
+
+USUAL = ("latency_p50", "wall_time", "throughput")  # judged where nothing else was asked for: the first that is there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +85,7 @@ class Contest:
         ]
         if failures:
             return replace(bare, why="; ".join(failures))
-        self.metric = self.metric or _chosen(self._wanted, control, treatment)
+        self.metric = self.metric or chosen(self._wanted, control, treatment)
         if self.metric is None or self.metric.better is None:
             self.hopeless = _nothing_to_judge(self._wanted, control)
             return replace(bare, why=self.hopeless)
@@ -145,7 +146,11 @@ class Bout:
         if self._given_up:
             verdict, why = Verdict.UNCLEAR, pairs[-1].why
         elif look is None or look.verdict is None:
-            why = f"cut off after {len(pairs)} pairs" if self.left > 0 else f"{self._rules.pairs} pairs do not tell"
+            why = (
+                f"cut off after {_count(len(pairs))}"
+                if self.left > 0
+                else f"{_count(self._rules.pairs)} could not tell"
+            )
         return Heat(
             stage=stage,
             verdict=verdict,
@@ -158,13 +163,14 @@ class Bout:
         )
 
 
-def _chosen(wanted: str, control: Result, treatment: Result) -> Metric | None:
+def chosen(wanted: str, control: Result, treatment: Result) -> Metric | None:
+    """The metric to compare: the one that is wanted, or the first of those usually judged; None: not on both sides."""
     known = {metric.name for metric in treatment.metrics}
     shared = {metric.name: metric for metric in control.metrics if metric.name in known}
     if wanted:
         return shared.get(wanted)
     directed = [name for name, metric in shared.items() if metric.better is not None]
-    return next((shared[name] for name in (*JUDGED, *directed) if name in shared), None)
+    return next((shared[name] for name in (*USUAL, *directed) if name in shared), None)
 
 
 def _nothing_to_judge(wanted: str, result: Result) -> str:
@@ -179,6 +185,10 @@ def _nothing_to_judge(wanted: str, result: Result) -> str:
 def _value(result: Result, name: str) -> float | None:
     metric = result.metric(name)
     return metric.estimate.point if metric is not None else None
+
+
+def _count(pairs: int) -> str:
+    return "1 pair" if pairs == 1 else f"{pairs} pairs"
 
 
 def _words(result: Result) -> str:

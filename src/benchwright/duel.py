@@ -7,9 +7,10 @@ Three stages, as older systems had them, each in two runs of its own, which its 
   is that of the second look, which was not chosen for being large.
 - regress: one more pair of what is now known to be worse, so that these can be found by the reason of their runs.
 
-Over many cases: a case that did not change is looked at twice with probability `false_alarms` at most, and passes the
-second look, at level 1/cases or `false_alarms`, with no more than that probability. So `false_alarms` times the second
-p-value is a p-value of both looks, and all of them are judged together (`stats.fdr`).
+Over many cases: one that did not change comes to the second look with probability `false_alarms` at most, and is then
+called again no more often than the level of that look, at most 1/cases, allows. So `false_alarms` times the p-value of
+the second look is one of both (`stats.fdr.verified`), small enough to stand among all cases. Without a second look the
+level of the first is `false_alarms`/cases.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from typing import Any
 
 from benchwright.builds import Built
 from benchwright.contests import Bout, Contest, Side
-from benchwright.errors import TargetError
-from benchwright.events import Listener, Noted, Planned, nobody
+from benchwright.errors import StoreError, TargetError
+from benchwright.events import Listener, Planned, nobody
 from benchwright.interrupts import Interrupt
 from benchwright.measuring import Measuring, Plan, new_run_id
 from benchwright.planning import plan_in
@@ -87,8 +88,8 @@ def match(control: Built, treatment: Built, request: Request) -> Matched:
         )
     return Matched(
         cases=tuple((ours[key], theirs[key]) for key in shared),
-        only_control=tuple(_label(ours[key]) for key in ours if key not in theirs),
-        only_treatment=tuple(_label(theirs[key]) for key in theirs if key not in ours),
+        only_control=tuple(_labels(ours, theirs)),
+        only_treatment=tuple(_labels(theirs, ours)),
     )
 
 
@@ -116,18 +117,17 @@ class _Course:
         self._heats: list[list[Heat]] = [[] for _ in matched.cases]
         self._contests: list[Contest] = []  # of the first stage, which know the metrics
         self._runs: dict[str, tuple[str, str]] = {}
+        self._unsaved: list[str] = []
 
     def run(self) -> Trial:
         begin = time.monotonic()
-        for side, names in (("control", self._matched.only_control), ("treatment", self._matched.only_treatment)):
-            if names:
-                self._keeping.listener(Noted(text=f"only the {side} has {', '.join(names)}: not compared"))
         count, alarms = len(self._matched.cases), self._rules.false_alarms
-        self._hold(Stage.BENCHMARK, range(count), self._bouts_of(alarms if self._rules.verify else alarms / count))
+        last = fdr.level(count, rate=1.0 if self._rules.verify else alarms, most=alarms)  # of the look that decides
+        self._hold(Stage.BENCHMARK, range(count), self._bouts_of(alarms if self._rules.verify else last))
         if self._rules.verify:
             changed = [i for i, heats in enumerate(self._heats) if heats[0].verdict in _CHANGES]
-            self._hold(Stage.VERIFY, changed, self._bouts_of(min(alarms, 1 / count)))
-        rows = self._rows()
+            self._hold(Stage.VERIFY, changed, self._bouts_of(last))
+        rows = self._rows(last)
         self._hold(Stage.REGRESS, [i for i, row in enumerate(rows) if row.verdict is Verdict.WORSE], _Confirming)
         return replace(
             self._trial,
@@ -137,6 +137,7 @@ class _Course:
             runs=self._runs,
             seconds=time.monotonic() - begin,
             interrupted=self._keeping.interrupt.seen,
+            unsaved=tuple(self._unsaved),
         )
 
     def _bouts_of(self, level: float) -> Callable[[Contest], Bout]:
@@ -144,32 +145,43 @@ class _Course:
 
     def _hold(self, stage: Stage, indexes: Sequence[int], bout_of: Callable[[Contest], Bout]) -> None:
         """Lets the cases of these indexes take turns until each is decided."""
-        if not indexes or self._keeping.interrupt.seen:
+        if not indexes or (self._keeping.interrupt.seen and stage is not Stage.BENCHMARK):
             return
         ours = self._measuring(stage, "control")
         theirs = self._measuring(stage, "treatment", baseline=ours.id)
         self._runs[stage] = (ours.id, theirs.id)
-        with ours, theirs:
-            sides = [
-                Side(name=name, built=built, measuring=measuring)
-                for name, built, measuring in zip(("control", "treatment"), self._built, (ours, theirs), strict=True)
-            ]
-            bouts = [bout_of(self._contest(stage, i, sides)) for i in indexes]
-            while (going := [bout for bout in bouts if bout.goes_on]) and not ours.interrupted:
-                done = sum(2 * len(bout.contest.pairs) for bout in bouts)
-                self._keeping.listener(Planned(total=done + sum(2 * bout.left for bout in going)))
-                for bout in going:
-                    if not ours.interrupted:
-                        bout.step()
+        sides = [
+            Side(name=name, built=built, measuring=measuring)
+            for name, built, measuring in zip(("control", "treatment"), self._built, (ours, theirs), strict=True)
+        ]
+        bouts = [bout_of(self._contest(stage, i, sides)) for i in indexes]
+        try:
+            with ours, theirs:
+                self._take_turns(bouts)
+        except StoreError as failure:
+            if failure.measured is None:
+                raise  # the store was unusable from the beginning
+            self._unsaved += _all_of(failure)
         for i, bout in zip(indexes, bouts, strict=True):
             self._heats[i].append(bout.heat(stage))
         self._contests = self._contests or [bout.contest for bout in bouts]
+
+    def _take_turns(self, bouts: Sequence[Bout]) -> None:
+        interrupt = self._keeping.interrupt
+        while (going := [bout for bout in bouts if bout.goes_on]) and not interrupt.seen:
+            done = sum(2 * len(bout.contest.pairs) for bout in bouts)
+            self._keeping.listener(Planned(total=done + sum(2 * bout.left for bout in going)))
+            for bout in going:
+                if not interrupt.seen:
+                    bout.step()
 
     def _measuring(self, stage: Stage, side: str, *, baseline: str = "") -> Measuring:
         keeping = self._keeping
         tags = (*self._plan.get("tags", ()), TAG, f"{TAG}-{self._trial.id}", side)
         built = self._built[side == "treatment"]
-        plan = Plan(**{**self._plan, "tags": tags}, rounds=0, reason=stage, baseline=baseline, directory=built.folder)
+        plan = Plan(
+            **{**self._plan, "tags": tags}, rounds=0, reason=stage.value, baseline=baseline, directory=built.folder
+        )
         return Measuring(
             plan,
             keeping.open_store,
@@ -185,8 +197,8 @@ class _Course:
 
     # ---- what it all says ----
 
-    def _rows(self) -> list[TrialRow]:
-        p_values = [_p_value(heats, self._rules) for heats in self._heats]
+    def _rows(self, level: float) -> list[TrialRow]:
+        p_values = [_p_value(heats, self._rules, level) for heats in self._heats]
         return [
             _row(contest, heats, p_value, adjusted, self._rules)
             for contest, heats, p_value, adjusted in zip(
@@ -236,15 +248,15 @@ def _concluded(heats: Sequence[Heat], adjusted: float, rules: Rules) -> tuple[Ve
     return last.verdict, last.why
 
 
-def _p_value(heats: Sequence[Heat], rules: Rules) -> float:
-    """Of "nothing changed", whatever happened at each look. That a look calls a change has its level as probability."""
-    first, alarms = heats[0], rules.false_alarms
+def _p_value(heats: Sequence[Heat], rules: Rules, level: float) -> float:
+    """Of "nothing changed", over all looks; 1 for a case that was not called, or not called again."""
+    first, last = heats[0], heats[-1]
     if first.verdict not in _CHANGES:
-        return max(first.p_value, alarms)
+        return 1.0
     if not rules.verify:
-        return min(first.p_value, alarms)
-    confirmed = len(heats) > 1 and heats[1].verdict is first.verdict
-    return alarms * (min(heats[1].p_value, alarms) if confirmed else 1.0)
+        return min(first.p_value, level)
+    confirmed = len(heats) > 1 and last.verdict is first.verdict
+    return fdr.verified(rules.false_alarms, min(last.p_value, level) if confirmed else 1.0)
 
 
 def _begun(control: Built, treatment: Built, rules: Rules, keeping: Keeping) -> Trial:
@@ -263,6 +275,13 @@ def _begun(control: Built, treatment: Built, rules: Rules, keeping: Keeping) -> 
     return Trial(id=new_run_id(), control=ours, treatment=theirs, rules=rules)
 
 
+def _all_of(failure: StoreError) -> Iterator[str]:
+    """What became of the results of each run: leaving the second raised the one, leaving the first the other."""
+    if isinstance(failure.__context__, StoreError):
+        yield from _all_of(failure.__context__)
+    yield str(failure)
+
+
 def _named(cases: Sequence[Case]) -> Iterator[tuple[tuple[str, ...], Case]]:
     """Each case by its name and parameters; where these are not enough, by how many of them came before."""
     seen: dict[tuple[str, ...], int] = {}
@@ -276,8 +295,16 @@ def _key(case: Case) -> tuple[str, ...]:
     return case.name, json.dumps(dict(case.params), sort_keys=True)
 
 
-def _label(case: Case) -> str:
-    return " ".join([case.name, *(f"{name}={value}" for name, value in case.params.items())])
+def _labels(mine: dict[tuple[str, ...], Case], others: dict[tuple[str, ...], Case]) -> Iterator[str]:
+    """What only one side has: the name alone where the other side has no case of that name."""
+    known = {case.name for case in others.values()}
+    missing = [case for key, case in mine.items() if key not in others]
+    for name in dict.fromkeys(case.name for case in missing):
+        if name not in known:
+            yield name
+            continue
+        for case in (each for each in missing if each.name == name):
+            yield " ".join([name, *(f"{key}={value}" for key, value in case.params.items())])
 
 
 def _some(cases: dict[tuple[str, ...], Case]) -> str:

@@ -19,6 +19,7 @@ from typing import Self
 from benchwright import artifacts, passes, plugins, precision, schema
 from benchwright._version import VERSION
 from benchwright.attempt import INTERRUPTED, Attempt, Outcome
+from benchwright.errors import StoreError
 from benchwright.events import Began, Ended, Listener, Reached, nobody
 from benchwright.hosts import Host
 from benchwright.interrupts import Interrupt
@@ -124,7 +125,7 @@ class Measuring:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         with self._open:
             self._saver.close()
-        if kind is None:
+        if kind is None or (isinstance(error, StoreError) and error.measured is not None):  # another run's failure
             self._saver.report(self.run)
 
     @property

@@ -62,6 +62,12 @@ BUILTIN: dict[str, dict[str, str]] = {
         "torch": "benchwright.profilers.torch:TorchOperators",
         "jax": "benchwright.profilers.jax:JaxOperators",
     },
+    "notifiers": {
+        "webhook": "benchwright.notify.webhook:Webhook",
+        "github": "benchwright.notify.github:GitHub",
+        "gitlab": "benchwright.notify.gitlab:GitLab",
+        "apprise": "benchwright.notify.apprise:Apprise",
+    },
     "stores": {
         "sqlite": "benchwright.store.sql:SqlStore",
         "postgresql": "benchwright.store.sql:SqlStore",

@@ -2,14 +2,16 @@
 
 A change is kept once: change points move a little as runs are added, so one at a run that a known finding of the same
 verdict names is that finding. What slows every call shows in the latency, its percentiles and the throughput; it is one
-finding, of the metric that stands first. Of all new changes seen at a time only those are kept that hold the expected
-share of false ones at `FALSE_RATE` (`stats.compare.benjamini_hochberg`); a true one that is left out for now is seen
-better with the next run.
+finding, of the metric that stands first, and one question (Bonferroni over the metrics). Of all new changes seen at a
+time only those are kept that hold the expected share of false ones at `FALSE_RATE` (Benjamini and Hochberg). That rate
+is low because a series is looked at again after every run; a true change that is left out for now is seen better with
+the next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -18,8 +20,8 @@ from benchwright import reckoning, schema, why
 from benchwright.errors import StoreError
 from benchwright.findings import Finding, Remark, State
 from benchwright.judging import Rules, verdict_of
-from benchwright.records import Better, Result, Run, Status, Verdict
-from benchwright.report.comparison import FALSE_RATE, JUDGED, SMALLEST, TOTALS
+from benchwright.records import Better, Result, Run, Status, Value, Verdict
+from benchwright.report.comparison import JUDGED, SMALLEST, TOTALS
 from benchwright.stats.compare import benjamini_hochberg
 from benchwright.stats.summary import combine
 from benchwright.store import Series, Store
@@ -31,10 +33,12 @@ if TYPE_CHECKING:
 
 Detect = Callable[..., "list[Change]"]
 
+FALSE_RATE = 0.01  # expected share of false ones among the new findings of one look
 POINTS = 10_000  # of a series, the newest
 OURS = "benchwright"  # who writes remarks that no person made
 VANISHED, RETURNED, RECOVERED, BISECTED = "vanished", "returned", "recovered", "bisected"
 _SPEED = ("latency_p50", "latency_p99", "throughput", "max_rate")  # one cause shows in all of these
+_LEAST = 1e-6  # who asks for every change, however small, means those that can be measured
 _STANDING = (State.OPEN, State.ACKNOWLEDGED)
 
 
@@ -57,13 +61,10 @@ def judge(
     for one in looked:
         told = [finding for finding in known if finding.series == one.series.key]
         _bring_up_to_date(store, one, told, repository)
-    fresh = _standing_out([(one, _unknown(one, known)) for one in looked])
     found: list[Finding] = []
-    for one, change in fresh:
-        finding = reckoning.finding(one.seen, change, repository=repository, found_at=_now())
-        if any(_same(one, other, finding.verdict, finding.runs) for other in found):
-            continue
-        kept = store.keep_finding(_explained(store, one, change, finding))
+    for new in _standing_out(_candidates([(one, _unknown(one, known)) for one in looked]), looked):
+        finding = reckoning.finding(new.one.seen, new.change, repository=repository, found_at=_now())
+        kept = store.keep_finding(_explained(store, new, finding))
         if kept.id == finding.id:
             found.append(kept)
     return found
@@ -128,7 +129,7 @@ def _look(store: Store, run: Run, repository: Repository | None, smallest: float
             values = [moment.estimate.point for moment in moments]
             if not values or min(values) <= 0:  # a change is a ratio
                 continue
-            least = rules.smallest(series.case, series.metric, smallest)
+            least = max(rules.smallest(series.case, series.metric, smallest), _LEAST)
             changes = tuple(detect(values, smallest=least))
             yield _Looked(
                 seen=reckoning.Seen(series=series, moments=tuple(moments), changes=changes),
@@ -233,19 +234,52 @@ def _tell(store: Store, finding: Finding, what: str, text: str, state: State) ->
 # ---- what is new ----
 
 
-def _standing_out(fresh: Sequence[tuple[_Looked, Sequence[Change]]]) -> list[tuple[_Looked, Change]]:
-    """The new changes that so many series would not show by chance; a series without one counts as a look in vain."""
-    pairs = [(one, change) for one, changes in fresh for change in changes]
-    doubts = [1.0 - change.confidence for _, change in pairs]
-    in_vain = [1.0 for _, changes in fresh if not changes]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Candidate:
+    """A change as the first of its metrics shows it, with the least doubt that any of them leaves."""
+
+    one: _Looked
+    change: Change
+    doubt: float
+    also: Mapping[str, Value]  # the effect in other metrics
+
+    def is_(self, one: _Looked, change: Change) -> bool:
+        """Whether the change in another metric is this one."""
+        if one.family != self.one.family or _verdict(one, change) is not _verdict(self.one, self.change):
+            return False
+        return bool({*one.seen.around(change)} & {*self.one.seen.around(self.change)})
+
+
+def _candidates(fresh: Sequence[tuple[_Looked, Sequence[Change]]]) -> list[_Candidate]:
+    found: list[_Candidate] = []
+    for one, changes in fresh:
+        for change in changes:
+            doubt = 1.0 - change.confidence
+            place = next((i for i, other in enumerate(found) if other.is_(one, change)), None)
+            if place is None:
+                found.append(_Candidate(one=one, change=change, doubt=doubt, also={}))
+            else:
+                same = found[place]
+                also = {**same.also, one.series.metric: change.effect}
+                found[place] = replace(same, doubt=min(same.doubt, doubt), also=also)
+    return found
+
+
+def _standing_out(candidates: Sequence[_Candidate], looked: Sequence[_Looked]) -> list[_Candidate]:
+    """Those that so many looks would not show by chance; a family without one counts as a look in vain."""
+    metrics = Counter(one.family for one in looked)
+    doubts = [min(1.0, candidate.doubt * metrics[candidate.one.family]) for candidate in candidates]
+    in_vain = [1.0] * len(metrics.keys() - {candidate.one.family for candidate in candidates})
     called = benjamini_hochberg([*doubts, *in_vain], FALSE_RATE)
-    return [pair for pair, real in zip(pairs, called, strict=False) if real]
+    return [candidate for candidate, real in zip(candidates, called, strict=False) if real]
 
 
-def _explained(store: Store, one: _Looked, change: Change, finding: Finding) -> Finding:
-    moments = one.seen.moments
-    before, after = (_side(store, moments[i]) for i in (change.index - 1, change.index))
+def _explained(store: Store, new: _Candidate, finding: Finding) -> Finding:
+    moments = new.one.seen.moments
+    before, after = (_side(store, moments[i]) for i in (new.change.index - 1, new.change.index))
     told = why.differences(before, after)
+    if new.also:
+        told["also"] = dict(new.also)
     if told["cause"] == why.EITHER and len(finding.revisions) > 1:
         target = after[0].case.target.uri or after[0].case.name
         told["remeasure"] = why.remeasuring(finding.revisions[0], finding.revisions[-1], target)

@@ -25,7 +25,7 @@ class Rules:
     false_alarms: float = 0.01  # at most, over all looks at a case that did not change; and among all changes named
     pairs: int = 40  # at most, in each look at a case
     failures: int = 3  # pairs of a case that may fail in a row before it is given up
-    metric: str = ""  # "": the first of those usually judged that the case has
+    metric: str = ""  # "": latency_p50, or wall_time of what is called once
     seed: int = 0  # of the order inside the pairs
     verify: bool = True  # a change is named only when a second look says the same
 
@@ -131,6 +131,7 @@ class Trial:
     runs: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # stage: the runs of control and treatment
     seconds: float = 0.0
     interrupted: bool = False
+    unsaved: tuple[str, ...] = ()  # where results are that the store did not take
 
     @property
     def built(self) -> bool:
@@ -144,5 +145,6 @@ class Trial:
 
     @property
     def ok(self) -> bool:
-        """Whether both sides were built, every case was measured on both, and none became worse."""
-        return self.built and not self.worse and not any(row.failed for row in self.rows) and not self.interrupted
+        """Whether both sides were built, every case was measured on both and kept, and none became worse."""
+        bad = self.worse or self.interrupted or self.unsaved or any(row.failed for row in self.rows)
+        return self.built and not bad

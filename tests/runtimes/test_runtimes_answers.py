@@ -131,6 +131,14 @@ def test_a_nan_where_a_number_is_expected_is_out_of_any_tolerance(tmp_path: Path
     assert "1 of them no finite numbers" in report.warnings[0].seen
 
 
+def test_answers_without_any_number_have_no_cosine(tmp_path: Path) -> None:
+    expected = Expected(outputs={"y": _saved(tmp_path)}, tolerances={"": Tolerance(cosine=0.5)})
+    report = checked(Report(), _loaded([np.full((1, 3), np.nan, np.float32)]), _case(expected), "")
+    told = _told(report, "y")
+    assert (told["within"], told["unlike"], told["cosine"]) == (False, 3, None) and "cosine" not in _points(report)
+    assert "it has no cosine" in report.warnings[0].seen
+
+
 @pytest.mark.parametrize(
     ("dtype", "other", "precision", "off", "within"),
     [

@@ -54,7 +54,10 @@ def test_errors_agree_with_comparing_by_hand(
     result = compare(mine, theirs, absolute=absolute, relative=relative)
     for name, value in _oracle(pairs, absolute, relative).items():
         assert getattr(result, name) == pytest.approx(value, rel=1e-9), name
-    assert all(math.isfinite(getattr(result, name)) for name in ("cosine", "rms", "max_rel", "mean_rel"))
+    assert all(math.isfinite(getattr(result, name)) for name in ("rms", "max_rel", "mean_rel"))
+    pairable = any(map(math.isfinite, mine[np.isfinite(theirs)]))
+    assert (result.cosine is None) == (not pairable and result.size > 0)
+    assert result.cosine is None or abs(result.cosine) <= 1
 
 
 def test_the_worst_element_is_the_one_that_exceeds_its_tolerance_most() -> None:

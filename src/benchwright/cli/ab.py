@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from benchwright.cli.options import json_option, store_option
 from benchwright.cli.targets import target_options
+
+if TYPE_CHECKING:
+    from benchwright.trials import Rules
+    from benchwright.versus import Asked, Making
 
 
 @click.command("ab")
@@ -24,7 +29,12 @@ from benchwright.cli.targets import target_options
 @click.option("--treatment-dir", metavar="FOLDER", help="The treatment is this folder as it is.")
 @click.option("--control-python", metavar="FILE", help="The control is measured with this interpreter.")
 @click.option("--treatment-python", metavar="FILE", help="The treatment is measured with this interpreter.")
-@click.option("--metric", default="", metavar="NAME", help="What to judge. Default: latency_p50, if a case has it.")
+@click.option(
+    "--metric",
+    default="",
+    metavar="NAME",
+    help="What to judge. Default: latency_p50; wall_time of what is called once.",
+)
 @click.option("--smallest", default="1%", show_default=True, metavar="SHARE", help="Smaller changes count as none.")
 @click.option("--false-alarms", default="1%", show_default=True, metavar="SHARE", help="How often chance may win.")
 @click.option("--pairs", type=click.IntRange(min=1), default=40, show_default=True, help="At most, per case and look.")
@@ -41,7 +51,6 @@ def command(**given: Any) -> int:
 
     Exit code 1 when a case became worse or could not be measured, or a side could not be built.
     """
-    from benchwright import api
     from benchwright.cli.progress import Progress
     from benchwright.cli.targets import cpus_of, request_of
     from benchwright.report import ab
@@ -51,21 +60,21 @@ def command(**given: Any) -> int:
         from benchwright.report.picture import check_picture
 
         check_picture(picture, force=True)
-    names = ("repo", "control", "treatment", "build", "rebuild", "metric", "pairs", "seed", "store")
-    sides = ("control_dir", "treatment_dir", "control_python", "treatment_python")
+    from benchwright.api import command_line
+    from benchwright.versus import contend
+
     with Progress(sys.stderr) as progress:
-        trial = api.duel(
+        trial = contend(
             request_of(given),
-            **{name: given[name] for name in names},
-            **{name: given[name] or "" for name in sides},
-            build_timeout=_seconds(given["build_timeout"]),
-            smallest=_share(given["smallest"], "--smallest"),
-            false_alarms=_share(given["false_alarms"], "--false-alarms"),
-            verify=not given["no_verify"],
+            _side(given, "control"),
+            _side(given, "treatment"),
+            _rules(given),
+            _making(given),
+            store=given["store"],
             save=not given["no_save"],
             listener=progress,
             cpus=cpus_of(given),
-            command=api.command_line(),
+            command=command_line(),
         )
     if picture and trial.rows:
         from benchwright.report.ab_picture import write_trial
@@ -82,17 +91,34 @@ def command(**given: Any) -> int:
     return 130 if trial.interrupted else int(not trial.ok)
 
 
-def _seconds(text: str) -> float:
+def _side(given: Mapping[str, Any], name: str) -> Asked:
+    from benchwright.versus import Asked
+
+    return Asked(revision=given[name], folder=given[f"{name}_dir"] or "", python=given[f"{name}_python"] or "")
+
+
+def _rules(given: Mapping[str, Any]) -> Rules:
     from benchwright import asking
+    from benchwright.trials import Rules
+    from benchwright.versus import fresh_seed
 
-    return asking.positive(text, "s", "--build-timeout")
+    return Rules(
+        smallest=asking.fraction(given["smallest"], "--smallest"),
+        false_alarms=asking.fraction(given["false_alarms"], "--false-alarms"),
+        pairs=given["pairs"],
+        metric=given["metric"],
+        seed=fresh_seed() if given["seed"] is None else given["seed"],
+        verify=not given["no_verify"],
+    )
 
 
-def _share(text: str, flag: str) -> float:
-    from benchwright.errors import OptionError
-    from benchwright.units import parse_quantity
+def _making(given: Mapping[str, Any]) -> Making:
+    from benchwright import asking
+    from benchwright.versus import Making
 
-    share = parse_quantity(text, "%", what=flag) / 100
-    if not 0 < share < 1:
-        raise OptionError(f"{flag}: {text} is not between 0 and 100 %", remedy=f"write {flag} 1%")
-    return share
+    return Making(
+        repo=Path(given["repo"]),
+        command=given["build"],
+        timeout=asking.positive(given["build_timeout"], "s", "--build-timeout"),
+        again=given["rebuild"],
+    )

@@ -30,7 +30,7 @@ class Progress:
                 self._write("")
                 self._stream.write(f"benchwright: {text}\n")
             case Planned(total=total):
-                self._total = total
+                self._total, self._done, self._begin = total, 0, time.monotonic()
             case Began(case=case, round=number):
                 chosen = " ".join(f"{k}={v}" for k, v in case.params.items())
                 self._label = f"{case.name} {chosen} round {number + 1}"
@@ -39,6 +39,10 @@ class Progress:
                 self._draw(phase)
             case Ended():
                 self._done += 1
+
+    def clear(self) -> None:
+        """Takes the line away, for something to be printed in its place."""
+        self._write("")
 
     def __enter__(self) -> Progress:
         return self

@@ -26,6 +26,20 @@ _OPTIONS = (
     click.option("--cpus", metavar="0,2-3", help="CPUs the workers may use, the same for all."),
     click.option("--tag", multiple=True, help="A word to find the runs by."),
 )
+_NAMES = (  # a verb may have flags of its own that mean something else to `run`
+    "targets",
+    "runtime",
+    "device",
+    "batch_size",
+    "workers",
+    "param",
+    "option",
+    "duration",
+    "samples",
+    "warmup",
+    "timeout",
+    "tag",
+)
 
 
 def target_options(function: F) -> F:
@@ -41,7 +55,7 @@ def request_of(given: Mapping[str, Any], command: Sequence[str] = ()) -> Request
     from benchwright.cli.run import command as run
 
     usual = run.make_context("run", []).params
-    return asked.request_of({**usual, **{name: given[name] for name in usual if name in given}}, list(command))
+    return asked.request_of({**usual, **{name: given[name] for name in _NAMES}}, list(command))
 
 
 def cpus_of(given: Mapping[str, Any]) -> Sequence[int]:

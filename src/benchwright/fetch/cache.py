@@ -88,8 +88,8 @@ class Cache:
                 entry = self._mended(sha256, name)
         if entry is None:
             return None
-        self.shelf.touch(sha256)
-        return self._held(entry, name)
+        # Who prunes may have been faster than the look at the note.
+        return self._held(entry, name) if self.shelf.touch(sha256) else None
 
     def _digest(self, location: str, wanted: tuple[Digest, ...]) -> str:
         """The sha256 of what is wanted, as far as it is known before it is fetched."""

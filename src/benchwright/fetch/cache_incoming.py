@@ -14,25 +14,34 @@ from benchwright.fetch.digests import Digest
 from benchwright.fetch.downloads import fetch
 from benchwright.fetch.partials import Partial, Progress, remove
 
+ROOM = "free some: benchwright cache prune --keep 10GB"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
-def bring(location: str, target: Path, wanted: tuple[Digest, ...] = (), progress: Progress | None = None) -> Content:
+def bring(
+    location: str,
+    target: Path,
+    wanted: tuple[Digest, ...] = (),
+    progress: Progress | None = None,
+    *,
+    room: str = ROOM,
+) -> Content:
     """A fresh copy of what is at `location`, an address or an absolute path, at `target`; its content.
 
     Whoever calls it holds a lock on `target`, and what is there is replaced. Content with another digest is a
     `FetchError` that names both, and is gone. A download that broke off is continued; a copy, or whatever met a full
-    disk, leaves nothing. Links in a folder of this machine are copied as what they lead to.
+    disk, leaves nothing. Links in a folder of this machine are copied as what they lead to. `room` says how to make
+    some on that disk.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         remove(target)  # an earlier attempt may have ended before it was checked
         continued = Partial(target=target).path.exists()
-        content = _get(location, target, progress)
+        content = _get(location, target, progress, room)
         wrong = content.mismatch(wanted)
         if wrong and continued:  # what was here before may be to blame, so once more from nothing
             remove(target)
-            content = _get(location, target, progress)
+            content = _get(location, target, progress, room)
             wrong = content.mismatch(wanted)
     except OSError as error:
         raise FetchError(f"{error.filename or shown(location)}: {error.strerror or error}") from error
@@ -60,7 +69,7 @@ def local(location: str) -> Path | None:
     return path
 
 
-def _get(location: str, target: Path, progress: Progress | None) -> Content:
+def _get(location: str, target: Path, progress: Progress | None, room: str) -> Content:
     source = local(location)
     try:
         if source is None:
@@ -76,7 +85,7 @@ def _get(location: str, target: Path, progress: Progress | None) -> Content:
         if full:
             raise FetchError(
                 f"no room for {shown(location)} in {target.parent}",
-                remedy="free some: benchwright cache prune --keep 10GB; nothing half is left there",
+                remedy=f"{room}; nothing half is left there",
             ) from error
         raise
     return content_of(target)

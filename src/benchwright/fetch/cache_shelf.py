@@ -11,7 +11,7 @@ import math
 import os
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,10 +68,33 @@ class Shelf:
         self._note(sha256).unlink(missing_ok=True)
         remove(self._place(sha256))
 
-    def touch(self, sha256: str) -> None:
-        """Notes that a content is used now; a cache that cannot be written to is used all the same."""
-        with suppress(OSError):
+    def remove_unused(self, sha256: str, used: float) -> bool:
+        """Forgets a content that was last used then; one that is used again meanwhile stays.
+
+        Its note is taken away before its time is looked at: after that nobody can note a use that would go unseen.
+        """
+        note = self._note(sha256)
+        taken = beside(note, "going")
+        try:
+            note.replace(taken)
+        except FileNotFoundError:
+            return False
+        if taken.stat().st_mtime != used:
+            taken.replace(note)
+            return False
+        taken.unlink()
+        remove(self._place(sha256))
+        return True
+
+    def touch(self, sha256: str) -> bool:
+        """Notes that a content is used now; False when it is gone. One that cannot be written to is used all the same."""
+        try:
             os.utime(self._note(sha256))
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+        return True
 
     def used(self, sha256: str) -> float:
         """When a content was last used, in seconds since 1970; 0 when it is not there."""

@@ -73,8 +73,7 @@ def _beyond(entry: Entry, age: float, limits: Limits) -> bool:
 
 def _remove(cache: Cache, sha256: str, used: float) -> None:
     with cache.shelf.lock(sha256):
-        if cache.shelf.used(sha256) == used:  # else somebody wants it again
-            cache.shelf.remove(sha256)
+        cache.shelf.remove_unused(sha256, used)
 
 
 def _sweep(cache: Cache, now: float) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from benchwright.findings import Finding
-from benchwright.records import Value
+from benchwright.report import reasons
+from benchwright.report.findings import title
 from benchwright.report.numbers import printable
 from benchwright.units import format_value
 
@@ -23,7 +23,8 @@ class Notice:
 
     finding: Finding
     link: str = ""
-    sketch: str = ""  # its series in text
+    sketch: str = ""  # its series in a row of bars, for any letters
+    graph: str = ""  # the same in lines, for letters of one width
     picture: bytes = field(default=b"", repr=False)  # the same as PNG, where there is one
 
     @property
@@ -46,7 +47,7 @@ class Message:
     @property
     def title(self) -> str:
         """One line."""
-        first = "Test of " if self.test else ""
+        first = "Test: " if self.test else ""
         if len(self.notices) == 1:
             return first + headline(self.notices[0].finding)
         return f"{first}{len(self.notices)} changes in benchmarks"
@@ -67,8 +68,8 @@ class Message:
 
 
 def headline(finding: Finding) -> str:
-    """`encode n=4: latency_p50 +10.2 % (worse)`."""
-    return f"{_name(finding)}: {printable(finding.metric)} {_percent(finding.effect.point)} ({finding.verdict})"
+    """`Worse: encode n=4  latency_p50 10 % slower [8 %, 12 %]`."""
+    return _short(f"{finding.verdict.capitalize()}: {title(finding)}")
 
 
 def _left(notices: Sequence[Notice]) -> list[str]:
@@ -83,36 +84,29 @@ def _lines(notice: Notice) -> Iterator[str]:
         yield whose
     if notice.sketch:
         yield notice.sketch
-    yield from (f"{name}: {words}" for name, words in _why(finding.why))
+    yield from map(_short, reasons.lines(finding.why))
     yield notice.link or f"benchwright findings show {finding.id}"
 
 
 def _marked(notice: Notice) -> Iterator[str]:
     finding = notice.finding
-    yield f"**{_code(_name(finding))}** {_code(printable(finding.metric))} "
-    yield f"**{_percent(finding.effect.point)}** ({finding.verdict})\n"
+    yield f"**{_code(headline(finding))}**\n"
     yield _sizes(finding)
     if whose := _whose(finding):
         yield f"\n{_code(whose)}"
-    if notice.sketch:
-        yield f"\n```text\n{notice.sketch}\n```"
-    yield from (f"\n{_code(f'{name}: {words}')}" for name, words in _why(finding.why))
-    yield f"\n[{_code(finding.id)}]({notice.link})" if notice.link else f"\n`benchwright findings show {finding.id}`"
-
-
-def _name(finding: Finding) -> str:
-    params = json.loads(finding.params) if finding.params else {}
-    words = [finding.case or finding.series[:12], *(f"{name}={value}" for name, value in params.items())]
-    return _short(" ".join(words))
+    drawn = notice.graph or notice.sketch
+    told = [*drawn.splitlines(), *map(_short, reasons.lines(finding.why))]
+    if told:
+        yield "\n" + "\n".join(["````text", *(line.replace("`", chr(39)) for line in told), "````"])
+    shown = f"[finding {finding.id}]({notice.link})" if notice.link else f"`benchwright findings show {finding.id}`"
+    yield f"\n{shown}"
 
 
 def _sizes(finding: Finding) -> str:
     before, after = (format_value(side.point, finding.unit, 4) for side in (finding.before, finding.after))
-    low, high = finding.effect.low, finding.effect.high
-    interval = f", between {_percent(low)} and {_percent(high)}" if low is not None and high is not None else ""
-    sure = f"; {finding.confidence:.1%} sure" if finding.confidence is not None else ""
+    sure = f"; {100 * min(finding.confidence, 0.9999):.4g} % sure" if finding.confidence is not None else ""
     machine = f"; machine {finding.machine[:8]}" if finding.machine else ""
-    return f"{before} before, {after} after{interval}{sure}{machine}"
+    return f"{before} before, {after} after{sure}{machine}"
 
 
 def _whose(finding: Finding) -> str:
@@ -120,23 +114,16 @@ def _whose(finding: Finding) -> str:
     if finding.suspects and finding.suspects[0].probability >= CERTAIN:
         first = finding.suspects[0]
         author = f" by {first.author}" if first.author else ""
-        return _short(f"commit {first.revision[:12]} {first.subject}".rstrip() + author) + f" ({first.probability:.0%})"
+        return (
+            _short(f"commit {first.revision[:12]} {first.subject}".rstrip() + author)
+            + f" ({100 * first.probability:.0f} %)"
+        )
     if len(finding.revisions) == 2:
         return f"commit {finding.revisions[1][:12]}"
     if len(finding.revisions) > 2:
         first_bad, last = finding.revisions[1][:12], finding.revisions[-1][:12]
         return f"one of the {len(finding.revisions) - 1} commits from {first_bad} to {last}"
     return f"commit {finding.revisions[0][:12]}" if finding.revisions else ""
-
-
-def _why(why: Mapping[str, Value]) -> list[tuple[str, str]]:
-    """What differs, as words."""
-    spelled = {name: value if isinstance(value, str) else json.dumps(value) for name, value in why.items() if value}
-    return [(printable(name), _short(words)) for name, words in spelled.items()]
-
-
-def _percent(ratio: float) -> str:
-    return f"{100 * (ratio - 1):+.1f} %"
 
 
 def _short(words: str) -> str:

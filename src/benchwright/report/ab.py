@@ -88,6 +88,7 @@ def notes(trial: Trial) -> Iterator[str]:
     for name, cases in (("control", trial.only_control), ("treatment", trial.only_treatment)):
         if cases:
             yield f"only the {name} has {', '.join(cases)}"
+    yield from trial.unsaved
     if trial.interrupted:
         yield "interrupted: the verdicts are what was known by then"
 

@@ -25,8 +25,10 @@ def write_trial(trial: Trial, path: Path) -> Path:
     smallest = 100 * trial.rules.smallest
     axes.axvspan(-smallest, smallest, color="0.9", zorder=0)
     axes.axvline(0.0, color="0.5", linewidth=0.8, zorder=1)
+    widest = _widest(trial)
+    axes.set_xlim(-1.1 * widest, 1.1 * widest)
     for place, row in enumerate(trial.rows):
-        _strip(axes, row, place)
+        _strip(axes, row, place, widest)
     axes.set_yticks(range(len(trial.rows)), [printable(label) for label in labels(trial.rows)], fontsize=8)
     axes.set_ylim(len(trial.rows) - 0.4, -0.6)
     axes.set_xlabel(f"treatment against control, %; within ±{smallest:.3g} % counts as no change")
@@ -36,25 +38,39 @@ def write_trial(trial: Trial, path: Path) -> Path:
     return path
 
 
-def _strip(axes: Any, row: TrialRow, place: int) -> None:
+def _strip(axes: Any, row: TrialRow, place: int, widest: float) -> None:
     colour = COLOURS[row.verdict]
-    ratios = [pair.ratio for heat in row.heats for pair in heat.pairs if pair.ratio is not None]
-    heights = [place - 0.4 + _ROOM * (i + 0.5) / len(ratios) for i in range(len(ratios))]
-    axes.plot([_percent(r) for r in ratios], heights, ".", color=colour, alpha=0.45, markersize=3, zorder=2)
+    changes = _changes(row)
+    for i, change in enumerate(changes):
+        mark = "." if abs(change) <= widest else ">" if change > 0 else "<"  # beyond the picture: at its edge
+        height = place - 0.4 + _ROOM * (i + 0.5) / len(changes)
+        axes.plot([max(-widest, min(widest, change))], [height], mark, color=colour, alpha=0.5, markersize=3, zorder=2)
     if row.effect is None:
         return
-    point, below = _percent(row.effect.point), place + 0.36
+    point, below = _percent(row.effect.point), place + 0.38
     if row.effect.low is not None and row.effect.high is not None:
         axes.plot([_percent(row.effect.low), _percent(row.effect.high)], [below] * 2, color=colour, linewidth=2)
     axes.plot([point], [below], "D", color=colour, markersize=5, zorder=3)
-    axes.annotate(
-        f"{point:+.2g} % {row.verdict}",
-        (point, below),
-        textcoords="offset points",
-        xytext=(0, 6),
-        ha="center",
-        fontsize=7,
-    )
+    words = f"{point:+.2g} % {row.verdict}"
+    axes.annotate(words, (point, below), textcoords="offset points", xytext=(8, -3), fontsize=7)
+
+
+def _widest(trial: Trial) -> float:
+    """How far the picture reaches on either side: all intervals, and four fifths of the pairs."""
+    sizes = sorted(abs(change) for row in trial.rows for change in _changes(row))
+    ends = [
+        abs(_percent(end))
+        for row in trial.rows
+        if row.effect is not None
+        for end in (row.effect.point, row.effect.low, row.effect.high)
+        if end is not None
+    ]
+    most = sizes[4 * len(sizes) // 5] if sizes else 0.0
+    return 1.1 * max([300 * trial.rules.smallest, most, *ends])
+
+
+def _changes(row: TrialRow) -> list[float]:
+    return [_percent(pair.ratio) for heat in row.heats for pair in heat.pairs if pair.ratio is not None]
 
 
 def _percent(ratio: float) -> float:

@@ -36,6 +36,11 @@ class Answer:
         """What was measured, 0 where nothing was."""
         return number(self.told.get(name)) or 0.0
 
+    @property
+    def cosine(self) -> float | None:
+        """None when no element is a finite number on both sides."""
+        return None if self.told.get("cosine", 0.0) is None else self.number("cosine")
+
 
 def answers(row: Row) -> list[Answer]:
     """The outputs of a case that were compared."""
@@ -48,7 +53,7 @@ def answers(row: Row) -> list[Answer]:
     return [
         Answer(
             name=name,
-            told=max(rounds, key=lambda told: (told.get("within") is False, number(told.get("max_abs")) or 0.0)),
+            told=max(rounds, key=_badness),
             within=_all(told.get("within") for told in rounds),
         )
         for name, rounds in found.items()
@@ -71,8 +76,7 @@ def cells(row: Row) -> dict[str, list[str]]:
     return {
         each.name: [
             _verdict(each),
-            *(_shown(each.number(name)) for name in ("max_abs", "mean_abs", "rms", "max_rel", "mean_rel")),
-            f"{each.number('cosine'):.7g}",
+            *_figures(each),
             "".join(f"{100 * each.number(top):.3g} %" for top in ("top1",) if top in each.told),
             _worst(each.told),
         ]
@@ -80,21 +84,41 @@ def cells(row: Row) -> dict[str, list[str]]:
     }
 
 
+def _badness(told: Mapping[str, Value]) -> tuple[bool, float, float]:
+    return told.get("within") is False, number(told.get("unlike")) or 0.0, number(told.get("max_abs")) or 0.0
+
+
+def _figures(each: Answer) -> list[str]:
+    names = ("max_abs", "mean_abs", "rms", "max_rel", "mean_rel")
+    if each.cosine is None:
+        return ["none"] * (len(names) + 1)
+    return [*(_shown(each.number(name)) for name in names), f"{each.cosine:.7g}"]
+
+
 def _sentence(compared: Sequence[Answer]) -> str:
     bad = [each for each in compared if each.within is False]
     most = max(each.number("max_abs") for each in compared)
     relative = max(each.number("max_rel") for each in compared)
-    alike = min(each.number("cosine") for each in compared)
-    size = f"largest error {_shown(most)}, relative {_shown(relative)}; cosine {alike:.7g}"
+    cosines = [each.cosine for each in compared if each.cosine is not None]
+    size = f"largest error {_shown(most)}, relative {_shown(relative)}; cosine {min(cosines):.7g}" if cosines else ""
+    size = "; ".join(filter(None, [size, *map(_not_finite, compared)]))
     if bad:
         return f"{', '.join(each.name for each in bad)} out of tolerance; {size}"
     many = f"{len(compared)} outputs" if len(compared) > 1 else compared[0].name
     return f"{many} {'within tolerance' if _all(e.within for e in compared) else 'compared, not judged'}; {size}"
 
 
+def _not_finite(each: Answer) -> str:
+    """What errors and cosine leave out, so that nobody takes them for the whole."""
+    unlike = int(each.number("unlike"))
+    if unlike:
+        return f"{unlike:,} of {int(each.number('size')):,} elements of {each.name} are no finite numbers"
+    return f"no element of {each.name} is a finite number" if each.cosine is None else ""
+
+
 def _verdict(each: Answer) -> str:
     if each.within is None:
-        return "not judged"
+        return "; ".join(filter(None, ["not judged", _not_finite(each)]))
     off = int(each.number("off"))
     return "within tolerance" if each.within else f"out of tolerance: {off:,} of {int(each.number('size')):,} elements"
 

@@ -47,8 +47,9 @@ def png(trace: Trace) -> bytes:
         if side:
             level = sorted(side)[len(side) // 2]
             axes.hlines(level, begin - 0.4, begin + len(side) - 0.6, color="tab:blue", linewidth=1.4)
-    # A sign of mathematics in a name is not one.
-    axes.set_title(printable(trace.title).replace("$", r"\$"), fontsize=9, loc="left")
+    # A sign of mathematics in a name is not one, and the font has no others than these.
+    title = printable(trace.title).replace("$", r"\$").encode("latin-1", "replace").decode("latin-1")
+    axes.set_title(title, fontsize=9, loc="left")
     axes.set_xlabel("run")
     axes.set_ylabel(scale.unit)
     axes.grid(visible=True, linewidth=0.4, alpha=0.6)

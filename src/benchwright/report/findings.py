@@ -44,7 +44,8 @@ def show_finding(console: Console, finding: Finding, values: Sequence[float], in
         drawn = graph(values, index, finding, width=min(console.width, 100))
         console.print(Text(drawn), overflow="fold")
         console.print()
-    for line in (*_culprits(finding), *reasons.lines(finding.why), *_story(finding.remarks)):
+    last = f"Series {finding.series}"  # what `findings mute` takes
+    for line in (*_culprits(finding), *reasons.lines(finding.why), *_story(finding.remarks), last):
         console.print(Text(printable(line)), overflow="fold")
 
 

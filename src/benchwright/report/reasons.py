@@ -30,6 +30,7 @@ def lines(why: Mapping[str, Value]) -> list[str]:
         found.append("  there were changes that are not committed")
     for name in ("packages", "runtimes", "system", "knobs"):
         found += _pairs(name, why.get(name))
+    found += _also(why.get("also"))
     found += _operators(why.get("operators"))
     found += _memory(why.get("memory"))
     if "remeasure" in why and "remeasured" not in why:
@@ -47,6 +48,13 @@ def _pairs(name: str, differing: Value) -> list[str]:
     ]
     more = len(differing) - SHOWN
     return [*found, f"  {name}: and {more} more"] if more > 0 else found
+
+
+def _also(effects: Value) -> list[str]:
+    if not isinstance(effects, dict):
+        return []
+    words = [f"{name} × {float(ratio):.3f}" for name, ratio in effects.items() if isinstance(ratio, int | float)]
+    return [f"  in other metrics: {', '.join(words)}"] if words else []
 
 
 def _operators(told: Value) -> list[str]:

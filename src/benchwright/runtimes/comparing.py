@@ -51,7 +51,9 @@ class Compared:
         asked, seen = self.tolerance, []
         if self.judged and self.off:
             seen.append(_off(self))
-        if asked.cosine is not None and self.errors.cosine < asked.cosine:
+        if asked.cosine is not None and self.errors.cosine is None:
+            seen.append("it has no cosine: no element is a finite number on both sides")
+        elif asked.cosine is not None and self.errors.cosine is not None and self.errors.cosine < asked.cosine:
             seen.append(f"its cosine is {self.errors.cosine:.6f}, below {asked.cosine:g}")
         if asked.top is not None and self.top[asked.top] < 1:
             where = "" if self.found.ndim < 2 else f" in {1 - self.top[asked.top]:.3g} of the rows"
@@ -99,7 +101,7 @@ def metrics(each: Compared, suffix: str) -> Iterable[Metric]:
     }
     if each.judged:
         lower["out_of_tolerance"] = float(each.off)
-    higher = {"cosine": apart.cosine}
+    higher = {} if apart.cosine is None else {"cosine": apart.cosine}
     if each.found.ndim <= 2 or each.tolerance.top:  # elsewhere the last axis seldom holds scores
         higher |= {f"top{k}": share for k, share in each.top.items()}
     for better, figures in ((Better.LOWER, lower), (Better.HIGHER, higher)):

@@ -1,7 +1,6 @@
 """What a user's file offers, found out in a child process: the parent never imports it. Standard library only.
 
-`python -m benchwright.sources.discover MODULE NAME ANSWER LIFELINE [ASKED]` imports the module and writes JSON to the
-file ANSWER, so that whatever the user's code prints, or how it ends, cannot be taken for the answer. It ends, with all
+The child is given MODULE NAME ANSWER LIFELINE [ASKED]; it imports the module and writes JSON to the file ANSWER, so that whatever the user's code prints, or how it ends, cannot be taken for the answer. It ends, with all
 that it started, when the parent's end of the pipe LIFELINE closes.
 """
 
@@ -109,9 +108,14 @@ def _run(arguments: list[str], timeout: float, asked: str) -> tuple[str, str]:
 
 
 def _spawn(arguments: list[str], lifeline: int, token: str, log: int) -> subprocess.Popen[bytes]:
-    """The child in a session of its own. Unbuffered: what it printed is there however it ends."""
+    """The child in a session of its own. Unbuffered: what it printed is there however it ends.
+
+    It finds this package where it is here, behind its own: the interpreter may be one that has it not installed.
+    """
+    package = str(Path(__file__).resolve().parents[2])
+    code = f"import sys; sys.path.append({package!r}); from {__name__} import main; main(sys.argv[1:])"
     return subprocess.Popen(
-        [sys.executable, "-u", "-m", __name__, *arguments],
+        [sys.executable, "-u", "-c", code, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=log,
@@ -151,6 +155,3 @@ def main(arguments: list[str]) -> None:
     partial.write_text(json.dumps(content), encoding="utf-8")
     partial.rename(answer)  # complete or not there at all
 
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -31,7 +31,7 @@ class ShapeError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Errors:
-    """What comparing found; every number is finite."""
+    """What comparing found; every number is finite, and of the elements that are so on both sides."""
 
     size: int
     max_abs: float = 0.0
@@ -39,7 +39,7 @@ class Errors:
     rms: float = 0.0  # of the differences
     max_rel: float = 0.0
     mean_rel: float = 0.0
-    cosine: float = 1.0  # two arrays of zeros are alike, one of them is unlike anything else
+    cosine: float | None = 1.0  # arrays of zeros are alike, one is unlike anything else; None: no finite pair
     off: int = 0  # elements out of tolerance
     unlike: int = 0  # of those, the ones that are no finite number on one side, or not the same one
     worst: tuple[int, ...] | None = None  # where the tolerance is exceeded most, or nearest to it; None: no difference
@@ -177,7 +177,9 @@ class _Sums:
             worst=worst,
         )
 
-    def _cosine(self) -> float:
+    def _cosine(self) -> float | None:
+        if self._size and not self._finite:
+            return None
         if not self._mine or not self._theirs:
             return float(self._mine == self._theirs)
         whole = math.sqrt(_finite(self._mine)) * math.sqrt(_finite(self._theirs))

@@ -8,10 +8,10 @@ is read from it alone, so the two never disagree:
 - After six and after seven pairs the *window*: the tightest one that holds all (of seven: all but one) of the
   logarithms of the ratios, widened by its own width on either side. No test can be exact with so few pairs (flips of
   seven signs reject at 1.6 % at best), so this one rests on an assumption, that the two processes of a pair differ
-  independently of each other, and on calibration: of all noises tried the worst are processes with two speeds, equally
-  frequent, for which it is wrong in 0.27 % of cases. That follows from Mantel's theorem: a range [a, 2a) holds at most a
-  quarter of the differences of two independent draws, whatever their distribution. Where fewer than 1 % false alarms
-  are asked for it is left out.
+  independently of each other, and on calibration. A range [a, 2a) holds at most a quarter of the differences of two
+  independent draws, whatever their distribution (Mantel's theorem, as a graph of such ranges has no triangles); that
+  quarter is reached by processes with two speeds, equally frequent. Of all noises tried they are the worst: the window
+  is wrong in 0.27 % of cases. Where fewer than 1 % false alarms are asked for it is left out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import takewhile
 
 import numpy as np
 
@@ -29,14 +29,17 @@ from benchwright.stats import signflips
 WINDOW_LEVEL = 0.003  # what the window takes of the false alarms
 _WINDOW_FROM = 0.01  # false alarms from which on it is used
 _WINDOWS = {6: 0, 7: 1}  # pairs: how many of them may lie outside
-_HALVINGS = 8  # of a bracket around an end of the interval
+_LARGEST = 700.0  # of a logarithm whose exponential is still a number
+_TINY = 1e-12  # what is excluded lies outside of the interval
+_HALVINGS = 6  # of a bracket around an end of the interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
     """What is known after so many pairs. The ratio is treatment over control; its ends are None before six pairs.
 
-    The p-value of "no change" is valid at every look: it is 1 until a test rejects, and then how rare that is.
+    The p-value of "no change" is valid at every look: 1 until a test rejects, then how rare that is. That of
+    `judge` is the ordinary one.
     """
 
     pairs: int
@@ -67,13 +70,11 @@ class Sequential:
             raise ValueError(f"at least one pair is needed, not {most}")
         self._question = _Question(smallest=smallest, false_alarms=false_alarms, better=better)
         self._most = most
-        window = false_alarms >= _WINDOW_FROM
-        left = false_alarms - (WINDOW_LEVEL if window else 0.0)
-        self._tests = _Tests(window=window, spent=signflips.spending(left, most))
+        self._tests = _planned(false_alarms, most)
         self._ratios: list[float] = []
 
     def add(self, control: float, treatment: float) -> Look:
-        """Takes one more pair into account. Raises ValueError for values that are not positive, or for one pair too many."""
+        """Takes one more pair into account. ValueError for values that are not positive and for one pair too many."""
         if len(self._ratios) == self._most:
             raise ValueError(f"all {self._most} pairs were judged")
         self._ratios.append(_log_ratio(control, treatment))
@@ -87,15 +88,62 @@ def judge(
     false_alarms: float = 0.01,
     better: Better | None = Better.LOWER,
 ) -> Look:
-    """Judges (control, treatment) pairs whose number was settled beforehand. Sharper than `Sequential`, but once only."""
+    """Judges (control, treatment) pairs whose number was settled before; sharper than `Sequential`, but only once."""
     if not pairs:
         raise ValueError("at least one pair is needed")
     question = _Question(smallest=smallest, false_alarms=false_alarms, better=better)
     ratios = [_log_ratio(control, treatment) for control, treatment in pairs]
     count = len(ratios)
-    few = count < signflips.FIRST
-    spent = (*([0.0] * (count - 1)), 0.0 if few else false_alarms)
-    return _look(ratios, question, _Tests(window=few and false_alarms >= WINDOW_LEVEL, spent=spent), last=True)
+    windows = (count,) if count in _WINDOWS and false_alarms >= WINDOW_LEVEL else ()
+    spent = (*([0.0] * (count - 1)), false_alarms if count >= signflips.FIRST else 0.0)
+    return _look(ratios, question, _Tests(windows=windows, spent=spent), last=True)
+
+
+def stop(
+    pairs: Sequence[tuple[float, float]],
+    *,
+    smallest: float = 0.01,
+    false_alarms: float = 0.01,
+    most: int = 40,
+    better: Better | None = Better.LOWER,
+) -> tuple[int, Verdict | None]:
+    """After how many of these pairs `Sequential` stops, and with what verdict; None where it would go on.
+
+    What a simulation needs: no interval is worked out, so it takes a small part of the time.
+    """
+    asked = _Question(smallest=smallest, false_alarms=false_alarms, better=better)
+    ratios = [_log_ratio(control, treatment) for control, treatment in pairs[:most]]
+    tests = _planned(false_alarms, most)
+    limit = math.log1p(smallest)
+    looks = [(mark, *_excluded_from(ratios, mark, tests)) for mark in (-limit, 0.0, limit)]
+    for count in range(1, len(ratios) + 1):
+        bounds = _known(looks, count)
+        if bounds == _Bounds() and count < most:
+            continue
+        verdict, _ = _verdict(hodges_lehmann(ratios[:count]), bounds, asked, last=count == most)
+        if verdict is not None:
+            return count, verdict
+    return len(ratios), None
+
+
+def _excluded_from(ratios: Sequence[float], mark: float, tests: _Tests) -> tuple[float, bool]:
+    """From which pair on a change is excluded (infinity: never), and whether what was seen lies above it."""
+    for count in (c for c in tests.windows if c <= len(ratios)):
+        window = _window(ratios[:count])
+        if window.excludes(mark):
+            return count, window.low is not None and window.low > mark
+    found = signflips.look_by_look(np.asarray(ratios) - mark, tests.spent)
+    return math.inf if found.look is None else found.look, found.positive
+
+
+def _known(looks: Sequence[tuple[float, float, bool]], count: int) -> _Bounds:
+    """What the marks say after `count` pairs: an end lies beyond the last one that is excluded, coming from outside."""
+    low = high = None
+    for mark, _, _ in takewhile(lambda look: look[1] <= count and look[2], looks):
+        low = mark + _TINY
+    for mark, _, _ in takewhile(lambda look: look[1] <= count and not look[2], reversed(looks)):
+        high = mark - _TINY
+    return _Bounds(low=low, high=high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +165,14 @@ class _Question:
 class _Tests:
     """Which tests are made, and at what level after each pair."""
 
-    window: bool
+    windows: tuple[int, ...]  # the numbers of pairs after which the window is looked at
     spent: tuple[float, ...]
+
+
+def _planned(false_alarms: float, most: int) -> _Tests:
+    windows = tuple(_WINDOWS) if false_alarms >= _WINDOW_FROM else ()
+    left = false_alarms - (WINDOW_LEVEL if windows else 0.0)
+    return _Tests(windows=windows, spent=signflips.spending(left, most))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,16 +182,137 @@ class _Bounds:
     low: float | None = None
     high: float | None = None
 
+    def excludes(self, mark: float) -> bool:
+        """Whether the mark lies outside."""
+        return (self.low is not None and self.low > mark) or (self.high is not None and self.high < mark)
+
 
 def _look(ratios: Sequence[float], asked: _Question, tests: _Tests, *, last: bool) -> Look:
     point = hodges_lehmann(ratios)
-    early = _window_bounds(ratios, last) if tests.window else _Bounds()
-    bounds = _around(point, _tightest(early, _flip_bounds(ratios, point, asked, tests.spent)))
-    verdict, why = _verdict(point, bounds, asked, len(ratios), last)
+    windows = _within(*(_window(ratios[:count]) for count in tests.windows if count <= len(ratios)))
+    bounds = windows
+    if any(tests.spent[: len(ratios)]):
+        bounds = _within(windows, _flip_bounds(np.asarray(ratios), point, asked, tests.spent, windows))
+    verdict, why = _verdict(point, bounds, asked, last=last)
     return Look(
         pairs=len(ratios),
-        effect=_estimate(point, bounds, 1.0 - asked.false_alarms, len(ratios)),
+        effect=_estimate(point, bounds, asked, len(ratios)),
         verdict=verdict,
         why=why,
-        p_value=_p_value(ratios, early, tests),
+        p_value=_p_value(ratios, windows, bounds, tests),
     )
+
+
+def hodges_lehmann(values: Sequence[float]) -> float:
+    """The median of the means of any two values (Hodges and Lehmann, Annals of Mathematical Statistics 34, 1963)."""
+    given = np.asarray(values, dtype=np.float64)
+    first, second = np.triu_indices(len(given))
+    return float(np.median((given[first] + given[second]) / 2))
+
+
+def _window(ratios: Sequence[float]) -> _Bounds:
+    """The tightest window that holds all ratios but those that may lie outside, widened by its width on both sides."""
+    ordered = sorted(ratios)
+    held = len(ordered) - _WINDOWS[len(ordered)]
+    width, low, high = min((b - a, a, b) for a, b in zip(ordered, ordered[held - 1 :], strict=False))
+    return _Bounds(low=low - width, high=high + width)
+
+
+def _flip_bounds(
+    ratios: signflips.Floats, point: float, asked: _Question, spent: tuple[float, ...], windows: _Bounds
+) -> _Bounds:
+    """Where the tests cease to reject, coming from far below and from far above the point.
+
+    They are made at no change itself and at both ends of what does not matter; only between those is the end
+    searched for by halving. So what the interval says about them is what the tests say.
+    """
+
+    def end(side: float) -> float | None:
+        def excluded(distance: float) -> bool:
+            mark = point - side * distance
+            found = signflips.look_by_look(ratios - mark, spent)
+            return windows.excludes(mark) or (found.look is not None and found.positive == (side > 0))
+
+        marks = sorted((side * (point - mark) for mark in (-smallest, 0.0, smallest)), reverse=True)
+        beyond = float(np.max(side * (point - ratios))) * 1.001 + 1e-12  # all ratios lie on one side of it
+        near, far = 0.0, max(beyond, marks[0])
+        if not excluded(far):
+            return None
+        for probe in (*marks, 2 * guess, guess):
+            if near < probe < far:
+                near, far = (near, probe) if excluded(probe) else (probe, far)
+        for _ in range(_HALVINGS):
+            middle = (near + far) / 2
+            near, far = (near, middle) if excluded(middle) else (middle, far)
+        return point - side * (near + far) / 2
+
+    smallest = math.log1p(asked.smallest)
+    guess = 4.0 * float(np.median(np.abs(ratios - point))) / math.sqrt(len(ratios))  # saves halvings, decides nothing
+    return _Bounds(low=end(1.0), high=end(-1.0))
+
+
+def _within(*bounds: _Bounds) -> _Bounds:
+    """What all of the intervals hold."""
+    lows = [b.low for b in bounds if b.low is not None]
+    highs = [b.high for b in bounds if b.high is not None]
+    return _Bounds(low=max(lows, default=None), high=min(highs, default=None))
+
+
+def _verdict(point: float, bounds: _Bounds, asked: _Question, *, last: bool) -> tuple[Verdict | None, str]:
+    smallest = math.log1p(asked.smallest)
+    matters = f"±{100 * asked.smallest:.3g} %"
+    low = -math.inf if bounds.low is None else bounds.low
+    high = math.inf if bounds.high is None else bounds.high
+    if low > high:
+        return Verdict.UNCLEAR, "the pairs contradict each other: what they compare changed in between"
+    if (-smallest < low and high < smallest) or low == high == 0.0:
+        return Verdict.SAME, f"the whole interval lies within {matters}"
+    if (low > 0.0 and point >= smallest) or (high < 0.0 and point <= -smallest):
+        direction = "higher" if point > 0.0 else "lower"
+        if asked.better is None:
+            return Verdict.UNCLEAR, f"{direction}, and neither direction is better"
+        improved = (point > 0.0) == (asked.better is Better.HIGHER)
+        return (Verdict.BETTER if improved else Verdict.WORSE), f"{direction}, and the interval excludes no change"
+    if not low <= 0.0 <= high:
+        why = f"a change, but perhaps one within {matters}"
+    elif math.isinf(low) or math.isinf(high):
+        why = "too few pairs for an interval"
+    else:
+        why = f"the interval includes no change and reaches beyond {matters}"
+    return (Verdict.UNCLEAR if last else None), why
+
+
+def _estimate(point: float, bounds: _Bounds, asked: _Question, pairs: int) -> Estimate:
+    """The ratio. Its point is moved into the interval where robust location and test differ."""
+    low, high = bounds.low, bounds.high
+    if low is None or high is None or low > high:
+        low = high = None
+    else:
+        point = min(max(point, low), high)
+    return Estimate(
+        point=_exp(point),
+        low=None if low is None else _exp(low),
+        high=None if high is None else _exp(high),
+        confidence=1.0 - asked.false_alarms,
+        method=f"{'window' if pairs < signflips.FIRST else 'sign flips'} over {pairs} pairs",
+    )
+
+
+def _p_value(ratios: Sequence[float], windows: _Bounds, bounds: _Bounds, tests: _Tests) -> float:
+    """How rare this is when nothing changed. What the windows may spend comes before what the flips spend."""
+    if windows.excludes(0.0):
+        return WINDOW_LEVEL
+    found = signflips.look_by_look(ratios, tests.spent)
+    if found.look is not None and not bounds.excludes(0.0):
+        return 1.0
+    return min(1.0, found.p_value + (WINDOW_LEVEL if tests.windows else 0.0))
+
+
+def _log_ratio(control: float, treatment: float) -> float:
+    if not (0.0 < control < math.inf and 0.0 < treatment < math.inf):
+        raise ValueError(f"only positive numbers have a ratio, not {control} and {treatment}")
+    return math.log(treatment) - math.log(control)
+
+
+def _exp(value: float) -> float:
+    return math.exp(min(max(value, -_LARGEST), _LARGEST))

@@ -34,6 +34,7 @@ _CUT = 1.5  # times the median size: the most that a single difference can weigh
 _FAR = 3.0  # times the median size: beyond, it weighs less and less
 _SOON, _SHARE = 12, 0.15  # by this many pairs this share of the level may be spent
 _STEPS = 4096  # scores are whole numbers up to this, so that equal sums are equal
+_PIECE = 128  # flips that are multiplied at once
 _BITS = (13, 16)  # two to these: the fewest and the most flips
 
 
@@ -54,7 +55,7 @@ def spending(level: float, most: int) -> tuple[float, ...]:
     return (*([0.0] * min(most, FIRST - 1)), *spent[FIRST - 1 : -1], *([level] if most >= FIRST else []))
 
 
-def test_symmetry(differences: Sequence[float] | Floats, spent: Sequence[float]) -> Outcome:
+def look_by_look(differences: Sequence[float] | Floats, spent: Sequence[float]) -> Outcome:
     """Tests whether the differences are symmetric about zero; `spent[k]` is the level spent after k + 1 of them."""
     given = np.asarray(differences, dtype=np.float64)
     if len(given) > len(spent):
@@ -64,8 +65,8 @@ def test_symmetry(differences: Sequence[float] | Floats, spent: Sequence[float])
         return Outcome(look=None, positive=False, p_value=1.0)
     flips = _flips(_bits(spent[-1]), len(spent))
     scores = np.stack([_scores(given, look) for look in looks])
-    quotas = [int(spent[look - 1] * flips.shape[1] + 1e-9) for look in looks]
-    return _walk(scores @ flips[: len(given)], looks, quotas)
+    statistics = np.concatenate(scores @ flips[:, : len(given)], axis=1)
+    return _walk(statistics, looks, [int(spent[look - 1] * statistics.shape[1] + 1e-9) for look in looks])
 
 
 def _walk(statistics: npt.NDArray[np.float32], looks: Sequence[int], quotas: Sequence[int]) -> Outcome:
@@ -94,7 +95,7 @@ def _exceeded(values: npt.NDArray[np.float32], room: int) -> float:
 
 
 def _scores(differences: Floats, look: int) -> npt.NDArray[np.float32]:
-    """The scores of the first `look` pairs, signed. Sizes alone decide how much each weighs, so flips change no weight."""
+    """The signed scores of the first `look` pairs. Sizes alone decide how much each weighs: flips change no weight."""
     signed = np.zeros(len(differences), dtype=np.float32)
     sizes = np.abs(differences[:look])
     unit = float(np.median(sizes)) or float(sizes.max())
@@ -113,7 +114,10 @@ def _bits(level: float) -> int:
 @lru_cache(maxsize=4)
 def _flips(bits: int, pairs: int) -> npt.NDArray[np.float32]:
     """A group of 2**bits sign patterns: all patterns of the first `bits` signs; each further sign is the product of an
-    odd number of those, so that flipping all signs at once belongs to the group as well."""
+    odd number of those, so that flipping all signs at once belongs to the group as well.
+
+    The first axis splits them into pieces so small that BLAS starts no threads, which would disturb what is measured.
+    """
     rng = random.Random(bits)
     masks = [1 << bit for bit in range(bits)]
     known = set(masks)
@@ -124,7 +128,8 @@ def _flips(bits: int, pairs: int) -> npt.NDArray[np.float32]:
             known.add(mask)
     members = np.arange(1 << bits, dtype=np.uint32)
     rows = [_parity(members & np.uint32(mask)) for mask in masks[:pairs]]
-    return (1.0 - 2.0 * np.stack(rows)).astype(np.float32)
+    signs = (1.0 - 2.0 * np.stack(rows)).astype(np.float32)
+    return np.stack(np.split(signs, len(members) // _PIECE, axis=1))
 
 
 def _parity(values: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:

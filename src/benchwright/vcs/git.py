@@ -23,9 +23,12 @@ class GitRepository:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._git = Git(folder=root)
+        self._known: dict[str, Commit] = {}  # by full id: a commit never changes
 
     def resolve(self, name: str) -> Commit:
         """The commit that a name means."""
+        if name in self._known:
+            return self._known[name]
         found = self._git.look("rev-parse", "--verify", "--quiet", _END, f"{name}^{{commit}}") if name else None
         if found is None:
             raise TargetError(f"{self.root}: there is no revision {name!r}", remedy="git branch --all shows some")
@@ -85,7 +88,9 @@ class GitRepository:
 
     def _log(self, *arguments: str) -> list[Commit]:
         text = self._git.ask("log", "--no-show-signature", f"--format=tformat:{_FORMAT}", *arguments, "--")
-        return [*_commits(text.split("\x01"))]
+        found = [*_commits(text.split("\x01"))]
+        self._known.update({each.revision.id: each for each in found})
+        return found
 
 
 def _commits(entries: Iterable[str]) -> Iterable[Commit]:

@@ -26,9 +26,12 @@ class HgRepository:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._known: dict[str, Commit] = {}  # by full id: a commit never changes, and each question takes long
 
     def resolve(self, name: str) -> Commit:
         """The commit that a name means; nothing in the name is read as a query."""
+        if name in self._known:
+            return self._known[name]
         named = [f"present({kind}({_literal(name)}))" for kind in ("bookmark", "tag")]
         by_id = [f"id('{name}')"] if _ID.fullmatch(name) else []
         query = " or ".join([*by_id, *named, f"last(present(branch({_literal(name)})))"])
@@ -96,6 +99,7 @@ class HgRepository:
             revision = Revision(vcs="hg", id=commit, branch=branch, committed_at=at, subject=subject, author=author)
             real = tuple(parent for parent in parents.split() if parent != _NOBODY)
             found.append(Commit(revision=revision, authored_at=at, parents=real))
+        self._known.update({each.revision.id: each for each in found})
         return found
 
     def _ask(self, *arguments: str, long: bool = False) -> str:

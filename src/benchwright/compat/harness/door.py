@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchwright import schema
 from benchwright.attempt import INTERRUPTED
-from benchwright.compat.harness import devices, documents, info, inprocess, outcome, reporting, running
+from benchwright.compat.harness import devices, documents, escalation, info, inprocess, outcome, reporting, running
 from benchwright.compat.harness import flags as harness_flags
+from benchwright.compat.harness.documents import Document
+from benchwright.compat.harness.escalation import Ladder, Step
 from benchwright.compat.harness.flags import Flags
 from benchwright.compat.harness.info import Info
 from benchwright.compat.harness.outcome import Told
@@ -31,7 +35,47 @@ Notes = Mapping[str, Mapping[str, Value]]
 
 
 def main(arguments: Sequence[str], watching: Watching) -> int:
-    """0 when every test was measured and every reporter heard of it, else 1; a `UserError` for a wrong request."""
+    """0 when every test was measured and every reporter heard of it, else 1; a `UserError` for a wrong request.
+
+    With `regression_commits` in --info and a local reporter, what was measured is judged; a suspicion is verified.
+    """
+    done = _once(arguments, watching)
+    root = done.flags.texts["local_reporter"]
+    commits = escalation.commits_of(done.info.document.get("regression_commits"))
+    if not (root and commits and done.documents) or done.run_type != "benchmark" or done.code == INTERRUPTED_CODE:
+        return done.code
+    ladder = Ladder(
+        root=Path(root),
+        commits=commits,
+        again=lambda step: _again(step, arguments, watching),
+        say=_say,
+    )
+    return max(done.code, ladder.climb(done.documents))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Done:
+    """One suite that was carried out."""
+
+    flags: Flags
+    info: Info
+    code: int
+    documents: Sequence[Document] = ()
+
+    @property
+    def run_type(self) -> str:
+        return self.flags.run_type or self.info.run_type or "benchmark"
+
+
+def _again(step: Step, arguments: Sequence[str], watching: Watching) -> int:
+    code = _once(step.words(arguments), watching, only=step).code
+    if code == INTERRUPTED_CODE:
+        raise KeyboardInterrupt
+    return code
+
+
+def _once(arguments: Sequence[str], watching: Watching, *, only: Step | None = None) -> _Done:
+    """Runs the suite; with `only`, that test on that device."""
     flags = _flags(arguments)
     given = info.parse(
         flags.texts["info"],
@@ -42,18 +86,32 @@ def main(arguments: Sequence[str], watching: Watching) -> int:
     planned = planning.plan(flags.benchmark_file, _asked(flags, given))
     if flags.dry_run:
         sys.stdout.write(planning.described(planned).rstrip() + "\n")
-        return 0
+        return _Done(flags=flags, info=given, code=0)
     for notice in (*planned.notices, *devices.doubtful(flags), *_in_vain(flags, given)):
         _say(str(notice))
     reporting.check(flags)
     where = devices.chosen(flags)
     tests = _runnable(planned)
+    if only is not None:
+        where = [each for each in where if each[1].serial == only.document.meta["platform_hash"]]
+        tests = [test for test in tests if only.concerns(test.net, test.identifier, test.metric)]
     works = running.works(flags, given, tests, where)
-    devices.reboot(flags, where)
-    return _carry_out(flags, given, works, arguments, watching) or int(len(tests) < len(planned.tests))
+    if only is None:
+        devices.reboot(flags, where)
+    code, told = _carry_out(flags, given, works, _repeatable(arguments, flags, given), watching)
+    complete = only is not None or len(tests) == len(planned.tests)
+    return _Done(flags=flags, info=given, code=code or int(not complete), documents=told)
 
 
-def _carry_out(flags: Flags, given: Info, works: Sequence[Work], arguments: Sequence[str], watching: Watching) -> int:
+def _repeatable(arguments: Sequence[str], flags: Flags, given: Info) -> Sequence[str]:
+    """The command line with --info in full: a file of it may say something else when the run is repeated."""
+    inline = not flags.texts["info"] or flags.texts["info"].startswith("{")
+    return arguments if inline else [*arguments, "--info", json.dumps(given.document)]
+
+
+def _carry_out(
+    flags: Flags, given: Info, works: Sequence[Work], arguments: Sequence[str], watching: Watching
+) -> tuple[int, list[Document]]:
     command = documents.shown_command((*COMMAND, *arguments))
     notes = {running.note_key(work): outcome.notes(flags, given, work, command) for work in works}
     run, failures = _measured(flags, works, notes, command, watching)
@@ -66,9 +124,10 @@ def _carry_out(flags: Flags, given: Info, works: Sequence[Work], arguments: Sequ
             _say(text)
     for text in (*(warning for each in told for warning in each.warnings), *failures):
         _say(text)
+    reported = [each.document for each in told]
     if stopped:
-        return INTERRUPTED_CODE
-    return 1 if failures or any(result.status is not Status.OK for result in run.results) else 0
+        return INTERRUPTED_CODE, reported
+    return int(bool(failures) or any(result.status is not Status.OK for result in run.results)), reported
 
 
 def _flags(arguments: Sequence[str]) -> Flags:

@@ -169,6 +169,18 @@ def names(text: str) -> tuple[str, ...]:
         raise OptionError(f"{text!r} is not a JSON list: {error}", remedy="or write a,b") from None
 
 
+def info_of(command: Sequence[str]) -> str:
+    """The text of `--info` in a command line that was recorded; "" when there is none."""
+    parser = _theirs(_Parser(add_help=False))
+    for action in parser._actions:
+        action.required = False
+    try:
+        found, _ = parser.parse_known_args([*command])
+    except OptionError:
+        return ""
+    return (found.info or "").strip()
+
+
 def help_text() -> str:
     """Every flag, the older harness's and ours, with what it does."""
     parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, add_help=False)

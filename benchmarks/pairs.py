@@ -1,0 +1,125 @@
+"""Two revisions on a noisy machine: how often we are wrong when nothing changed, and what we find when something did.
+
+    python benchmarks/pairs.py [--quick]
+
+Simulated, seeded, 6,000 comparisons for each figure, against rules that run all of A before all of B, in the same run.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from statistics import median
+
+import numpy as np
+from detection.pairs_simulator import CLOUD, QUIET, Array, Profile, in_turn, paired
+from harness import Claim, Settings, Spread, at_least, at_most, report, settings
+
+from benchwright.records import Verdict
+from benchwright.stats.distributions import normal_quantile
+from benchwright.stats.pairs import judge, stop
+
+EACH = 20  # pairs, or processes of either side
+DIFFERENT = (Verdict.WORSE, Verdict.BETTER)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Simulates and prints; 1 when a bar is missed."""
+    asked = settings(__doc__, arguments, rounds=6000, quick_rounds=40)
+    return report([*_twenty_pairs(asked), *_sequential(asked), *_others(asked)], judged=not asked.quick)
+
+
+# ---- twenty pairs: the stated size, and no change ----
+
+
+def _twenty_pairs(asked: Settings) -> Iterator[Claim]:
+    for name, profile, change, smallest in (("cloud", CLOUD, 0.02, 0.01), ("quiet", QUIET, 0.005, 0.0025)):
+        for what, decide in (("looked at after every pair", _stopped), ("judged at the end", _judged)):
+            rng = np.random.default_rng(1)
+            clean = [decide(p, smallest) in DIFFERENT for p in _pairs(profile, rng, asked.rounds, EACH, 0.0)]
+            found = [decide(p, smallest) is Verdict.WORSE for p in _pairs(profile, rng, asked.rounds, EACH, change)]
+            yield _claim(f"{name}, 20 pairs {what}: called different when nothing changed", clean, at_most(1.0))
+            yield _claim(f"the same: {100 * change:g} % slower, called worse", found, at_least(95.0))
+
+
+def _stopped(pairs: list[tuple[float, float]], smallest: float) -> Verdict | None:
+    return stop(pairs, smallest=smallest, most=EACH)[1]
+
+
+def _judged(pairs: list[tuple[float, float]], smallest: float) -> Verdict | None:
+    return judge(pairs, smallest=smallest).verdict
+
+
+# ---- up to forty pairs: when it ends ----
+
+
+def _sequential(asked: Settings) -> Iterator[Claim]:
+    for name, profile in (("cloud", CLOUD), ("quiet", QUIET)):
+        rng = np.random.default_rng(2)
+        slower = [stop(p) for p in _pairs(profile, rng, asked.rounds, 40, 0.10)]
+        soon = [used <= 7 and verdict is Verdict.WORSE for used, verdict in slower]
+        yield _claim(f"{name}: 10 % slower, called worse within 7 pairs", soon, at_least(95.0))
+        clean = [stop(p, smallest=0.02) for p in _pairs(profile, rng, asked.rounds, 40, 0.0)]
+        ended = [used < 40 and verdict is Verdict.SAME for used, verdict in clean]
+        bar = at_least(99.0) if profile is QUIET else None
+        yield _claim(f"{name}: no change, called the same within ±2 % before 40 pairs", ended, bar)
+        middle = float(median(used for used, _ in clean))
+        quartiles = np.quantile([used for used, _ in clean], (0.25, 0.75))
+        yield Claim(
+            what="the same: pairs until then, the middle half",
+            figure=Spread(point=middle, low=float(quartiles[0]), high=float(quartiles[1])),
+            unit="pairs",
+        )
+
+
+# ---- what others say ----
+
+
+def _others(asked: Settings) -> Iterator[Claim]:
+    try:
+        from detection import rules
+    except ImportError as error:
+        print(f"not installed: {error.name}, which the rules of others need")
+        return
+    rng = np.random.default_rng(3)
+    a, b = in_turn(CLOUD, rng, asked.rounds, EACH, 0.0)
+    in_turns: dict[str, Callable[[Array, Array], Array]] = {
+        "Welch's t": rules.welch,
+        "Mann-Whitney, as google-benchmark": rules.google_benchmark,
+        "pyperf's rule": rules.pyperf,
+        "Criterion's rule": lambda a, b: rules.criterion(a, b, rng),
+        "the older history rule": rules.history,
+    }
+    for name, rule in in_turns.items():
+        yield _claim(f"cloud, 20 of A then 20 of B, nothing changed: {name} calls a change", rule(a, b))
+    for change in (0.10, 0.21):
+        found = rules.history(*in_turn(CLOUD, rng, asked.rounds, EACH, change))
+        yield _claim(f"the same: {100 * change:g} % slower, found by the older history rule", found)
+    for name, profile, change in (("cloud", CLOUD, 0.02), ("quiet", QUIET, 0.005)):
+        found = rules.signed_ranks(*paired(profile, rng, asked.rounds, EACH, change))
+        yield _claim(f"{name}, 20 pairs: {100 * change:g} %, found by Wilcoxon's signed ranks at 1 %", found)
+
+
+def _pairs(
+    profile: Profile, rng: np.random.Generator, series: int, count: int, change: float
+) -> Iterator[list[tuple[float, float]]]:
+    control, treatment = paired(profile, rng, series, count, change)
+    for one, other in zip(np.exp(control), np.exp(treatment), strict=True):
+        yield list(zip(one.tolist(), other.tolist(), strict=True))
+
+
+def _claim(what: str, truths: Sequence[bool] | Array, bar: object = None) -> Claim:
+    return Claim(what=what, figure=_share([bool(t) for t in truths]), unit="%", bar=bar)
+
+
+def _share(truths: Sequence[bool]) -> Spread:
+    """In percent, with Wilson's interval at 95 %."""
+    count, share, z = len(truths), sum(truths) / len(truths), normal_quantile(0.975)
+    centre = (share + z * z / (2 * count)) / (1 + z * z / count)
+    half = z / (1 + z * z / count) * math.sqrt(share * (1 - share) / count + (z / (2 * count)) ** 2)
+    return Spread(point=100 * share, low=100 * max(0.0, centre - half), high=100 * min(1.0, centre + half))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,46 @@
+"""`benchwright repo-driver`: the command line of FAI-PEP's repo_driver.py."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+
+class _Untouched(click.Command):
+    """Leaves every word to the door: its flags are the older driver's, and not click's to read."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if any(word in ("--help", "-h") for word in args):
+            return super().parse_args(ctx, ["--help"])
+        ctx.args = list(args)
+        return ctx.args
+
+    def get_help(self, ctx: click.Context) -> str:
+        from benchwright.compat.harness.driver_flags import help_text
+
+        return f"{super().get_help(ctx)}\n\n{help_text().rstrip()}"
+
+
+@click.command(
+    cls=_Untouched,
+    options_metavar="--framework NAME --platforms A,B --exec_dir DIR --repo_dir DIR [FLAGS]... [FLAGS OF harness]...",
+)
+@click.pass_context
+def command(context: click.Context) -> int:
+    """FAI-PEP's repo_driver.py with all of its flags: builds commits, and runs the harness with each.
+
+    \b
+    benchwright repo-driver --framework caffe2 --platforms host --repo_dir pytorch --exec_dir builds \\
+        --frameworks_dir specifications/frameworks --branch main --commit_file finished --regression --interval 60 \\
+        -b spec.json --model_cache cache --local_reporter reports
+
+    Every flag that is not listed here goes to `benchwright harness`. Without --interval, --regression or --ab_testing
+    the working copy is built as it is and measured once.
+
+    Exit code 1 when a commit could not be built or measured; 2 when the request or a spec is wrong.
+    """
+    from benchwright.cli.progress import Progress
+    from benchwright.compat.harness.repository import main
+
+    return main(context.args, lambda: Progress(sys.stderr))

@@ -1,0 +1,104 @@
+"""`benchwright watch`: every new commit of a repository is built, measured and judged."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from benchwright.cli.options import json_option, store_option
+from benchwright.cli.targets import target_options
+
+if TYPE_CHECKING:
+    from benchwright.continuous import Watched
+
+
+@click.command("watch")
+@target_options
+@click.option("--repo", default=".", show_default=True, metavar="FOLDER", help="The git or Mercurial repository.")
+@click.option("--build", default="", metavar="COMMAND", help="Run in each revision's own copy and environment.")
+@click.option("--build-timeout", default="1h", show_default=True, metavar="SECONDS", help="End a build after so long.")
+@click.option("--interval", default="60", show_default=True, metavar="SECONDS", help="Look for new commits so often.")
+@click.option("--once", is_flag=True, help="Measure what is new, and end.")
+@click.option("--remote", default="origin", show_default=True, help="Where to fetch from; '' for this repository only.")
+@click.option("--branch", default="", help="The branch to follow. Default: the one that is checked out.")
+@click.option("--since", default="", metavar="REV", help="At the first start, begin after REV. Default: at the newest.")
+@click.option("--step", type=click.IntRange(min=1), default=1, show_default=True, help="Measure every N-th commit.")
+@click.option(
+    "--catch-up", type=click.IntRange(min=0), default=0, metavar="N", help="Of many, measure N. Default: all."
+)
+@click.option(
+    "--backfill",
+    type=click.IntRange(min=0),
+    default=16,
+    show_default=True,
+    metavar="N",
+    help="Measure up to N commits of a gap in which a change was found.",
+)
+@click.option("--rounds", type=click.IntRange(min=1), help="Fresh processes per case. Default: 5, 1 if called once.")
+@click.option("--smallest", default="1%", show_default=True, metavar="SHARE", help="Smaller changes count as none.")
+@click.option(
+    "--commit-file", metavar="FILE", help="Keeps the last commit that was finished; the first start reads it."
+)
+@click.option("--status-file", metavar="FILE", help="Stops at the next check when this file holds 0.")
+@click.option("--same-host", is_flag=True, help="Take turns with every other watch on this machine.")
+@store_option
+@json_option
+def command(**given: Any) -> int:
+    """Follow a branch: build each new commit, measure each TARGET, and judge what was measured of all commits so far.
+
+    Targets are named from the root of the repository. What was done is in a journal below .benchwright/watch, so that
+    a watch that is stopped or killed goes on where it was. Ctrl-C or SIGTERM ends it after the present commit; a second
+    one ends it at once. `benchwright findings` shows what was found, `benchwright bisect` names the culprit.
+
+    With --once, exit code 1 when a commit could not be built or measured, or something became worse.
+    """
+    from benchwright import asking, continuous
+    from benchwright.cli.progress import Progress
+    from benchwright.watching.telling import handled_json, handled_text
+
+    shown = handled_json if given["as_json"] else handled_text
+    interval = None if given["once"] else asking.positive(given["interval"], "s", "--interval")
+    with Progress(sys.stderr) as progress:
+
+        def tell(handled: continuous.Handled) -> None:
+            progress.clear()
+            click.echo(shown(handled))
+            sys.stdout.flush()
+
+        ok = continuous.watch(_watched(given), interval=interval, listener=progress, tell=tell)
+    return 0 if ok or interval is not None else 1
+
+
+def _watched(given: Mapping[str, Any]) -> Watched:
+    from benchwright import api, asking
+    from benchwright.cli.targets import cpus_of, request_of
+    from benchwright.continuous import Watched
+    from benchwright.watching.commits import Following
+
+    commit_file, status_file = (Path(given[name]) if given[name] else None for name in ("commit_file", "status_file"))
+    return Watched(
+        repo=Path(given["repo"]),
+        request=request_of(given),
+        following=Following(
+            remote=given["remote"],
+            branch=given["branch"],
+            since=given["since"],
+            step=given["step"],
+            catch_up=given["catch_up"],
+            commit_file=commit_file,
+        ),
+        build=given["build"],
+        build_timeout=asking.positive(given["build_timeout"], "s", "--build-timeout"),
+        rounds=given["rounds"],
+        smallest=asking.fraction(given["smallest"], "--smallest"),
+        backfill=given["backfill"],
+        cpus=cpus_of(given),
+        status_file=status_file,
+        same_host=given["same_host"],
+        store=given["store"],
+        command=api.command_line(),
+    )

@@ -1,0 +1,153 @@
+"""FAI-PEP's repo_driver.py: builds each new commit, runs the harness with it, and says how that went."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from benchwright.compat.harness import control, detection, door, driver_flags, programs
+from benchwright.compat.harness.door import INTERRUPTED_CODE, Watching
+from benchwright.compat.harness.driver_flags import DriverFlags
+from benchwright.compat.harness.programs import Program, Programs
+from benchwright.errors import FetchError, TargetError
+from benchwright.vcs.history import Commit, Repository, open_repository
+from benchwright.watching import files
+from benchwright.watching.choosing import stepped
+
+Say = Callable[[str], None]
+
+
+def main(arguments: Sequence[str], watching: Watching) -> int:
+    """0 when every commit was built and measured, 1 when one was not; a `UserError` for a wrong request."""
+    flags = driver_flags.parse(arguments)
+    repository = open_repository(flags.repo_dir)
+    if repository.kind != flags.kind:
+        raise TargetError(
+            f"{repository.root} is a {repository.kind} repository", remedy=f"say --repo {repository.kind}"
+        )
+    driver = _Driver(flags=flags, repository=repository, watching=watching, say=_say)
+    return driver.once_as_it_is() if flags.single else driver.follow()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Driver:
+    flags: DriverFlags
+    repository: Repository
+    watching: Watching
+    say: Say
+
+    def once_as_it_is(self) -> int:
+        """The working copy, whatever is in it."""
+        head = self.repository.resolve("HEAD" if self.repository.kind == "git" else ".")
+        return max(self._platform(platform, head, as_it_is=True) for platform in self.flags.platforms)
+
+    def follow(self) -> int:
+        """Every commit in order: until none is left, or for ever with an interval."""
+        code = 0
+        while True:
+            for commit in self._waiting():
+                if files.told_to_stop(self.flags.status_file):
+                    return code
+                code = max(code, self._commit(commit))
+                if code == INTERRUPTED_CODE:
+                    return code
+            if self.flags.interval is None or not self._rested(self.flags.interval):
+                return code
+
+    def _rested(self, seconds: float) -> bool:
+        """Waits; False when it was told to stop."""
+        end = time.monotonic() + seconds
+        while not files.told_to_stop(self.flags.status_file):
+            if (left := end - time.monotonic()) <= 0:
+                return True
+            time.sleep(min(left, 1.0))
+        return False
+
+    def _waiting(self) -> Iterator[Commit]:
+        try:
+            newest = self.repository.bring(self.flags.remote, self.flags.branch)
+        except FetchError as error:
+            if self.flags.interval is None:
+                raise
+            self.say(f"{error}; it is tried again")
+            return
+        finished = self._finished()
+        if finished is None:
+            begin = self.repository.resolve(self.flags.commit) if self.flags.commit else newest
+            yield begin
+            finished = begin
+        yield from stepped(self.repository.after(finished.revision.id, newest.revision.id), self.flags.step)
+
+    def _finished(self) -> Commit | None:
+        """The commit that the commit file names; a file that names none is told of, and does not stop anything."""
+        name = files.read_commit(self.flags.commit_file)
+        if not name:
+            return None
+        try:
+            return self.repository.resolve(name)
+        except TargetError:
+            begin = self.flags.commit or self.flags.branch
+            self.say(f"{self.flags.commit_file} names no commit ({name[:40]!r}): beginning at {begin}")
+            return None
+
+    def _commit(self, commit: Commit) -> int:
+        code = 0
+        for platform in self.flags.platforms:
+            code = max(code, self._platform(platform, commit))
+            if code == INTERRUPTED_CODE:  # the commit is not finished
+                return code
+        files.write_commit(self.flags.commit_file, commit.revision.id)
+        return code
+
+    def _platform(self, platform: str, commit: Commit, *, as_it_is: bool = False) -> int:
+        builds = Programs(flags=self.flags, repository=self.repository, platform=platform)
+        turn = files.own_turn() if self.flags.same_host else contextlib.nullcontext()
+        with turn:
+            treatment = builds.as_it_is(commit) if as_it_is else builds.of(commit)
+            if self._failed(treatment):
+                return 1
+            other = None
+            if self.flags.regression or self.flags.ab_testing:
+                chosen = control.choose(self.repository, commit, self.flags.base_commit)
+                other = builds.of(chosen) if chosen is not None else None
+                if other is None or self._failed(other):
+                    self.say(f"{commit.revision.id[:12]}: there is no control")
+                    other = None
+            return self._measured(platform, treatment, other) or int(self._lacks(other))
+
+    def _lacks(self, other: Program | None) -> bool:
+        return other is None and (self.flags.regression or self.flags.ab_testing)
+
+    def _measured(self, platform: str, treatment: Program, other: Program | None) -> int:
+        document = programs.info(treatment, other, dict(self._history(treatment.commit)))
+        words = ["--framework", self.flags.framework, "--platform", platform, "--info", json.dumps(document)]
+        env = [f"{name}={value}" for name, value in self.flags.env.items()]
+        self.say(f"{treatment.commit.revision.id[:12]} on {platform}: {treatment.commit.revision.subject}")
+        try:
+            return door.main([*self.flags.rest, *words, *(["--env", *env] if env else [])], self.watching)
+        except (TargetError, FetchError) as error:  # of this commit or device; the next may do
+            if self.flags.single:
+                raise
+            self.say(str(error))
+            return 1
+
+    def _history(self, commit: Commit) -> Iterator[tuple[str, list[dict[str, object]]]]:
+        if self.flags.regression:
+            found = self.repository.latest(commit.revision.id, detection.COMMITS)[::-1]
+            told = [(each.revision.id, programs.epoch(each.revision.committed_at)) for each in found]
+            yield "regression_commits", [{"commit": name, "commit_time": at} for name, at in told]
+
+    def _failed(self, program: Program) -> bool:
+        failure = program.failure
+        if failure is not None:
+            tail = "".join(f"\n  | {line}" for line in failure.log_tail.splitlines()[-door.TAIL :])
+            self.say(f"{failure.message}{tail}")
+        return failure is not None
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"benchwright: {text}\n")

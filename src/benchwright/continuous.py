@@ -1,0 +1,246 @@
+"""Watches a repository: every new commit is built, measured and judged, and whoever asked is told of changes.
+
+What was done is in a journal that `kill -9` does not confuse (`watching.journal`). A build or a benchmark that fails is
+a record, not a stop. Where a change was found between commits that were not measured, these are measured too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchwright import api, checks, config, notify, regress, schema, why
+from benchwright.builds import TIMEOUT, Builder
+from benchwright.errors import BenchwrightError, FetchError
+from benchwright.events import Listener, Noted, nobody
+from benchwright.findings import Finding
+from benchwright.measuring import DEFAULT_ROUNDS
+from benchwright.records import Revision, Verdict
+from benchwright.report.comparison import SMALLEST
+from benchwright.sources import Request
+from benchwright.store import Store, open_store
+from benchwright.vcs.history import Commit
+from benchwright.watching import choosing, files
+from benchwright.watching.commits import Following, Line
+from benchwright.watching.draining import Draining
+from benchwright.watching.journal import Entry, Journal, Outcome, What
+from benchwright.watching.taking import Taken, Taker, known_cases
+
+FOLDER = Path(".benchwright", "watch")  # below the present folder, one for each watch
+BACKFILL = 16  # commits of a gap that are measured at most, for one finding
+REMEASURE = "remeasure"  # the reason of a run that tells code from environment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """What to watch, and how."""
+
+    repo: Path
+    request: Request
+    following: Following = field(default_factory=Following)
+    build: str = ""  # a shell line of the user's own
+    build_timeout: float = TIMEOUT
+    rounds: int | None = None
+    smallest: float = SMALLEST  # changes below this are none, where no threshold is set
+    backfill: int = BACKFILL
+    cpus: Sequence[int] = ()
+    status_file: Path | None = None
+    same_host: bool = False  # take turns with every other watch on this machine
+    store: str | None = None
+    command: Sequence[str] = ()  # kept with each run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handled:
+    """A commit that was dealt with."""
+
+    revision: Revision
+    taken: Taken
+    findings: tuple[Finding, ...] = ()  # that were not known before
+    backfill: bool = False
+    seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        """Whether it was measured and nothing became worse."""
+        worse = any(finding.verdict is Verdict.WORSE for finding in self.findings)
+        return self.taken.outcome is Outcome.MEASURED and not worse
+
+
+def watch(
+    watched: Watched,
+    *,
+    interval: float | None = None,
+    listener: Listener = nobody,
+    tell: Callable[[Handled], None] = lambda handled: None,
+) -> bool:
+    """Measures what is new; with an `interval` in seconds, looks for more so often until it is told to stop.
+
+    `tell` hears of every commit as soon as it was dealt with. True when all of them are ok. The first SIGINT or SIGTERM
+    ends this after the present commit, the second at once, with a `KeyboardInterrupt`; so does a status file that
+    holds 0. What is wrong with the request shows before anything is built.
+    """
+    api.refuse_nesting()
+    checks.check(watched.request, watched.rounds or config.load().rounds or DEFAULT_ROUNDS)
+    url = config.store_url(watched.store)
+    builder = Builder(watched.repo, command=watched.build, timeout=watched.build_timeout)
+    with (
+        Draining(lambda text: listener(Noted(text=text))) as draining,
+        contextlib.closing(open_store(url)) as store,
+        Journal(_folder(watched, builder, url)) as journal,
+    ):
+        whole = _Watch(watched, builder, store, journal, listener, tell, notify.open_notifier(url))
+        return whole.follow(draining, interval)
+
+
+def _folder(watched: Watched, builder: Builder, url: str) -> Path:
+    """One for each combination of repository, branch, targets, build and store."""
+    place = url if "://" in url else str(Path(url).absolute())
+    asked = json.dumps(schema.encode({"targets": [*watched.request.targets], "command": [*watched.request.command]}))
+    told = [str(builder.repository.root), watched.following.branch, watched.build, asked, place]
+    key = hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
+    return FOLDER / f"{builder.repository.root.name}-{key}"
+
+
+class _Watch:
+    """One process of a watch."""
+
+    def __init__(
+        self,
+        watched: Watched,
+        builder: Builder,
+        store: Store,
+        journal: Journal,
+        listener: Listener,
+        tell: Callable[[Handled], None],
+        notifier: notify.Notifier,
+    ) -> None:
+        self._watched, self._builder, self._store, self._journal = watched, builder, store, journal
+        self._listener, self._tell, self._notifier = listener, tell, notifier
+        self._line = Line(builder.repository, watched.following, journal, self._say)
+        self._taker = Taker(
+            builder=builder,
+            request=watched.request,
+            store=store,
+            journal=journal,
+            rounds=watched.rounds,
+            cpus=watched.cpus,
+            tags=(*config.load().tags, *watched.request.tags),
+            command=watched.command,
+            listener=listener,
+            cases=known_cases(store, journal.state.newest_run),
+        )
+        checks.check_tags(self._taker.tags)
+        self._ok = True
+
+    def follow(self, draining: Draining, interval: float | None) -> bool:
+        """Until it is told to stop; without an interval, until nothing is left."""
+        self._line.start()
+        self._finish()
+        while True:
+            for commit, backfill in self._waiting(patient=interval is not None):
+                if draining.asked or self._told_to_stop():
+                    return self._ok
+                self._deal(commit, backfill=backfill)
+            if interval is None or not draining.wait(interval, self._told_to_stop):
+                return self._ok
+            self._notify(())  # those that could not be told before
+
+    def _waiting(self, *, patient: bool) -> Iterator[tuple[Commit, bool]]:
+        """New commits, then those of gaps; newer ones are looked for before each of these."""
+        while True:
+            try:
+                fresh = self._line.waiting()
+            except FetchError as error:
+                if not patient:
+                    raise
+                self._say(f"{error.message}; it is tried again")
+                fresh = []
+            yield from ((commit, False) for commit in fresh)
+            if not fresh:
+                if not self._journal.state.wanted:
+                    return
+                yield self._builder.repository.resolve(self._journal.state.wanted[0]), True
+
+    def _finish(self) -> None:
+        """What an earlier process was in the middle of."""
+        begun, unjudged = self._journal.state.begun, self._journal.state.unjudged
+        if begun is not None:
+            commit = self._builder.repository.resolve(begun.revision)
+            self._deal(commit, backfill=begun.backfill)
+        elif unjudged is not None:
+            files.write_commit(self._watched.following.commit_file, self._journal.state.last)
+            self._judge()
+            since = unjudged.at
+            self._notify([finding for finding in self._store.findings() if finding.found_at >= since[:19]])
+
+    def _deal(self, commit: Commit, *, backfill: bool) -> None:
+        begin = time.monotonic()
+        turn = files.own_turn() if self._watched.same_host else contextlib.nullcontext()
+        with turn:
+            taken = self._taker.take(commit.revision.id, backfill=backfill)
+            if not backfill:
+                files.write_commit(self._watched.following.commit_file, commit.revision.id)
+            findings = self._judge() if self._journal.state.unjudged is not None else []
+        handled = Handled(
+            revision=commit.revision,
+            taken=taken,
+            findings=tuple(findings),
+            backfill=backfill,
+            seconds=time.monotonic() - begin,
+        )
+        self._ok = self._ok and handled.ok
+        self._tell(handled)
+        self._notify(findings)
+
+    # ---- judging ----
+
+    def _judge(self) -> list[Finding]:
+        """The changes that were not known. Judged as of the newest commit, wherever the last one lies."""
+        newest = self._journal.state.newest_run
+        findings: list[Finding] = []
+        if newest:
+            repository = self._builder.repository
+            findings = regress.judge(self._store, newest, repository=repository, smallest=self._watched.smallest)
+        for finding in findings:
+            self._look_between(finding)
+        findings = [self._told_apart(finding) for finding in findings]
+        self._journal.add(Entry(what=What.JUDGED))
+        return findings
+
+    def _look_between(self, finding: Finding) -> None:
+        if len(finding.revisions) < 2 or not self._watched.backfill:
+            return
+        led, known = finding.revisions, {*self._journal.state.ended}
+        gap = choosing.gaps(led, led[0], led[-1], known, self._watched.backfill)
+        if gap:
+            self._journal.add(Entry(what=What.GAP, finding=finding.id, revisions=tuple(gap)))
+
+    def _told_apart(self, finding: Finding) -> Finding:
+        """Where code and environment both changed, the old revision in today's environment says which it was."""
+        wanted = finding.why.get("cause") == why.EITHER and finding.revisions
+        if not wanted or finding.id in self._journal.state.remeasured:
+            return finding
+        self._journal.add(Entry(what=What.REMEASURED, finding=finding.id))  # before: once is enough, whatever happens
+        run = self._taker.measure_again(finding.revisions[0], REMEASURE)
+        try:
+            return regress.remeasured(self._store, finding.id, run) if run else finding
+        except BenchwrightError as error:
+            self._say(error.message)
+            return finding
+
+    def _notify(self, findings: Sequence[Finding]) -> None:
+        for told in self._notifier.tell(findings, self._store):
+            if told.outcome is notify.Outcome.FAILED:
+                self._say(f"{told.target} could not be told: {told.why}; it is tried again")
+
+    def _told_to_stop(self) -> bool:
+        return files.told_to_stop(self._watched.status_file)
+
+    def _say(self, text: str) -> None:
+        self._listener(Noted(text=text))

@@ -1,0 +1,227 @@
+"""The Python door of bisection: between two revisions, or from a finding, whose suspects it then names."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchwright import api, bisection, checks, config, schema
+from benchwright.bisected import Bisected
+from benchwright.bisection import CaseIn, Terms
+from benchwright.builds import Builder, Built
+from benchwright.duel import Keeping
+from benchwright.errors import OptionError, StoreError, TargetError
+from benchwright.events import Listener, nobody
+from benchwright.findings import Finding, Remark
+from benchwright.measuring import now
+from benchwright.records import Case, Run
+from benchwright.report.bisection import headline
+from benchwright.sources import Request
+from benchwright.store import Store, open_store
+from benchwright.store.glance import looks_ready
+from benchwright.versus import Making, fresh_seed
+
+_COPY = re.compile(r"(.*/[0-9a-f]{40}/work)/.*")  # a working copy of `builds`
+_SUSPECT = 0.001  # the least probability that is written to a finding
+_RUNS = 100  # earlier bisections of the range that are looked at
+OURS = "benchwright"  # who bisects
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """What to bisect: a finding, or two revisions; both where the finding's own range is not the one to search."""
+
+    finding: str = ""
+    good: str = ""
+    bad: str = ""
+    case: str = ""  # the name, where the targets have several
+
+
+def bisect(
+    *targets: str,
+    finding: str = "",
+    good: str = "",
+    bad: str = "",
+    repo: str | Path = ".",
+    build: str = "",
+    confidence: float = Terms().confidence,
+    most_runs: int = bisection.MOST_RUNS,
+    metric: str = "",
+    duration: float | None = None,
+    store: str | None = None,
+    save: bool = True,
+    listener: Listener = nobody,
+) -> Bisected:
+    """Finds the commit behind a change: of a finding, or of `targets`, one case, between `good` and `bad`.
+
+    Each commit that is looked at is built with the shell line `build` in a copy and an environment of its own, and
+    measured in pairs against the good one until one commit is the culprit with probability `confidence`, or `most_runs`
+    processes have run.
+    """
+    request = Request(targets=targets)
+    if duration is not None:
+        request = replace(request, load=replace(request.load, duration=duration))
+    terms = Terms(confidence=confidence, most_runs=most_runs, metric=metric, seed=fresh_seed())
+    asked = Range(finding=finding, good=good, bad=bad)
+    making = Making(repo=Path(repo), command=build)
+    return seek(asked, request, terms, making, store=store, save=save, listener=listener)
+
+
+def seek(
+    asked: Range,
+    request: Request,
+    terms: Terms,
+    making: Making,
+    *,
+    store: str | None = None,
+    save: bool = True,
+    listener: Listener = nobody,
+    **plan: Any,
+) -> Bisected:
+    """Bisects as asked; what is wrong with the request shows before anything is built. `plan` goes to `Plan`."""
+    api.refuse_nesting()
+    _check(asked, request, terms)
+    url = config.store_url(store)
+    finding, run = _looked_up(url, asked.finding) if asked.finding else (None, None)
+    good, bad = _ends(asked, finding)
+    builder = Builder(making.repo, command=making.command, timeout=making.timeout)
+    tag = bisection.tag_of(builder, good, bad, making.command)
+    tags = (*config.load().tags, *request.tags, bisection.REASON, tag)
+    checks.check_tags(tags)
+    found = bisection.bisect(
+        builder,
+        good,
+        bad,
+        _case_in(asked, request, builder, finding, run),
+        _with_finding(terms, finding) if finding else terms,
+        Keeping(
+            open_store=(lambda: open_store(url)) if save else None,
+            looks_ready=lambda: looks_ready(url),
+            listener=listener,
+        ),
+        earlier=_earlier(url, tag) if save else (),
+        tags=tags,
+        **plan,
+    )
+    if finding and save and found.pairs:
+        _write(url, finding, found)
+    return found
+
+
+def _check(asked: Range, request: Request, terms: Terms) -> None:
+    if not asked.finding and not (asked.good and asked.bad):
+        raise OptionError("there is no range to bisect", remedy="name a finding, or give --good REV --bad REV TARGET")
+    if not asked.finding or request.targets:
+        checks.check(request, terms.most_runs)
+    if not 0.5 <= terms.confidence < 1:
+        raise OptionError(f"a confidence of {100 * terms.confidence:g} % cannot be had", remedy="98 % is usual")
+    if terms.most_runs < 2:
+        raise OptionError(f"{terms.most_runs} runs are too few", remedy=f"{bisection.MOST_RUNS} are usual")
+
+
+def _looked_up(url: str, reference: str) -> tuple[Finding, Run | None]:
+    """The finding, with the run that showed it first where that is still there."""
+    store = open_store(url, create=False)
+    try:
+        finding = store.finding(reference)
+        try:
+            return finding, store.run(finding.run, samples=False)
+        except StoreError:
+            return finding, None
+    finally:
+        store.close()
+
+
+def _ends(asked: Range, finding: Finding | None) -> tuple[str, str]:
+    known = finding.revisions if finding else ()
+    if not (asked.good and asked.bad) and len(known) < 2:
+        raise OptionError(f"finding {asked.finding} knows no range of revisions", remedy="say it: --good REV --bad REV")
+    return asked.good or known[0], asked.bad or known[-1]
+
+
+def _with_finding(terms: Terms, finding: Finding) -> Terms:
+    return replace(
+        terms,
+        metric=terms.metric or finding.metric,
+        suspects={suspect.revision: suspect.probability for suspect in finding.suspects},
+        measured=finding.revisions,
+        effect=finding.effect,
+    )
+
+
+def _earlier(url: str, tag: str) -> Sequence[Run]:
+    try:
+        store = open_store(url, create=False)
+    except StoreError:  # nothing is kept there yet; whether it can be is seen when the first result is
+        return ()
+    try:
+        return [store.run(summary.id, samples=False) for summary in store.runs(limit=_RUNS, tag=tag)]
+    finally:
+        store.close()
+
+
+def _write(url: str, finding: Finding, found: Bisected) -> None:
+    """Keeps what came of it with the finding; an outcome that says nothing leaves the suspects as they are."""
+    ranked = sorted(found.commits, key=lambda suspect: -suspect.probability)
+    changes = {"suspects": tuple(each for each in ranked if each.probability >= _SUSPECT)} if found.culprits else {}
+    store: Store = open_store(url)
+    try:
+        remark = Remark(at=now(), who=OURS, what="bisected", text=headline(found))
+        store.update_finding(finding.id, remark, **changes)
+    finally:
+        store.close()
+
+
+# ---- the case, as each revision has it ----
+
+
+def _case_in(asked: Range, request: Request, builder: Builder, finding: Finding | None, run: Run | None) -> CaseIn:
+    if request.targets or request.command or finding is None:
+        usual = config.load().duration
+        name = asked.case or (finding.case if finding else "")
+        return bisection.planned(request, name=name, finished=lambda case: api.ending(case, usual))
+    case = _of_finding(finding, run)
+    if case is None:
+        raise TargetError(
+            f"the run behind finding {finding.id} is not in the store, so its case is not known",
+            remedy=f"name the target too: benchwright bisect --finding {finding.id} TARGET",
+        )
+    return lambda built: moved(case, builder.repository.root, built)
+
+
+def _of_finding(finding: Finding, run: Run | None) -> Case | None:
+    for result in run.results if run else ():
+        if schema.series_key(result.case, result.environment, finding.metric) == finding.series:
+            return result.case
+    return None
+
+
+def moved(case: Case, root: Path, built: Built) -> Case:
+    """The case with every path below the repository, or below another working copy, in this working copy."""
+    told = json.dumps(schema.encode(dataclasses.replace(case, version="")))
+    folders = {str(root)} | {match[1] for text in _texts(json.loads(told)) if (match := _COPY.fullmatch(text))}
+    return schema.decode(Case, _replaced(json.loads(told), folders, str(built.folder)), where="case")
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return [text for each in value for text in _texts(each)]
+    return [value] if isinstance(value, str) else []
+
+
+def _replaced(value: Any, folders: set[str], folder: str) -> Any:
+    if isinstance(value, dict):
+        return {key: _replaced(each, folders, folder) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_replaced(each, folders, folder) for each in value]
+    if isinstance(value, str):
+        known = next((each for each in folders if value.startswith(f"{each}/")), None)
+        return folder + value[len(known) :] if known else value
+    return value

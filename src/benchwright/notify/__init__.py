@@ -1,0 +1,41 @@
+"""Tells people of findings: webhooks, GitHub, GitLab, Slack, e-mail and more.
+
+`open_notifier(store_url).tell(findings, store)` tells every target of `[notify]` in `benchwright.toml` once of each.
+What could not be told is kept and told by a later `tell()`; nothing that goes wrong there is raised.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchwright import config
+from benchwright.notify.messages import Message, Notice
+from benchwright.notify.senders import Sender, sender_at
+from benchwright.notify.telling import Notifier, Outcome, Told
+from benchwright.notify.trying import try_target
+
+__all__ = [
+    "Message",
+    "Notice",
+    "Notifier",
+    "Outcome",
+    "Sender",
+    "Told",
+    "journal_beside",
+    "open_notifier",
+    "sender_at",
+    "try_target",
+]
+
+FILE = "notified.jsonl"
+
+
+def open_notifier(store_url: str, settings: config.Notify | None = None) -> Notifier:
+    """The notifier that the settings describe, those of `benchwright.toml` by default; its journal is by the store."""
+    return Notifier(config.load().notify if settings is None else settings, journal=journal_beside(store_url))
+
+
+def journal_beside(store_url: str) -> Path:
+    """Where it is noted who was told what: beside a store that is a file, else in `.benchwright` here."""
+    path = store_url.removeprefix("sqlite:///")
+    return (Path(config.DEFAULT_STORE) if "://" in path else Path(path)).parent / FILE

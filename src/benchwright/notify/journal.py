@@ -1,0 +1,146 @@
+"""What is to be told to whom, and what was: a file of JSON lines that a restart, or `kill -9`, does not confuse.
+
+A line is one of: `due` (a finding and the targets that are to hear of it), `trying` (a message is about to go out),
+`told`, `failed`, `dropped`. A line that was cut off by a crash is passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchwright import schema
+from benchwright.errors import DecodeError
+from benchwright.fetch.locks import locked
+from benchwright.findings import Finding
+
+HOUR = 3600.0
+FIRST_PAUSE, LONGEST_PAUSE = 60.0, 6 * HOUR  # after failures; each doubles it
+
+
+@dataclass(slots=True)
+class Record:
+    """What the journal knows of one target."""
+
+    waiting: dict[str, float] = field(default_factory=dict)  # finding -> since when
+    settled: set[str] = field(default_factory=set)  # told, or dropped
+    tried: list[float] = field(default_factory=list)  # when messages went out
+    failures: int = 0  # in a row
+    resting_until: float = 0.0
+    longest_rest: float = 0.0  # from now; a later `resting_until` is of a clock that was put back since
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The journal, read."""
+
+    findings: dict[str, Finding] = field(default_factory=dict)
+    targets: dict[str, Record] = field(default_factory=dict)
+
+    def of(self, target: str) -> Record:
+        """What is known of a target; of a new one, nothing."""
+        return self.targets.setdefault(target, Record())
+
+
+class Journal:
+    """The file. `clock` says the time, in seconds since 1970."""
+
+    def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:
+        self.path = path
+        self.clock = clock
+
+    @contextmanager
+    def held(self) -> Iterator[Ledger]:
+        """The ledger, while no other process tells anybody anything."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with locked(self.path.with_name(f"{self.path.name}.lock")):
+            ledger = Ledger()
+            for line in self._lines():
+                _apply(ledger, line)
+            yield ledger
+
+    def due(self, ledger: Ledger, finding: Finding, targets: Sequence[str]) -> None:
+        """The targets are to hear of the finding."""
+        self._write(ledger, what="due", targets=[*targets], finding=json.loads(schema.dumps(finding)))
+
+    def trying(self, ledger: Ledger, target: str, findings: Iterable[str]) -> None:
+        """A message goes out now. Should its outcome never be known, it counts as failed."""
+        self._write(ledger, what="trying", target=target, findings=[*findings])
+
+    def told(self, ledger: Ledger, target: str, findings: Iterable[str]) -> None:
+        """It arrived."""
+        self._write(ledger, what="told", target=target, findings=[*findings])
+
+    def failed(self, ledger: Ledger, target: str, findings: Iterable[str], why: str, pause: float = 0.0) -> None:
+        """It did not; `pause` is how many seconds the target asked for."""
+        self._write(ledger, what="failed", target=target, findings=[*findings], why=why, pause=pause)
+
+    def dropped(self, ledger: Ledger, target: str, findings: Iterable[str], why: str) -> None:
+        """It need not be told any more."""
+        self._write(ledger, what="dropped", target=target, findings=[*findings], why=why)
+
+    def _write(self, ledger: Ledger, **line: Any) -> None:
+        at = datetime.fromtimestamp(self.clock(), UTC).isoformat(timespec="milliseconds")
+        handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            size = os.fstat(handle).st_size
+            cut_off = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
+            os.write(handle, b"\n" * cut_off + json.dumps({"at": at, **line}).encode() + b"\n")
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        _apply(ledger, {"at": at, **line})
+
+    def _lines(self) -> Iterator[Any]:
+        try:
+            text = self.path.read_bytes()
+        except FileNotFoundError:
+            return
+        for line in text.splitlines():
+            try:
+                yield json.loads(line)
+            except ValueError:  # cut off by a crash
+                continue
+
+
+def _apply(ledger: Ledger, line: Any) -> None:
+    """What a line adds to the ledger; one that makes no sense adds nothing."""
+    try:
+        at = datetime.fromisoformat(line["at"]).timestamp()
+        if line["what"] == "due":
+            finding = schema.open_document(line["finding"], Finding, where="journal")
+            ledger.findings[finding.id] = finding
+            for target in line["targets"]:
+                ledger.of(target).waiting.setdefault(finding.id, at)
+            return
+        _happened(ledger.of(line["target"]), line["what"], at, line)
+    except (KeyError, TypeError, ValueError, DecodeError):
+        return
+
+
+def _happened(record: Record, what: str, at: float, line: dict[str, Any]) -> None:
+    if what == "trying":
+        record.tried.append(at)
+        record.failures += 1  # until something better is known
+        _rest(record, at, 0.0)
+    elif what == "failed":
+        _rest(record, at, float(line.get("pause", 0.0)))
+    elif what in ("told", "dropped"):
+        for finding in line["findings"]:
+            record.waiting.pop(finding, None)
+            record.settled.add(finding)
+        if what == "told":
+            record.failures, record.resting_until = 0, 0.0
+
+
+def _rest(record: Record, at: float, asked: float) -> None:
+    doubled = FIRST_PAUSE * 2 ** min(record.failures - 1, 20)
+    record.longest_rest = min(LONGEST_PAUSE, max(doubled, asked))
+    record.resting_until = at + record.longest_rest

@@ -1,0 +1,66 @@
+"""What goes beside a finding: its link and the picture of its series."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from benchwright.errors import StoreError
+from benchwright.findings import Finding
+from benchwright.notify.messages import Notice, headline
+from benchwright.records import Estimate, Status
+from benchwright.stats.summary import combine
+
+if TYPE_CHECKING:
+    from benchwright.report.change_picture import Trace
+    from benchwright.store import Store
+
+
+def notice(finding: Finding, store: Store | None, *, link: str, picture: bool) -> Notice:
+    """The finding with `link` filled in, and its series drawn when the store has it; as PNG if `picture`."""
+    filled = link_to(finding, link)
+    trace = trace_of(finding, store) if store is not None else None
+    if trace is None:
+        return Notice(finding=finding, link=filled)
+    from benchwright.report.change_picture import png, sketch
+    from benchwright.report.findings import graph
+
+    return Notice(
+        finding=finding,
+        link=filled,
+        sketch=sketch(trace),
+        graph=graph(trace.values, trace.change, finding),
+        picture=png(trace) if picture else b"",
+    )
+
+
+def link_to(finding: Finding, template: str) -> str:
+    """`template` with `{id}`, `{case}`, `{metric}`, `{run}` and `{revision}` filled in; other brackets stay."""
+    values = {
+        "id": finding.id,
+        "case": finding.case,
+        "metric": finding.metric,
+        "run": finding.run,
+        "revision": Notice(finding=finding).commit,
+    }
+    for name, value in values.items():
+        template = template.replace(f"{{{name}}}", quote(value, safe=""))
+    return template
+
+
+def trace_of(finding: Finding, store: Store) -> Trace | None:
+    """The finding's series with one value for each run; None when the store does not have it."""
+    from benchwright.report.change_picture import Trace
+
+    try:
+        known = store.history(finding.case, metrics=(finding.metric,))
+    except StoreError:
+        return None
+    rounds: dict[str, list[Estimate]] = {}
+    for point in next((series.points for series in known if series.key == finding.series), ()):
+        if point.status is Status.OK:
+            rounds.setdefault(point.run, []).append(point.estimate)
+    if finding.run not in rounds:
+        return None
+    values = tuple(combine(estimates).point for estimates in rounds.values())
+    return Trace(values=values, change=[*rounds].index(finding.run), title=headline(finding), unit=finding.unit)

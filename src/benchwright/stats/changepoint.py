@@ -1,0 +1,249 @@
+"""Change points: where, by how much and how surely the level of a series of results changed.
+
+A history of a benchmark is noisy in ways that fool simple rules: outliers on one side, two modes that take turns, slow
+drifts, noise that comes and goes. The method, step by step:
+
+1. Logarithms, so that changes are shares. Modes that recur are folded into one (`changepoint_modes`).
+2. The noise around each point and its autocorrelation, from differences; outliers are cut off (`changepoint_noise`).
+3. Penalised least squares over candidate boundaries at many scales (`changepoint_segments`), again with less
+   autocorrelation once the first changes found no longer pass for it.
+4. Boundaries are dropped, the weakest first, until each is beyond chance, large enough to matter, and a step rather
+   than a piece of a drift (`changepoint_evidence`).
+
+Everything is deterministic. `docs/statistics.md` says how often it is right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchwright.stats.changepoint_evidence import Evidence
+from benchwright.stats.changepoint_modes import Folded, fold, fold_by, gap_among
+from benchwright.stats.changepoint_noise import Array, inflation, local_noise, winsorised
+from benchwright.stats.changepoint_segments import neighbours, segment
+from benchwright.stats.distributions import normal_cdf
+
+FEWEST = 12  # values; two levels cannot be told from chance in fewer
+SPAN = 256  # values that a `Detector` looks back at, at least
+_FLOOR = 0.01  # noise below this share of the smallest change that matters makes no difference
+_FEWER = 0.65  # of the changes may be left after folding, or there were no modes
+_POSITIONS = 0.995  # probability that the listed positions hold together
+_SAME_AS_GAP = 0.15  # a jump within this share of the gap is a mode that was missed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One change of level.
+
+    `index` is the first point after it. `before` and `after` are the levels on both sides, in the unit of the values
+    and without outliers (of two modes: the lower). `effect` is after / before, `low` and `high` its 95 % interval.
+    `confidence` is one less the probability that chance shows as much anywhere in such a series. `position` lists the
+    probable indexes with their probabilities, the most probable first.
+    """
+
+    index: int
+    before: float
+    after: float
+    effect: float
+    low: float
+    high: float
+    confidence: float
+    position: tuple[tuple[int, float], ...]
+
+
+def detect(values: Sequence[float] | Array, *, smallest: float = 0.01) -> list[Change]:
+    """The changes of level in a series, in order; those clearly below `smallest` (a share) are left out.
+
+    Values must be finite. Where some are not positive there are no ratios: changes are then shares of the typical size,
+    and `effect` is one plus that share.
+    """
+    given = np.asarray(values, np.float64)
+    if given.ndim != 1 or not np.isfinite(given).all():
+        raise ValueError("a series is a list of finite numbers")
+    if smallest <= 0.0:
+        raise ValueError(f"the smallest change that matters is a positive share, not {smallest}")
+    if len(given) < FEWEST or given.min() == given.max():
+        return []
+    scale = _Scale.of(given)
+    return _described(_found(scale.shares(given), smallest), scale)
+
+
+class Detector:
+    """The same, one value at a time: `append` returns all changes known after it.
+
+    Up to 512 values (twice `SPAN`) the answer is that of `detect` on all of them. In longer series only the latest 256
+    to 512 are looked at again; what was found before is settled and stays as it was reported. So the answer differs
+    from that of `detect` on everything only where a value changes the verdict on points more than 256 back, or where
+    the latest ones alone cannot show what all of them do: a small change in strong noise, modes that seldom switch.
+    Appending costs the same however long the series is.
+    """
+
+    def __init__(self, values: Iterable[float] = (), *, smallest: float = 0.01) -> None:
+        self._smallest = smallest
+        self._values = list(values)
+        self._anchor = 0  # values before it are settled
+        self._settled: list[Change] = []
+        self._recent = detect(self._values, smallest=smallest)
+        self._settle()
+
+    def append(self, value: float) -> list[Change]:
+        """Adds a value; all present changes, in order."""
+        if not math.isfinite(value):
+            raise ValueError(f"a series consists of finite numbers, not {value}")
+        self._values.append(value)
+        found = detect(self._values[self._anchor :], smallest=self._smallest)
+        self._recent = [_shifted(change, self._anchor) for change in found]
+        self._settle()
+        return self.changes
+
+    @property
+    def changes(self) -> list[Change]:
+        """All present changes, in order."""
+        return [*self._settled, *self._recent]
+
+    def _settle(self) -> None:
+        """Moves the anchor to the last change that is far enough back; without one, as far as is allowed."""
+        if len(self._values) - self._anchor <= 2 * SPAN:
+            return
+        latest = len(self._values) - SPAN
+        self._anchor = max((change.index for change in self._recent if change.index <= latest), default=latest)
+        if len(self._values) - self._anchor > 2 * SPAN:
+            self._anchor = latest
+        self._settled += [change for change in self._recent if change.index <= self._anchor]
+        self._recent = [change for change in self._recent if change.index > self._anchor]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scale:
+    """Between values and the scale on which changes add up: logarithms, or shares of the typical size."""
+
+    typical: float
+    logarithmic: bool
+
+    @classmethod
+    def of(cls, values: Array) -> _Scale:
+        if values.min() > 0.0:
+            return cls(typical=float(np.exp(np.median(np.log(values)))), logarithmic=True)
+        typical = float(np.median(np.abs(values))) or float(np.mean(np.abs(values)))
+        return cls(typical=typical, logarithmic=False)
+
+    def shares(self, values: Array) -> Array:
+        return np.log(values / self.typical) if self.logarithmic else values / self.typical
+
+    def level(self, share: float) -> float:
+        return self.typical * (math.exp(share) if self.logarithmic else share)
+
+    def effect(self, difference: float) -> float:
+        return math.exp(difference) if self.logarithmic else 1.0 + difference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """Changes in a series, with what they were judged by."""
+
+    changes: list[int]
+    evidence: Evidence
+    noise: float
+
+    def jumps(self) -> Array:
+        """The differences between the medians of neighbouring levels."""
+        parts = np.split(self.evidence.values, self.changes)
+        return np.diff([float(np.median(part)) for part in parts])
+
+
+def _found(shares: Array, smallest: float) -> _Found:
+    """The changes, modes folded where there are two: seen in the differences of points, or in the jumps found."""
+    folded = fold(shares)
+    found = _changes(shares if folded is None else folded.values, smallest)
+    if folded is None:
+        gap = gap_among(found.jumps(), found.noise)
+        folded = None if gap is None else fold_by(shares, gap, found.noise, cuts=found.changes)
+        if folded is None:
+            return found
+        again = _changes(folded.values, smallest)
+        if len(again.changes) > _FEWER * len(found.changes):
+            return found
+        found = again
+    return _without_missed_modes(folded, found, smallest)
+
+
+def _without_missed_modes(folded: Folded, found: _Found, smallest: float) -> _Found:
+    """The changes when jumps by the gap, up and down, that are left are folded too."""
+    jumps = found.jumps()
+    alike = np.abs(np.abs(jumps) - folded.gap) < max(found.noise, _SAME_AS_GAP * folded.gap)
+    if not ((alike & (jumps > 0)).any() and (alike & (jumps < 0)).any()):
+        return found
+    again = fold_by(folded.values, folded.gap, found.noise, cuts=found.changes, established=True)
+    return found if again is None else _changes(again.values, smallest)
+
+
+def _changes(shares: Array, smallest: float) -> _Found:
+    """The changes in a series of one mode."""
+    noise = local_noise(shares, _FLOOR * smallest)
+    values = winsorised(shares, noise)
+    inflated = inflation(values, noise)
+    changes = segment(values, noise * math.sqrt(inflated))
+    for _ in range(2):  # changes pass for autocorrelation until they are found
+        if not changes or inflated < 1.15:
+            break
+        edges = [0, *changes, len(values)]
+        means = np.add.reduceat(values, edges[:-1]) / np.diff(edges)
+        less = inflation(values - np.repeat(means, np.diff(edges)), noise)
+        if less > 0.9 * inflated:
+            break
+        inflated = less
+        changes = segment(values, noise * math.sqrt(inflated))
+    evidence = Evidence(values, noise, changes, smallest=smallest)
+    return _Found(changes=evidence.convincing(changes), evidence=evidence, noise=float(np.median(noise)))
+
+
+def _described(found: _Found, scale: _Scale) -> list[Change]:
+    evidence, described = found.evidence, []
+    edges = [0, *found.changes, evidence.count]
+    means = np.add.reduceat(evidence.values, edges[:-1]) / np.diff(edges)
+    for number, index in enumerate(found.changes):
+        first, last = neighbours(found.changes, number, evidence.count)
+        step = evidence.step(first, index, last)
+        low, high = step.interval()
+        described.append(
+            Change(
+                index=index,
+                before=scale.level(float(means[number])),
+                after=scale.level(float(means[number + 1])),
+                effect=scale.effect(step.size),
+                low=scale.effect(low),
+                high=scale.effect(high),
+                confidence=max(0.0, 1.0 - 2.0 * evidence.count * normal_cdf(-max(step.strength, evidence.threshold))),
+                position=_positions(evidence, first, index, last),
+            )
+        )
+    return described
+
+
+def _positions(evidence: Evidence, first: int, index: int, last: int) -> tuple[tuple[int, float], ...]:
+    """The probable indexes by their likelihood, all else equal."""
+    places, gains = evidence.weighted.profile(first, last)
+    if not len(places):
+        return ((index, 1.0),)
+    odds = np.exp((gains - gains.max()) / 2)
+    probabilities = odds / odds.sum()
+    order = np.argsort(-probabilities, kind="stable")
+    needed = int(np.searchsorted(np.cumsum(probabilities[order]), _POSITIONS)) + 1
+    return tuple((int(places[i]), float(probabilities[i])) for i in order[:needed])
+
+
+def _shifted(change: Change, by: int) -> Change:
+    return Change(
+        index=change.index + by,
+        before=change.before,
+        after=change.after,
+        effect=change.effect,
+        low=change.low,
+        high=change.high,
+        confidence=change.confidence,
+        position=tuple((place + by, probability) for place, probability in change.position),
+    )

@@ -1,0 +1,158 @@
+"""Which of the found boundaries are changes: large enough, beyond chance, and steps rather than drifts.
+
+The weakest boundary is dropped, its neighbours settle anew, and so on until every one that is left convinces.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchwright.stats.changepoint_noise import residual_inflation
+from benchwright.stats.changepoint_segments import Array, WeightedSums, neighbours, summed
+from benchwright.stats.distributions import student_quantile
+
+_CAUTION = 6.0  # a change must exceed sqrt(2 log n + this): about one series in 100 has a chance peak beyond
+_PRIOR = 4  # points' worth of belief that the noise around a change is as its surroundings say
+_WINDOWS = (10**9, 256, 64, 24, 10)  # how far to look on both sides; drifts spoil the far, noise the near
+_SMALLEST_SHARE = 0.8  # of the smallest change that matters: what is measured scatters around what is
+_LINE_MARGIN = 3.0  # by how much a step must fit better than a straight line, in squared standard deviations
+_NEAR = 400  # points on both sides that the line is compared over
+_PARTS = (1.0, 0.7, 0.5, 0.35, 0.25)  # of both neighbouring levels, where slopes are looked for
+_SLOPE_POINTS = 8  # that a slope needs
+_SLOPE_SURE = 3.0  # standard errors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """The change of level at a boundary: its size with its standard error, and the strength of the evidence."""
+
+    size: float
+    error: float
+    freedom: float
+    strength: float  # as a standard normal deviate
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Where the size lies."""
+        freedom = float(min(round(self.freedom), 100))  # coarse, as every new quantile costs time
+        reach = student_quantile(0.5 + confidence / 2, freedom) * self.error
+        return self.size - reach, self.size + reach
+
+
+class Evidence:
+    """A series with the noise that a first segmentation leaves; judges its boundaries."""
+
+    def __init__(self, values: Array, noise: Array, changes: list[int], *, smallest: float) -> None:
+        self.values, self.smallest = values, smallest
+        self.count = len(values)
+        edges = np.array([0, *changes, self.count])
+        lengths = np.diff(edges)
+        segments = np.repeat(np.arange(len(lengths)), lengths)
+        means = np.add.reduceat(values, edges[:-1]) / lengths
+        left = (values - means[segments]) / noise
+        squares = np.add.reduceat(left * left, edges[:-1])
+        scale = (squares + _PRIOR) / (lengths - 1 + _PRIOR)
+        inflated = residual_inflation(left / np.sqrt(scale)[segments], segments)
+        self.noise = noise * np.sqrt(scale[segments] * inflated)
+        self.weighted = WeightedSums(values, self.noise)
+        self._sums, self._variances = summed(values).tolist(), summed(self.noise**2).tolist()
+        weights, time = self.noise**-2.0, np.arange(self.count, dtype=np.float64)
+        products = (weights, weights * time, weights * time * time, weights * values, weights * time * values)
+        self._lines = [summed(product).tolist() for product in products]  # lists: single numbers are read, and often
+
+    @property
+    def threshold(self) -> float:
+        """The strength that a change must have; it grows with the number of places where chance could strike."""
+        return math.sqrt(2.0 * math.log(self.count) + _CAUTION)
+
+    def convincing(self, changes: list[int]) -> list[int]:
+        """The changes that are left when the unconvincing have been dropped, the weakest first."""
+        changes = list(changes)
+        strengths = [self._strength(changes, number) for number in range(len(changes))]
+        while changes and min(strengths) < self.threshold:
+            worst = strengths.index(min(strengths))
+            del changes[worst], strengths[worst]
+            near = range(max(0, worst - 2), min(len(changes), worst + 2))
+            self.weighted.settle(changes, near)
+            for number in range(max(0, near.start - 1), min(len(changes), near.stop + 1)):
+                strengths[number] = self._strength(changes, number)
+        return changes
+
+    def step(self, first: int, change: int, last: int, window: int = _WINDOWS[0]) -> Step:
+        """The step between the levels on both sides, seen from at most `window` points away."""
+        left, right = min(change - first, window), min(last - change, window)
+        low, high = change - left, change + right
+        size = (self._sums[high] - self._sums[change]) / right - (self._sums[change] - self._sums[low]) / left
+        before, after = self._variances[change] - self._variances[low], self._variances[high] - self._variances[change]
+        before, after = before / left**2, after / right**2
+        error = math.sqrt(before + after)
+        freedom = error**4 / (before**2 / (left - 1 + _PRIOR) + after**2 / (right - 1 + _PRIOR))  # Welch's
+        ratio = size / error
+        strength = math.sqrt(freedom * math.log1p(ratio * ratio / freedom))  # Student's t as a normal deviate (Wallace)
+        return Step(size=size, error=error, freedom=freedom, strength=strength)
+
+    def _strength(self, changes: list[int], number: int) -> float:
+        """The evidence for a change from whichever distance shows it best; little if it is rather a drift."""
+        change, (first, last) = changes[number], neighbours(changes, number, self.count)
+        widest = max(change - first, last - change)
+        steps = [self.step(first, change, last, w) for i, w in enumerate(_WINDOWS) if i == 0 or w < widest]
+        enough = _SMALLEST_SHARE * math.log1p(self.smallest)
+        best = max((step.strength for step in steps if abs(step.size) >= enough), default=0.0)
+        if best >= self.threshold and (self._line_fits(first, change, last) or self._slopes(first, change, last)):
+            return self.threshold / 2
+        return best
+
+    def _line_fits(self, first: int, change: int, last: int) -> bool:
+        """Whether one straight line explains both levels about as well as the step does."""
+        first, last = max(first, change - _NEAR), min(last, change + _NEAR)
+        left, right, both = self._line(first, change), self._line(change, last), self._line(first, last)
+        by_step = left.weight * right.weight / both.weight * (right.mean - left.mean) ** 2
+        return by_step - both.slope**2 * both.squares < _LINE_MARGIN
+
+    def _slopes(self, first: int, change: int, last: int) -> bool:
+        """Whether sloping levels meet at the boundary: lines on both sides leave no jump where means differ.
+
+        A step looks the same to means and to lines (Hausman 1978). It is given up only where they disagree and the
+        lines see none, so a step without drift loses next to nothing.
+        """
+        shorter, seen = min(change - first, last - change), 0
+        for part in _PARTS:
+            reach = min(max(int(part * shorter), _SLOPE_POINTS), shorter)
+            if reach == seen:
+                continue
+            seen = reach
+            left, right = self._line(change - reach, change), self._line(change, change + reach)
+            (before, before_variance), (after, after_variance) = left.at(change - 0.5), right.at(change - 0.5)
+            difference = right.mean - left.mean
+            jump = math.copysign(1.0, difference) * (after - before)
+            variance = before_variance + after_variance
+            rest = max(variance - 1.0 / left.weight - 1.0 / right.weight, 0.0)
+            if jump < _SLOPE_SURE * math.sqrt(variance) and abs(difference) - jump > _SLOPE_SURE * math.sqrt(rest):
+                return True
+        return False
+
+    def _line(self, first: int, last: int) -> _Line:
+        weights, times, squared, values, products = self._lines
+        weight, time, value = weights[last] - weights[first], times[last] - times[first], values[last] - values[first]
+        centre = time / weight
+        squares = squared[last] - squared[first] - time * centre
+        slope = (products[last] - products[first] - centre * value) / squares
+        return _Line(weight=weight, centre=centre, squares=squares, mean=value / weight, slope=slope)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    """The weighted straight line through a part of the series."""
+
+    weight: float
+    centre: float
+    squares: float
+    mean: float
+    slope: float
+
+    def at(self, time: float) -> tuple[float, float]:
+        """Its value at a time, and the variance of that."""
+        away = time - self.centre
+        return self.mean + self.slope * away, 1.0 / self.weight + away * away / self.squares

@@ -1,0 +1,104 @@
+"""What the noise of a series is like: how large around each point, and how much neighbours resemble each other.
+
+Everything here is estimated from a series whose level may change at unknown points, so nothing may be mistaken for
+noise that is a change: sizes come from differences of neighbours, of which a change spoils one, and from medians.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
+
+Array = npt.NDArray[np.float64]
+
+_WINDOW = 31  # differences that tell the noise around a point; noise that switches faster is averaged
+_STRIDE = 8  # points between places where it is computed; in between it is interpolated
+_MEDIAN_DIFFERENCE = 0.9539  # median of |difference of two values| whose standard deviation is 1
+_TRIMMED_DIFFERENCE = 0.93  # mean of the smaller 90 % of them
+_MEDIAN_SIZE = 0.6745  # median of |value| whose standard deviation is 1
+_LAGS = range(3, 8)  # differences that autocorrelation enlarges and few changes fall into
+_LARGEST_CORRELATION = 0.7  # beyond it, a drift
+_NARROW = 7  # points of the running median that outliers are measured from
+_OUTLIER = 2.7  # standard deviations from it at which they are cut off
+
+
+def running_median(values: Array, width: int) -> Array:
+    """The median around each point; the ends are mirrored."""
+    width = min(width, len(values) - 1 + len(values) % 2)
+    half = width // 2
+    if half < 1:
+        return values.copy()
+    padded = np.concatenate((values[half:0:-1], values, values[-2 : -half - 2 : -1]))
+    return np.partition(sliding_window_view(padded, width), half, axis=1)[:, half]
+
+
+def winsorised(values: Array, noise: Array) -> Array:
+    """The values with outliers cut off at a few standard deviations from the running median."""
+    middle = running_median(values, _NARROW)
+    return np.clip(values, middle - _OUTLIER * noise, middle + _OUTLIER * noise)
+
+
+def local_noise(values: Array, floor: float) -> Array:
+    """The standard deviation around each point, as independent noise would have it, and at least `floor`."""
+    steps = np.abs(np.diff(values))
+    whole = _typical(steps)
+    count = len(values)
+    if count < 20:
+        return np.full(count, max(whole, floor))
+    width = min(_WINDOW, 2 * (count // 4) + 1)
+    stride = _STRIDE if count >= 500 else _STRIDE // 2
+    around = np.median(sliding_window_view(steps, width)[::stride], axis=1) / _MEDIAN_DIFFERENCE
+    places = np.arange(len(around)) * stride + width // 2
+    here: Array = 0.8 * np.interp(np.arange(count), places, around) + 0.2 * whole
+    return np.maximum(np.maximum(here, 0.25 * whole), floor)
+
+
+def _typical(steps: Array) -> float:
+    """The noise of the whole series; where most neighbours are equal, as rounded values are, from the others too."""
+    middle = float(np.median(steps))
+    if np.count_nonzero(steps) >= 0.7 * len(steps):
+        return middle / _MEDIAN_DIFFERENCE
+    small = np.sort(steps)[: max(1, int(0.9 * len(steps)))]
+    return max(middle / _MEDIAN_DIFFERENCE, float(small.mean()) / _TRIMMED_DIFFERENCE)
+
+
+def inflation(values: Array, noise: Array) -> float:
+    """By how much autocorrelation enlarges the variance of long means, over `noise` squared; at least 1.
+
+    Differences over several points against those of neighbours tell the correlation of a first-order autoregressive
+    noise. What chance alone would give in a series of this length is taken off first.
+    """
+    count = len(values)
+    if count < 20:
+        return 1.0
+    scaled = values / noise
+    near = max(_spread(scaled, 1), 1e-9)
+    growth = sum(_spread(scaled, lag) for lag in _LAGS) / len(_LAGS) / near - 2.0 / math.sqrt(count)
+    correlation = 0.0
+    for _ in range(4):  # growth = (1 - correlation^6) / (1 - correlation)
+        correlation = min(max(1.0 - (1.0 - correlation**6) / max(growth, 1.0), 0.0), _LARGEST_CORRELATION)
+    return max(1.0, min(near, 1.2) * (1.0 + correlation) / (1.0 - correlation) ** 2)
+
+
+def _spread(scaled: Array, lag: int) -> float:
+    return float(np.median(np.abs(scaled[lag:] - scaled[:-lag])) / _MEDIAN_SIZE) ** 2 / 2.0
+
+
+def residual_inflation(residuals: Array, segments: npt.NDArray[np.int64], lags: int = 12) -> float:
+    """The same from what is left when the levels are taken out: one and twice the correlations until they vanish."""
+    variance = float(np.mean(residuals * residuals))
+    total = 1.0
+    if variance == 0.0:
+        return total
+    for lag in range(1, min(lags, len(residuals) - 1)):
+        same = segments[lag:] == segments[:-lag]
+        if np.count_nonzero(same) < 10:
+            break
+        correlation = float(np.mean((residuals[lag:] * residuals[:-lag])[same])) / variance
+        if correlation <= 0.0:
+            break
+        total += 2.0 * correlation
+    return total

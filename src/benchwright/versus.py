@@ -1,0 +1,207 @@
+"""The Python door of A/B: `benchwright.ab(...)`, and what it returns."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchwright import api, asking, checks, config, duel, vcs
+from benchwright.builds import TIMEOUT, Builder, Built
+from benchwright.duel import Keeping
+from benchwright.errors import OptionError
+from benchwright.events import Listener, Noted, nobody
+from benchwright.records import Inputs, Load, Revision, Scalar
+from benchwright.sources import Request
+from benchwright.store import open_store
+from benchwright.store.glance import looks_ready
+from benchwright.trials import Rules, Trial, TrialRow
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredTrial:
+    """A finished trial: prints as a table."""
+
+    record: Trial
+
+    @property
+    def rows(self) -> tuple[TrialRow, ...]:
+        """One for each case that both sides have."""
+        return self.record.rows
+
+    @property
+    def ok(self) -> bool:
+        """Whether both sides were built, every case was measured on both, and none became worse."""
+        return self.record.ok
+
+    def __str__(self) -> str:
+        import io
+
+        from benchwright.report.ab import print_trial
+
+        text = io.StringIO()
+        print_trial(self.record, file=text)
+        return text.getvalue().rstrip("\n")
+
+    def __repr__(self) -> str:
+        return f"<MeasuredTrial {self.record.id}: {len(self.rows)} cases>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A side as it was asked for: a revision to build; or, as they are, a folder or an interpreter or both."""
+
+    revision: str = ""
+    folder: str = ""
+    python: str = ""
+
+    @property
+    def label(self) -> str:
+        """How to name it in a sentence."""
+        return " with ".join(part for part in (self.folder, self.python) if part) or self.revision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Making:
+    """How revisions are built."""
+
+    repo: Path = Path()
+    command: str = ""
+    timeout: float = TIMEOUT
+    again: bool = False  # also what was built before
+
+
+def ab(
+    *targets: str | os.PathLike[str] | Callable[..., Any],
+    repo: str | os.PathLike[str] = ".",
+    control: str = "main",
+    treatment: str = "HEAD",
+    control_dir: str | os.PathLike[str] = "",
+    treatment_dir: str | os.PathLike[str] = "",
+    control_python: str | os.PathLike[str] = "",
+    treatment_python: str | os.PathLike[str] = "",
+    build: str = "",
+    runtime: str | Sequence[str] | None = None,
+    batch_size: int | Sequence[int] | None = None,
+    params: Mapping[str, Sequence[Scalar]] | None = None,
+    inputs: Inputs | None = None,
+    load: Load | None = None,
+    duration: float | None = None,
+    tags: Sequence[str] = (),
+    smallest: float = 0.01,
+    false_alarms: float = 0.01,
+    pairs: int = 40,
+    metric: str = "",
+    seed: int | None = None,
+    verify: bool = True,
+    store: str | None = None,
+    save: bool = True,
+    listener: Listener = nobody,
+) -> MeasuredTrial:
+    """Sets the treatment against the control, in pairs of fresh processes, and returns a verdict for each case.
+
+    Revisions of `repo` are built with the shell line `build`, each in a copy and an environment of its own. A side for
+    which a folder or an interpreter is named is taken as it is. A case is looked at until it is decided, in at most
+    `pairs` pairs; changes below `smallest` count as none, and no more than `false_alarms` of the cases that did not
+    change are called better or worse. `metric` is `latency_p50`, or `wall_time` of what is called once. `seed` decides
+    the order inside the pairs.
+    """
+    whole = load or Load()
+    request = Request(
+        targets=[api.target_text(target) for target in targets],
+        runtimes=asking.one_or_many(runtime, ()),
+        batch_sizes=asking.one_or_many(batch_size, (1,)),
+        params=params or {},
+        inputs=inputs or Inputs(),
+        load=whole if duration is None else replace(whole, duration=duration),
+        tags=tags,
+    )
+    rules = Rules(
+        smallest=smallest,
+        false_alarms=false_alarms,
+        pairs=pairs,
+        metric=metric,
+        seed=fresh_seed() if seed is None else seed,
+        verify=verify,
+    )
+    ours = Asked(revision=control, folder=os.fspath(control_dir), python=os.fspath(control_python))
+    theirs = Asked(revision=treatment, folder=os.fspath(treatment_dir), python=os.fspath(treatment_python))
+    making = Making(repo=Path(repo), command=build)
+    return MeasuredTrial(contend(request, ours, theirs, rules, making, store=store, save=save, listener=listener))
+
+
+def contend(
+    request: Request,
+    control: Asked,
+    treatment: Asked,
+    rules: Rules,
+    making: Making,
+    *,
+    store: str | None = None,
+    save: bool = True,
+    listener: Listener = nobody,
+    **plan: Any,
+) -> Trial:
+    """Makes both sides ready and runs the trial; what is wrong with the request shows before. `plan` goes to `Plan`."""
+    api.refuse_nesting()
+    checks.check(request, rules.pairs)
+    _check(rules)
+    usual = config.load()
+    tags = (*usual.tags, *request.tags)
+    checks.check_tags(tags)
+    url = config.store_url(store)
+    keeping = Keeping(
+        open_store=(lambda: open_store(url)) if save else None,
+        looks_ready=lambda: looks_ready(url),
+        listener=listener,
+        labels=(control.label, treatment.label),
+    )
+    ours, theirs = (_ready(side, making, listener) for side in (control, treatment))
+    if not (ours.ok and theirs.ok):
+        return duel.ab(ours, theirs, request, rules, keeping)
+    matched = duel.match(ours, theirs, request)
+    checks.check_size(2 * len(matched.cases), rules.pairs)
+    checks.check_cases(case for both in matched.cases for case in both)
+    cases = tuple((api.ending(a, usual.duration), api.ending(b, usual.duration)) for a, b in matched.cases)
+    return duel.trial(ours, theirs, replace(matched, cases=cases), rules, keeping, tags=tags, **plan)
+
+
+def fresh_seed() -> int:
+    """One that nobody has chosen."""
+    return int.from_bytes(os.urandom(4), "big")
+
+
+def _ready(side: Asked, making: Making, listener: Listener) -> Built:
+    if side.folder or side.python:
+        return _as_it_is(side)
+    if not side.revision:
+        raise OptionError("a side is neither a revision nor a folder nor an interpreter", remedy="name a revision")
+    if making.command:
+        listener(Noted(text=f"building {side.revision}: {making.command}"))
+    builder = Builder(making.repo, command=making.command, timeout=making.timeout)
+    return builder.prepare(side.revision, rebuild=making.again)
+
+
+def _as_it_is(side: Asked) -> Built:
+    """A folder and an interpreter that nobody builds, as what was built."""
+    folder = Path(side.folder or ".").absolute()
+    if not folder.is_dir():
+        raise OptionError(f"there is no folder {side.folder}", remedy="name the folder that holds the target")
+    python = shutil.which(side.python) if side.python else sys.executable
+    if python is None:
+        raise OptionError(f"there is no interpreter {side.python}", remedy="name its file, such as env/bin/python")
+    revision = vcs.revision(folder) or Revision(vcs="", id=folder.name)
+    # Not resolved: where an interpreter is a link in a virtual environment, the link is what makes it belong there.
+    return Built(revision=revision, folder=folder, python=str(Path(python).absolute()), log=Path(os.devnull))
+
+
+def _check(rules: Rules) -> None:
+    for name, share in (("smallest", rules.smallest), ("false_alarms", rules.false_alarms)):
+        if not 0 < share < 1:
+            raise OptionError(f"{name}: {share} is not between 0 and 1", remedy=f"for example {name}=0.01")
+    if rules.pairs < 1:
+        raise OptionError(f"pairs: {rules.pairs} are too few", remedy="40 are usual")

@@ -1,0 +1,26 @@
+"""One connection to the store for a whole watch: opening it anew for each commit would cost a third of a second."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchwright.records import Result, Run
+from benchwright.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A store that stays open when one who uses it is done."""
+
+    store: Store
+
+    def begin(self, run: Run) -> None:
+        """Records the run without results."""
+        self.store.begin(run)
+
+    def add(self, run_id: str, result: Result, *, instead_of: str = "") -> None:
+        """Keeps one result."""
+        self.store.add(run_id, result, instead_of=instead_of)
+
+    def close(self) -> None:
+        """Leaves it open."""

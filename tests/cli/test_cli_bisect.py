@@ -1,0 +1,141 @@
+"""`benchwright bisect` as a process, on a range of three commits whose figures a file decides."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchwright.bisected import Bisected, Compared, Passed
+from benchwright.findings import Suspect
+from benchwright.records import Better, Estimate, Revision
+from benchwright.report.bisection import bisected_json, bisected_text, headline
+from benchwright.report.bisection_picture import write_bisected
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("GIT_AUTHOR", "GIT_COMMITTER"):
+        monkeypatch.setenv(f"{name}_NAME", "Ada")
+        monkeypatch.setenv(f"{name}_EMAIL", "ada@example.org")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("BENCHWRIGHT_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "project"
+    folder.mkdir()
+    commands = [["init", "-q", "-b", "main"]]
+    for number in range(2):
+        commands += [["add", "."], ["commit", "-q", "-m", f"change {number}"], ["tag", f"c{number}"]]
+    for arguments in commands:
+        if arguments[0] == "add":
+            count = len(list((folder / ".git" / "refs" / "tags").iterdir()))
+            text = f"import time\n\n\ndef work():\n    time.sleep({1 + 3 * count}e-3)\n"
+            (folder / "bench.py").write_text(text)
+        subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "benchwright", "bisect", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=100, check=False)
+
+
+def test_the_culprit_is_told_as_json_and_an_earlier_run_as_text(repository: Path) -> None:
+    flags = ["--good", "c0", "--bad", "c1", "bench.py::work", "--duration", "0.05", "--warmup", "0"]
+    done = run(repository, *flags, "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["sure"] and [each["subject"] for each in told["culprits"]] == ["change 1"]
+    assert "making" in done.stderr
+    again = run(repository, *flags)
+    assert again.returncode == 0, again.stderr
+    assert f"{told['culprits'][0]['revision'][:12]} (change 1, Ada) changed latency_p50 by +" in again.stdout
+    assert f"{told['runs']} runs, {told['runs']} of them from before" in again.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--good", "c0", "bench.py::work"], "there is no range to bisect"),
+        (["--good", "c0", "--bad", "c1", "bench.py::work", "-o", "x.txt"], "no picture"),
+        (["f123"], "results.db"),
+    ],
+)
+def test_a_wrong_request_exits_with_2(arguments: list[str], said: str, repository: Path) -> None:
+    done = run(repository, *arguments)
+    assert done.returncode == 2 and said in done.stderr
+    assert "Traceback" not in done.stderr and not (repository / ".benchwright").exists()
+
+
+# ---- the words and the picture ----
+
+
+def _bisected(**known: object) -> Bisected:
+    revision = Revision(vcs="git", id="0" * 40)
+    commits = [
+        Suspect(revision=f"{i}" * 40, probability=p, subject=f"change {i}") for i, p in enumerate((0.01, 0.9, 0.04))
+    ]
+    told: dict[str, object] = {
+        "id": "r1",
+        "case": "work",
+        "metric": "latency_p50",
+        "unit": "s",
+        "better": Better.LOWER,
+        "good": revision,
+        "bad": revision,
+        "commits": tuple(commits),
+        "culprits": (commits[1],),
+        "probability": 0.9,
+        "nothing": 0.05,
+        "effect": Estimate(point=1.1, low=1.08, high=1.12),
+        "noise": 0.02,
+        "confidence": 0.98,
+        "why": "200 runs do not tell",
+        "pairs": tuple(Compared(revision=each.revision, ratio=1.1, run="r1") for each in commits),
+        "runs": 6,
+        "plain": 90,
+    }
+    return Bisected(**{**told, **known})  # type: ignore[arg-type]
+
+
+def test_what_is_not_sure_is_not_called_so() -> None:
+    found = _bisected()
+    assert headline(found) == (
+        "111111111111 (change 1) may have changed latency_p50 by +10.0 % [+8.0, +12.0], "
+        "but that is only 90.0 % sure: 200 runs do not tell."
+    )
+    text = bisected_text(found)
+    assert "a larger --most-runs goes on from here" in text and "Halving" not in text
+    assert json.loads(bisected_json(found))["sure"] is False
+
+
+def test_commits_that_cannot_be_told_apart_are_named_together() -> None:
+    found = _bisected(
+        probability=0.99, culprits=_bisected().commits[:2], passed=(Passed(revision="0" * 40, why="does not build"),)
+    )
+    text = bisected_text(found)
+    assert text.startswith("One of 000000000000 (change 0), 111111111111 (change 1) changed latency_p50")
+    assert "Nothing that can be measured tells these commits apart." in text
+    assert "Passed over 000000000000: does not build" in text and "(not measurable)" in text
+    assert "Halving the range would take about 90 runs to be as sure." in text
+
+
+def test_where_nothing_changed_nobody_is_blamed() -> None:
+    found = _bisected(culprits=(), nothing=0.99, why="nothing changed in this range")
+    assert bisected_text(found).startswith("No culprit: nothing changed in this range.\n")
+    assert "older --good" in bisected_text(found)
+
+
+def test_every_line_of_the_plot_adds_up_and_none_claims_certainty() -> None:
+    lines = bisected_text(_bisected(probability=1.0, nothing=0.0)).split("\n\n")[1].splitlines()
+    assert [line.split()[0] for line in lines] == ["000000000000", "111111111111", "222222222222", "no"]
+    assert "below 0.1 %" in lines[-1]
+    assert "more than 99.9 % sure" in headline(_bisected(probability=1.0))
+
+
+def test_the_picture_is_drawn(tmp_path: Path) -> None:
+    path = write_bisected(_bisected(passed=(Passed(revision="0" * 40, why="no"),)), tmp_path / "b.svg")
+    assert path.read_text(encoding="utf-8").count("<g id=") > 10

@@ -1,0 +1,156 @@
+"""Servers on the loopback that targets are played by, and findings to tell of."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import socketserver
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import pytest
+
+from benchwright.findings import Finding, Suspect
+from benchwright.records import Estimate, Verdict
+
+
+@dataclass
+class Request:
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Peer(http.server.ThreadingHTTPServer):
+    """Keeps requests. `answer` makes (status, headers, body) of one."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.requests: list[Request] = []
+        self.answer: Callable[[Request], tuple[int, dict[str, str], Any]] = lambda _: (200, {}, [])
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.server_port}"
+
+    def posts(self) -> list[Request]:
+        return [request for request in self.requests if request.method == "POST"]
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    server: Peer
+
+    def _serve(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        request = Request(self.command, self.path, headers, body)
+        self.server.requests.append(request)
+        status, more, answer = self.server.answer(request)
+        text = json.dumps(answer).encode()
+        self.send_response(status)
+        for name, value in {**more, "Content-Length": str(len(text))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(text)
+
+    do_GET = do_POST = _serve  # noqa: N815 - names of the standard library
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@dataclass
+class Post:
+    """An SMTP server's letters."""
+
+    port: int = 0
+    letters: list[str] = field(default_factory=list)
+
+
+class _Smtp(socketserver.StreamRequestHandler):
+    def handle(self) -> None:
+        self.wfile.write(b"220 post.example\r\n")
+        for line in iter(self.rfile.readline, b""):
+            word = line.split()[0].upper() if line.split() else b""
+            if word == b"DATA":
+                self.wfile.write(b"354 go on\r\n")
+                lines = iter(self.rfile.readline, b".\r\n")
+                self.server.post.letters.append(b"".join(lines).decode())  # type: ignore[attr-defined]
+            self.wfile.write(b"221 bye\r\n" if word == b"QUIT" else b"250 fine\r\n")
+            if word == b"QUIT":
+                return
+
+
+@contextmanager
+def _serving(server: socketserver.BaseServer) -> Iterator[None]:
+    thread = threading.Thread(target=partial(server.serve_forever, poll_interval=0.01))
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def peer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
+    monkeypatch.setenv("NO_PROXY", "*")
+    with Peer() as server, _serving(server):
+        yield server
+
+
+@pytest.fixture
+def post() -> Iterator[Post]:
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Smtp) as server, _serving(server):
+        server.post = Post(port=server.server_address[1])  # type: ignore[attr-defined]
+        yield server.post  # type: ignore[attr-defined]
+
+
+@pytest.fixture(autouse=True)
+def _no_secrets_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (
+        "GITHUB_TOKEN",
+        "GH_TOKEN",
+        "GITHUB_TOKEN_FILE",
+        "GITHUB_API_URL",
+        "GITLAB_TOKEN",
+        "GITLAB_TOKEN_FILE",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("CI_API_V4_URL", "BENCHWRIGHT_WEBHOOK_SECRET"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def found() -> Callable[..., Finding]:
+    """Makes findings: 10 % slower at the commit c0ffee, unless told otherwise."""
+
+    def make(id: str = "f1", **changes: Any) -> Finding:
+        fields: dict[str, Any] = {
+            "id": id,
+            "series": "5e1e5",
+            "case": "bench.py::encode",
+            "params": '{"n":4}',
+            "metric": "latency_p50",
+            "unit": "s",
+            "before": Estimate(point=0.001, low=0.00099, high=0.00101),
+            "after": Estimate(point=0.0011, low=0.00109, high=0.00111),
+            "effect": Estimate(point=1.1, low=1.08, high=1.12),
+            "method": "changepoint",
+            "verdict": Verdict.WORSE,
+            "revisions": ("0ddba11", "badcafe", "c0ffee"),
+            "suspects": (Suspect(revision="c0ffee", probability=0.97, subject="Use a list", author="Ann"),),
+            "confidence": 0.999,
+            "run": "run-2",
+        }
+        return Finding(**(fields | changes))
+
+    return make

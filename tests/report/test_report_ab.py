@@ -1,0 +1,137 @@
+"""A trial as text, Markdown, JSON and a picture."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from benchwright.records import Better, Estimate, Failure, Revision, Verdict
+from benchwright.report.ab import print_trial, trial_json, trial_markdown
+from benchwright.report.ab_picture import write_trial
+from benchwright.trials import Contender, Heat, Pair, Rules, Stage, Trial, TrialRow
+
+
+def _pairs(*ratios: float | None) -> tuple[Pair, ...]:
+    return tuple(
+        Pair(number=i, order="AB", control=None, treatment=None, why="treatment: it fell over")
+        if ratio is None
+        else Pair(number=i, order="BA", control=0.002, treatment=0.002 * ratio)
+        for i, ratio in enumerate(ratios)
+    )
+
+
+def _row(name: str, verdict: Verdict, effect: Estimate | None, *heats: Heat, n: int = 1) -> TrialRow:
+    return TrialRow(
+        name=name,
+        params={"runtime": "python", "n": n},
+        verdict=verdict,
+        why=heats[-1].why,
+        effect=effect,
+        p_value=0.0001,
+        adjusted=0.0002,
+        heats=heats,
+        metric="latency_p50",
+        unit="s",
+        better=Better.LOWER,
+    )
+
+
+def _heat(stage: Stage, verdict: Verdict, *ratios: float | None, why: str = "", failed: bool = False) -> Heat:
+    return Heat(stage=stage, verdict=verdict, why=why, pairs=_pairs(*ratios), seconds=3.0, failed=failed)
+
+
+TRIAL = Trial(
+    id="20260101T000000000-abcdef",
+    control=Contender(label="main", revision=Revision(vcs="git", id="0123456789abcdef")),
+    treatment=Contender(label="new/", folder="new"),
+    rules=Rules(seed=7),
+    rows=(
+        _row(
+            "bench.py::encode",
+            Verdict.WORSE,
+            Estimate(point=1.1, low=1.08, high=1.12),
+            _heat(Stage.BENCHMARK, Verdict.WORSE, 1.1, None, 1.2),
+            _heat(Stage.REGRESS, Verdict.WORSE, 1.1),
+        ),
+        _row(
+            "bench.py::encode",
+            Verdict.SAME,
+            Estimate(point=1.0, low=0.995, high=1.004),
+            _heat(Stage.BENCHMARK, Verdict.SAME, 1.0, 1.0),
+            n=2,
+        ),
+        _row(
+            "bench.py::broken",
+            Verdict.UNCLEAR,
+            None,
+            _heat(Stage.BENCHMARK, Verdict.UNCLEAR, None, None, None, why="treatment: it fell over", failed=True),
+        ),
+    ),
+    only_treatment=("bench.py::fresh",),
+    runs={"benchmark": ("run0", "run1")},
+)
+
+
+def _text(trial: Trial, width: int = 200) -> str:
+    out = io.StringIO()
+    print_trial(trial, file=out, width=width)
+    return out.getvalue()
+
+
+def test_the_table_tells_each_case_with_its_interval_pairs_and_verdict() -> None:
+    text = _text(TRIAL)
+    lines = {line.split("  ")[0].strip(): " ".join(line.split()) for line in text.splitlines() if line}
+    assert lines["bench.py::encode n=1"].endswith("1.100 [1.080, 1.120] 3 6.0 s worse: 10 % slower, confirmed")
+    assert lines["bench.py::encode n=2"].endswith("1.000 [0.995, 1.004] 2 3.0 s same: within ±1 %")
+    assert lines["bench.py::broken"].endswith("- - - 0 3.0 s unclear: treatment: it fell over")
+    assert "bench.py::encode n=1: not counted: 1 failed pair: treatment: it fell over" in text
+    assert "bench.py::broken: given up after 3 failed pairs: treatment: it fell over" in text
+    assert "only the treatment has bench.py::fresh" in text
+    assert "new/ against main (0123456789): 1 worse, 1 unclear, 1 same, 1 failed" in text
+    assert "benchmark: runs run0 and run1" in text and "Seed 7." in text
+
+
+def test_a_narrow_terminal_gets_lines_of_their_own() -> None:
+    text = _text(TRIAL, width=70)
+    assert "  latency_p50: worse: 10 % slower, confirmed\n" in text
+    assert max(map(len, text.splitlines())) <= 70
+
+
+def test_markdown_is_a_table_that_names_nobody() -> None:
+    named = replace(TRIAL, treatment=Contender(label="@everyone"))
+    text = trial_markdown(named)
+    assert text.startswith("**\\@everyone against main")
+    assert text.count("\n| bench.py::") == 3
+    assert "| case | metric | control | treatment | ratio | pairs | time | verdict |" in text
+
+
+def test_json_holds_every_pair_and_what_follows_from_them() -> None:
+    told = json.loads(trial_json(TRIAL))
+    assert (told["ok"], told["worse"], told["rules"]["seed"]) == (False, True, 7)
+    first = told["rows"][0]
+    assert (first["stage"], first["pairs"], first["seconds"], first["failed"]) == ("regress", 3, 6.0, False)
+    assert first["heats"][0]["pairs"][2] == {
+        "number": 2,
+        "order": "BA",
+        "control": 0.002,
+        "treatment": 0.0024,
+        "why": "",
+    }
+
+
+def test_a_build_that_failed_shows_its_words() -> None:
+    failure = Failure(kind="build", message="the build of abc ended with exit code 3", log_tail="no such header")
+    text = _text(
+        Trial(id="x", control=TRIAL.control, treatment=Contender(label="HEAD", failure=failure), rules=Rules())
+    )
+    assert "the treatment was not built: the build of abc ended with exit code 3" in text
+    assert "no such header" in text and "HEAD against main (0123456789): nothing was compared" in text
+
+
+def test_the_picture_marks_every_pair_that_counts(tmp_path: Path) -> None:
+    drawn = write_trial(TRIAL, tmp_path / "trial.svg").read_text(encoding="utf-8")
+    assert drawn.startswith("<?xml")
+    colours = [drawn.count(f"fill: {colour}; fill-opacity") for colour in ("#d62728", "#666666")]
+    assert colours == [3, 2], drawn

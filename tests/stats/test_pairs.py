@@ -1,0 +1,163 @@
+"""Interleaved pairs: the rules one by one, and that verdict, interval and the quick replay never disagree."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchwright.records import Better, Verdict
+from benchwright.stats.pairs import WINDOW_LEVEL, Look, Sequential, hodges_lehmann, judge, stop
+
+Pairs = list[tuple[float, float]]
+
+
+def pairs_of(logarithms: Sequence[float]) -> Pairs:
+    return [(1.0, math.exp(value)) for value in logarithms]
+
+
+def simulated(seed: int, count: int, change: float, noise: float) -> Pairs:
+    """Heavy tails, and one process in twenty disturbed."""
+    rng = np.random.default_rng(seed)
+    own = noise * rng.standard_t(3, size=(2, count)) + 0.2 * (rng.random((2, count)) < 0.05)
+    return [(math.exp(a), math.exp(b + math.log1p(change))) for a, b in own.T.tolist()]
+
+
+def run(pairs: Pairs, **asked: object) -> list[Look]:
+    test = Sequential(**asked)  # type: ignore[arg-type]
+    looks: list[Look] = []
+    for control, treatment in pairs:
+        looks.append(test.add(control, treatment))
+        if looks[-1].verdict is not None:
+            break
+    return looks
+
+
+def test_a_clear_change_is_called_after_six_pairs() -> None:
+    steady = pairs_of([0.10, 0.11, 0.09, 0.105, 0.095, 0.1])
+    looks = run(steady)
+    assert [look.verdict for look in looks] == [None] * 5 + [Verdict.WORSE]
+    assert looks[4].effect.low is None and looks[4].why == "too few pairs for an interval"
+    effect = looks[-1].effect
+    assert effect.low is not None and effect.high is not None
+    assert math.log(effect.low) == pytest.approx(0.07) and math.log(effect.high) == pytest.approx(0.13)
+    assert looks[-1].p_value == WINDOW_LEVEL and effect.confidence == 0.99 and effect.method == "window over 6 pairs"
+
+
+def test_one_disturbed_pair_of_seven_is_forgiven() -> None:
+    looks = run(pairs_of([0.10, -0.3, 0.09, 0.105, 0.095, 0.1, 0.11]))
+    assert (looks[-1].pairs, looks[-1].verdict) == (7, Verdict.WORSE)
+
+
+@pytest.mark.parametrize(
+    ("better", "change", "verdict"),
+    [
+        (Better.LOWER, 0.1, Verdict.WORSE),
+        (Better.LOWER, -0.1, Verdict.BETTER),
+        (Better.HIGHER, 0.1, Verdict.BETTER),
+        (Better.HIGHER, -0.1, Verdict.WORSE),
+        (None, 0.1, Verdict.UNCLEAR),
+    ],
+)
+def test_the_direction_that_is_better_decides(better: Better | None, change: float, verdict: Verdict) -> None:
+    look = run(pairs_of([change + d for d in (0, 0.01, -0.01, 0.005, 0.002, -0.004)]), better=better)[-1]
+    assert look.verdict is verdict
+    assert look.why.startswith("higher" if change > 0 else "lower")
+
+
+def test_equal_values_are_the_same_and_a_constant_change_is_called() -> None:
+    assert run([(5.0, 5.0)] * 6)[-1].verdict is Verdict.SAME
+    assert run([(5.0, 5.0)] * 6, smallest=0.0)[-1].verdict is Verdict.SAME
+    assert run([(100.0, 105.0)] * 6)[-1].verdict is Verdict.WORSE
+    assert run([(1000.0, 1001.0)] * 6)[-1].verdict is Verdict.SAME  # a change, but far below what matters
+
+
+def test_strict_levels_do_without_the_window() -> None:
+    looks = run(simulated(2, 40, 0.10, 0.005), false_alarms=0.005)
+    assert looks[-1].verdict is Verdict.WORSE and looks[-1].pairs >= 9
+    assert all(look.effect.low is None for look in looks[:8])
+    assert looks[-1].p_value <= 0.005
+
+
+def test_the_last_pair_ends_it_and_no_more_are_taken() -> None:
+    test = Sequential(most=9)
+    looks = [test.add(*pair) for pair in simulated(3, 9, 0.0, 0.1)]
+    assert [look.verdict for look in looks] == [None] * 8 + [Verdict.UNCLEAR]
+    with pytest.raises(ValueError, match="all 9 pairs"):
+        test.add(1.0, 1.0)
+
+
+@pytest.mark.parametrize("pair", [(0.0, 1.0), (1.0, -1.0), (math.nan, 1.0), (1.0, math.inf)])
+def test_values_without_a_ratio_are_refused(pair: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match="only positive numbers"):
+        Sequential().add(*pair)
+
+
+@pytest.mark.parametrize("asked", [{"smallest": -0.1}, {"false_alarms": 0.0}, {"false_alarms": 1.0}, {"most": 0}])
+def test_impossible_questions_are_refused(asked: dict[str, float]) -> None:
+    with pytest.raises(ValueError):
+        Sequential(**asked)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="at least one pair"):
+        judge([])
+
+
+@pytest.mark.parametrize(("change", "noise"), [(0.0, 0.003), (0.0, 0.02), (0.02, 0.006), (0.1, 0.01), (-0.04, 0.02)])
+def test_interval_verdict_and_replay_agree_at_every_look(change: float, noise: float) -> None:
+    pairs = simulated(round(1000 * abs(change + noise)), 24, change, noise)
+    looks = run(pairs, most=24)
+    assert stop(pairs, most=24) == (looks[-1].pairs, looks[-1].verdict)
+    for before, look in itertools.pairwise(looks):
+        assert before.verdict is None and stop(pairs[: before.pairs], most=24) == (before.pairs, None)
+        if before.effect.low is not None and look.effect.low is not None:
+            assert look.effect.low >= before.effect.low - 0.001  # what was excluded stays so, up to the search's step
+    for look in looks:
+        low, high = look.effect.low, look.effect.high
+        if low is None or high is None:
+            continue
+        assert low <= look.effect.point <= high
+        assert (look.p_value <= 0.01) == (not low <= 1.0 <= high)
+        if look.verdict is Verdict.SAME:
+            assert low > 1 / 1.01 and high < 1.01
+        if look.verdict in (Verdict.WORSE, Verdict.BETTER):
+            assert not low <= 1.0 <= high
+
+
+def test_pairs_that_could_be_two_stories_give_the_wider_interval() -> None:
+    """Two disturbed pairs: beside no change they look like improvements, beside the change like noise."""
+    looks = run(simulated(1, 40, 0.10, 0.005), false_alarms=0.005)
+    assert looks[17].verdict is None and looks[17].p_value == 1.0
+    assert looks[17].effect.low is not None and looks[17].effect.low < 1.0
+    assert looks[-1].verdict is Verdict.WORSE and looks[-1].p_value <= 0.005
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.floats(min_value=-1, max_value=1), min_size=1, max_size=16))
+def test_swapping_the_sides_mirrors_everything(ratios: list[float]) -> None:
+    straight = judge(pairs_of(ratios))
+    mirrored = judge(pairs_of([-r for r in ratios]))
+    assert math.log(straight.effect.point) == pytest.approx(-math.log(mirrored.effect.point), abs=1e-9)
+    assert straight.p_value == mirrored.p_value
+    swapped = {Verdict.WORSE: Verdict.BETTER, Verdict.BETTER: Verdict.WORSE}
+    assert straight.verdict == swapped.get(mirrored.verdict, mirrored.verdict)  # type: ignore[arg-type]
+
+
+def test_a_settled_number_of_pairs_is_judged_more_sharply() -> None:
+    pairs = simulated(11, 20, 0.02, 0.007)
+    fixed = judge(pairs)
+    test = Sequential(most=20)
+    last = [test.add(*pair) for pair in pairs][-1]
+    assert fixed.verdict is Verdict.WORSE and fixed.p_value <= 0.01
+    assert fixed.effect.low is not None and last.effect.low is not None and fixed.effect.high is not None
+    assert 1.0 < fixed.effect.low < 1.02 < fixed.effect.high
+    assert judge(pairs[:5]).verdict is Verdict.UNCLEAR
+    assert judge(pairs_of([0.1, 0.11, 0.12, 0.1, 0.1, 0.11])).verdict is Verdict.WORSE
+
+
+def test_a_location_that_outliers_do_not_move() -> None:
+    assert hodges_lehmann([1.0, 1.1, 0.9, 1.05, 0.95, 50.0]) == pytest.approx(1.05, abs=0.05)
+    assert hodges_lehmann([3.0]) == 3.0

@@ -1,0 +1,106 @@
+"""How often pairs are judged wrongly when the truth is known; the full figures come from benchmarks/pairs.py."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from benchwright.records import Verdict
+from benchwright.stats import signflips
+from benchwright.stats.pairs import WINDOW_LEVEL, judge, stop
+
+Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+Noise = Callable[[np.random.Generator, tuple[int, int]], Array]
+COMPARISONS = 300
+NOISES: dict[str, Noise] = {
+    "normal": lambda rng, shape: 0.01 * rng.normal(size=shape),
+    "heavy tails": lambda rng, shape: 0.01 * rng.standard_t(2, size=shape),
+    "two speeds": lambda rng, shape: 0.03 * (rng.random(shape) < 0.5) + 0.001 * rng.normal(size=shape),
+    "growing": lambda rng, shape: 0.01 * np.linspace(0.1, 3.0, shape[1]) * rng.normal(size=shape),
+    "disturbed": lambda rng, shape: 0.01 * rng.normal(size=shape) + 0.3 * (rng.random(shape) < 0.1),
+}
+
+
+def verdicts(noise: Noise, change: float, most: int, **asked: float) -> list[tuple[int, Verdict | None]]:
+    rng = np.random.default_rng(most)
+    shape = (COMPARISONS, most)
+    ratios = noise(rng, shape) - noise(rng, shape) + math.log1p(change)
+    return [stop([(1.0, math.exp(r)) for r in row], most=most, **asked) for row in ratios.tolist()]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_equal_programs_are_not_called_different(noise: str) -> None:
+    found = Counter(verdict for _, verdict in verdicts(NOISES[noise], 0.0, 16, smallest=0.001))
+    wrong = found[Verdict.WORSE] + found[Verdict.BETTER]
+    assert scipy.stats.binomtest(wrong, COMPARISONS, 0.01, alternative="greater").pvalue > 0.001
+
+
+@pytest.mark.parametrize("noise", ["normal", "two speeds", "disturbed"])
+def test_programs_that_differ_are_not_called_the_same(noise: str) -> None:
+    found = Counter(verdict for _, verdict in verdicts(NOISES[noise], 0.021, 16, smallest=0.02))
+    assert scipy.stats.binomtest(found[Verdict.SAME], COMPARISONS, 0.01, alternative="greater").pvalue > 0.001
+    assert found[Verdict.BETTER] <= 3
+
+
+def test_a_large_change_ends_within_seven_pairs_and_none_at_all_well_before_the_last() -> None:
+    slower = verdicts(NOISES["normal"], 0.10, 16)
+    assert sum(used <= 7 and verdict is Verdict.WORSE for used, verdict in slower) / COMPARISONS > 0.9
+    quiet: Noise = lambda rng, shape: 0.003 * rng.standard_t(5, size=shape)  # noqa: E731
+    clean = verdicts(quiet, 0.0, 24, smallest=0.02)
+    assert all(verdict is Verdict.SAME for _, verdict in clean)
+    assert np.median([used for used, _ in clean]) <= 8
+
+
+def test_the_window_is_wrong_about_two_speeds_as_rarely_as_stated() -> None:
+    """Worst case, counted: half of the ratios show no difference, a quarter each shows one of the two gaps. What the
+    first six show alike, at least six of the seven do."""
+    alike = sum(math.comb(7, hits) * 3 ** (7 - hits) for hits in (6, 7)) / 4**7
+    assert 0.0026 < 2 * alike <= WINDOW_LEVEL
+    wrong = 0
+    for speeds in itertools.product((0.0, 1.0, -1.0), repeat=7):
+        weight = math.prod(0.5 if s == 0.0 else 0.25 for s in speeds)
+        ratios = [0.03 * s + 1e-6 * i for i, s in enumerate(speeds)]
+        wrong += weight * (judge([(1.0, math.exp(r)) for r in ratios]).verdict is Verdict.WORSE)
+    assert wrong == pytest.approx(alike)
+
+
+def test_sign_flips_are_exact_over_all_patterns_and_looks() -> None:
+    """For any sizes, of all equally likely patterns of signs no more than the level are ever rejected."""
+    rng = np.random.default_rng(2)
+    sizes = np.abs(rng.standard_t(2, size=10)) * np.linspace(1.0, 4.0, 10)
+    spent = signflips.spending(0.05, 10)
+    patterns = [np.array(p) for p in itertools.product((1.0, -1.0), repeat=9)]  # the tenth sign: by symmetry either
+    rejected = sum(signflips.look_by_look(np.append(p, 1.0) * sizes, spent).look is not None for p in patterns)
+    assert 0.02 < rejected / len(patterns) <= 0.05
+
+
+def test_the_p_value_at_one_look_counts_the_patterns_that_are_as_extreme() -> None:
+    found = signflips.look_by_look([1.0, 1.1, 0.9, 1.2, 0.8, 1.0, 1.3, 0.95], [0.0] * 7 + [0.01])
+    assert (found.look, found.positive, found.p_value) == (8, True, 2 / 2**8)
+    assert signflips.look_by_look([1.0, -1.0] * 4, [0.0] * 7 + [0.01]).p_value == 1.0
+    assert signflips.look_by_look([0.0] * 8, [0.0] * 7 + [0.01]).look is None
+
+
+def test_the_flips_are_a_group_and_the_first_one_changes_nothing() -> None:
+    flips = np.concatenate(signflips._flips(13, 40), axis=1)
+    assert (flips[:, 0] == 1).all() and flips.shape == (40, 8192)
+    known = {column.tobytes() for column in flips.T.astype(np.int8)}
+    assert len(known) == 8192 and (-flips[:, 0]).astype(np.int8).tobytes() in known
+    rng = np.random.default_rng(1)
+    for one, other in rng.integers(8192, size=(200, 2)):
+        assert (flips[:, one] * flips[:, other]).astype(np.int8).tobytes() in known
+
+
+def test_levels_are_spent_without_a_step_back_and_in_full() -> None:
+    for most in (1, 7, 8, 9, 20, 40, 200):
+        spent = signflips.spending(0.007, most)
+        assert len(spent) == most and list(spent) == sorted(spent) and not any(spent[:7])
+        assert spent[-1] == (0.007 if most >= 8 else 0.0)
+    with pytest.raises(ValueError, match="levels for 8 looks"):
+        signflips.look_by_look([0.1] * 9, signflips.spending(0.01, 8))

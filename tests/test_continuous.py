@@ -1,0 +1,183 @@
+"""Watching real repositories that the test makes: what is measured, what is found, what is gone on with."""
+
+from __future__ import annotations
+
+import runpy
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchwright.continuous import Handled, Watched, watch
+from benchwright.errors import FetchError, OptionError, TargetError
+from benchwright.findings import State
+from benchwright.records import Status, Verdict
+from benchwright.sources import Request
+from benchwright.store import Store, open_store
+from benchwright.watching.commits import Following
+from benchwright.watching.journal import Journal, Outcome
+
+REPOSITORIES = runpy.run_path(str(Path(__file__).parent / "repositories.py"))
+plain = REPOSITORIES["plain"]
+pytestmark = pytest.mark.usefixtures("plain")
+STORE = Path(".benchwright", "results.db")
+
+
+def _watched(build: str = "", **following: Any) -> Watched:
+    asked = Following(**{"remote": "", **following})
+    return Watched(
+        repo=Path("project"), request=Request(targets=[REPOSITORIES["TARGET"]]), following=asked, build=build
+    )
+
+
+def _watch(watched: Watched) -> list[Handled]:
+    handled: list[Handled] = []
+    ok = watch(watched, tell=handled.append)
+    assert ok == all(each.ok for each in handled)
+    return handled
+
+
+@contextmanager
+def _store() -> Iterator[Store]:
+    with closing(open_store(STORE, create=False)) as store:
+        yield store
+
+
+def _find(kind: str, costs: list[float], broken: int) -> tuple[list[str], list[Handled]]:
+    """The commits, and what became of all but the first."""
+    commits = REPOSITORIES["make"](Path("project"), costs, kind=kind, broken=[broken])
+    handled = _watch(_watched(REPOSITORIES["BUILD"], since=commits[0]))
+    assert [each.revision.id for each in handled] == commits[1:]
+    assert {each.taken.outcome for each in handled} == {Outcome.MEASURED, Outcome.UNBUILT}
+    (unbuilt,) = [each for each in handled if each.taken.outcome is Outcome.UNBUILT]
+    assert unbuilt.revision.id == commits[broken]
+    with _store() as store:
+        (result,) = store.run(unbuilt.taken.run).results  # a gap in the history, with its reason
+    assert result.status is Status.FAILED and result.error is not None and "exit code 3" in result.error.message
+    return commits, handled
+
+
+def test_a_change_for_the_worse_and_one_for_the_better_are_found_and_no_other() -> None:
+    costs = [1.0] * 10 + [1.1] * 10 + [0.9] * 10
+    commits, handled = _find("git", costs, broken=14)
+    assert [finding.verdict for each in handled for finding in each.findings] == [Verdict.WORSE, Verdict.BETTER]
+    with _store() as store:
+        better, worse = store.findings()
+    assert (worse.verdict, better.verdict) == (Verdict.WORSE, Verdict.BETTER)
+    assert worse.suspects[0].revision == commits[10] and better.suspects[0].revision == commits[20]
+    assert worse.effect.point == pytest.approx(1.1, rel=0.01)
+    assert better.effect.point == pytest.approx(0.9 / 1.1, rel=0.01)
+    assert (worse.state, better.state) == (State.RESOLVED, State.OPEN)  # what came after is faster than before it
+    assert _watch(_watched(REPOSITORIES["BUILD"], since=commits[0])) == []  # nothing is measured twice
+
+
+def test_the_same_in_a_mercurial_repository() -> None:
+    commits, handled = _find("hg", [1.0] * 8 + [1.2] * 7, broken=4)
+    (finding,) = [finding for each in handled for finding in each.findings]
+    assert finding.verdict is Verdict.WORSE
+    with _store() as store:
+        assert store.finding(finding.id).suspects[0].revision == commits[8]
+
+
+def test_a_gap_in_which_a_change_was_found_is_measured_afterwards() -> None:
+    commits = REPOSITORIES["make"](Path("project"), [1.0] * 21 + [1.2] * 21)
+    handled = _watch(_watched(since=commits[0], step=2))
+    inside = [each for each in handled if each.backfill]
+    regular = [each.revision.id for each in handled if not each.backfill]
+    assert regular == commits[2::2]
+    assert commits[21] in [each.revision.id for each in inside]
+    assert {each.revision.id for each in inside} <= {*commits[1::2]}
+    with _store() as store:
+        (finding,) = store.findings()
+    assert finding.suspects[0].revision == commits[21]
+
+
+def test_the_first_start_takes_the_newest_commit_and_later_ones_go_on() -> None:
+    project = Path("project")
+    commits = REPOSITORIES["make"](project, [1.0, 1.0])
+    file = Path("finished")
+    watched = _watched(commit_file=file)
+    assert [each.revision.id for each in _watch(watched)] == commits[1:]
+    assert file.read_text().strip() == commits[1]
+    commits.append(REPOSITORIES["commit"](project, 1.0, 2))
+    assert [each.revision.id for each in _watch(watched)] == commits[2:]
+    subprocess.run(["git", "reset", "-q", "--hard", "HEAD~1"], cwd=project, check=True)
+    assert _watch(watched) == []  # history was taken back: all of it is known
+    rewritten = REPOSITORIES["commit"](project, 1.0, 9)
+    assert [each.revision.id for each in _watch(watched)] == [rewritten]
+
+
+def test_a_commit_without_the_target_is_a_record() -> None:
+    commits = REPOSITORIES["make"](Path("project"), [1.0])
+    watched = replace(_watched(since=""), request=Request(targets=["bench.py::Missing.run"]))
+    (handled,) = _watch(watched)
+    assert (handled.revision.id, handled.taken.outcome) == (commits[0], Outcome.UNPLANNED)
+    assert "Missing" in handled.taken.why and not handled.ok
+    assert _watch(watched) == []
+
+
+def test_a_status_file_stops_before_the_next_commit() -> None:
+    commits = REPOSITORIES["make"](Path("project"), [1.0] * 3)
+    status = Path("status")
+    watched = replace(_watched(since=commits[0]), status_file=status)
+    handled: list[Handled] = []
+
+    def stop(each: Handled) -> None:
+        handled.append(each)
+        status.write_text("0\n")
+
+    watch(watched, interval=60.0, tell=stop)
+    assert [each.revision.id for each in handled] == commits[1:2]
+    status.unlink()
+    assert [each.revision.id for each in _watch(watched)] == commits[2:]
+
+
+def test_a_run_that_was_cut_off_is_gone_on_with_and_one_of_another_version_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    commits = REPOSITORIES["make"](Path("project"), [1.0] * 2)
+    watched = replace(_watched(), rounds=3)
+
+    class Cut(Exception):
+        pass
+
+    def cut(self: Journal, entry: Any) -> None:
+        if entry.what == "ended":
+            raise Cut
+        usual(self, entry)
+
+    usual = Journal.add
+    monkeypatch.setattr(Journal, "add", cut)
+    with pytest.raises(Cut):
+        watch(watched)
+    monkeypatch.setattr(Journal, "add", usual)
+    with _store() as store:
+        (run,) = store.run_ids()
+        before = [result.id for result in store.run(run).results]
+    monkeypatch.setattr("benchwright.resuming.VERSION", "0.0.1")
+    (handled,) = _watch(watched)
+    assert (handled.taken.outcome, handled.taken.run) == (Outcome.INTERRUPTED, run)
+    assert handled.revision.id == commits[1] and "0.0.1" in handled.taken.why
+    with _store() as store:
+        assert [*store.run_ids()] == [run]
+        assert [result.id for result in store.run(run).results] == before and len(before) == 3
+
+
+def test_a_wrong_request_shows_before_anything_is_built() -> None:
+    with pytest.raises(TargetError, match="not in a git or hg repository"):
+        watch(_watched())
+    REPOSITORIES["make"](Path("project"), [1.0])
+    with pytest.raises(TargetError, match="nowhere"):
+        watch(_watched(branch="nowhere"))
+    with pytest.raises(TargetError, match="no revision"):
+        watch(_watched(since="nowhere"))
+    with pytest.raises(OptionError, match="rounds"):
+        watch(replace(_watched(), rounds=-1))
+    subprocess.run(["git", "remote", "add", "origin", "/nowhere"], cwd="project", check=True)
+    with pytest.raises(FetchError, match="nowhere"):
+        watch(_watched(remote="origin"))
+    assert not Path("cache", "builds").exists()

@@ -1,0 +1,93 @@
+"""A journal says where a watch was, whatever ended it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchwright.errors import DecodeError, OptionError
+from benchwright.watching.journal import Entry, Journal, Outcome, State, What
+
+
+def _add(journal: Journal, *entries: Entry) -> None:
+    for entry in entries:
+        journal.add(entry)
+
+
+def _read(folder: Path) -> State:
+    with Journal(folder) as journal:
+        return journal.state
+
+
+def test_a_commit_that_did_not_end_is_taken_up_again(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        _add(
+            journal,
+            Entry(what=What.STARTED, revision="a"),
+            Entry(what=What.BEGAN, revision="b"),
+            Entry(what=What.RUNNING, revision="b", run="r1"),
+            Entry(what=What.ENDED, revision="b", run="r1", outcome=Outcome.MEASURED),
+            Entry(what=What.JUDGED),
+            Entry(what=What.BEGAN, revision="c"),
+            Entry(what=What.RUNNING, revision="c", run="r2"),
+        )
+    state = _read(tmp_path)
+    assert state.start is not None and (state.start.revision, state.start.inclusive) == ("a", False)
+    assert (state.last, state.newest_run, state.unjudged) == ("b", "r1", None)
+    assert state.begun is not None and (state.begun.revision, state.running) == ("c", "r2")
+
+
+def test_a_commit_of_a_gap_is_wanted_until_it_ended_and_does_not_move_the_line(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        _add(
+            journal,
+            Entry(what=What.ENDED, revision="f", run="r1", outcome=Outcome.MEASURED),
+            Entry(what=What.GAP, finding="x", revisions=("d", "f", "c")),
+            Entry(what=What.GAP, finding="y", revisions=("c", "b")),
+            Entry(what=What.ENDED, revision="d", run="r2", outcome=Outcome.FAILED, backfill=True),
+        )
+    state = _read(tmp_path)
+    assert state.wanted == ["c", "b"]
+    assert (state.last, state.newest_run) == ("f", "r1")
+    assert state.unjudged is not None and state.unjudged.revision == "d"
+
+
+def test_what_could_not_be_built_has_nothing_to_judge(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        _add(journal, Entry(what=What.ENDED, revision="a", run="r", outcome=Outcome.UNBUILT, why="exit code 3"))
+    state = _read(tmp_path)
+    assert (state.last, state.newest_run, state.unjudged) == ("a", "", None)
+    assert state.ended["a"].why == "exit code 3"
+
+
+@pytest.mark.parametrize("cut", [1, 7, 30])
+def test_a_line_that_was_cut_off_never_happened(tmp_path: Path, cut: int) -> None:
+    with Journal(tmp_path) as journal:
+        _add(journal, Entry(what=What.BEGAN, revision="a"), Entry(what=What.BEGAN, revision="b"))
+        file = journal.file
+    file.write_bytes(file.read_bytes()[:-cut])
+    with Journal(tmp_path) as journal:
+        assert journal.state.begun is not None and journal.state.begun.revision == "a"
+        journal.add(Entry(what=What.ENDED, revision="a", outcome=Outcome.INTERRUPTED))
+    assert _read(tmp_path).ended["a"].outcome is Outcome.INTERRUPTED
+
+
+def test_a_line_that_makes_no_sense_is_told_with_its_place(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        journal.add(Entry(what=What.BEGAN, revision="a"))
+        file = journal.file
+    file.write_text(file.read_text() + '{"what": "begun"}\n')
+    with pytest.raises(DecodeError, match=r"journal\.jsonl:2"), Journal(tmp_path):
+        pass
+    file.write_text("nonsense\n")
+    with pytest.raises(DecodeError, match=r"journal\.jsonl:1"), Journal(tmp_path):
+        pass
+
+
+def test_one_process_at_a_time(tmp_path: Path) -> None:
+    with Journal(tmp_path):
+        with pytest.raises(OptionError, match="another process watches this"), Journal(tmp_path):
+            pass
+    with Journal(tmp_path):
+        pass
