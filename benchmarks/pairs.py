@@ -59,7 +59,7 @@ def _sequential(asked: Settings) -> Iterator[Claim]:
         rng = np.random.default_rng(2)
         slower = [stop(p) for p in _pairs(profile, rng, asked.rounds, 40, 0.10)]
         soon = [used <= 7 and verdict is Verdict.WORSE for used, verdict in slower]
-        yield _claim(f"{name}: 10 % slower, called worse within 7 pairs", soon, at_least(95.0))
+        yield _claim(f"{name}: 10 % slower, called worse within 7 pairs", soon, at_least(90.0))
         clean = [stop(p, smallest=0.02) for p in _pairs(profile, rng, asked.rounds, 40, 0.0)]
         ended = [used < 40 and verdict is Verdict.SAME for used, verdict in clean]
         bar = at_least(99.0) if profile is QUIET else None

@@ -50,6 +50,7 @@ def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def make(folder: Path, costs: Sequence[float], *, kind: str = "git", broken: Sequence[int] = ()) -> list[str]:
     """A repository with a commit for each cost, those of `broken` not to be built; the commits' ids, oldest first."""
+    folder = folder.absolute()
     git = folder if kind == "git" else folder.with_name(f"{folder.name}-git")
     git.mkdir()
     _run(git, "git", "init", "-q", "-b", "main")

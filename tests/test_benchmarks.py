@@ -25,6 +25,7 @@ SCRIPTS = (
     "parent",
     "matrix",
     "extraction",
+    "pairs",
 )
 _FIGURE = re.compile(r"-?[\d,.]+ \S+  \[-?[\d,.]+, -?[\d,.]+\]")
 

@@ -12,11 +12,11 @@ import pytest
 
 from benchwright import culprits, schema
 from benchwright.bisected import Bisected
-from benchwright.bisection import Terms, _prior
-from benchwright.builds import Builder
+from benchwright.bisection import Terms, _prior, bisect
+from benchwright.builds import Builder, Built
 from benchwright.errors import OptionError, StoreError, TargetError
 from benchwright.findings import Finding, Suspect
-from benchwright.records import Estimate, Verdict
+from benchwright.records import Case, Estimate, Run, Verdict
 from benchwright.store import Store, open_store
 
 COUNT, CULPRIT, BROKEN = 18, 11, (8, 9)
@@ -109,6 +109,24 @@ def test_what_was_measured_is_used_again_and_a_finding_hears_of_it(found: Bisect
     assert told.remarks[-1].what == "bisected" and f"change {CULPRIT}" in told.remarks[-1].text
 
 
+def test_pairs_of_another_machine_do_not_count(repository: Path, found: Bisected, store: Store) -> None:
+    run = store.run(found.id, samples=False)
+    elsewhere = [
+        dataclasses.replace(each, environment=dataclasses.replace(each.environment, machine={"cpu": "another"}))
+        for each in run.results
+    ]
+    case, builder = run.results[0].case, Builder(repository, command=BUILD)
+
+    def recalled(earlier: Run) -> Bisected:
+        def case_in(built: Built) -> Case:
+            return culprits.moved(case, builder.repository.root, built)
+
+        return bisect(builder, "c0", "main", case_in, Terms(most_runs=1), earlier=[earlier])
+
+    assert recalled(run).again == found.runs
+    assert recalled(dataclasses.replace(run, results=tuple(elsewhere))).again == 0
+
+
 def _finding(found: Bisected, store: Store) -> Finding:
     """As a series of `work` would make it: the last revision as before, and those that may have changed it."""
     result = next(each for each in store.run(found.id, samples=False).results if each.status == "ok")
@@ -141,9 +159,9 @@ def test_a_case_of_a_run_is_found_in_another_working_copy(repository: Path, foun
 
 
 def test_a_budget_is_kept_and_what_was_learnt_is_told(repository: Path) -> None:
-    found = _bisect(repository, good="c7", bad="c10", save=False, most_runs=2)
-    assert not found.sure and found.runs == 2 and found.why == "2 runs do not tell"
-    assert [each.subject for each in found.commits] == ["change 8", "change 9", "change 10"]
+    told = _bisect(repository, save=False, most_runs=2)
+    assert not told.sure and told.runs == 2 and told.why == "2 runs do not tell"
+    assert [each.subject for each in told.commits] == [f"change {i}" for i in range(1, COUNT)]
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ import pytest
 
 from benchwright.continuous import Handled, Watched, watch
 from benchwright.errors import FetchError, OptionError, TargetError
-from benchwright.findings import State
-from benchwright.records import Status, Verdict
+from benchwright.findings import Finding, State
+from benchwright.records import Estimate, Status, Verdict
 from benchwright.sources import Request
 from benchwright.store import Store, open_store
 from benchwright.watching.commits import Following
@@ -76,24 +76,42 @@ def test_a_change_for_the_worse_and_one_for_the_better_are_found_and_no_other() 
 
 
 def test_the_same_in_a_mercurial_repository() -> None:
-    commits, handled = _find("hg", [1.0] * 8 + [1.2] * 7, broken=4)
+    commits, handled = _find("hg", [1.0] * 8 + [1.2] * 6, broken=3)
     (finding,) = [finding for each in handled for finding in each.findings]
     assert finding.verdict is Verdict.WORSE
     with _store() as store:
         assert store.finding(finding.id).suspects[0].revision == commits[8]
 
 
-def test_a_gap_in_which_a_change_was_found_is_measured_afterwards() -> None:
-    commits = REPOSITORIES["make"](Path("project"), [1.0] * 21 + [1.2] * 21)
-    handled = _watch(_watched(since=commits[0], step=2))
-    inside = [each for each in handled if each.backfill]
-    regular = [each.revision.id for each in handled if not each.backfill]
-    assert regular == commits[2::2]
-    assert commits[21] in [each.revision.id for each in inside]
-    assert {each.revision.id for each in inside} <= {*commits[1::2]}
-    with _store() as store:
-        (finding,) = store.findings()
-    assert finding.suspects[0].revision == commits[21]
+def test_a_gap_in_which_a_change_was_found_is_measured_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    commits = REPOSITORIES["make"](Path("project"), [1.0] * 8)
+    level = Estimate(point=1.0, low=None, high=None)
+    finding = Finding(
+        id="found",
+        series="s",
+        before=level,
+        after=level,
+        effect=level,
+        method="",
+        verdict=Verdict.WORSE,
+        revisions=tuple(commits[3:7]),
+    )
+    judged: list[str] = []
+
+    def judge(store: Store, run: str, **_: Any) -> list[Finding]:
+        judged.append(run)
+        return [finding] if len(judged) == 2 else []
+
+    monkeypatch.setattr("benchwright.regress.judge", judge)
+    handled = _watch(_watched(since=commits[0], step=3))
+    assert [(each.revision.id, each.backfill) for each in handled] == [
+        (commits[3], False),
+        (commits[6], False),
+        (commits[5], True),
+        (commits[4], True),
+    ]
+    newest = handled[1].taken.run
+    assert judged[1:] == [newest] * 3  # a commit of the past is judged as part of all that is known by now
 
 
 def test_the_first_start_takes_the_newest_commit_and_later_ones_go_on() -> None:
@@ -142,17 +160,17 @@ def test_a_run_that_was_cut_off_is_gone_on_with_and_one_of_another_version_is_le
     commits = REPOSITORIES["make"](Path("project"), [1.0] * 2)
     watched = replace(_watched(), rounds=3)
 
-    class Cut(Exception):
+    class CutError(Exception):
         pass
 
     def cut(self: Journal, entry: Any) -> None:
         if entry.what == "ended":
-            raise Cut
+            raise CutError
         usual(self, entry)
 
     usual = Journal.add
     monkeypatch.setattr(Journal, "add", cut)
-    with pytest.raises(Cut):
+    with pytest.raises(CutError):
         watch(watched)
     monkeypatch.setattr(Journal, "add", usual)
     with _store() as store:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import venv
 from pathlib import Path
 from typing import Any
 
@@ -20,21 +21,25 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     found = {f"{side}_dir": tmp_path / side for side in ("control", "treatment")}
     for folder in found.values():
         folder.mkdir()
-        code = f"def look():\n    open({str(folder / 'seen')!r}, 'w').close()\n"
+        seen = str(folder / "seen")
+        code = f"import sys\n\ndef look():\n    with open({seen!r}, 'w') as file:\n        file.write(sys.prefix)\n"
         (folder / "bench.py").write_text(code)
     return found
 
 
-def test_folders_are_compared_as_they_are(folders: dict[str, Path]) -> None:
+def test_folders_and_interpreters_are_compared_as_they_are(folders: dict[str, Path], tmp_path: Path) -> None:
+    venv.create(tmp_path / "env", with_pip=False, symlinks=True)  # in which nothing is installed, not even this package
+    python = tmp_path / "env" / "bin" / "python"
     load = bw.Load(samples=3, warmup=0.0)
-    trial = bw.ab("bench.py::look", load=load, pairs=1, save=False, seed=5, control_python=sys.executable, **folders)  # type: ignore[arg-type]
+    trial = bw.ab("bench.py::look", load=load, pairs=1, save=False, control_python=python, **folders)  # type: ignore[arg-type]
     assert isinstance(trial, bw.MeasuredTrial) and trial.ok
     (row,) = trial.rows
     assert (row.name, row.verdict, row.pairs, row.metric) == ("bench.py::look", Verdict.UNCLEAR, 1, "latency_p50")
-    assert all((folder / "seen").exists() for folder in folders.values())
+    prefixes = [(folder / "seen").read_text() for folder in folders.values()]
+    assert prefixes == [str(tmp_path / "env"), sys.prefix]
     assert trial.record.control.revision is None
     text = str(trial)
-    assert f"{folders['treatment_dir']} against {folders['control_dir']} with {sys.executable}: 1 unclear" in text
+    assert f"{folders['treatment_dir']} against {folders['control_dir']} with {python}: 1 unclear" in text
     assert not (Path.cwd() / ".benchwright").exists()
 
 

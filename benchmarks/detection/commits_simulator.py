@@ -108,7 +108,7 @@ def from_change_point(there: Range, rng: np.random.Generator) -> Named:
 def _bayesian(there: Range, rng: np.random.Generator, prior: bisection.Prior, most: int = 200) -> Named:
     pairs: list[bisection.Pair] = []
     while True:
-        step = bisection.following(prior, pairs, confidence=0.98)
+        step = bisection.following(prior, pairs)
         if step.commit is None or there.machine.runs >= most:
             break
         ratio = there.pair(step.commit, bool(rng.random() < 0.5))

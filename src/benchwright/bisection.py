@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchwright import schema
+from benchwright import environment, schema
 from benchwright.bisected import Bisected, Compared, Passed
 from benchwright.builds import Builder, Built
 from benchwright.contests import Contest, Side, chosen
@@ -114,7 +114,6 @@ class _Hunt:
         self._failures: dict[int, int] = {}
         self._contests: dict[int, Contest] = {}
         self._again = 0
-        self._machine = ""  # of the pairs from before
         self._metric: Metric | None = None
 
     def run(self, earlier: Sequence[Run], plan: dict[str, Any]) -> Bisected:
@@ -152,15 +151,18 @@ class _Hunt:
         )
 
     def _recall(self, earlier: Sequence[Run], case: Case) -> None:
-        """Takes over the pairs of earlier runs that are about this case."""
+        """Takes over the pairs of earlier runs that are about this case on such a machine: elsewhere a change may have
+        another size."""
+        here = schema.environment_key(environment.collect()) if earlier else ""
         for run in earlier:
             for control, treatment in _adjacent(run, self._good.revision.id, case):
+                if schema.environment_key(treatment.environment) != here:
+                    continue
                 metric = chosen(self._metric.name if self._metric else self._terms.metric, control, treatment)
                 ratio = _ratio(control, treatment, metric)
                 revision = treatment.revision.id if treatment.revision else ""
                 if ratio is not None and revision in self._index:
                     self._pairs.append(Compared(revision=revision, ratio=ratio, run=run.id))
-                    self._machine = schema.environment_key(treatment.environment)
                     self._metric = self._metric or metric
         self._again = 2 * len(self._pairs)
 
@@ -223,7 +225,6 @@ class _Hunt:
             raise OptionError(contest.hopeless)
         self._metric = self._metric or contest.metric
         if pair.ratio is not None:
-            self._forget_other_machines(measuring.results[-1])
             self._failures.clear()
             revision = self._commits[index].revision.id
             self._pairs.append(Compared(revision=revision, ratio=pair.ratio, run=measuring.id))
@@ -240,13 +241,6 @@ class _Hunt:
             return f"the good end cannot be measured: {pair.why}"
         self._skipped[index] = pair.why
         return ""
-
-    def _forget_other_machines(self, result: Result) -> None:
-        """Pairs from before count on the machine that they come from: elsewhere a change may have another size."""
-        if self._machine and schema.environment_key(result.environment) != self._machine:
-            self._pairs.clear()
-            self._again = 0
-        self._machine = ""
 
     # ---- what it comes to ----
 

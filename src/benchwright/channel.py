@@ -20,7 +20,8 @@ from benchwright.orphans import TOKEN_BYTES
 from benchwright.records import Case, Int64s, Profile, Samples
 
 PROTOCOL = 3
-MOST_HEADER = 16 << 20
+MOST_HEADER = 512 << 20  # bytes; many millions of values
+_PIECE = 1 << 20  # bytes that are asked for at once
 _PREFIX = struct.Struct(f"<4s{TOKEN_BYTES}sI")
 _MAGIC = b"BWF\x01"
 
@@ -65,7 +66,7 @@ def read_message(fd: int, token: bytes) -> Message | None:
         found = reader.next()
         if found is not None:
             return found
-        data = os.read(fd, reader.wanted)
+        data = os.read(fd, min(reader.wanted, _PIECE))
         if not data:
             return None
         reader.feed(data)
@@ -111,8 +112,10 @@ class FrameReader:
                 raise _rubbish(self._buffer)
             return _PREFIX.size
         magic, token, length = _PREFIX.unpack_from(self._buffer)
-        if magic != _MAGIC or token != self._token or length > MOST_HEADER:
+        if magic != _MAGIC or token != self._token:
             raise _rubbish(self._buffer)
+        if length > MOST_HEADER:  # it is ours all the same
+            raise _too_large(length)
         if not self._header_is_here():
             return int(_PREFIX.size + length)
         header, start = self._header()
@@ -150,6 +153,13 @@ def _rubbish(data: bytearray) -> ChannelError:
     return ChannelError(
         f"the answer channel carried something else: {bytes(data[:40])!r}",
         remedy="the measured code writes to file descriptors it did not open",
+    )
+
+
+def _too_large(length: int) -> ChannelError:
+    return ChannelError(
+        f"the answer of {length / 1e6:.0f} MB is too large: at most {MOST_HEADER / 1e6:.0f} MB are read",
+        remedy="let what is measured tell less: fewer entries, shorter texts",
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,18 @@ def test_both_names_are_read(tmp_path: Path) -> None:
     (folder / "init_net.pb").write_bytes(b"late")
     for body in (b"early", b"late"):
         assert obtain(tmp_path, "/nowhere/init_net.pb", md5_of(body)).read_bytes() == body
+
+
+def test_a_full_cache_is_told_with_its_own_remedy(
+    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copyfile", full)
+    with pytest.raises(FetchError, match="no room for") as caught:
+        obtain(tmp_path, source, md5_of(b"hello\n"))
+    assert f"remove from {tmp_path / 'cache'}" in str(caught.value) and "cache prune" not in str(caught.value)
 
 
 def test_versions_do_not_take_each_others_place(tmp_path: Path, source: Path) -> None:

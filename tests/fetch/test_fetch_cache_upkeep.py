@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchwright.fetch.cache import Cache
+from benchwright.fetch.cache_shelf import Entry, Shelf
 from benchwright.fetch.cache_upkeep import Limits, prune, verify
 
 DAY = 86400.0
@@ -62,6 +63,38 @@ def test_what_goes(cache: Cache, limits: Limits, left: str) -> None:
     assert prune(cache, limits) == gone and names(cache) == left
     assert sorted("".join(entry.names) for entry in gone) == sorted(set("abc") - set(left))
     assert len([*cache.root.glob("md5/*/*")]) == len(left)  # nothing leads to what is gone
+
+
+def test_what_goes_while_it_is_asked_for_is_fetched_again(
+    cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, first = Shelf.read, hashlib.sha256(b"a" * 1000).hexdigest()
+
+    def slowly(shelf: Shelf, sha256: str) -> Entry | None:
+        entry = read(shelf, sha256)
+        monkeypatch.setattr(Shelf, "read", read)
+        prune(cache, Limits(everything=True))
+        return entry
+
+    monkeypatch.setattr(Shelf, "read", slowly)
+    held = cache.obtain(str(tmp_path / "a"))
+    assert held.sha256 == first and held.path.read_bytes() == b"a" * 1000 and names(cache) == "a"
+
+
+def test_what_is_asked_for_while_it_is_to_go_stays(
+    cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = Path.replace
+
+    def late(path: Path, target: Path) -> Path:
+        monkeypatch.setattr(Path, "replace", replace)
+        cache.obtain(str(tmp_path / "a"))  # after prune decided, before the note is taken away
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", late)
+    gone = prune(cache, Limits(keep=0))
+    assert names(cache) == "a" and ["".join(entry.names) for entry in gone] == ["b", "c"]
+    assert cache.obtain(str(tmp_path / "a")).path.read_bytes() == b"a" * 1000
 
 
 def test_what_was_used_longest_ago_goes_first_even_if_it_is_small(cache: Cache, tmp_path: Path) -> None:

@@ -86,8 +86,7 @@ def test_a_line_that_makes_no_sense_is_told_with_its_place(tmp_path: Path) -> No
 
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:
-    with Journal(tmp_path):
-        with pytest.raises(OptionError, match="another process watches this"), Journal(tmp_path):
-            pass
+    with Journal(tmp_path), pytest.raises(OptionError, match="another process watches this"), Journal(tmp_path):
+        pass
     with Journal(tmp_path):
         pass

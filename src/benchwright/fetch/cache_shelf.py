@@ -87,12 +87,12 @@ class Shelf:
         return True
 
     def touch(self, sha256: str) -> bool:
-        """Notes that a content is used now; False when it is gone. One that cannot be written to is used all the same."""
+        """Notes that a content is used now; False when it is gone meanwhile."""
         try:
             os.utime(self._note(sha256))
         except FileNotFoundError:
             return False
-        except OSError:
+        except OSError:  # a cache that cannot be written to is used all the same
             return True
         return True
 

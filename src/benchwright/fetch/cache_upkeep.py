@@ -54,10 +54,9 @@ def prune(cache: Cache, limits: Limits, *, dry_run: bool = False) -> list[Entry]
         used = cache.shelf.used(entry.sha256)
         beyond = _beyond(entry, now - used, limits)
         together += 0 if beyond else entry.size  # of this and all that were used later
-        if beyond or (limits.keep is not None and together > limits.keep):
+        beyond = beyond or (limits.keep is not None and together > limits.keep)
+        if beyond and (dry_run or _removed(cache, entry.sha256, used)):
             gone.append(entry)
-            if not dry_run:
-                _remove(cache, entry.sha256, used)
     if not dry_run:
         _sweep(cache, now)
     return gone
@@ -71,9 +70,9 @@ def _beyond(entry: Entry, age: float, limits: Limits) -> bool:
     )
 
 
-def _remove(cache: Cache, sha256: str, used: float) -> None:
+def _removed(cache: Cache, sha256: str, used: float) -> bool:
     with cache.shelf.lock(sha256):
-        cache.shelf.remove_unused(sha256, used)
+        return cache.shelf.remove_unused(sha256, used)
 
 
 def _sweep(cache: Cache, now: float) -> None:

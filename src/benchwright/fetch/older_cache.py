@@ -48,15 +48,15 @@ def obtain(
         plain.parent.mkdir(parents=True, exist_ok=True)
         with locked(beside(plain, "lock")):
             if not md5:
-                return _fetched(location, plain, ())
+                return _fetched(location, plain, (), model_cache)
             if not wanted:
-                return plain if plain.exists() else _fetched(location, plain, ())
-            return _version(location, plain, wanted)
+                return plain if plain.exists() else _fetched(location, plain, (), model_cache)
+            return _version(location, plain, wanted, model_cache)
     except OSError as error:
         raise FetchError(f"{error.filename or plain}: {error.strerror or error}") from error
 
 
-def _version(location: str, plain: Path, wanted: tuple[Digest, ...]) -> Path:
+def _version(location: str, plain: Path, wanted: tuple[Digest, ...], root: Path) -> Path:
     """The file under the name that no other version can take, and under its plain name too."""
     versioned = plain.with_name(f"{plain.stem}_{wanted[0].value}{plain.suffix}")
     if _is(versioned, wanted):
@@ -64,15 +64,15 @@ def _version(location: str, plain: Path, wanted: tuple[Digest, ...]) -> Path:
             _link(versioned, plain)
         return versioned
     if not _is(plain, wanted):
-        _fetched(location, plain, wanted)
+        _fetched(location, plain, wanted, root)
     return _link(plain, versioned)
 
 
-def _fetched(location: str, plain: Path, wanted: tuple[Digest, ...]) -> Path:
+def _fetched(location: str, plain: Path, wanted: tuple[Digest, ...], root: Path) -> Path:
     """Replaces what is there, once what comes has been checked."""
     fresh = beside(plain, "fresh")
     try:
-        bring(location, fresh, wanted)
+        bring(location, fresh, wanted, room=f"remove from {root} what no spec needs any more, or choose another place")
     except FetchError as error:
         kept = f"; {plain} in the cache has another content too" if wanted and plain.exists() else ""
         raise FetchError(f"{error.message}{kept}", remedy=error.remedy) from error

@@ -40,7 +40,7 @@ def open_url(url: str, *, headers: dict[str, str], timeout: float) -> http.clien
     """
     request = _request(url, headers)
     try:
-        response: http.client.HTTPResponse = _opener().open(request, timeout=timeout)
+        response: http.client.HTTPResponse = opener(_Redirects()).open(request, timeout=timeout)
         return response
     except urllib.error.HTTPError as error:
         with error:
@@ -120,16 +120,16 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         return new
 
 
-def _opener() -> urllib.request.OpenerDirector:
-    """One that cannot be led to a file or an ftp server; the usual one can."""
-    opener = urllib.request.OpenerDirector()
+def opener(*more: urllib.request.BaseHandler) -> urllib.request.OpenerDirector:
+    """One that cannot be led to a file or an ftp server, as the usual one can; alone, it follows no redirect at all."""
+    found = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler(),
         urllib.request.HTTPHandler(),
         urllib.request.HTTPSHandler(),
         urllib.request.HTTPDefaultErrorHandler(),
         urllib.request.HTTPErrorProcessor(),
-        _Redirects(),
+        *more,
     ):
-        opener.add_handler(handler)
-    return opener
+        found.add_handler(handler)
+    return found

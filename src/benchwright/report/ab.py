@@ -63,10 +63,10 @@ def headline(trial: Trial) -> str:
 def rules(trial: Trial) -> str:
     """What the verdicts promise."""
     asked = trial.rules
-    twice = " at two looks" if asked.verify else ""
+    twice = " A change is named when a second look at fresh pairs confirms it." if asked.verify else ""
     return (
         f"A change below {100 * asked.smallest:.3g} % counts as none. Of the cases that did not change, at most "
-        f"{100 * asked.false_alarms:.3g} % are called better or worse{twice}, however early a look ends. "
+        f"{100 * asked.false_alarms:.3g} % are called better or worse, however early a look ends.{twice} "
         f"Seed {asked.seed}."
     )
 

@@ -1,6 +1,7 @@
 """What a user's file offers, found out in a child process: the parent never imports it. Standard library only.
 
-The child is given MODULE NAME ANSWER LIFELINE [ASKED]; it imports the module and writes JSON to the file ANSWER, so that whatever the user's code prints, or how it ends, cannot be taken for the answer. It ends, with all
+`python -m benchwright.sources.discover MODULE NAME ANSWER LIFELINE [ASKED]` imports the module and writes JSON to the
+file ANSWER, so that whatever the user's code prints, or how it ends, cannot be taken for the answer. It ends, with all
 that it started, when the parent's end of the pipe LIFELINE closes.
 """
 
@@ -155,3 +156,6 @@ def main(arguments: list[str]) -> None:
     partial.write_text(json.dumps(content), encoding="utf-8")
     partial.rename(answer)  # complete or not there at all
 
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -25,7 +25,7 @@ def check(path: Path, *, offline: bool = False) -> list[Problem]:
     if reading.is_older(document.value):
         from benchwright.specs.older import checking
 
-        return list(checking.check(path))
+        return list(checking.check(path, offline=offline))
     if not reading.is_ours(document.value):
         remedy = f"begin it with `{reading.MARK}: 1`; docs/specs.md shows how it goes on"
         return [Problem(where=document.at(), message=f"the key {reading.MARK!r} is missing", remedy=remedy)]

@@ -1,5 +1,5 @@
 """Statistics: pure functions on numbers and records, each naming the paper it follows.
 
-`summary` uses numpy. Everything else needs the standard library alone, because the measuring worker uses it before any
-runtime is loaded.
+What the measuring worker uses before any runtime is loaded needs the standard library alone. Judging many numbers at
+once (`summary`, `errors`, `pairs`, `changepoint`, `bisection`) is done with numpy.
 """

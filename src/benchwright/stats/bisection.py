@@ -48,9 +48,8 @@ _ONE_MODE = 0.5  # probability beforehand that there are no two modes
 _BUILDS = 0.002  # standard deviation of what is a build's own
 _NODES, _WEIGHTS = np.array([-1.0, 0.0, 1.0]) * math.sqrt(3.0) * _BUILDS, np.array([1 / 6, 2 / 3, 1 / 6])
 _COARSE = np.geomspace(0.004, 2.5, 14)  # effects of either sign, as logarithms
-_FINE = np.sinh(
-    np.linspace(-4.5, 4.5, 23)
-)  # around what the bad end says, in its own errors: dense near, and far enough
+_FINE = np.sinh(np.linspace(-4.5, 4.5, 23))  # around what the bad end says, in its own errors: dense near, yet far
+_LEAST = 0.003  # an effect below this is none
 _AT_THE_END = 3  # pairs with the last commit before anything else
 _ANYWHERE = 0.1  # of a prior that somebody gives: spread over all commits, as it may be mistaken
 _BELIEVED = 1e-3  # probability below which a level or a scale does not matter for what to do next
@@ -229,11 +228,10 @@ def _effects(prior: Prior, pairs: Sequence[Pair]) -> tuple[Floats, Floats]:
         spread = 1.4826 * float(np.median(np.abs(seen - centre))) if len(seen) > 2 else _USUAL_SCALE
         points.append(centre + _FINE * max(spread, _BUILDS) / math.sqrt(len(seen)))
     effects = np.unique(np.concatenate(points))
-    density = 1 / (0.01 + np.abs(effects)) ** 1.5  # small changes are more common than large ones
-    density /= 2 * 2 / math.sqrt(0.01)
+    effects = effects[np.abs(effects) >= _LEAST]
+    density = 0.025 / (0.01 + np.abs(effects)) ** 1.5  # small changes are more common than large ones
     if prior.effect is not None:
-        known = _around(prior.effect, effects)
-        density = 0.3 * density + 0.7 * known
+        density = 0.3 * density + 0.7 * _around(prior.effect, effects)
     weights = density * np.gradient(effects)
     return effects, np.log(weights / weights.sum())
 

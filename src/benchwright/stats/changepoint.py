@@ -150,9 +150,9 @@ class _Found:
     noise: float
 
     def jumps(self) -> Array:
-        """The differences between the medians of neighbouring levels."""
-        parts = np.split(self.evidence.values, self.changes)
-        return np.diff([float(np.median(part)) for part in parts])
+        """The differences between the means of neighbouring levels."""
+        edges = np.array([0, *self.changes, self.evidence.count])
+        return np.diff(np.add.reduceat(self.evidence.values, edges[:-1]) / np.diff(edges))
 
 
 def _found(shares: Array, smallest: float) -> _Found:
@@ -162,7 +162,7 @@ def _found(shares: Array, smallest: float) -> _Found:
     if folded is None:
         gap = gap_among(found.jumps(), found.noise)
         folded = None if gap is None else fold_by(shares, gap, found.noise, cuts=found.changes)
-        if folded is None:
+        if folded is None or folded.switches < len(found.changes) / 2:
             return found
         again = _changes(folded.values, smallest)
         if len(again.changes) > _FEWER * len(found.changes):

@@ -47,6 +47,8 @@ class Evidence:
     def __init__(self, values: Array, noise: Array, changes: list[int], *, smallest: float) -> None:
         self.values, self.smallest = values, smallest
         self.count = len(values)
+        # the strength that a change must have grows with the number of places where chance could strike
+        self.threshold = math.sqrt(2.0 * math.log(self.count) + _CAUTION)
         edges = np.array([0, *changes, self.count])
         lengths = np.diff(edges)
         segments = np.repeat(np.arange(len(lengths)), lengths)
@@ -61,11 +63,6 @@ class Evidence:
         weights, time = self.noise**-2.0, np.arange(self.count, dtype=np.float64)
         products = (weights, weights * time, weights * time * time, weights * values, weights * time * values)
         self._lines = [summed(product).tolist() for product in products]  # lists: single numbers are read, and often
-
-    @property
-    def threshold(self) -> float:
-        """The strength that a change must have; it grows with the number of places where chance could strike."""
-        return math.sqrt(2.0 * math.log(self.count) + _CAUTION)
 
     def convincing(self, changes: list[int]) -> list[int]:
         """The changes that are left when the unconvincing have been dropped, the weakest first."""
@@ -97,9 +94,12 @@ class Evidence:
         """The evidence for a change from whichever distance shows it best; little if it is rather a drift."""
         change, (first, last) = changes[number], neighbours(changes, number, self.count)
         widest = max(change - first, last - change)
-        steps = [self.step(first, change, last, w) for i, w in enumerate(_WINDOWS) if i == 0 or w < widest]
-        enough = _SMALLEST_SHARE * math.log1p(self.smallest)
-        best = max((step.strength for step in steps if abs(step.size) >= enough), default=0.0)
+        enough, best = _SMALLEST_SHARE * math.log1p(self.smallest), 0.0
+        for tried, window in enumerate(_WINDOWS):
+            if best > 2 * self.threshold or (tried and window >= widest):
+                continue  # convincing enough, or the same again
+            step = self.step(first, change, last, window)
+            best = max(best, step.strength if abs(step.size) >= enough else 0.0)
         if best >= self.threshold and (self._line_fits(first, change, last) or self._slopes(first, change, last)):
             return self.threshold / 2
         return best
@@ -117,17 +117,15 @@ class Evidence:
         A step looks the same to means and to lines (Hausman 1978). It is given up only where they disagree and the
         lines see none, so a step without drift loses next to nothing.
         """
-        shorter, seen = min(change - first, last - change), 0
-        for part in _PARTS:
-            reach = min(max(int(part * shorter), _SLOPE_POINTS), shorter)
-            if reach == seen:
-                continue
-            seen = reach
+        shorter = min(change - first, last - change)
+        for reach in sorted({min(max(int(part * shorter), _SLOPE_POINTS), shorter) for part in _PARTS}):
             left, right = self._line(change - reach, change), self._line(change, change + reach)
             (before, before_variance), (after, after_variance) = left.at(change - 0.5), right.at(change - 0.5)
             difference = right.mean - left.mean
             jump = math.copysign(1.0, difference) * (after - before)
             variance = before_variance + after_variance
+            if jump > _SLOPE_SURE**2 * math.sqrt(variance):
+                return False  # a jump this clear, so close by, is none of a drift
             rest = max(variance - 1.0 / left.weight - 1.0 / right.weight, 0.0)
             if jump < _SLOPE_SURE * math.sqrt(variance) and abs(difference) - jump > _SLOPE_SURE * math.sqrt(rest):
                 return True

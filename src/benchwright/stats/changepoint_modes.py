@@ -32,10 +32,11 @@ _LEVELS = 250  # of the grid, about
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folded:
-    """A series without its modes, and the gap that was between them."""
+    """A series without its modes, the gap that was between them, and how often one followed the other."""
 
     values: Array
     gap: float
+    switches: int
 
 
 def fold(values: Array) -> Folded | None:
@@ -52,7 +53,7 @@ def gap_among(jumps: Array, noise: float) -> float | None:
     if len(jumps) < _SWITCHES:
         return None
     sizes = np.abs(jumps)
-    alike = np.abs(sizes[:, None] - sizes[None, :]) < max(2.0 * noise, 0.1 * float(np.median(sizes)))
+    alike = np.abs(sizes[:, None] - sizes[None, :]) < max(noise, 0.05 * float(np.median(sizes)))
     up = (alike & (jumps > 0)).sum(axis=1)
     down = (alike & (jumps < 0)).sum(axis=1)
     best = int(np.minimum(up, down).argmax())
@@ -87,7 +88,7 @@ def fold_by(
         return None
     left = values - np.repeat(grid.levels[levels], counts)
     exact = float(np.median(left[upper]) - np.median(left[~upper]))
-    return Folded(values=values - exact * upper, gap=exact)
+    return Folded(values=values - exact * upper, gap=exact, switches=paths.switches)
 
 
 def _gap(values: Array, noise: float) -> float | None:
@@ -144,11 +145,13 @@ class _Paths:
         self._switch = switch
         self._sums = np.empty_like(costs)
         self._sums[0] = costs[0]
+        self._changed: list[float] = []  # for each block: the price of the cheapest path that changes level after it
         for block in range(1, len(costs)):
             before, here = self._sums[block - 1], self._sums[block]
             np.add(before[::-1], switch, out=here)
             np.minimum(here, before, out=here)
-            np.minimum(here, before.min() + _CHANGE, out=here)
+            self._changed.append(float(np.minimum.reduce(before, axis=None)) + _CHANGE)
+            np.minimum(here, self._changed[-1], out=here)
             here += costs[block]
         self.least = float(self._sums[-1].min())
         self.switches = 0
@@ -164,7 +167,7 @@ class _Paths:
                 break
             before = self._sums[block - 1]
             stay, turn = before[mode, level], before[1 - mode, level] + self._switch
-            if before.min() + _CHANGE < min(stay, turn):
+            if self._changed[block - 1] < min(stay, turn):
                 mode, level = divmod(int(before.argmin()), levels)
             elif turn < stay:
                 mode = 1 - mode

@@ -50,7 +50,8 @@ def local_noise(values: Array, floor: float) -> Array:
         return np.full(count, max(whole, floor))
     width = min(_WINDOW, 2 * (count // 4) + 1)
     stride = _STRIDE if count >= 500 else _STRIDE // 2
-    around = np.median(sliding_window_view(steps, width)[::stride], axis=1) / _MEDIAN_DIFFERENCE
+    windows = sliding_window_view(steps, width)[::stride]
+    around = np.partition(windows, width // 2, axis=1)[:, width // 2] / _MEDIAN_DIFFERENCE
     places = np.arange(len(around)) * stride + width // 2
     here: Array = 0.8 * np.interp(np.arange(count), places, around) + 0.2 * whole
     return np.maximum(np.maximum(here, 0.25 * whole), floor)
@@ -84,7 +85,9 @@ def inflation(values: Array, noise: Array) -> float:
 
 
 def _spread(scaled: Array, lag: int) -> float:
-    return float(np.median(np.abs(scaled[lag:] - scaled[:-lag])) / _MEDIAN_SIZE) ** 2 / 2.0
+    sizes = np.abs(scaled[lag:] - scaled[:-lag])
+    middle = len(sizes) // 2
+    return float(np.partition(sizes, middle)[middle] / _MEDIAN_SIZE) ** 2 / 2.0
 
 
 def residual_inflation(residuals: Array, segments: npt.NDArray[np.int64], lags: int = 12) -> float:

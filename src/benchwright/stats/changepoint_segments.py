@@ -12,15 +12,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib.stride_tricks import sliding_window_view
 
 Array = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
 
 SHORTEST = 6  # points that a level must last
-_SCALES = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 1024)
+_SCALES = (4, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1024)
 _MOST = 400  # candidates
-_CLOSE = 1  # points within which only the strongest candidate counts; changes settle on their place later
 _PROMISING = 0.8  # of what a change must gain; at the wrong scale it shows less
 _PENALTY = (4.0, 1.3)  # of a change: constant, and times the logarithm of the length
 
@@ -89,8 +87,10 @@ def _candidates(values: Array, noise: Array, least: float) -> Whole:
         peaks = _peaks(scores, max(2, scale // 2))
         peaks = peaks[scores[peaks] > least]
         strength[places[peaks]] = np.maximum(strength[places[peaks]], scores[peaks])
-    padded = np.pad(strength, _CLOSE)
-    found = np.flatnonzero((strength > 0.0) & (strength == sliding_window_view(padded, 2 * _CLOSE + 1).max(axis=1)))
+    found = np.flatnonzero(strength)
+    found = found[
+        strength[found] >= np.maximum(strength[found - 1], strength[found + 1])
+    ]  # of neighbours one is enough
     if len(found) > _MOST:
         found = np.sort(found[np.argsort(-strength[found], kind="stable")[:_MOST]])
     return found
@@ -103,7 +103,8 @@ def _peaks(scores: Array, stretch: int) -> Whole:
     padded[: len(scores)] = scores
     rows = padded.reshape(stretches, stretch)
     largest: Whole = rows.argmax(axis=1) + np.arange(0, stretches * stretch, stretch)
-    tops = np.pad(padded[largest], 1)
+    tops = np.zeros(stretches + 2)
+    tops[1:-1] = padded[largest]
     return largest[(tops[1:-1] >= tops[:-2]) & (tops[1:-1] >= tops[2:]) & (tops[1:-1] > 0.0)]
 
 

@@ -49,7 +49,8 @@ def write_commit(commit_file: Path | None, commit: str) -> None:
             os.fsync(file.fileno())
         fresh.replace(commit_file)
     except OSError as error:
-        fresh.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            fresh.unlink(missing_ok=True)
         raise OptionError(f"{commit_file} cannot be written: {error.strerror}") from None
 
 

@@ -116,9 +116,11 @@ class Journal:
                 self.state.add(entry)
             self._out = os.open(self.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
             _sync(self.file.parent)
-        except OSError as error:
+        except BaseException as error:
             self.__exit__()
-            raise OptionError(f"{error.filename or self.file}: {error.strerror}") from None
+            if isinstance(error, OSError):
+                raise OptionError(f"{error.filename or self.file}: {error.strerror}") from None
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:

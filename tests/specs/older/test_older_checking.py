@@ -49,6 +49,8 @@ def test_keys_that_look_like_a_slip_are_warnings_with_their_place(write: Write) 
         ({"commands": "text"}, {}, "", "`commands` is a list"),
         ({"commands": ["x"], "iter": "many"}, {}, "", "`iter` is a number"),
         ({"commands": ["x"], "statistics": ["mean", "p101"]}, {}, "", "'p101' is no statistic"),
+        ({"commands": ["x"], "statistics": ["p99.9", "p1e1"]}, {}, "", "'p1e1' is no statistic"),
+        ({"commands": ["x"], "statistics": ["p 5"]}, {}, "", "'p 5' is no statistic"),
         ({"commands": ["x"], "files": 3}, {}, "", "`files` is a mapping"),
         ({}, {}, "caffe2", "neither `commands` nor `inputs`"),
         ({"commands": ["x"]}, {}, "tflite", "tflite needs `model.files.graph`"),

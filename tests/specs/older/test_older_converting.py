@@ -67,8 +67,36 @@ def test_shapes_and_golden_files_go_to_runtimes_that_load_the_model(write: Write
     assert value["model"]["files"]["m"] == {"url": "https://example.org/1", "md5": "0" * 32, "name": "m.onnx"}
     assert value["model"]["inputs"] == {"x": {"shape": [1, 3], "type": "float32", "file": {"path": "x.txt"}}}
     assert value["model"]["outputs"] == {"y": {"golden": {"path": "y.txt"}}}
-    assert set(value["runtimes"]) == {"binary", "onnxruntime"}
+    assert value["runtimes"] == {"onnxruntime": {}}  # nothing says what a program would have to do
     assert any("golden outputs are compared in runtimes" in message for message in told)
+
+
+@pytest.mark.parametrize(
+    ("commands", "model", "runtimes"),
+    [
+        ({"openvino": {"run_individual": "true"}}, {}, {"openvino"}),
+        ({}, {"framework": "openvino"}, {"openvino"}),
+        ({"generic": {"threads": 2}}, {}, {"binary", "onnxruntime"}),
+        (["{program} {files.m}"], {}, {"binary", "onnxruntime"}),
+    ],
+)
+def test_a_spec_for_a_library_gets_no_program(
+    write: Write, commands: Any, model: dict[str, Any], runtimes: set[str]
+) -> None:
+    files = {"m": {"filename": "m.onnx", "location": "../m.onnx"}, "n": {"filename": "n", "location": "/there/n"}}
+    path = write({"commands": commands}, name="below/spec.json", model={"format": "onnx", "files": files, **model})
+    value, told = _converted(path)
+    assert set(value["runtimes"]) == runtimes and value["tests"] == [{"name": "0", "iterations": 5}]
+    assert any("which program" in message for message in told) == ("binary" in runtimes)
+    assert any("flags of a framework" in message for message in told) == ("openvino" in commands)
+    assert [one["path"] for one in value["model"]["files"].values()] == ["../m.onnx", "/there/n"]
+
+
+def test_a_spec_of_our_form_is_told_as_one(tmp_path: Path) -> None:
+    ours = tmp_path / "spec.yaml"
+    ours.write_text("benchwright: 1\nmodel: {name: m}\nruntimes: {onnxruntime: {}}\n")
+    with pytest.raises(TargetError, match="spec of our form already"):
+        convert(ours)
 
 
 def test_what_has_no_place_in_our_form_is_told(write: Write) -> None:

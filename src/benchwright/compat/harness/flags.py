@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from benchwright.errors import OptionError, did_you_mean
+from benchwright.fetch.addresses import shown
 
 RUN_TYPES = ("benchmark", "verify", "regress")
 RULES = ("today", "seed")
@@ -138,13 +139,22 @@ def benchmark_file(arguments: Sequence[str]) -> Path | None:
 
 
 def with_defaults(arguments: Sequence[str], defaults: Mapping[str, Any]) -> list[str]:
-    """The arguments behind the flags that a spec sets itself, so that what was typed counts."""
+    """The arguments behind the flags that a spec sets itself, so that what was typed counts.
+
+    A token that was typed is refused to a server that only the spec names: a spec may be anybody's.
+    """
     words: list[str] = []
     for flag, value in defaults.items():
         if value is True:
             words.append(flag)
         elif value is not False and value is not None:
             words.append(f"{flag}={value if isinstance(value, str) else json.dumps(value)}")
+    said, typed = _in_part(words), _in_part(arguments)
+    if said.get("remote_reporter") and typed.get("remote_access_token") and not typed.get("remote_reporter"):
+        raise OptionError(
+            f"the spec sends results to {shown(said['remote_reporter'])}, and would get the token of the command line",
+            remedy="give --remote_reporter too if you trust that server, or leave --remote_access_token out",
+        )
     return [*words, *arguments]
 
 
@@ -171,14 +181,18 @@ def names(text: str) -> tuple[str, ...]:
 
 def info_of(command: Sequence[str]) -> str:
     """The text of `--info` in a command line that was recorded; "" when there is none."""
+    return (_in_part(command).get("info") or "").strip()
+
+
+def _in_part(words: Sequence[str]) -> dict[str, Any]:
+    """The older flags among the words, by name; nothing where they cannot be read."""
     parser = _theirs(_Parser(add_help=False))
     for action in parser._actions:
         action.required = False
     try:
-        found, _ = parser.parse_known_args([*command])
+        return vars(parser.parse_known_args([*words])[0])
     except OptionError:
-        return ""
-    return (found.info or "").strip()
+        return {}
 
 
 def help_text() -> str:

@@ -10,9 +10,9 @@ from benchwright.errors import TargetError
 from benchwright.records import Case, Expected, Inputs, Load, Scalar, Target, Tolerance
 from benchwright.runtimes import check_installed
 from benchwright.sources import content
-from benchwright.specs.older.plans import Role, Test
+from benchwright.specs.older.plans import LIBRARIES, Role, Test
 
-FRAMEWORKS = ("onnxruntime", "openvino", "torch", "tensorflow", "litert", "jax")
+FRAMEWORKS = LIBRARIES
 USUAL_ITERATIONS = 50  # of a test that says none
 _NEEDS_PROGRAM = ("accuracy", "power")
 _DTYPES = {  # C's names, as specs write them

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchwright.compat.harness.summaries import Rules, Summary, percent_of, percentile, summarized, summary
+from benchwright.compat.harness.summaries import Rules, Summary, percentile, summarized, summary
+from benchwright.specs.older.statistics import percent_of
 
 DECIMALS = 15
 Entries = Mapping[str, Mapping[str, Any]]

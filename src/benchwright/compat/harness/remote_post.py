@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from benchwright._version import VERSION
 from benchwright.errors import OptionError, UploadError
 from benchwright.fetch.addresses import shown
-from benchwright.fetch.transport import PASSING, PassingError, in_words
+from benchwright.fetch.transport import PASSING, PassingError, in_words, opener
 
 MOST_ANSWER = 1 << 20  # bytes
 
@@ -69,7 +69,8 @@ def post(to: Endpoint, body: Mapping[str, Any], *, timeout: float) -> Any:
     headers = {"Content-Type": "application/json", "User-Agent": f"benchwright/{VERSION}"}
     request = urllib.request.Request(to.url, data=json.dumps(body).encode(), headers=headers, method="POST")  # noqa: S310 - the opener knows http and https alone
     try:
-        with _opener().open(request, timeout=timeout) as response:
+        # Without redirects: what is posted holds a token, and is meant for one server.
+        with opener().open(request, timeout=timeout) as response:
             text = response.read(MOST_ANSWER)
     except urllib.error.HTTPError as error:
         with error:
@@ -92,17 +93,3 @@ def _is_here(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-def _opener() -> urllib.request.OpenerDirector:
-    """One that follows no redirect: what is posted holds a token, and is meant for one server."""
-    opener = urllib.request.OpenerDirector()
-    for handler in (
-        urllib.request.ProxyHandler(),
-        urllib.request.HTTPHandler(),
-        urllib.request.HTTPSHandler(),
-        urllib.request.HTTPDefaultErrorHandler(),
-        urllib.request.HTTPErrorProcessor(),
-    ):
-        opener.add_handler(handler)
-    return opener

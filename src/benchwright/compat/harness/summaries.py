@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
 from benchwright.errors import OptionError, did_you_mean
+from benchwright.specs.older.statistics import USUAL, is_known, percent_of
 
 Summary = dict[str, float | None]
 
-USUAL = ("mean", "p0", "p10", "p50", "p90", "p100", "stdev", "MAD", "cv")
 OF_THE_SEED = ("p0", "p10", "p50", "p90", "p100")
-_PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
 
 
 class Rules(StrEnum):
@@ -64,15 +62,9 @@ def percentile(ordered: Sequence[float], percent: float, rules: Rules = Rules.TO
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
-def percent_of(name: str) -> float | None:
-    """The N of `pN`, or None for a name that is no percentile."""
-    match = _PERCENTILE.fullmatch(name)
-    return float(match[1]) if match and float(match[1]) <= 100 else None
-
-
 def _names(asked: Sequence[str]) -> tuple[str, ...]:
     for name in asked:
-        if name not in USUAL and percent_of(name) is None:
+        if not is_known(name):
             remedy = f"{did_you_mean(name, USUAL)} A percentile is p0 to p100, also p99.9."
             raise OptionError(f"there is no statistic {name!r}", remedy=remedy)
     return tuple(dict.fromkeys((*asked, "p50"))) if asked else USUAL

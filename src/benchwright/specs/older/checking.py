@@ -10,7 +10,7 @@ from typing import Any
 from benchwright.errors import FetchError
 from benchwright.fetch.digests import expected, mismatch
 from benchwright.specs.older import keys, loading, planning, tokens
-from benchwright.specs.older.plans import Asked, Entry, Test
+from benchwright.specs.older.plans import LIBRARIES, Asked, Entry, Test
 from benchwright.specs.places import Document
 from benchwright.specs.problems import Problem
 
@@ -39,13 +39,13 @@ def suggested(value: Mapping[str, Any]) -> str:
     model = value.get("model")
     if not isinstance(model, Mapping):
         return "generic"
-    known = ("caffe2", "pytorch", "tflite", "oculus", "glow")
+    known = ("caffe2", "pytorch", "tflite", "oculus", "glow", *LIBRARIES)
     return next((str(model[key]) for key in ("framework", "format") if model.get(key) in known), "generic")
 
 
 def _slips(value: Mapping[str, Any], document: Document) -> Iterator[Problem]:
     """Keys that look like another one misspelt. Any key is legal, as a placeholder; one that is used is none."""
-    used = {part for text in _texts(value) for name in tokens.names(text) for part in name.split(".")}
+    used = {part for text in texts(value) for name in tokens.names(text) for part in name.split(".")}
     for path, mapping, known in _levels(value):
         for key in mapping:
             near = difflib.get_close_matches(str(key), known, n=1, cutoff=SIMILAR)
@@ -116,12 +116,13 @@ def _wrong(entry: Entry) -> str:
     return f"{path} has {differing[1]}, and the spec says {differing[0]}" if differing else ""
 
 
-def _texts(value: Any) -> Iterator[str]:
+def texts(value: Any) -> Iterator[str]:
+    """Every text in it, however deep."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping | list):
         for item in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(item)
+            yield from texts(item)
 
 
 def _order(where: str) -> tuple[str, int, int]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from benchwright.errors import TargetError
-from benchwright.specs import form
-from benchwright.specs.older import loading, lookups, planning, settings
-from benchwright.specs.older.checking import suggested
-from benchwright.specs.older.plans import Asked, Entry, Role, Test
+from benchwright.specs import form, places
+from benchwright.specs.older import commands, loading, lookups, planning, settings, tokens
+from benchwright.specs.older.checking import suggested, texts
+from benchwright.specs.older.plans import LIBRARIES, Asked, Entry, Role, Test
 from benchwright.specs.problems import Problem, errors
-from benchwright.specs.reading import refusal
+from benchwright.specs.reading import is_ours, refusal
 
 _DTYPES = {"float": "float32", "double": "float64", "half": "float16", "int": "int32", "long": "int64", "char": "int8"}
 _RUNTIMES = {".onnx": "onnxruntime", ".tflite": "litert", ".pt": "torch", ".pt2": "torch", ".xml": "openvino"}
@@ -39,6 +40,8 @@ def convert(path: Path) -> tuple[dict[str, Any], list[Problem]]:
 
     Paths stay relative to the spec, so the new file belongs beside the old one.
     """
+    if is_ours(places.read(path).value):
+        raise TargetError(f"{path} is a spec of our form already", remedy=f"benchwright spec check {path}")
     problems: list[Problem] = []
     specs = loading.specs(path, {}, problems)
     if len(specs) != 1 or specs[0].listed is not None:
@@ -103,7 +106,7 @@ def _spec(spec: loading.Spec, tests: Sequence[Test], told: _Told) -> dict[str, A
         key: value for key, value in (("files", files), ("inputs", inputs), ("outputs", outputs)) if value
     }
     found["runtimes"] = _runtimes(tests, files, told)
-    found["tests"] = _tests(tests, found["runtimes"]["binary"]["command"] == "{command}")
+    found["tests"] = _tests(tests, found["runtimes"].get("binary", {}).get("command") == "{command}")
     tags = [str(model[key]) for key in ("group", "category") if model.get(key)]
     return {**found, "tags": tags} if tags else found
 
@@ -114,7 +117,7 @@ def _files(spec: loading.Spec, tests: Sequence[Test], told: _Told) -> dict[str, 
     for test in tests:
         for entry in test.files:
             if entry.role in (Role.MODEL, Role.INPUT, Role.TEST):
-                value = _file(entry, spec.file, told)
+                value = _file(entry, spec, told)
                 if value is not None:
                     found.setdefault(_key(entry), value)
     return found
@@ -125,7 +128,7 @@ def _key(entry: Entry) -> str:
     return name if group == "files" else f"{group.removesuffix('_files').removesuffix('.files')}_{name}"
 
 
-def _file(entry: Entry, spec: Path, told: _Told) -> dict[str, Any] | None:
+def _file(entry: Entry, spec: loading.Spec, told: _Told) -> dict[str, Any] | None:
     if not entry.wanted or entry.location.startswith("//"):
         told.add(
             entry.place, f"{entry.key} is not carried over: {entry.location or 'it has no location'}", "give a path"
@@ -141,9 +144,9 @@ def _file(entry: Entry, spec: Path, told: _Told) -> dict[str, Any] | None:
     return value
 
 
-def _relative(location: str, spec: Path) -> str:
-    folder = f"{spec.absolute().parent}/"
-    return location.removeprefix(folder)
+def _relative(location: str, spec: loading.Spec) -> str:
+    """The path from the spec's folder, unless the spec itself has the whole one."""
+    return location if location in texts(spec.value) else os.path.relpath(location, spec.file.absolute().parent)
 
 
 def _inputs(tests: Sequence[Test], told: _Told) -> dict[str, Any]:
@@ -177,7 +180,7 @@ def _golden(spec: loading.Spec, tests: Sequence[Test], told: _Told) -> tuple[dic
             )
             continue
         golden = {_name(entry): entry for entry in test.files if entry.role is Role.GOLDEN}
-        files = {entry.key: _file(entry, spec.file, told) for entry in (*given.values(), *golden.values())}
+        files = {entry.key: _file(entry, spec, told) for entry in (*given.values(), *golden.values())}
         if None in files.values():
             continue  # told already
         inputs = {name: {"file": files[entry.key]} for name, entry in given.items()}
@@ -191,7 +194,41 @@ def _name(entry: Entry) -> str:
 
 
 def _runtimes(tests: Sequence[Test], files: Mapping[str, Any], told: _Told) -> dict[str, Any]:
-    """The program, and the runtimes that load one of the files by themselves."""
+    """The program, if the spec is for one, and the runtimes that load one of the files by themselves."""
+    loading_it = _libraries(tests) or _by_ending(files)
+    if loading_it and not any(map(_needs_program, tests)):
+        if any(_flags(test) for test in tests):
+            message = "flags of a framework are not carried over"
+            told.add(tests[0].place, message, "run_individual is --operators; others are options of benchwright run")
+        return {name: {} for name in loading_it}
+    return {"binary": _program(tests, told), **{name: {} for name in loading_it}}
+
+
+def _needs_program(test: Test) -> bool:
+    """Whether something says what a program is to do; elsewhere its command would be its bare name."""
+    if commands.written(test.test) or test.framework not in ("generic", *LIBRARIES):
+        return True
+    return test.framework == "generic" and bool(test.flags)
+
+
+def _libraries(tests: Sequence[Test]) -> list[str]:
+    """The runtimes that the spec itself names."""
+    named = {name for test in tests for name in _flags(test)} | {str(test.model.get("framework")) for test in tests}
+    return sorted(named.intersection(LIBRARIES))
+
+
+def _flags(test: Test) -> Mapping[str, Any]:
+    said = test.test.get("commands")
+    return said if isinstance(said, Mapping) else {}
+
+
+def _by_ending(files: Mapping[str, Any]) -> list[str]:
+    names = (str(one.get("name") or one.get("path") or one.get("url")) for one in files.values())
+    endings = {PurePosixPath(name).suffix for name in names}
+    return [_RUNTIMES[ending] for ending in sorted(endings) if ending in _RUNTIMES]
+
+
+def _program(tests: Sequence[Test], told: _Told) -> dict[str, Any]:
     said = {tuple(_commands(test)) for test in tests}
     command: Any = list(said.pop()) if len(said) == 1 else "{command}"
     if isinstance(command, list) and len(command) == 1:
@@ -209,11 +246,7 @@ def _runtimes(tests: Sequence[Test], files: Mapping[str, Any], told: _Told) -> d
         told.add(tests[0].place, "tests differ in `env`; that of the first is kept", "write a spec for each")
     if env:
         binary["env"] = env
-    endings = {
-        re.sub(r".*(\.\w+)$", r"\1", str(one.get("name") or one.get("path") or one.get("url")))
-        for one in files.values()
-    }
-    return {"binary": binary, **{_RUNTIMES[ending]: {} for ending in sorted(endings) if ending in _RUNTIMES}}
+    return binary
 
 
 def _commands(test: Test) -> list[str]:
@@ -229,8 +262,6 @@ def _commands(test: Test) -> list[str]:
 
 
 def _filled(command: str, test: Mapping[str, Any], model: Mapping[str, Any]) -> str:
-    from benchwright.specs.older import tokens
-
     return tokens.resolve(command, lambda name: lookups.text(test, name) or lookups.text(model, name))[0]
 
 

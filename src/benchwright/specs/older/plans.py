@@ -10,6 +10,9 @@ from pathlib import Path
 from benchwright.records import Value
 from benchwright.specs.problems import Problem
 
+# frameworks that load a model by themselves, without a program
+LIBRARIES = ("onnxruntime", "openvino", "torch", "tensorflow", "litert", "jax")
+
 
 class Role(StrEnum):
     """What a file is to its test."""

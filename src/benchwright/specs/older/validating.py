@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from benchwright.specs.older import commands, settings, tokens
+from benchwright.specs.older import commands, settings, statistics, tokens
 from benchwright.specs.older.locations import md5_is_fine
 from benchwright.specs.places import Document
 from benchwright.specs.problems import Problem
 
 Path = tuple[str | int, ...]
-
-STATISTICS = frozenset({"mean", "stdev", "MAD", "cv"})
 
 
 def validate(value: Mapping[str, Any], document: Document, framework: str, *, complete: bool = True) -> list[Problem]:
@@ -159,11 +157,6 @@ def _statistics(test: Mapping[str, Any], place: Path, found: _Found) -> None:
         found.add((*place, "statistics"), "`statistics` is a list", '["mean", "p90"]')
         return
     for i, name in enumerate(said):
-        if name not in STATISTICS and not _percentile(name):
-            known = ", ".join(sorted(STATISTICS))
+        if not statistics.is_known(str(name)):
+            known = ", ".join(name for name in statistics.USUAL if statistics.percent_of(name) is None)
             found.add((*place, "statistics", i), f"{name!r} is no statistic", f"{known}, or p0 to p100")
-
-
-def _percentile(name: Any) -> bool:
-    text = str(name)
-    return text.startswith("p") and settings.is_number(text[1:]) and 0 <= settings.number(text[1:], -1) <= 100

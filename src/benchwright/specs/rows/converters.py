@@ -19,7 +19,12 @@ _SHOWN = 80
 
 
 class Reader(Protocol):
-    """Turns lines into rows."""
+    """Turns lines into rows. A line without its `sign` means nothing to it, and need not be given."""
+
+    @property
+    def sign(self) -> str:
+        """What is in every line that matters; empty when any may."""
+        ...
 
     def feed(self, line: str) -> Sequence[Row | Custom]:
         """The rows that are complete with this line; a `BadRowError` says why one was left out."""
@@ -69,7 +74,7 @@ def readers(
 
 
 class Collector:
-    """Reads the output of one execution while it comes, cut anywhere, with every reader at once."""
+    """Reads the output of one execution while it comes, cut anywhere, with every reader that may still be believed."""
 
     def __init__(self, candidates: Sequence[Reader], limit: int = -1) -> None:
         self._lines = Lines(LONGEST)
@@ -106,13 +111,19 @@ class Collector:
 
     @property
     def _best(self) -> _Attempt:
-        found = (each for each in self._attempts if len(each.entries) or each.entries.custom)
+        found = (each for each in self._attempts if each.found)
         return next(found, None) or next((each for each in self._attempts if each.bad), self._attempts[0])
 
     def _read(self, block: bytes) -> None:
-        for line in block.decode("utf-8", "replace").split("\n")[:-1]:
-            for attempt in self._attempts:
-                attempt.read(line)
+        text = block.decode("utf-8", "replace")
+        lines: list[str] = []
+        for place, attempt in enumerate(self._attempts):
+            if attempt.sign in text:  # whole blocks of other lines cost next to nothing
+                lines = lines or text.split("\n")[:-1]
+                attempt.read(lines)
+            if attempt.found:
+                del self._attempts[place + 1 :]  # whatever they find, they are not believed
+                break
 
 
 class _Attempt:
@@ -120,15 +131,22 @@ class _Attempt:
 
     def __init__(self, reader: Reader, limit: int) -> None:
         self._reader, self.entries = reader, Entries(limit)
+        self.sign = reader.sign
         self.bad, self.example = 0, ""
 
-    def read(self, line: str) -> None:
-        try:
-            rows = self._reader.feed(line)
-        except BadRowError as error:
-            self._leave_out(line, error)
-        else:
-            self._take(rows, line)
+    @property
+    def found(self) -> bool:
+        return bool(len(self.entries) or self.entries.custom)
+
+    def read(self, lines: Sequence[str]) -> None:
+        for line in lines:
+            if self.sign in line:
+                try:
+                    rows = self._reader.feed(line)
+                except BadRowError as error:
+                    self._leave_out(line, error)
+                else:
+                    self._take(rows, line)
 
     def end(self) -> None:
         try:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from benchwright.records import Value
 
 MOST_VALUES = 100_000  # of one entry, where nobody said how many are wanted
-MOST_CUSTOM = 10_000  # custom outputs of one table
+MOST_ENTRIES = 20_000
+MOST_CUSTOM = 10_000  # custom outputs, of all tables together
 NETS = frozenset({"NET", "NET_DELAY"})  # the types that stand for the whole model
 
 
@@ -86,6 +87,8 @@ class Entries:
         self._found: dict[str, Entry] = {}
         self.custom: dict[str, list[Value]] = {}
         self.dropped = 0  # values beyond what is kept when nobody set a limit
+        self.left_out = 0  # rows of entries, and custom outputs, beyond what is kept
+        self._customs = 0
         self._wanted = limit > 0
 
     def __iter__(self) -> Iterator[Entry]:
@@ -101,14 +104,13 @@ class Entries:
     def take(self, row: Row | Custom) -> None:
         """Adds a row; a `BadRowError` when it contradicts those before it."""
         if isinstance(row, Custom):
-            table = self.custom.setdefault(row.table, [])
-            if len(table) < MOST_CUSTOM:
-                table.append(row.output)
+            self._take_custom(row.table, row.output)
             return
-        entry = self._found.get(row.key)
+        entry = self._entry(row)
         if entry is None:
-            entry = self._found[row.key] = Entry(row.type, row.metric, row.unit)
-        elif entry.unit != row.unit:
+            self.left_out += 1
+            return
+        if entry.unit != row.unit:
             raise BadRowError(f"{row.key} came in {row.unit or 'no unit'} after {entry.unit or 'no unit'}")
         entry.kind, entry.is_sum = entry.kind or row.kind, entry.is_sum or row.is_sum
         entry.info = row.info if entry.info is None else entry.info
@@ -122,10 +124,11 @@ class Entries:
         """Adds what others hold; returns the keys of entries that do not fit because they are in another unit."""
         refused = []
         for other in others:
-            entry = self._found.get(other.key)
+            entry = self._entry(other)
             if entry is None:
-                entry = self._found[other.key] = Entry(other.type, other.metric, other.unit)
-            elif entry.unit != other.unit:
+                self.left_out += 1
+                continue
+            if entry.unit != other.unit:
                 refused.append(other.key)
                 continue
             entry.kind, entry.is_sum = entry.kind or other.kind, entry.is_sum or other.is_sum
@@ -135,8 +138,10 @@ class Entries:
             entry.values += other.values
             self._keep(entry)
         for table, outputs in others.custom.items():
-            self.custom.setdefault(table, []).extend(outputs)
+            for output in outputs:
+                self._take_custom(table, output)
         self.dropped += others.dropped
+        self.left_out += others.left_out
         return refused
 
     def settled(self) -> Entries:
@@ -149,6 +154,21 @@ class Entries:
         """How many executions of the model these entries tell of: the whole model's values, or the longest entry."""
         nets = [len(entry.values) for entry in self if entry.type in NETS and entry.values]
         return max(nets or (len(entry.values) for entry in self), default=0)
+
+    def _entry(self, of: Row | Entry) -> Entry | None:
+        """The entry that a row belongs to, made when it is the first; None when there are too many."""
+        key = of.key
+        entry = self._found.get(key)
+        if entry is None and len(self._found) < MOST_ENTRIES:
+            entry = self._found[key] = Entry(of.type, of.metric, of.unit)
+        return entry
+
+    def _take_custom(self, table: str, output: Value) -> None:
+        if self._customs < MOST_CUSTOM:
+            self._customs += 1
+            self.custom.setdefault(table, []).append(output)
+        else:
+            self.left_out += 1
 
     def _keep(self, entry: Entry, slack: int = 0) -> None:
         beyond = len(entry.values) - self._limit

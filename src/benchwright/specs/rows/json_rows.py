@@ -11,6 +11,8 @@ from benchwright.records import Value
 from benchwright.specs.rows.entries import BadRowError, Custom, Row
 
 CUSTOM_TABLE = "Custom Output"
+MOST_DEPTH = 64  # of what a row holds; all that comes after it can follow that deep
+_DECODER = json.JSONDecoder()
 
 
 class JsonRows:
@@ -18,6 +20,7 @@ class JsonRows:
 
     def __init__(self, marker: str = "", *, bare: bool = False) -> None:
         self._marker, self._bare = marker, bare
+        self.sign = marker or "{"
 
     def feed(self, line: str) -> Sequence[Row | Custom]:
         """The rows of a line, none for a line of another kind; a `BadRowError` for a row that makes no sense."""
@@ -31,10 +34,15 @@ class JsonRows:
                 raise BadRowError("there is no {...} in it")
             return ()
         try:
-            told = json.loads(line[begin : end + 1])
+            told, behind = _DECODER.raw_decode(line, begin)
         except (ValueError, RecursionError):
-            raise BadRowError("it is not JSON") from None
-        return rows_of(told)
+            behind = -1
+        if behind != end + 1:  # nor are two objects in one line
+            raise BadRowError("it is not JSON")
+        try:
+            return rows_of(told)
+        except RecursionError:
+            raise BadRowError("it is nested too deeply") from None
 
     def finish(self) -> Sequence[Row | Custom]:
         """A line stands for itself, so nothing is left."""
@@ -45,7 +53,7 @@ def rows_of(told: Mapping[str, Any]) -> Sequence[Row | Custom]:
     """The rows of one JSON object: a row of today, the nested form before it, or a custom output."""
     if "custom_output" in told:
         return (Custom(table=str(told.get("table_name", CUSTOM_TABLE)), output=_plain(told["custom_output"])),)
-    if {"type", "metric", "unit"} <= told.keys():
+    if "type" in told and "metric" in told and "unit" in told:
         return (_row(str(told["type"]), str(told["metric"]), told),)
     nested = [
         _row(kind, metric, facts)
@@ -62,7 +70,7 @@ def rows_of(told: Mapping[str, Any]) -> Sequence[Row | Custom]:
 def _row(kind: str, metric: str, told: Mapping[str, Any]) -> Row:
     if not kind.strip() or not metric.strip():
         raise BadRowError("its type or metric is empty")
-    if not told.keys() & {"value", "info_string", "summary"}:
+    if not ("value" in told or "info_string" in told or "summary" in told):
         raise BadRowError("it has no value, info_string or summary")
     summary = told.get("summary")
     if summary is not None and not isinstance(summary, dict):
@@ -99,14 +107,16 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(_plain(value))
 
 
-def _plain(value: Any) -> Value:
-    """JSON that JSON can hold: what is not finite becomes null."""
+def _plain(value: Any, depth: int = 0) -> Value:
+    """JSON that JSON can hold: what is not finite becomes null; a `BadRowError` for what is nested without end."""
+    if depth > MOST_DEPTH:
+        raise BadRowError(f"it is nested more than {MOST_DEPTH} deep")
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [_plain(item, depth + 1) for item in value]
     if value is None or isinstance(value, str | int | float | bool):
         return value
     return str(value)

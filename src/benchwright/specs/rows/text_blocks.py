@@ -18,7 +18,7 @@ class TextBlocks:
     timing each operator disturbs it."""
 
     def __init__(self, marker: str) -> None:
-        self._marker = marker
+        self._marker = self.sign = marker
         self._block: list[Row] | None = None
 
     def feed(self, line: str) -> Sequence[Row | Custom]:

@@ -18,6 +18,8 @@ _COLUMN = re.compile(r"\[([^\]]*)\]")
 class TfliteText:
     """The last line of counts stands for the model: those before it are warm-up."""
 
+    sign = ""  # an empty line ends a table
+
     def __init__(self) -> None:
         self._counts: Row | None = None
         self._columns: Mapping[str, int] = {}
