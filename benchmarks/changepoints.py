@@ -4,7 +4,7 @@
 
 Five families of noise, lengths from 50 to 5,000, changes of 1 to 20 %; a round is a fresh set of series. A found
 change counts if it is within 5 points of a real one; false alarms are those in series that never change. `held out` is
-a set of ranges that no constant was ever chosen by.
+a set of other ranges, on which no constant was tuned.
 """
 
 from __future__ import annotations

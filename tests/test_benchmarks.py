@@ -26,6 +26,7 @@ SCRIPTS = (
     "matrix",
     "extraction",
     "pairs",
+    "bisection",
 )
 _FIGURE = re.compile(r"-?[\d,.]+ \S+  \[-?[\d,.]+, -?[\d,.]+\]")
 

@@ -112,8 +112,6 @@ def _frame(header: bytes, *, magic: bytes = b"BWF\x01", token: bytes = TOKEN, le
         b"\x00" * 64,
         _frame(b"{}", magic=b"BWF\x02"),
         _frame(b"{}", token=bytes(TOKEN_BYTES)),
-        _frame(b"", length=channel.MOST_HEADER + 1),
-        _frame(b"", length=2**32 - 1),
         _frame(b"not json"),
         _frame(b"\xff\xfe"),
         _frame(b"[]"),
@@ -131,6 +129,16 @@ def test_anything_else_on_the_line_is_refused_at_once(rubbish: bytes) -> None:
         reader.feed(rubbish)
         reader.next()
     assert "file descriptors" in caught.value.remedy
+
+
+def test_a_large_answer_is_read_and_one_too_large_is_called_that() -> None:
+    message = Message(kind="measured", data={"entries": "e" * (17 << 20)})
+    reader = FrameReader(TOKEN)
+    reader.feed(_bytes_of(message))
+    assert reader.next() == message
+    with pytest.raises(ChannelError, match=r"the answer of 4295 MB is too large") as caught:
+        FrameReader(TOKEN).feed(_frame(b"", length=2**32 - 1))
+    assert "tell less" in caught.value.remedy
 
 
 def test_rubbish_after_a_frame_is_refused_and_the_frame_is_not() -> None:

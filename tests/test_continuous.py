@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from benchwright.cli import main
 from benchwright.continuous import Handled, Watched, watch
 from benchwright.errors import FetchError, OptionError, TargetError
 from benchwright.findings import Finding, State
@@ -19,7 +20,7 @@ from benchwright.records import Estimate, Status, Verdict
 from benchwright.sources import Request
 from benchwright.store import Store, open_store
 from benchwright.watching.commits import Following
-from benchwright.watching.journal import Journal, Outcome
+from benchwright.watching.journal import Entry, Journal, Outcome
 
 REPOSITORIES = runpy.run_path(str(Path(__file__).parent / "repositories.py"))
 plain = REPOSITORIES["plain"]
@@ -73,6 +74,11 @@ def test_a_change_for_the_worse_and_one_for_the_better_are_found_and_no_other() 
     assert better.effect.point == pytest.approx(0.9 / 1.1, rel=0.01)
     assert (worse.state, better.state) == (State.RESOLVED, State.OPEN)  # what came after is faster than before it
     assert _watch(_watched(REPOSITORIES["BUILD"], since=commits[0])) == []  # nothing is measured twice
+    for finding, culprit in ((worse, commits[10]), (better, commits[20])):
+        assert main(["bisect", finding.id, "--repo", "project", "--build", REPOSITORIES["BUILD"]]) == 0
+        with _store() as store:
+            (suspect, *_) = store.finding(finding.id).suspects
+        assert suspect.revision == culprit and suspect.probability > 0.95
 
 
 def test_the_same_in_a_mercurial_repository() -> None:
@@ -95,14 +101,21 @@ def test_a_gap_in_which_a_change_was_found_is_measured_afterwards(monkeypatch: p
         method="",
         verdict=Verdict.WORSE,
         revisions=tuple(commits[3:7]),
+        why={"cause": "either"},
     )
     judged: list[str] = []
+    again: list[str] = []
 
     def judge(store: Store, run: str, **_: Any) -> list[Finding]:
         judged.append(run)
         return [finding] if len(judged) == 2 else []
 
+    def remeasured(store: Store, reference: str, run: str) -> Finding:
+        again.append(run)
+        return finding
+
     monkeypatch.setattr("benchwright.regress.judge", judge)
+    monkeypatch.setattr("benchwright.regress.remeasured", remeasured)
     handled = _watch(_watched(since=commits[0], step=3))
     assert [(each.revision.id, each.backfill) for each in handled] == [
         (commits[3], False),
@@ -112,6 +125,9 @@ def test_a_gap_in_which_a_change_was_found_is_measured_afterwards(monkeypatch: p
     ]
     newest = handled[1].taken.run
     assert judged[1:] == [newest] * 3  # a commit of the past is judged as part of all that is known by now
+    with _store() as store:  # code and environment both changed: the old commit says which it was, once
+        (run,) = [store.run(run) for run in again]
+    assert run.reason == "remeasure" and run.revision is not None and run.revision.id == commits[3]
 
 
 def test_the_first_start_takes_the_newest_commit_and_later_ones_go_on() -> None:
@@ -154,25 +170,31 @@ def test_a_status_file_stops_before_the_next_commit() -> None:
     assert [each.revision.id for each in _watch(watched)] == commits[2:]
 
 
+class CutError(Exception):
+    """The process ends here."""
+
+
+def _cut(watched: Watched, at: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A watch that ends just before that line of its journal."""
+
+    def add(self: Journal, entry: Entry) -> None:
+        if entry.what == at:
+            raise CutError
+        usual(self, entry)
+
+    usual = Journal.add
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "add", add)
+        with pytest.raises(CutError):
+            watch(watched)
+
+
 def test_a_run_that_was_cut_off_is_gone_on_with_and_one_of_another_version_is_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     commits = REPOSITORIES["make"](Path("project"), [1.0] * 2)
     watched = replace(_watched(), rounds=3)
-
-    class CutError(Exception):
-        pass
-
-    def cut(self: Journal, entry: Any) -> None:
-        if entry.what == "ended":
-            raise CutError
-        usual(self, entry)
-
-    usual = Journal.add
-    monkeypatch.setattr(Journal, "add", cut)
-    with pytest.raises(CutError):
-        watch(watched)
-    monkeypatch.setattr(Journal, "add", usual)
+    _cut(watched, "ended", monkeypatch)
     with _store() as store:
         (run,) = store.run_ids()
         before = [result.id for result in store.run(run).results]
@@ -183,6 +205,21 @@ def test_a_run_that_was_cut_off_is_gone_on_with_and_one_of_another_version_is_le
     with _store() as store:
         assert [*store.run_ids()] == [run]
         assert [result.id for result in store.run(run).results] == before and len(before) == 3
+
+
+def test_what_was_not_judged_any_more_is_judged_at_the_next_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    commits = REPOSITORIES["make"](Path("project"), [1.0])
+    file = Path("finished")
+    watched = _watched(commit_file=file)
+    _cut(watched, "judged", monkeypatch)
+    file.unlink()
+    judged: list[str] = []
+    monkeypatch.setattr("benchwright.regress.judge", lambda store, run, **_: judged.append(run) or [])
+    assert _watch(watched) == []
+    with _store() as store:
+        assert judged == [*store.run_ids()]
+    assert file.read_text().strip() == commits[0]
+    assert _watch(watched) == [] and len(judged) == 1
 
 
 def test_a_wrong_request_shows_before_anything_is_built() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -33,17 +34,26 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     """x[batch, 4] -> exp(x) as `grown` and its sum over each row as `sum`: backends differ in the last digits."""
+    return _grown(tmp_path / "model.onnx")
+
+
+def _grown(path: Path, *, plus: float = 0.0) -> Path:
     import onnx
     from onnx import TensorProto, helper
 
     rows = [helper.make_tensor_value_info(n, TensorProto.FLOAT, ["batch", 4]) for n in ("x", "grown")]
     total = helper.make_tensor_value_info("sum", TensorProto.FLOAT, ["batch", 1])
     axes = helper.make_tensor("axes", TensorProto.INT64, [1], [1])
-    nodes = [helper.make_node("Exp", ["x"], ["grown"]), helper.make_node("ReduceSum", ["grown", "axes"], ["sum"])]
-    graph = helper.make_graph(nodes, "g", rows[:1], [rows[1], total], [axes])
+    more = helper.make_tensor("more", TensorProto.FLOAT, [], [plus])
+    nodes = [
+        helper.make_node("Exp", ["x"], ["exp"]),
+        helper.make_node("Add", ["exp", "more"], ["grown"]),
+        helper.make_node("ReduceSum", ["exp", "axes"], ["sum"]),
+    ]
+    graph = helper.make_graph(nodes, "g", rows[:1], [rows[1], total], [axes, more])
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    onnx.save(made, tmp_path / "model.onnx")
-    return tmp_path / "model.onnx"
+    onnx.save(made, path)
+    return path
 
 
 def _case(expected: Expected | None = None, runtime: str = "openvino") -> Case:
@@ -162,6 +172,32 @@ def test_one_backend_is_checked_against_another(model: Path) -> None:
         assert ".benchwright/artifacts" in file and "golden-onnxruntime" in file
     assert "Answers of runtime=openvino: 2 outputs within tolerance; largest error " in str(run)
     assert [column.metric for column in columns(rows(run.record)) if "error" in column.metric] == []
+
+
+def test_a_wrong_answer_is_caught_by_asking_another_runtime(tmp_path: Path, model: Path) -> None:
+    _grown(tmp_path / "wrong.onnx", plus=0.125)
+    spec = {
+        "benchwright": 1,
+        "model": {
+            "name": "net",
+            "files": {"right": "model.onnx", "wrong": "wrong.onnx"},
+            "inputs": {"x": {"shape": [2, 4], "type": "float32"}},
+        },
+        "runtimes": {"onnxruntime": {"file": "right"}, "openvino": {"file": "wrong"}},
+    }
+    Path("net.json").write_text(json.dumps(spec), encoding="utf-8")
+    run = bw.run("net.json", runtime="openvino", golden="onnxruntime", load=QUICK, rounds=1, save=False)
+    told: Any = run.results[0].details["answers"]
+    assert (told["grown"]["within"], told["grown"]["off"], told["sum"]["within"]) == (False, 8, True)
+    apart = np.array(told["grown"]["values"]) - np.array(told["grown"]["golden"])
+    assert apart == pytest.approx(np.full(8, 0.125), abs=1e-5) and told["grown"]["max_abs"] == pytest.approx(
+        0.125, 1e-4
+    )
+    assert sum(told["grown"]["golden"]) == pytest.approx(sum(told["sum"]["golden"]), rel=1e-5)  # of the right model
+    assert [w.code for w in run.results[0].warnings if "8 of its 8 elements are too far off" in w.seen] == [
+        "objective-missed"
+    ]
+    assert "grown out of tolerance; largest error 0.125" in str(run)
 
 
 def test_a_runtime_without_answers_says_so_before_anything_is_measured() -> None:

@@ -74,6 +74,17 @@ def test_the_same_request_goes_on_and_keeps_the_runs_tags() -> None:
     assert [case.tags for case in _matching(_run(), *asked)] == [("now",)] * 2  # cut off before its first result
 
 
+def test_cases_with_tags_of_their_own_keep_them() -> None:
+    def asked(typed: str) -> list[Case]:
+        own = {"a": "slow", "b": "fast", "c": "new"}
+        return [replace(_case(name), tags=("all", tag, typed)) for name, tag in own.items()]
+
+    a, b, _ = asked("then")
+    run = _run(_result("run-0", a), _result("run-1", b))
+    found = _matching(run, *asked("now"))
+    assert [case.tags for case in found] == [("all", "slow", "then"), ("all", "fast", "then"), ("all", "new", "then")]
+
+
 @pytest.mark.parametrize(
     ("asked", "complaint"),
     [

@@ -49,7 +49,7 @@ WIDE = Profile(
     drift=(0.005, 0.08),
     ratio=(2.0, 6.0),
 )
-HELD_OUT = Profile(  # nothing was ever chosen by looking at it
+HELD_OUT = Profile(  # other ranges, to check what was tuned on the reference
     name="held out",
     noise=(0.002, 0.025),
     spacing=(30.0, 1000.0),

@@ -11,12 +11,12 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchwright import api, checks, config, notify, regress, schema, why
 from benchwright.builds import TIMEOUT, Builder
-from benchwright.errors import BenchwrightError, FetchError
+from benchwright.errors import BenchwrightError, FetchError, TargetError
 from benchwright.events import Listener, Noted, nobody
 from benchwright.findings import Finding
 from benchwright.measuring import DEFAULT_ROUNDS
@@ -26,13 +26,14 @@ from benchwright.sources import Request
 from benchwright.store import Store, open_store
 from benchwright.vcs.history import Commit
 from benchwright.watching import choosing, files
-from benchwright.watching.commits import Following, Line
+from benchwright.watching.commits import Following, Line, checked_out
 from benchwright.watching.draining import Draining
 from benchwright.watching.journal import Entry, Journal, Outcome, What
 from benchwright.watching.taking import Taken, Taker, known_cases
 
 FOLDER = Path(".benchwright", "watch")  # below the present folder, one for each watch
 BACKFILL = 16  # commits of a gap that are measured at most, for one finding
+_SECOND = 19  # letters of an instant, down to the second
 REMEASURE = "remeasure"  # the reason of a run that tells code from environment
 
 
@@ -89,6 +90,8 @@ def watch(
     checks.check(watched.request, watched.rounds or config.load().rounds or DEFAULT_ROUNDS)
     url = config.store_url(watched.store)
     builder = Builder(watched.repo, command=watched.build, timeout=watched.build_timeout)
+    branch = watched.following.branch or checked_out(builder.repository)
+    watched = replace(watched, following=replace(watched.following, branch=branch))
     with (
         Draining(lambda text: listener(Noted(text=text))) as draining,
         contextlib.closing(open_store(url)) as store,
@@ -165,19 +168,37 @@ class _Watch:
             if not fresh:
                 if not self._journal.state.wanted:
                     return
-                yield self._builder.repository.resolve(self._journal.state.wanted[0]), True
+                commit = self._still_there(self._journal.state.wanted[0], backfill=True)
+                if commit is not None:
+                    yield commit, True
 
     def _finish(self) -> None:
         """What an earlier process was in the middle of."""
-        begun, unjudged = self._journal.state.begun, self._journal.state.unjudged
+        state = self._journal.state
+        begun, unjudged = state.begun, state.unjudged
         if begun is not None:
-            commit = self._builder.repository.resolve(begun.revision)
-            self._deal(commit, backfill=begun.backfill)
+            commit = self._still_there(begun.revision, backfill=begun.backfill)
+            if commit is not None:
+                self._deal(commit, backfill=begun.backfill)
         elif unjudged is not None:
-            files.write_commit(self._watched.following.commit_file, self._journal.state.last)
             self._judge()
-            since = unjudged.at
-            self._notify([finding for finding in self._store.findings() if finding.found_at >= since[:19]])
+            since = unjudged.at[:_SECOND]
+            missed = [finding for finding in self._store.findings() if finding.found_at[:_SECOND] >= since]
+            for finding in missed:  # found, perhaps, just before that process ended
+                self._look_between(finding)
+            self._notify(missed)
+        if state.last:
+            files.write_commit(self._watched.following.commit_file, state.last)
+
+    def _still_there(self, revision: str, *, backfill: bool) -> Commit | None:
+        """The commit; of one that the repository no longer has, it is recorded that nobody can go on with it."""
+        try:
+            return self._builder.repository.resolve(revision)
+        except TargetError as error:
+            ended = Entry(what=What.ENDED, revision=revision, backfill=backfill, outcome=Outcome.INTERRUPTED)
+            self._journal.add(replace(ended, why=error.message))
+            self._say(error.message)
+            return None
 
     def _deal(self, commit: Commit, *, backfill: bool) -> None:
         begin = time.monotonic()

@@ -20,6 +20,7 @@ from benchwright.events import Listener, nobody
 from benchwright.findings import Finding, Remark
 from benchwright.measuring import now
 from benchwright.records import Case, Run
+from benchwright.regress import BISECTED, OURS
 from benchwright.report.bisection import headline
 from benchwright.sources import Request
 from benchwright.store import Store, open_store
@@ -29,7 +30,6 @@ from benchwright.versus import Making, fresh_seed
 _COPY = re.compile(r"(.*/[0-9a-f]{40}/work)/.*")  # a working copy of `builds`
 _SUSPECT = 0.001  # the least probability that is written to a finding
 _RUNS = 100  # earlier bisections of the range that are looked at
-OURS = "benchwright"  # who bisects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +171,7 @@ def _write(url: str, finding: Finding, found: Bisected) -> None:
     changes = {"suspects": tuple(each for each in ranked if each.probability >= _SUSPECT)} if found.culprits else {}
     store: Store = open_store(url)
     try:
-        remark = Remark(at=now(), who=OURS, what="bisected", text=headline(found))
+        remark = Remark(at=now(), who=OURS, what=BISECTED, text=headline(found))
         store.update_finding(finding.id, remark, **changes)
     finally:
         store.close()

@@ -66,8 +66,27 @@ def matching(run: Run, cases: Sequence[Case], rounds: int, directory: Path) -> l
             f"{len(cases) * rounds}",
             remedy=_as_begun(run),
         )
-    tags = run.results[0].case.tags if run.results else None
-    return [case if tags is None else replace(case, tags=tags) for case in cases]
+    return _tagged(run, cases)
+
+
+def _tagged(run: Run, cases: Sequence[Case]) -> list[Case]:
+    """The cases with the tags they have in `run`.
+
+    One that has no result yet keeps its own, and gets those of the request as it was then: what all the others had and
+    are not given now, instead of what they are given now and had not.
+    """
+    known = {_key(result.case): result.case.tags for result in run.results}
+    pairs = [(known[_key(case)], case.tags) for case in cases if _key(case) in known]
+    typed = [
+        tag for tag in (pairs[0][0] if pairs else ()) if all(tag in then and tag not in now for then, now in pairs)
+    ]
+    dropped = {
+        tag for tag in (pairs[0][1] if pairs else ()) if all(tag in now and tag not in then for then, now in pairs)
+    }
+    return [
+        replace(case, tags=known.get(_key(case), (*(tag for tag in case.tags if tag not in dropped), *typed)))
+        for case in cases
+    ]
 
 
 def _refuse_another_harness(run: Run) -> None:

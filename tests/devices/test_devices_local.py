@@ -90,15 +90,18 @@ def test_a_program_becomes_executable_there_and_stays_as_it_is_here(device: Loca
     assert stat.S_IMODE(program.stat().st_mode) == 0o640
 
 
-def test_a_large_file_is_linked(device: LocalDevice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchwright.devices.local.LARGE", 3)
-    large = Path(device.folder, "..", f"{Path(device.folder).name}-large")  # on the same file system
-    large.write_text("large", encoding="utf-8")
+@pytest.mark.parametrize("size", [5, 64 << 20])
+def test_a_program_cannot_write_over_the_users_file(device: LocalDevice, size: int) -> None:
+    model = Path(device.folder, "..", f"{Path(device.folder).name}-model")  # on the same file system
+    with model.open("wb") as file:
+        file.truncate(size)
     try:
-        assert Path(device.push(large, "a")).samefile(large)
-        assert not Path(device.push(large, "b", executable=True)).samefile(large)  # which needs another mode
+        there = Path(device.push(model, "model"))
+        assert there.stat().st_size == size and not there.samefile(model)
+        assert device.run(["sh", "-c", "printf X | dd of=model conv=notrunc 2> /dev/null"]).ok
+        assert (there.read_bytes()[:1], model.read_bytes()[:1]) == (b"X", b"\0")
     finally:
-        large.unlink()
+        model.unlink()
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc/x", "a/../../x", ".", "link/x"])

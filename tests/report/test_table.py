@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from benchwright.records import ResultWarning, Run
+from benchwright.records import Better, Estimate, Metric, ResultWarning, Run
 from benchwright.report.footer import next_steps
 from benchwright.report.table import print_run, run_text
 
@@ -54,6 +54,21 @@ def test_below_are_warnings_failures_instrument_and_what_next(run: Run) -> None:
     assert "Instrument: noisy in 2 of 12 results" in text
     assert f"Run {run.id} saved in results.db" in text
     assert f"benchwright report {run.id} --store results.db" in text
+
+
+@pytest.mark.parametrize(
+    ("reached", "said"),
+    [
+        (0.0, "± and [low, high]: from too few values to say how sure they are\n"),
+        (0.5, "± and [low, high]: 50 % intervals; 1 of 1 reaches less: too few calls (benchwright show --json)\n"),
+        (0.95, "± and [low, high]: 95 % intervals\n"),
+    ],
+)
+def test_what_the_intervals_are_is_said_as_far_as_it_is_known(run: Run, reached: float, said: str) -> None:
+    estimate = Estimate(point=2.0, low=1.0, high=3.0, confidence=reached)
+    metric = Metric(name="NET latency", unit="s", better=Better.LOWER, estimate=estimate, count=2)
+    one = replace(run.results[0], metrics=(metric,), samples=(), warnings=())
+    assert said in run_text(replace(run, results=(one,), planned=1))
 
 
 def test_a_run_that_is_not_saved_names_no_command_that_would_not_find_it(run: Run) -> None:

@@ -283,9 +283,9 @@ def test_a_case_without_work_or_with_options_is_refused(tmp_path: Path) -> None:
 
 def test_two_files_of_one_name_are_a_failure_not_a_mix_up(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("a", encoding="utf-8")
-    files = (File(key="files.a", name="program", path=str(tmp_path / "a")),)
+    files = tuple(File(key=f"files.{name}", name="net", path=str(tmp_path / name)) for name in ("a", "program"))
     report = _run(_pass(tmp_path, _rows(1), files=files))
-    assert report.failure is not None and "would both be 'program' on the device" in report.failure.message
+    assert report.failure is not None and "would both be 'net' on the device" in report.failure.message
 
 
 def test_a_command_that_cannot_be_split_is_a_failure(tmp_path: Path) -> None:
@@ -374,16 +374,20 @@ def test_a_program_has_its_variables_libraries_and_folder(tmp_path: Path) -> Non
     assert _run(one).failure is None and "WHERE" not in os.environ
 
 
-def test_programs_that_no_command_names_stay_here(tmp_path: Path) -> None:
-    other, third = _program(tmp_path, "exit 1", "other"), _program(tmp_path, "exit 1", "third")
-    one = _pass(
-        tmp_path,
-        f'test -x "$1" && test "$1" != {other} && test ! -e third || exit 7\n{_rows(1)}',
-        commands=("{program} {other}",),
-        programs={"other": other, "third": third},
-    )
+def test_a_program_finds_what_lies_beside_it_and_leaves_nothing_there(tmp_path: Path) -> None:
+    other = _program(tmp_path, "exit 1", "other")
+    text = f'test -x "${{0%/*}}/other" && test "$1" = {other} && test ! -e other || exit 7\n: > left\n{_rows(1)}'
+    one = _pass(tmp_path, text, commands=("{program} {other}",), programs={"other": other})
     assert _run(one).failure is None
-    assert stat.S_IMODE(Path(third).stat().st_mode) == 0o755
+    assert sorted(os.listdir(tmp_path)) == ["other", "program"]  # noqa: PTH208
+
+
+def test_a_program_that_is_not_executable_is_copied_and_told_of_as_the_users(tmp_path: Path) -> None:
+    one = _pass(tmp_path, "exit 3")
+    Path(one.program).chmod(0o644)
+    report = _run(one)
+    assert report.failure is not None and report.failure.message == f"{one.program} exited with status 3"
+    assert stat.S_IMODE(Path(one.program).stat().st_mode) == 0o644
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux keeps programs on CPUs")

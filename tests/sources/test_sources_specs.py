@@ -159,6 +159,16 @@ def test_a_folder_stands_for_every_spec_in_it(spec: Path) -> None:
     assert [case.name for case, _ in pairs] == ["other"], "a folder's bare name is no Python package"
 
 
+def test_two_specs_of_one_model_on_one_command_line_are_refused(spec: Path) -> None:
+    other = spec.with_name("other.yaml")
+    other.write_text(spec.read_text(encoding="utf-8"), encoding="utf-8")
+    with pytest.raises(DecodeError, match="has a spec already") as caught:
+        plan(Request(targets=["x.py::f", str(spec), str(other)][1:], runtimes=("onnxruntime",)))
+    assert str(spec) in str(caught.value) and str(other) in str(caught.value)
+    twice = [str(spec), f"{spec.parent}/./{spec.name}"]  # one file is no other
+    assert plan(Request(targets=twice, runtimes=("onnxruntime",)))
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [

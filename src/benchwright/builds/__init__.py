@@ -134,6 +134,7 @@ class Builder:
 
     def _clear(self, place: Path) -> None:
         (place / MARK).unlink(missing_ok=True)  # first: what is half gone does not look built
+        commands.end_left_over(place / LOG)
         self.repository.drop(place / "work")
         environments.remove(place)
 

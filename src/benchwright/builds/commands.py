@@ -21,6 +21,8 @@ def run(
 ) -> Failure | None:
     """Runs the line with `sh` in the folder; None when it ended well. Nothing that it started is left."""
     token = os.urandom(TOKEN_BYTES).hex()
+    note = _note(log)
+    note.write_text(token, encoding="ascii")  # first: should this process be killed, the next one finds what it started
     with log.open("wb") as output:
         try:
             child = subprocess.Popen(
@@ -44,7 +46,22 @@ def run(
                 os.killpg(child.pid, signal.SIGKILL)
             child.wait()
             orphans.sweep(token)
+            note.unlink(missing_ok=True)
     return _failure(status, late, what, timeout, log)
+
+
+def end_left_over(log: Path) -> None:
+    """Ends what a build with this log started, where whoever ran it was killed. Nobody else may be running it."""
+    try:
+        token = _note(log).read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError):
+        return
+    if len(token) == 2 * TOKEN_BYTES:  # not one that was cut off: part of it might be part of another
+        orphans.sweep(token)
+
+
+def _note(log: Path) -> Path:
+    return log.with_name(f".{log.name}.token")
 
 
 def _failure(status: int, late: bool, what: str, timeout: float, log: Path) -> Failure | None:

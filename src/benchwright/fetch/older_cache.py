@@ -74,7 +74,8 @@ def _fetched(location: str, plain: Path, wanted: tuple[Digest, ...], root: Path)
     try:
         bring(location, fresh, wanted, room=f"remove from {root} what no spec needs any more, or choose another place")
     except FetchError as error:
-        kept = f"; {plain} in the cache has another content too" if wanted and plain.exists() else ""
+        wrong = content_of(plain).mismatch(wanted) if plain.exists() else None
+        kept = f"; {plain} in the cache has {wrong[1]}" if wrong else ""
         raise FetchError(f"{error.message}{kept}", remedy=error.remedy) from error
     if plain.is_dir() or fresh.is_dir():
         remove(plain)

@@ -51,6 +51,8 @@ def _about_intervals(table: Sequence[Row]) -> str:
     levels = [m.estimate.confidence for row in table for m in row.metrics.values() if m.estimate.low is not None]
     if not levels:
         return ""
+    if max(levels) < 0.01:
+        return "± and [low, high]: from too few values to say how sure they are"
     weak = sum(level < 0.945 for level in levels)
     rounds = {row.rounds for row in table}
     over = f", {rounds.pop()} rounds a case" if len(rounds) == 1 and rounds != {1} else ""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, ClassVar
+from typing import ClassVar
 
 from benchwright.devices import Device, open_device
 from benchwright.devices.local import LocalDevice
 from benchwright.errors import DecodeError, LoadError
 from benchwright.records import Case, Value
 from benchwright.runtimes import Loaded, Report
+from benchwright.runtimes.binary_log import Log
 from benchwright.runtimes.binary_pass import Carrying
 from benchwright.runtimes.options import refuse_unknown
 from benchwright.runtimes.scratch import OUTPUT_VARIABLE
@@ -79,7 +81,7 @@ class _Execution:
         self._limit = LONGEST if timeout is None else timeout - min(BACKSTOP, timeout / 4)
         self._deadline = math.inf
         self._host = LocalDevice()
-        self._log: IO[bytes] | None = None
+        self._log: Log | None = None
         folder = os.environ.get(OUTPUT_VARIABLE)
         kept = Path(folder or self._host.folder, OUTPUTS)
         self._carrying = Carrying(
@@ -94,10 +96,7 @@ class _Execution:
         try:
             self._carrying.prepare()
             if folder:
-                self._log = Path(folder, LOG_NAME).open("wb", buffering=0)  # noqa: SIM115 - closed with the execution
-        except OSError as error:
-            self._host.close()
-            raise LoadError(f"the log cannot be written: {error}") from None
+                self._log = Log(Path(folder, LOG_NAME))
         except BaseException:
             self._host.close()
             raise
@@ -137,7 +136,7 @@ class _Execution:
         return Report(
             metrics=[*figures.metrics(told.entries), *(m for each in told.compared.values() for m in each.metrics())],
             operators=figures.operators(told.entries),
-            warnings=told.warnings,
+            warnings=[*told.warnings, *(self._log.warnings if self._log else ())],
             details=details,
             failure=told.failure,
         )
@@ -154,5 +153,6 @@ class _Execution:
         """All that is printed goes to the worker's log, whose end a failure shows, and to a file that is kept."""
         if self._log is not None:
             self._log.write(data)
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        with contextlib.suppress(OSError):  # a disk that is full fails no measurement
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()

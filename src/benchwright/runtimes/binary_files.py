@@ -23,14 +23,21 @@ class Placing:
         self._pass, self._device, self._host = one, device, host
         self._placed: dict[str, Path] = {}  # name on the device -> what lies there
         self._programs: dict[str, str] = {}  # name -> where it is on the device
+        self._users: dict[str, str] = {}  # where a program is on the device -> where the user has it
 
     def push_programs(self) -> None:
-        """Those that the main commands name; others stay here. A `LoadError` when one is not there."""
+        """Those that the main commands name; others stay here. A `LoadError` when one is not there.
+
+        On this machine a program is run where it lies, so that it finds what lies beside it.
+        """
+        is_here = self._device.about.kind == "host"
         for name, path in {"program": self._pass.program, **self._pass.programs}.items():
             if path and any(f"{{{name}}}" in command for command in self._pass.commands):
                 if not Path(path).is_file():
                     raise LoadError(f"there is no program {path}", remedy="check what built it, or its path")
-                self._programs[name] = self._push(Path(path), Path(path).name, executable=True)
+                runs = is_here and os.access(path, os.X_OK)
+                there = path if runs else self._push(Path(path), Path(path).name, executable=True)
+                self._programs[name], self._users[there] = there, path
 
     def push_model(self, names: Names) -> None:
         """What stays the same in every repeat: the model's files, libraries, and folders for outputs."""
@@ -82,6 +89,10 @@ class Placing:
             before = env.get(LIBRARIES) or (os.environ.get(LIBRARIES) if self._device.about.kind == "host" else "")
             env[LIBRARIES] = f"{self._device.folder}:{before}" if before else self._device.folder
         return env
+
+    def as_named(self, argv: list[str]) -> list[str]:
+        """A command as the user would know it: with the programs where the user has them."""
+        return [self._users.get(word, word) for word in argv]
 
     def name(self, file: File, names: Names) -> str:
         """What a file is called on the device: below its folder, or where the spec says."""

@@ -147,7 +147,8 @@ class Carrying:
         if failure is not None:
             raise _EndedBadlyError(failure)
         if 0 < seen < wanted:
-            self._few = f"{_shown(argv)} told of {seen} executions, and the spec asks for {wanted}"
+            line = _shown(self._placing.as_named(argv))
+            self._few = f"{line} told of {seen} executions, and the spec asks for {wanted}"
 
     def _execute(
         self,
@@ -180,7 +181,7 @@ class Carrying:
         found = collector.finish()
         self._bad += collector.bad
         self._example = self._example or collector.example
-        return found, _failure(argv, ended, allowed)
+        return found, _failure(self._placing.as_named(argv), ended, allowed)
 
     # ---- outputs ----
 
@@ -227,7 +228,8 @@ class Carrying:
 
     def _add(self, found: Entries) -> None:
         for key in self.entries.add(found):
-            self._warn("mixed-units", f"{key} came in two units; the later ones were left out", "print one unit")
+            seen = f"{key} came in two units, or of two types; the later ones were left out"
+            self._warn("mixed-units", seen, "print one unit, and types whose names are not mistaken for metrics")
 
     @staticmethod
     def _note(told: list[list[str]], argv: list[str]) -> None:
@@ -250,6 +252,9 @@ class Carrying:
             self._warn("few-values", self._few, "let the program do more, or give --timeout more time")
         if self.entries.dropped:
             self._warn("many-values", f"{self.entries.dropped} early values were left out", "set `iter` in the test")
+        if self.entries.left_out:
+            seen = f"{self.entries.left_out} entries or custom outputs beyond the first were left out"
+            self._warn("many-entries", seen, "print fewer types of rows")
         nothing = not (len(self.entries) or self.entries.custom or self.compared)
         if nothing and self.failure is None:
             self._nothing()

@@ -12,7 +12,7 @@ from benchwright.errors import DecodeError, TargetError, did_you_mean
 from benchwright.events import Fetching, Noted
 from benchwright.records import Case, Load, Mode, Scalar, Target
 from benchwright.runtimes import check_installed, is_installed
-from benchwright.sources import Request, content, matrix
+from benchwright.sources import Request, content, matrix, source_of
 from benchwright.specs import folders, obtaining, passes, reading, translating
 from benchwright.specs.definition import File, RuntimeEntry, Shapes, Spec, Test
 from benchwright.specs.references import BINARY, loaded_by
@@ -33,6 +33,9 @@ class Specs:
         for parameter in request.params:
             raise TargetError(f"{target}: a spec takes no parameter {parameter!r}", remedy="leave --param out")
         text, separator, name = target.partition("::")
+        specs = [each for each in request.targets if isinstance(source_of(each), Specs)]
+        if len(specs) > 1 and target == specs[0]:
+            _refuse_doubles(specs)
         if Path(text).is_dir():
             yield from _folder(Path(text), request)
             return
@@ -49,6 +52,15 @@ def _is_folder(target: str) -> bool:
     if "/" in target or not folder.is_dir():
         return folder.is_dir()
     return not (folder / "__init__.py").exists() and folders.holds_specs(folder)
+
+
+def _refuse_doubles(targets: Iterable[str]) -> None:
+    """Refuses specs of one model name, as a folder with both of them does."""
+    specs: list[Spec] = []
+    for place in dict.fromkeys(Path(target.partition("::")[0]).expanduser() for target in targets):
+        specs += folders.every(place) if place.is_dir() else [reading.read(place)] if place.is_file() else []
+    if problems := list(folders.doubles(specs)):
+        raise reading.refusal(problems)
 
 
 def _folder(folder: Path, request: Request) -> Iterator[Case]:

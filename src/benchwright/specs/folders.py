@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from benchwright.errors import DecodeError, TargetError
@@ -26,7 +26,7 @@ def every(folder: Path) -> list[Spec]:
         spec, wrong = _look(path)
         problems += wrong
         specs += [spec] if spec else []
-    problems += _doubles(specs)
+    problems += doubles(specs)
     if problems:
         raise reading.refusal(problems)
     if not specs:
@@ -89,11 +89,11 @@ def _as_problem(error: DecodeError | TargetError) -> Problem:
     return Problem(where=where, message=message, remedy=error.remedy)
 
 
-def _doubles(specs: list[Spec]) -> Iterator[Problem]:
-    """Two models of one name would share their results."""
+def doubles(specs: Iterable[Spec]) -> Iterator[Problem]:
+    """Models of one name in two files, which would share their results."""
     seen: dict[str, Path] = {}
     for spec in specs:
-        if spec.name in seen:
+        if spec.name in seen and not seen[spec.name].samefile(spec.path):
             message = f"the model {spec.name!r} has a spec already: {seen[spec.name]}"
             yield Problem(where=str(spec.path), message=message, remedy="give one of them another name")
         seen.setdefault(spec.name, spec.path)

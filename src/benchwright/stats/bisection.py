@@ -38,9 +38,9 @@ CONFIDENCE = 0.98  # enough to name a culprit
 
 _FREEDOM = 3.0  # of Student's t
 _HEIGHT = math.gamma((_FREEDOM + 1) / 2) / math.gamma(_FREEDOM / 2) / math.sqrt(_FREEDOM * math.pi)  # of its density
-_SCALES = np.geomspace(0.0008, 0.2, 13)  # of one pair
+_SCALES = np.geomspace(0.001, 0.2, 11)  # of one pair
 _USUAL_SCALE, _SCALE_SPREAD = 0.015, 1.2  # where the scale is before anything is seen: a log-normal
-_GAPS = np.array([0.015, 0.03, 0.06, 0.12])  # between two modes
+_GAPS = np.geomspace(0.015, 0.12, 10)  # between two modes
 _SHARES = np.array([0.1, 0.24])  # of pairs shifted up, and of those shifted down
 _SHAPES = 1 + len(_GAPS) * len(_SHARES)
 _NOISES = _SHAPES * len(_SCALES)

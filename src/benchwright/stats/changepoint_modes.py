@@ -26,7 +26,6 @@ _SWITCHES = 4  # there and back, twice: once could be a regression and its repai
 _CHANGE = 24.0  # price of a change of the base level, in squared standard deviations
 _SWITCH = 9.0  # of a switch of the mode
 _OUTLIER = 9.0  # the most that a point can cost
-_GAIN = 12.0  # what two modes must save over one
 _LEVELS = 250  # of the grid, about
 
 
@@ -66,7 +65,7 @@ def gap_among(jumps: Array, noise: float) -> float | None:
 def fold_by(
     values: Array, gap: float, noise: float, *, cuts: Sequence[int] = (), established: bool = False
 ) -> Folded | None:
-    """The series with its two modes, `gap` apart, folded; None if one mode explains it as well.
+    """The series with its two modes, `gap` apart, folded; None if one mode explains it best.
 
     `cuts` are indexes at which a switch is likely. `established` modes need not prove themselves again.
     """
@@ -78,9 +77,7 @@ def fold_by(
     if len(grid.levels) > 4 * _LEVELS:  # a gap that is nothing against the changes
         return None
     costs = grid.costs(means, counts, noise)
-    paths = _Paths(costs, switch=_SWITCH)
-    if not established and _Paths(costs[:, :1], switch=math.inf).least - paths.least < _GAIN:
-        return None
+    paths = _Paths(costs)
     modes, levels = paths.best()
     upper = np.repeat(modes, counts) == 1
     share = float(upper.mean())
@@ -141,19 +138,17 @@ class _Grid:
 class _Paths:
     """The cheapest paths through modes and levels, one block after the other."""
 
-    def __init__(self, costs: Array, *, switch: float) -> None:
-        self._switch = switch
+    def __init__(self, costs: Array) -> None:
         self._sums = np.empty_like(costs)
         self._sums[0] = costs[0]
         self._changed: list[float] = []  # for each block: the price of the cheapest path that changes level after it
         for block in range(1, len(costs)):
             before, here = self._sums[block - 1], self._sums[block]
-            np.add(before[::-1], switch, out=here)
+            np.add(before[::-1], _SWITCH, out=here)
             np.minimum(here, before, out=here)
             self._changed.append(float(np.minimum.reduce(before, axis=None)) + _CHANGE)
             np.minimum(here, self._changed[-1], out=here)
             here += costs[block]
-        self.least = float(self._sums[-1].min())
         self.switches = 0
 
     def best(self) -> tuple[Whole, Whole]:
@@ -166,7 +161,7 @@ class _Paths:
             if block == 0:
                 break
             before = self._sums[block - 1]
-            stay, turn = before[mode, level], before[1 - mode, level] + self._switch
+            stay, turn = before[mode, level], before[1 - mode, level] + _SWITCH
             if self._changed[block - 1] < min(stay, turn):
                 mode, level = divmod(int(before.argmin()), levels)
             elif turn < stay:

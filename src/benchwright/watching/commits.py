@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ class Following:
     """A branch, and how densely it is followed."""
 
     remote: str = "origin"
-    branch: str = ""  # "": the one that is checked out
+    branch: str = ""  # "" in a request: the one that is checked out
     since: str = ""  # begin after this commit; "": with the newest one
     step: int = 1
     catch_up: int = 0  # when more than so many wait, measure so many of them; 0: all
@@ -34,7 +35,7 @@ class Line:
 
     def __init__(self, repository: Repository, following: Following, journal: Journal, say: Callable[[str], None]):
         self._repository, self._following, self._journal, self._say = repository, following, journal, say
-        self.branch = following.branch or _checked_out(repository)
+        self.branch = following.branch
 
     def start(self) -> None:
         """Decides where to begin, once for good; a `UserError` when that cannot be found."""
@@ -68,8 +69,9 @@ class Line:
         """The commits since the last one; where that is no part of the branch any more, since the newest known one."""
         if last == newest.revision.id:
             return []
-        if commits := self._repository.after(last, newest.revision.id):
-            return commits
+        with contextlib.suppress(TargetError):  # it may be gone from the repository
+            if commits := self._repository.after(last, newest.revision.id):
+                return commits
         led = self._repository.latest(newest.revision.id, _DEEP)
         known = [i for i, commit in enumerate(led) if commit.revision.id in self._journal.state.ended]
         if known and known[-1] == len(led) - 1:
@@ -88,7 +90,8 @@ class Line:
         return self._repository.resolve(self._following.since) if self._following.since else None
 
 
-def _checked_out(repository: Repository) -> str:
+def checked_out(repository: Repository) -> str:
+    """The branch that the user's own working copy is on."""
     revision = vcs.revision(repository.root)
     if revision is None:
         raise TargetError(f"{repository.root} has no commit yet", remedy="commit something, or name a --branch")

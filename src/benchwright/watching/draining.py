@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 import time
@@ -44,4 +45,5 @@ class Draining:
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
-        self._say("stopping after the present commit; once more stops at once")
+        with contextlib.suppress(RuntimeError):  # the stream may be in the middle of a line
+            self._say("stopping after the present commit; once more stops at once")

@@ -216,7 +216,7 @@ def test_outputs_of_another_length_are_an_error(tmp_path: Path, capsys: pytest.C
     program = _program(tmp_path / "bench", SEED_PROGRAM.replace("0.2\\n0.7", "0.2"))
     assert _harness(file, program, "--screen_reporter") == 1
     said = capsys.readouterr().err
-    assert "softmaxout" in said and "2" in said and "3" in said
+    assert "failed: output softmaxout has 2 numbers, golden has 3\n" in said
     assert not Path("reports").exists()
 
 
@@ -276,10 +276,16 @@ def test_a_list_its_merge_and_the_cache(tmp_path: Path, capsys: pytest.CaptureFi
     assert [path.read_bytes() for path in (spec, file)] == before
 
     (tmp_path / "m" / "predict_net.pb").write_bytes(b"other\n")
-    for path in damaged.parent.glob("predict_net*"):
-        path.unlink()
+    cached = [*damaged.parent.glob("predict_net*")]
+    assert len(cached) == 2  # under its plain name, and under that with the md5
+    for path in cached:
+        path.unlink()  # the two share their bytes
+        path.write_bytes(b"rotten\n")
     with pytest.raises(FetchError) as caught:
         _harness(file, program, *words)
-    assert PREDICT_MD5 in str(caught.value) and hashlib.md5(b"other\n").hexdigest() in str(caught.value)
+    there, here = (hashlib.md5(body).hexdigest() for body in (b"other\n", b"rotten\n"))
+    assert f"has md5 {there}, and md5 {PREDICT_MD5} was asked for" in str(caught.value)
+    assert f"{damaged.absolute()} in the cache has md5 {here}" in str(caught.value)
+    assert [path.read_bytes() for path in cached] == [b"rotten\n"] * 2
     assert len(_calls(program)) == 2  # nothing ran
     assert [path.read_bytes() for path in (spec, file)] == before

@@ -93,6 +93,18 @@ class TestFlags:
         assert (flags.timeout, flags.cooldown, flags.debug, flags.reboot) == (7.0, 2.0, True, False)
         assert flags.string_map == {"A": "b"}
 
+    def test_a_spec_does_not_get_a_token_that_was_typed(self) -> None:
+        its, mine = {"--remote_reporter": "its.example/p|c"}, ["--remote_access_token", "SECRET"]
+        with pytest.raises(OptionError, match=r"its\.example") as caught:
+            harness_flags.with_defaults([*NEEDED, *mine], its)
+        assert "SECRET" not in str(caught.value)
+        with pytest.raises(OptionError, match=r"its\.example"):
+            harness_flags.with_defaults([*NEEDED, "--remote_acc=SECRET"], its)  # abbreviations are flags, too
+        typed = [*NEEDED, *mine, "--remote_reporter", "mine.example/p|c"]
+        assert harness_flags.parse(harness_flags.with_defaults(typed, its)).texts["remote_reporter"][:4] == "mine"
+        both = {**its, "--remote_access_token": "ITS"}
+        assert harness_flags.parse(harness_flags.with_defaults(NEEDED, both)).texts["remote_access_token"] == "ITS"
+
     def test_the_spec_is_found_before_the_rest_is_read(self) -> None:
         assert harness_flags.benchmark_file(["--platform", "host", "--bench=s.json", "--nonsense"]) == Path("s.json")
         assert harness_flags.benchmark_file(["--platform", "host"]) is None

@@ -130,11 +130,14 @@ def test_the_envelope(server: Server, address: str, how: How) -> None:
     }
     assert {name: numbers[name] for name in expected} == expected
     assert (numbers["num_runs"], numbers["regressed"]) == (2, 1)
+    exact = {"p50": 105.5, "p90": 109.5, "control_p50": 1.5, "diff_p50": 104.0}
+    assert {name: message["float"][name] for name in exact} == exact  # with what the whole numbers leave out
 
 
 def test_the_seed_sent_thousandths() -> None:
     [log] = remote_reporter.logs(document(1.2345), "oss", rules=Rules.SEED)
-    assert json.loads(log["message"])["int"]["p50"] == 1234
+    message = json.loads(log["message"])
+    assert (message["int"]["p50"], message["float"]["p50"]) == (1234, 1.2345)
 
 
 def test_a_statistic_that_has_no_value_is_left_out() -> None:

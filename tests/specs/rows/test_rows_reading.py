@@ -84,6 +84,8 @@ def test_rows_come_in_the_forms_of_today_and_before() -> None:
         ('{"type": "NET", "metric": "m", "unit": "", "summary": 3}', "summary is no object"),
         ('{"anything": 1}', "no type, metric and unit"),
         ((NET % 3).replace("us", "ms"), "came in ms after us"),
+        (f"{NET % 3} {NET % 4}", "not JSON"),
+        ('{"custom_output": ' + "[" * 400 + "]" * 400 + "}", "nested more than 64 deep"),
     ],
 )
 def test_a_bad_row_is_left_out_and_counted(row: str, why: str) -> None:
@@ -107,6 +109,32 @@ def test_a_marker_decides_unless_no_row_has_it() -> None:
     assert [e.values for e in _read(NET % 1, framework="generic")[0]] == [[1]]
     assert [e.values for e in _read(f"{CAFFE2}{NET % 3}", framework="generic")[0]] == [[3]]
     assert not len(_read(f"log {NET % 1}", framework="generic")[0])
+
+
+def test_readers_that_can_no_longer_win_are_not_asked() -> None:
+    asked: list[str] = []
+
+    class Spy(JsonRows):
+        def feed(self, line: str) -> Any:
+            asked.append(line)
+            return super().feed(line)
+
+    collector = Collector([JsonRows("mine: "), Spy(bare=True)])
+    for line in (NET % 1, "log", f"mine: {NET % 2}", NET % 3, NET % 4):
+        collector.feed(f"{line}\n".encode())
+    assert [entry.values for entry in collector.finish()] == [[2]]
+    assert asked == [NET % 1]  # nor is one asked about a line that cannot be a row of its kind
+
+
+def test_two_types_do_not_meet_in_one_entry() -> None:
+    rows = [
+        NET.replace("NET", "A b").replace("latency", "c") % 1,
+        NET.replace("NET", "A").replace("latency", "b c") % 2,
+    ]
+    entries, collector = _read("\n".join(rows))
+    assert [(entry.key, entry.values) for entry in entries] == [("A b c", [1])]
+    assert collector.bad == 1 and "came of type 'A' after 'A b'" in collector.example
+    assert entries.add(_read(rows[1])[0]) == ["A b c"]
 
 
 def test_converters_by_name_read_only_what_they_are_for() -> None:
@@ -156,6 +184,21 @@ def test_what_is_kept_without_a_limit_is_bounded() -> None:
     (entry,) = entries.settled()
     assert len(entry.values) == MOST_VALUES and entry.values[-1] == 2 * MOST_VALUES + 1
     assert entries.dropped == MOST_VALUES + 2
+
+
+def test_entries_and_custom_outputs_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchwright.specs.rows.entries.MOST_ENTRIES", 2)
+    monkeypatch.setattr("benchwright.specs.rows.entries.MOST_CUSTOM", 3)
+    rows = [(NET % value).replace("NET", kind) for value, kind in enumerate("ABCAB")]
+    customs = [json.dumps({"custom_output": number, "table_name": f"t{number % 2}"}) for number in range(5)]
+    found, _ = _read("\n".join([*rows, *customs]))
+    assert {entry.key: entry.values for entry in found} == {"A latency": [0, 3], "B latency": [1, 4]}
+    assert found.custom == {"t0": [0, 2], "t1": [1]} and found.left_out == 3
+    total = _read((NET % 9).replace("NET", "D"))[0]
+    total.add(found)  # of which B is one too many
+    assert [entry.key for entry in total] == ["D latency", "A latency"] and total.left_out == 4
+    total.add(found)
+    assert sum(map(len, total.custom.values())) == 3
 
 
 def test_entries_of_several_executions_are_put_together() -> None:

@@ -5,13 +5,23 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchwright import schema
 from benchwright.attempt import INTERRUPTED
-from benchwright.compat.harness import devices, documents, escalation, info, inprocess, outcome, reporting, running
+from benchwright.compat.harness import (
+    cores,
+    devices,
+    documents,
+    escalation,
+    info,
+    inprocess,
+    outcome,
+    reporting,
+    running,
+)
 from benchwright.compat.harness import flags as harness_flags
 from benchwright.compat.harness.documents import Document
 from benchwright.compat.harness.escalation import Ladder, Step
@@ -19,6 +29,7 @@ from benchwright.compat.harness.flags import Flags
 from benchwright.compat.harness.info import Info
 from benchwright.compat.harness.outcome import Told
 from benchwright.compat.harness.running import Work
+from benchwright.devices import About
 from benchwright.errors import OptionError, StoreError, TargetError, did_you_mean
 from benchwright.events import Listener
 from benchwright.records import Run, Status, Value
@@ -95,12 +106,23 @@ def _once(arguments: Sequence[str], watching: Watching, *, only: Step | None = N
     if only is not None:
         where = [each for each in where if each[1].serial == only.document.meta["platform_hash"]]
         tests = [test for test in tests if only.concerns(test.net, test.identifier, test.metric)]
-    works = running.works(flags, given, tests, where)
-    if only is None:
-        devices.reboot(flags, where)
-    code, told = _carry_out(flags, given, works, _repeatable(arguments, flags, given), watching)
+    with _core(tests, where) as core:
+        works = running.works(flags, given, tests, where, core=core)
+        if only is None:
+            devices.reboot(flags, where)
+        code, told = _carry_out(flags, given, works, _repeatable(arguments, flags, given), watching)
     complete = only is not None or len(tests) == len(planned.tests)
     return _Done(flags=flags, info=given, code=code or int(not complete), documents=told)
+
+
+@contextmanager
+def _core(tests: Sequence[Test], where: Sequence[tuple[str, About]]) -> Iterator[int | None]:
+    """A core for programs that choose none, which no other harness has meanwhile."""
+    wanted = running.cores(tests, where)
+    with cores.claimed(wanted) as core:
+        if wanted and core is None:
+            _say("other harnesses have every core: programs are kept on none, and times disturb each other")
+        yield core
 
 
 def _repeatable(arguments: Sequence[str], flags: Flags, given: Info) -> Sequence[str]:
@@ -115,10 +137,11 @@ def _carry_out(
     command = documents.shown_command((*COMMAND, *arguments))
     notes = {running.note_key(work): outcome.notes(flags, given, work, command) for work in works}
     run, failures = _measured(flags, works, notes, command, watching)
+    kept = flags.save and not failures
     told = outcome.told(run)
     stopped = any(result.error is not None and result.error.kind == INTERRUPTED for result in run.results)
-    failures += reporting.report(flags, told, sending=not stopped)
-    _show(flags, run, told)
+    failures += reporting.write(flags, told)
+    _show(flags, run, told, kept)
     if not _has_table(flags):  # which says it itself
         for text in _failed(run, works):
             _say(text)
@@ -127,6 +150,9 @@ def _carry_out(
     reported = [each.document for each in told]
     if stopped:
         return INTERRUPTED_CODE, reported
+    for text in reporting.send(flags, told, _say):  # last: a server that does not answer is waited for
+        failures.append(text)
+        _say(text)
     return int(bool(failures) or any(result.status is not Status.OK for result in run.results)), reported
 
 
@@ -205,7 +231,7 @@ def _failed(run: Run, works: Sequence[Work]) -> Iterator[str]:
         yield printable("\n  ".join(said), lines=True)
 
 
-def _show(flags: Flags, run: Run, told: Sequence[Told]) -> None:
+def _show(flags: Flags, run: Run, told: Sequence[Told], kept: bool) -> None:
     """On standard output: what the screen reporters say, else our own table, or JSON."""
     if flags.as_json:
         sys.stdout.write(schema.dumps(run, indent=2) + "\n")
@@ -214,8 +240,8 @@ def _show(flags: Flags, run: Run, told: Sequence[Told]) -> None:
     else:
         from benchwright.report.table import print_run
 
-        kept = f"Kept as {run.id}. As entries: benchwright show {run.id} --format harness"
-        print_run(run, next_steps=kept if flags.save else "", saved=flags.save)
+        where = f"Kept as {run.id}. As entries: benchwright show {run.id} --format harness"
+        print_run(run, next_steps=where if kept else "", saved=kept)
     sys.stdout.flush()  # before more is said on standard error
 
 

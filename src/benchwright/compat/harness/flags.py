@@ -96,9 +96,15 @@ def parse(arguments: Sequence[str]) -> Flags:
     # Ours are read first and in full only, so that every abbreviation means what it meant.
     ours, rest = _ours(_Parser(add_help=False, allow_abbrev=False)).parse_known_args(arguments)
     parser = _theirs(_Parser(prog="benchwright harness", add_help=False))
+    needed = [action for action in parser._actions if action.required]
+    for action in needed:
+        action.required = False  # a flag that nobody knows is told first: it may be a needed one, misspelt
     theirs, unknown = parser.parse_known_args(rest)
     if unknown:
         raise OptionError(f"unknown: {' '.join(unknown)}", remedy=_nearest(unknown[0]))
+    missing = [f"--{action.dest}" for action in needed if getattr(theirs, action.dest) is None]
+    if missing:
+        parser.error(f"missing: {', '.join(missing)}")
     given = vars(theirs)
     texts = {name: (given[name] or "").strip() for name in _TEXTS}
     if ours.as_json and (given["screen_reporter"] or given["simple_screen_reporter"]):
@@ -190,7 +196,7 @@ def _in_part(words: Sequence[str]) -> dict[str, Any]:
     for action in parser._actions:
         action.required = False
     try:
-        return vars(parser.parse_known_args([*words])[0])
+        return {**vars(parser.parse_known_args([*words])[0])}
     except OptionError:
         return {}
 

@@ -19,8 +19,14 @@ from benchwright.fetch.addresses import shown
 from benchwright.fetch.transport import PASSING, PassingError, in_words, opener
 
 MOST_ANSWER = 1 << 20  # bytes
+# Refusals of whoever sends, or of the address. Any other 4xx that does not pass is of what was sent.
+_OF_THE_SENDER = frozenset({401, 403, 404, 405, 407})
 
-__all__ = ["Endpoint", "PassingError", "endpoint", "post"]
+__all__ = ["Endpoint", "PassingError", "RefusedError", "endpoint", "post"]
+
+
+class RefusedError(UploadError):
+    """The server will never take this. It may well take something else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +71,10 @@ def endpoint(address: str) -> Endpoint:
 
 
 def post(to: Endpoint, body: Mapping[str, Any], *, timeout: float) -> Any:
-    """The server's answer, as JSON. A refusal is an `UploadError`, trouble that may pass a `PassingError`."""
+    """The server's answer, as JSON.
+
+    A refusal is an `UploadError`; a `RefusedError` when it is for ever; trouble that may pass is a `PassingError`.
+    """
     headers = {"Content-Type": "application/json", "User-Agent": f"benchwright/{VERSION}"}
     request = urllib.request.Request(to.url, data=json.dumps(body).encode(), headers=headers, method="POST")  # noqa: S310 - the opener knows http and https alone
     try:
@@ -77,7 +86,8 @@ def post(to: Endpoint, body: Mapping[str, Any], *, timeout: float) -> Any:
             said = f"{error.code} {http.client.responses.get(error.code, '')}".strip()
             if error.code in PASSING:
                 raise PassingError(f"the server answered {said}") from None
-            raise UploadError(f"{to.shown} answered {said}") from None
+            is_final = 400 <= error.code < 500 and error.code not in _OF_THE_SENDER
+            raise (RefusedError if is_final else UploadError)(f"{to.shown} answered {said}") from None
     except urllib.error.URLError as error:
         raise PassingError(error.reason if isinstance(error.reason, str) else in_words(error.reason)) from None
     except (http.client.HTTPException, OSError) as error:

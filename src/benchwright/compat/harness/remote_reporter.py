@@ -12,12 +12,13 @@ from typing import Any
 
 from benchwright.compat.harness import remote_post
 from benchwright.compat.harness.documents import Document, as_json
-from benchwright.compat.harness.remote_post import Endpoint
+from benchwright.compat.harness.remote_post import Endpoint, RefusedError
 from benchwright.compat.harness.summaries import Rules
 from benchwright.errors import UploadError
 from benchwright.fetch.locks import locked
 
 SPOOL = Path(".benchwright") / "unsent"
+REFUSED = ".refused"  # ends the name of what a server will never take
 WAITS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 64.0, 64.0)  # seconds between attempts, 300 at most together
 _TIMES = ("time", "commit_time", "control_commit_time")
 _WORDS = ("type", "unit", "metric", "info_string")
@@ -32,6 +33,7 @@ class How:
     spool: Path = SPOOL
     waits: Sequence[float] = WAITS
     sleep: Callable[[float], None] = time.sleep
+    say: Callable[[str], None] = lambda text: None  # hears of each attempt that has to be repeated
     timeout: float = 60.0
 
 
@@ -39,29 +41,34 @@ def send(address: str, token: str, documents: Sequence[Document], how: How | Non
     """Posts the entries of each document to `host/path|category`; how many arrived, earlier ones included.
 
     What an earlier attempt could not send goes first. Success is what the server counts. On an `UploadError` all that
-    did not arrive is in the spool; nothing there, and no message, holds the token.
+    did not arrive is in the spool: what the server will never take as `*.refused`, which is not sent again, and the
+    rest goes on. Nothing there, and no message, holds the token.
     """
     how = how or How()
     endpoint = remote_post.endpoint(address)
     waiting = [batch for document in documents if (batch := logs(document, endpoint.category, rules=how.rules))]
-    sent = 0
+    sending = _Sending(endpoint, token, how)
     try:
-        sent += _send_spooled(endpoint, token, how)
-        while waiting:
-            sent += _post(endpoint, token, waiting[0], how)
-            waiting.pop(0)
-    except KeyboardInterrupt:  # waiting may take minutes
-        _keep(endpoint, waiting, how.spool)
+        sending.spooled()
+        sending.fresh(waiting)
+    except (KeyboardInterrupt, OSError):  # waiting may take minutes; a disk may be full
+        sending.keep(waiting)
         raise
     except UploadError as error:
-        _keep(endpoint, waiting, how.spool)
+        sending.keep(waiting)
         remedy = f"what was not sent is in {how.spool}, and goes first when something is sent there again"
-        raise UploadError(error.message, remedy=remedy) from None
-    return sent
+        raise UploadError("; ".join([*sending.refused, error.message]), remedy=remedy) from None
+    if sending.refused:
+        remedy = f"set aside as {how.spool}/*{REFUSED}; take that off a name to send it again"
+        raise UploadError("; ".join(sending.refused), remedy=remedy)
+    return sending.sent
 
 
 def logs(document: Document, category: str, *, rules: Rules = Rules.TODAY) -> list[Log]:
-    """One log for each entry; `message` is JSON in a text, and its `int` holds whole numbers: the server's columns."""
+    """One log for each entry; `message` is JSON in a text.
+
+    Its `int` holds the summaries as whole numbers, which are the server's columns, and `float` holds them in full.
+    """
     normal = {key: value for key, value in document.meta.items() if key != "command_str" and key not in _TIMES}
     normal["command"] = document.meta.get("command_str", "")
     times = {name: int(float(document.meta[name])) for name in _TIMES if document.meta.get(name) is not None}
@@ -72,62 +79,116 @@ def logs(document: Document, category: str, *, rules: Rules = Rules.TODAY) -> li
 
 
 def _message(entry: Mapping[str, Any], normal: Mapping[str, Any], times: Mapping[str, int], rules: Rules) -> str:
-    numbers = dict(times)
-    for prefix in ("", "control_", "diff_"):
-        for name, value in (entry.get(f"{prefix}summary") or {}).items():
-            if value is not None:
-                numbers[f"{prefix}{name}"] = int(value * 1000 if rules is Rules.SEED else value)
+    exact = {
+        f"{prefix}{name}": value
+        for prefix in ("", "control_", "diff_")
+        for name, value in (entry.get(f"{prefix}summary") or {}).items()
+        if value is not None
+    }
+    whole = {name: int(value * 1000 if rules is Rules.SEED else value) for name, value in exact.items()}
+    numbers = {**times, **whole}
     numbers |= {name: int(entry[name]) for name in ("num_runs", "regressed") if name in entry}
     message = {
         "int": numbers,
+        "float": exact,  # the same summaries as they are, in the entry's own unit
         "normal": {**normal, **{name: entry[name] for name in _WORDS if name in entry}},
         "normvector": {name: entry[name] for name in ("values", "control_values") if name in entry},
     }
     return json.dumps(json.loads(as_json(message)), sort_keys=True)
 
 
-def _post(endpoint: Endpoint, token: str, batch: list[Log], how: How) -> int:
-    body = {"access_token": token, "logs": json.dumps(batch, sort_keys=True)}
-    for attempt in range(len(how.waits) + 1):
+class _Sending:
+    """One server, for as long as one call of `send`."""
+
+    def __init__(self, endpoint: Endpoint, token: str, how: How) -> None:
+        self._endpoint, self._token, self._how = endpoint, token, how
+        self.sent = 0
+        self.refused: list[str] = []  # why each thing that will never be sent is not
+
+    def fresh(self, waiting: list[list[Log]]) -> None:
+        """Sends the batches in order; those that arrived, and those set aside, are no longer among `waiting`."""
+        while waiting:
+            batch = waiting[0]
+            waiting[0] = self._left(batch, lambda: self.keep(waiting[:1], suffix=REFUSED))
+            self._must_be_all(batch, waiting[0])
+            waiting.pop(0)
+
+    def spooled(self) -> None:
+        """Sends what earlier calls could not."""
+        spool, key = self._how.spool, self._endpoint.key
+        if not [*spool.glob(f"{key}-*.json")]:
+            return
+        with locked(spool / f".{key}.lock"):  # two processes would send everything twice
+            for path in sorted(spool.glob(f"{key}-*.json")):
+                self._spooled(path)
+
+    def keep(self, waiting: Sequence[list[Log]], *, suffix: str = "") -> None:
+        """Writes what could not be sent; names sort by time. Without the token: it is given again."""
+        spool = self._how.spool
         try:
-            answer = remote_post.post(endpoint, body, timeout=how.timeout)
-        except remote_post.PassingError as trouble:
-            if attempt == len(how.waits):
-                raise UploadError(f"{endpoint.shown}: {trouble} ({attempt + 1} attempts)") from None
-            how.sleep(how.waits[attempt])
-            continue
-        count = answer.get("count") if isinstance(answer, Mapping) else None
-        if count != len(batch):
-            raise UploadError(f"{endpoint.shown} counted {count!r} of {len(batch)} entries")
-        return len(batch)
-    raise AssertionError("the last attempt answers or raises")
+            spool.mkdir(parents=True, exist_ok=True)
+            for batch in waiting:
+                name = f"{self._endpoint.key}-{time.time_ns():020}-{uuid.uuid4().hex[:8]}.json{suffix}"
+                self._write(spool / name, batch)
+        except OSError as error:
+            why = f"{error.filename or spool}: {error.strerror or error}"
+            raise UploadError(f"{self._endpoint.shown}: not sent, and not kept either: {why}") from error
 
+    def _spooled(self, path: Path) -> None:
+        def set_aside() -> None:
+            path.replace(f"{path}{REFUSED}")
 
-def _keep(endpoint: Endpoint, waiting: Sequence[list[Log]], spool: Path) -> None:
-    """Writes what could not be sent; names sort by time. Without the token: it is given again."""
-    try:
-        spool.mkdir(parents=True, exist_ok=True)
-        for batch in waiting:
-            path = spool / f"{endpoint.key}-{time.time_ns():020}-{uuid.uuid4().hex[:8]}.json"
-            fresh = path.with_name(f".{path.name}.new")
-            fresh.write_text(json.dumps({"to": endpoint.shown, "logs": batch}), encoding="utf-8")
-            fresh.replace(path)
-    except OSError as error:
-        raise UploadError(
-            f"{endpoint.shown}: not sent, and not kept either: {error.filename or spool}: {error.strerror or error}"
-        ) from error
+        try:
+            batch = json.loads(path.read_text(encoding="utf-8"))["logs"]
+            if not isinstance(batch, list):
+                raise TypeError("its logs are no list")
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            self.refused.append(f"{path} cannot be read: {error}")
+            set_aside()
+            return
+        left = self._left(batch, set_aside)
+        if left:
+            self._write(path, left)  # the others arrived, and are not sent again
+        else:
+            path.unlink(missing_ok=True)
+        self._must_be_all(batch, left)
 
+    def _left(self, batch: list[Log], set_aside: Callable[[], None]) -> list[Log]:
+        """Sends it; what the server, which takes them in order, did not take. Of a refused one nothing is left."""
+        try:
+            taken = self._post(batch)
+        except RefusedError as error:
+            self.refused.append(error.message)
+            set_aside()
+            return []
+        self.sent += taken
+        return batch[taken:]
 
-def _send_spooled(endpoint: Endpoint, token: str, how: How) -> int:
-    if not [*how.spool.glob(f"{endpoint.key}-*.json")]:
-        return 0
-    sent = 0
-    with locked(how.spool / f".{endpoint.key}.lock"):  # two processes would send everything twice
-        for path in sorted(how.spool.glob(f"{endpoint.key}-*.json")):
+    def _must_be_all(self, batch: list[Log], left: list[Log]) -> None:
+        if left:
+            raise UploadError(f"{self._endpoint.shown} counted {len(batch) - len(left)} of {len(batch)} entries")
+
+    def _post(self, batch: list[Log]) -> int:
+        """How many the server counted, after as many attempts as it takes."""
+        endpoint, how = self._endpoint, self._how
+        body = {"access_token": self._token, "logs": json.dumps(batch, sort_keys=True)}
+        for attempt in range(len(how.waits) + 1):
             try:
-                batch = json.loads(path.read_text(encoding="utf-8"))["logs"]
-            except (OSError, ValueError, KeyError) as error:
-                raise UploadError(f"{path} cannot be read: {error}") from None
-            sent += _post(endpoint, token, batch, how)
-            path.unlink()
-    return sent
+                answer = remote_post.post(endpoint, body, timeout=how.timeout)
+            except remote_post.PassingError as trouble:
+                if attempt == len(how.waits):
+                    raise UploadError(f"{endpoint.shown}: {trouble} ({attempt + 1} attempts)") from None
+                wait = how.waits[attempt]
+                how.say(f"{endpoint.shown}: {trouble}; again in {wait:g} s ({attempt + 1} of {len(how.waits)})")
+                how.sleep(wait)
+                continue
+            count = answer.get("count") if isinstance(answer, Mapping) else None
+            if type(count) is not int or not 0 <= count <= len(batch):
+                raise UploadError(f"{endpoint.shown} counted {count!r} of {len(batch)} entries")
+            return count
+        raise AssertionError("the last attempt answers or raises")
+
+    def _write(self, path: Path, batch: list[Log]) -> None:
+        fresh = path.with_name(f".{path.name}.new")
+        fresh.write_text(json.dumps({"to": self._endpoint.shown, "logs": batch}), encoding="utf-8")
+        fresh.replace(path)

@@ -10,6 +10,7 @@ from benchwright.compat.harness.flags import Flags
 from benchwright.compat.harness.outcome import Told
 from benchwright.compat.harness.summaries import Rules
 from benchwright.errors import BenchwrightError, OptionError
+from benchwright.interrupts import Interrupt
 
 
 def check(flags: Flags) -> None:
@@ -24,11 +25,25 @@ def check(flags: Flags) -> None:
         remote_post.endpoint(flags.texts["remote_reporter"])
 
 
-def report(flags: Flags, told: Sequence[Told], *, sending: bool = True) -> list[str]:
-    """Writes and sends every document; what could not be. Without `sending`, nothing goes over the network."""
-    if not told:
+def write(flags: Flags, told: Sequence[Told]) -> list[str]:
+    """Writes every document to the folders that were asked for; what could not be written."""
+    documents = [one.document for one in told]
+    if not documents:
         return []
-    return [failure for name, write in _reporters(flags, told, sending) if (failure := _tried(name, write))]
+    return [failure for name, act in _folders(flags, documents) if (failure := _tried(name, act))]
+
+
+def send(flags: Flags, told: Sequence[Told], say: Callable[[str], None]) -> list[str]:
+    """Sends every document to the server that was asked for, which may take minutes: `say` hears of each wait.
+
+    What could not be sent. Ctrl-C and SIGTERM end it; what did not arrive waits for the next time.
+    """
+    if not (told and flags.texts["remote_reporter"]):
+        return []
+    name, interrupt = "--remote_reporter", Interrupt()
+    with interrupt.watched(), interrupt.allowed():
+        failure = _tried(name, lambda: _send(flags, told, lambda text: say(f"{name}: {text}")))
+    return [failure] if failure else []
 
 
 def screen(flags: Flags, told: Sequence[Told]) -> str:
@@ -44,15 +59,12 @@ def screen(flags: Flags, told: Sequence[Told]) -> str:
     return "".join(text.rstrip("\n") + "\n" for text in texts)
 
 
-def _reporters(flags: Flags, told: Sequence[Told], sending: bool) -> Iterator[tuple[str, Callable[[], object]]]:
-    documents = [one.document for one in told]
+def _folders(flags: Flags, documents: Sequence[Document]) -> Iterator[tuple[str, Callable[[], object]]]:
     texts = flags.texts
     if texts["local_reporter"]:
         yield "--local_reporter", lambda: _write(Path(texts["local_reporter"]), documents)
     if texts["simple_local_reporter"]:
         yield "--simple_local_reporter", lambda: _write_simple(Path(texts["simple_local_reporter"]), documents)
-    if texts["remote_reporter"] and sending:
-        yield "--remote_reporter", lambda: _send(flags, documents)
 
 
 def _write(root: Path, documents: Sequence[Document]) -> None:
@@ -69,17 +81,18 @@ def _write_simple(root: Path, documents: Sequence[Document]) -> None:
         local_reporter.write_simple(root, document)
 
 
-def _send(flags: Flags, documents: Sequence[Document]) -> None:
+def _send(flags: Flags, told: Sequence[Told], say: Callable[[str], None]) -> None:
     from benchwright.compat.harness import remote_reporter
 
-    how = remote_reporter.How(rules=Rules(flags.rules))
+    how = remote_reporter.How(rules=Rules(flags.rules), say=say)
+    documents = [one.document for one in told]
     remote_reporter.send(flags.texts["remote_reporter"], flags.texts["remote_access_token"], documents, how)
 
 
-def _tried(name: str, write: Callable[[], object]) -> str:
+def _tried(name: str, act: Callable[[], object]) -> str:
     """Why a reporter failed; "" when it did not."""
     try:
-        write()
+        act()
     except BenchwrightError as error:
         return f"{name}: {error}"
     except OSError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,21 +45,51 @@ class Work:
         return f"{self.test.name} ({self.test.metric}), {self.side.name} on {self.about.name}"
 
 
-def works(flags: Flags, info: Info, tests: Sequence[Test], devices: Sequence[tuple[str, About]]) -> list[Work]:
-    """All that is to be measured, in order, with every file in the cache. Nothing has run yet when this raises."""
+def works(
+    flags: Flags,
+    info: Info,
+    tests: Sequence[Test],
+    devices: Sequence[tuple[str, About]],
+    *,
+    core: int | None = None,
+) -> list[Work]:
+    """All that is to be measured, in order, with every file in the cache. Nothing has run yet when this raises.
+
+    On this machine, `core` is for the programs of tests that choose none, treatment and control alike.
+    """
     shelves = _Shelves(flags.model_cache)
     placed = [shelves.placed(test) for test in tests]
+    numbers = _numbers(tests)
+    versions = {side.program: _version(Path(side.program)) for side in info.sides}
     found: list[Work] = []
     for text, about in devices:
         for number, test in enumerate(tests):
             for side in info.sides:
                 if side.name == CONTROL and not _has_control(test):
                     continue
-                params = _params(test, tests, side, info, about if len(devices) > 1 else None)
-                case = _case(flags, test, side, (text, about), placed[number], params)
+                params = _params(test, numbers[number], side, info, about if len(devices) > 1 else None)
+                if test.framework in inprocess.FRAMEWORKS:
+                    case = inprocess.case(test, placed[number], params)
+                else:
+                    one = _pass(flags, test, side, placed[number], core if about.kind == "host" else None)
+                    case = _case(test, text, one, params, versions[side.program])
                 pair = f"{about.serial} {number}"
                 found.append(Work(test=test, side=side, about=about, pair=pair, case=case))
     return found
+
+
+def cores(tests: Sequence[Test], devices: Sequence[tuple[str, About]]) -> list[int]:
+    """The cores of this machine of which one is wanted: none where no program runs here, or there is but one.
+
+    `"cpu-list": -1` in a test lets its program go where it likes.
+    """
+    if not any(_takes_core(test) for test in tests):
+        return []
+    for _, about in devices:
+        known = about.facts.get("cpus")
+        if about.kind == "host" and isinstance(known, list) and len(known) > 1:
+            return [core for core in known if isinstance(core, int)]
+    return []
 
 
 def measure(
@@ -136,44 +167,39 @@ class _Shelves:
         return self._found[key]
 
 
-def _case(
-    flags: Flags,
-    test: Test,
-    side: Side,
-    device: tuple[str, About],
-    placed: Mapping[str, Path],
-    params: dict[str, Scalar],
-) -> Case:
-    if test.framework in inprocess.FRAMEWORKS:
-        return inprocess.case(test, placed, params)
+def _pass(flags: Flags, test: Test, side: Side, placed: Mapping[str, Path], core: int | None) -> Pass:
     one = planning.to_pass(test, program=side.program, programs=side.programs, libraries=side.libraries, placed=placed)
-    one = replace(
+    return replace(
         one,
         tokens={**one.tokens, **side.string_map},
         env={GROUP_VARIABLE: "1" if side.name == TREATMENT else "0", **one.env},
         log_output=one.log_output or flags.debug,
-        cpus=one.cpus or _core(test, device[1]),
+        cpus=(core,) if core is not None and _takes_core(test) else one.cpus,
     )
-    program = Path(side.program)
+
+
+def _case(test: Test, device: str, one: Pass, params: Mapping[str, Scalar], version: str) -> Case:
+    uri = f"{test.file}::{test.identifier}"
     return Case(
         name=test.net,
-        target=Target(
-            runtime="binary", uri=f"{test.file}::{test.identifier}", device=device[0], work=passes.to_text(one)
-        ),
+        target=Target(runtime="binary", uri=uri, device=device, work=passes.to_text(one)),
         params={"framework": test.framework, **params},
         load=Load(mode=Mode.SINGLE, timeout=_limit(one)),
-        version=content.digest([program]) if program.is_file() else "",
+        version=version,
     )
 
 
-def _params(test: Test, tests: Sequence[Test], side: Side, info: Info, about: About | None) -> dict[str, Scalar]:
+def _version(program: Path) -> str:
+    return content.digest([program]) if program.is_file() else ""
+
+
+def _params(test: Test, number: int | None, side: Side, info: Info, about: About | None) -> dict[str, Scalar]:
     """What tells this measurement from the others of the run, and is the same in the next run."""
     found: dict[str, Scalar] = {"test": test.identifier, "metric": test.metric}
     if test.shapes:
         found["shape"] = ",".join("x".join(map(str, shape)) for shape in test.shapes.values())
-    same = [other for other in tests if _told(other) == _told(test)]
-    if len(same) > 1:
-        found["number"] = next(i for i, other in enumerate(same) if other is test)
+    if number is not None:
+        found["number"] = number
     if info.control is not None:
         found["side"] = side.name
     if about is not None:
@@ -181,20 +207,19 @@ def _params(test: Test, tests: Sequence[Test], side: Side, info: Info, about: Ab
     return found
 
 
-def _told(test: Test) -> tuple[object, ...]:
-    return test.net, test.identifier, test.metric, dict(test.shapes)
+def _numbers(tests: Sequence[Test]) -> list[int | None]:
+    """For tests that would be called the same, which of them each is; None for one that stands alone."""
+    told = [(test.net, test.identifier, test.metric, frozenset(test.shapes.items())) for test in tests]
+    total, seen = Counter(told), Counter[object]()
+    found: list[int | None] = []
+    for each in told:
+        found.append(seen[each] if total[each] > 1 else None)
+        seen[each] += 1
+    return found
 
 
-def _core(test: Test, about: About) -> tuple[int, ...]:
-    """One core of this machine for a test that does not choose: the same one for treatment and control.
-
-    `"cpu-list": -1` in a test lets its program go where it likes.
-    """
-    cores = about.facts.get("cpus")
-    if about.kind != "host" or "cpu-list" in test.test or not isinstance(cores, list) or len(cores) < 2:
-        return ()
-    last = cores[-1]
-    return (last,) if isinstance(last, int) else ()
+def _takes_core(test: Test) -> bool:
+    return test.framework not in inprocess.FRAMEWORKS and not test.cpus and "cpu-list" not in test.test
 
 
 def _has_control(test: Test) -> bool:

@@ -112,6 +112,8 @@ class Entries:
             return
         if entry.unit != row.unit:
             raise BadRowError(f"{row.key} came in {row.unit or 'no unit'} after {entry.unit or 'no unit'}")
+        if entry.type != row.type:  # `A b` and `c`, or `A` and `b c`
+            raise BadRowError(f"{row.key} came of type {row.type!r} after {entry.type!r}")
         entry.kind, entry.is_sum = entry.kind or row.kind, entry.is_sum or row.is_sum
         entry.info = row.info if entry.info is None else entry.info
         if row.summary is not None:
@@ -121,14 +123,14 @@ class Entries:
             self._keep(entry, slack=self._limit)
 
     def add(self, others: Entries) -> list[str]:
-        """Adds what others hold; returns the keys of entries that do not fit because they are in another unit."""
+        """Adds what others hold; returns the keys of entries that do not fit: in another unit, or of another type."""
         refused = []
         for other in others:
             entry = self._entry(other)
             if entry is None:
                 self.left_out += 1
                 continue
-            if entry.unit != other.unit:
+            if entry.unit != other.unit or entry.type != other.type:
                 refused.append(other.key)
                 continue
             entry.kind, entry.is_sum = entry.kind or other.kind, entry.is_sum or other.is_sum
