@@ -76,16 +76,14 @@ def _tagged(run: Run, cases: Sequence[Case]) -> list[Case]:
     are not given now, instead of what they are given now and had not.
     """
     known = {_key(result.case): result.case.tags for result in run.results}
-    pairs = [(known[_key(case)], case.tags) for case in cases if _key(case) in known]
-    typed = [
-        tag for tag in (pairs[0][0] if pairs else ()) if all(tag in then and tag not in now for then, now in pairs)
-    ]
-    dropped = {
-        tag for tag in (pairs[0][1] if pairs else ()) if all(tag in now and tag not in then for then, now in pairs)
-    }
+    recorded = [known.get(_key(case)) for case in cases]
+    pairs = [(then, case.tags) for then, case in zip(recorded, cases, strict=True) if then is not None]
+    first, now_first = pairs[0] if pairs else ((), ())
+    typed = [tag for tag in first if all(tag in then and tag not in now for then, now in pairs)]
+    dropped = {tag for tag in now_first if all(tag in now and tag not in then for then, now in pairs)}
     return [
-        replace(case, tags=known.get(_key(case), (*(tag for tag in case.tags if tag not in dropped), *typed)))
-        for case in cases
+        replace(case, tags=(*(tag for tag in case.tags if tag not in dropped), *typed) if then is None else then)
+        for then, case in zip(recorded, cases, strict=True)
     ]
 
 

@@ -125,6 +125,8 @@ def test_a_run_without_operators_is_refused_with_the_command_that_records_them(r
     measured = replace(run, command=("benchwright", "run", "--", "./program", "-x"))
     with pytest.raises(OptionError, match=r"benchwright run --operators -- \./program -x$"):
         cases_of(measured)
+    with pytest.raises(OptionError, match=r"set run_individual to true in the test$"):  # harness has no such flag
+        cases_of(replace(run, command=("benchwright", "harness", "-b", "spec.json")))
 
 
 def test_a_run_that_could_not_record_them_says_why(run: Run) -> None:

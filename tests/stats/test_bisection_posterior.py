@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -43,6 +44,7 @@ def oracle(prior: bisection.Prior, pairs: list[Pair]) -> list[float]:
     return [each / sum(found) for each in found]
 
 
+@cache
 def density(off: float) -> np.ndarray:
     """Student's t of three degrees of freedom, in the middle or at three places."""
 

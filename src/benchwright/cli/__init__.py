@@ -34,7 +34,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "tasks": ("benchwright.cli.tasks", "Check a task file, and its patterns on a saved log."),
     "driver": ("benchwright.cli.driver", "The Deep Learning Benchmark driver's command line."),
     "harness": ("benchwright.cli.harness", "FAI-PEP's command line: model specs, programs, treatment and control."),
-    "repo-driver": ("benchwright.cli.repo_driver", "FAI-PEP's repo_driver: builds commits, runs the harness with each."),
+    "repo-driver": ("benchwright.cli.repo_driver", "FAI-PEP's repo_driver: builds commits, runs the harness."),
     "perfzero": ("benchwright.cli.perfzero", "PerfZero's command line: benchmark classes and their JSON."),
 }
 

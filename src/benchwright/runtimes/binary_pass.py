@@ -17,7 +17,7 @@ from benchwright.runtimes.binary_words import Names, words
 from benchwright.specs.passes import Pass, Step
 from benchwright.specs.rows import outputs
 from benchwright.specs.rows.converters import Collector, readers
-from benchwright.specs.rows.entries import Entries
+from benchwright.specs.rows.entries import MOST_CUSTOM, MOST_ENTRIES, Entries
 
 LONG = 100  # characters of a command in a message
 TOLD = 1.0  # seconds between two words to whoever watches the run
@@ -253,8 +253,9 @@ class Carrying:
         if self.entries.dropped:
             self._warn("many-values", f"{self.entries.dropped} early values were left out", "set `iter` in the test")
         if self.entries.left_out:
-            seen = f"{self.entries.left_out} entries or custom outputs beyond the first were left out"
-            self._warn("many-entries", seen, "print fewer types of rows")
+            most = f"at most {MOST_ENTRIES} entries and {MOST_CUSTOM} custom outputs are kept"
+            seen = f"{self.entries.left_out} rows were left out: {most}"
+            self._warn("many-entries", seen, "print rows of fewer types")
         nothing = not (len(self.entries) or self.entries.custom or self.compared)
         if nothing and self.failure is None:
             self._nothing()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
+import signal
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -13,16 +16,21 @@ from typing import Any
 import pytest
 
 from benchwright import api, runner
-from benchwright.compat.harness import running
+from benchwright.compat.harness import cores, remote_reporter, running
+from benchwright.compat.harness import flags as harness_flags
+from benchwright.compat.harness import info as harness_info
 from benchwright.compat.harness.door import main
 from benchwright.devices import About, listing
-from benchwright.errors import BenchwrightError, DecodeError, OptionError, TargetError
+from benchwright.errors import BenchwrightError, DecodeError, OptionError, StoreError, TargetError
 from benchwright.events import nobody
 from benchwright.records import Run, Status
+from benchwright.specs.older import planning
+from benchwright.specs.older.plans import Asked
 from benchwright.store import open_store
 
 ROW = """echo 'PyTorchObserver {"type": "NET", "metric": "latency", "unit": "us", "value": %s}'"""
 GOOD = ROW % 5
+NEEDED = ["--framework", "generic", "--platform", "host", "--model_cache", "cache", "--cooldown=0"]
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +59,7 @@ def _info(**sides: str) -> str:
 
 
 def _harness(spec: str, info: str, *more: str, framework: str = "generic", platform: str = "host") -> int:
-    words = ["-b", spec, "--framework", framework, "--platform", platform, "--model_cache", "cache", "--cooldown=0"]
+    words = ["-b", spec, *NEEDED, "--framework", framework, "--platform", platform]
     return main([*words, "--info", info, *more], lambda: contextlib.nullcontext(nobody))
 
 
@@ -102,9 +110,11 @@ class TestFailures:
 
 
 class _Refusing(BaseHTTPRequestHandler):
+    status = 403
+
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_error(403)
+        self.send_error(self.status)
 
     def log_message(self, *arguments: object) -> None:
         pass
@@ -139,6 +149,40 @@ def test_a_reporter_that_fails_stops_no_other(refusing: str, capsys: pytest.Capt
         + "".join(path.read_text(encoding="utf-8", errors="replace") for path in Path().rglob("*") if path.is_file())
     )
     assert "S3cret" not in everything
+
+
+def test_the_network_comes_last_and_sigterm_keeps_what_was_to_be_sent(
+    refusing: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown: list[str] = []
+
+    def sleep(_: float) -> None:
+        shown.append(capsys.readouterr().out)
+        assert Path("out/0/data.txt").is_file()
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(_Refusing, "status", 503)
+    monkeypatch.setattr(remote_reporter, "How", functools.partial(remote_reporter.How, sleep=sleep))
+    told = ["--remote_reporter", refusing, "--simple_local_reporter", "out", "--no-save"]
+    with pytest.raises(KeyboardInterrupt):
+        _harness(_spec(), _info(treatment=_program("bench", GOOD)), *told)
+    assert "tiny" in shown[0] and len([*remote_reporter.SPOOL.glob("*.json")]) == 1
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_run_that_the_store_refused_is_not_called_kept(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(plan: runner.Plan, **how: Any) -> Run:
+        run = runner.execute(replace(plan, monitors=()), None)
+        error = StoreError("the store is full")
+        error.measured = run
+        raise error
+
+    monkeypatch.setattr(api, "execute", refuse)
+    assert _harness(_spec(), _info(treatment=_program("bench", GOOD))) == 1
+    said = capsys.readouterr()
+    assert "the store is full" in said.err and "tiny" in said.out and "Kept as" not in said.out
 
 
 class TestRefusals:
@@ -229,8 +273,9 @@ class TestPlan:
         assert _rests(plan) == [0.0, 3.0, 3.0, 3.0]
         assert _rests(_plan(_spec({}, {}, cooldown=9), info))[1:] == [9.0] * 3  # the model's own wins
 
-    def test_the_same_core_for_both_and_one_that_exists(self) -> None:
+    def test_the_same_core_for_both_and_one_that_exists(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """7.1.6: a random core from 5 to 14 each time, also on a machine with two."""
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
         info = _info(treatment=_program("new", GOOD), control=_program("old", GOOD))
         plan = _plan(_spec({}, {"cpu-list": -1}), info)
         cores = [json.loads(case.target.work)["cpus"] for case in plan.cases]
@@ -238,6 +283,45 @@ class TestPlan:
         assert isinstance(usable, list)
         assert cores[0] == cores[1] and {*cores[0]} <= {*usable} and len(cores[0]) == (len(usable) > 1)
         assert cores[2] == cores[3] == []  # as the test asks
+
+    def test_a_second_harness_takes_another_core_or_none(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # where no other test's harness runs
+        info = _info(treatment=_program("new", GOOD))
+        usable: Any = listing.connected("host")[0].facts["cpus"]
+        with contextlib.ExitStack() as others:
+            for left in reversed(range(len(usable) + 1)):
+                (case,) = _plan(_spec(), info).cases
+                core = json.loads(case.target.work)["cpus"]
+                if len(usable) > 1:
+                    assert core == (usable[left - 1 : left] if left else [])
+                assert ("have every core" in capsys.readouterr().err) == (left == 0 and len(usable) > 1)
+                others.enter_context(cores.claimed(usable))
+        assert not [*tmp_path.glob("*.lock")]
+
+    def test_many_tests_are_told_apart_without_comparing_each_with_each(self) -> None:
+        compared = 0
+
+        class Name(str):
+            __slots__ = ()
+
+            def __eq__(self, other: object) -> bool:
+                nonlocal compared
+                compared += 1
+                return str.__eq__(self, other)
+
+            __hash__ = str.__hash__
+
+        planned = planning.plan(
+            Path(_spec({}, {"identifier": "same"}, {"identifier": "same"})), Asked(framework="generic")
+        )
+        tests = [replace(planned.tests[0], identifier=Name(n)) for n in range(200)] + [*planned.tests[1:]]
+        given = harness_info.parse(_info(treatment=_program("new", GOOD)), needs_program=True)
+        where = listing.connected("host")
+        works = running.works(harness_flags.parse([*NEEDED, "-b", "spec.json"]), given, tests, [("host", where[0])])
+        assert [work.case.params.get("number") for work in works] == [None] * 200 + [0, 1]
+        assert compared < 5000
 
     def test_every_device_in_turn(self, monkeypatch: pytest.MonkeyPatch) -> None:
         phones = [

@@ -48,6 +48,11 @@ class TestFlags:
         with pytest.raises(OptionError, match="unknown: b"):
             _parse("--user_string", "a", "b")
 
+    def test_a_needed_flag_that_is_misspelt_is_told_before_what_is_missing(self) -> None:
+        with pytest.raises(OptionError, match="unknown: --platfrm host") as caught:
+            harness_flags.parse(["--platfrm", "host"])
+        assert "'--platform'" in caught.value.remedy
+
     def test_a_missing_flag_is_named(self) -> None:
         with pytest.raises(OptionError, match="--model_cache"):
             harness_flags.parse(NEEDED[:-2])

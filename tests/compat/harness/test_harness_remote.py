@@ -152,6 +152,17 @@ def test_trouble_that_passes_is_waited_for(server: Server, address: str, how: Ho
     assert waited == [2.0, 4.0, 8.0] and len(server.posts) == 4 and not how.spool.exists()
 
 
+def test_each_wait_is_told(server: Server, address: str, how: How) -> None:
+    said: list[str] = []
+    server.script = [503, 429]
+    send(address, TOKEN, [document(1.0)], replace(how, say=said.append))
+    assert [text.partition(": ")[2] for text in said] == [
+        "the server answered 503 Service Unavailable; again in 2 s (1 of 8)",
+        "the server answered 429 Too Many Requests; again in 4 s (2 of 8)",
+    ]
+    assert TOKEN not in "".join(said)
+
+
 def test_the_waits_double_and_have_an_end(server: Server, address: str, how: How, waited: list[float]) -> None:
     assert WAITS[:6] == (2, 4, 8, 16, 32, 64) and 300 - 64 < sum(WAITS) <= 300
     server.script = [503] * 99
@@ -186,6 +197,42 @@ def test_a_refusal_is_not_repeated_and_what_was_to_be_sent_goes_first_next_time(
     server.posts.clear()
     assert send(address, TOKEN, [document(1.0, identifier="third")], how) == 3
     assert identifiers(server) == ["first", "second", "third"] and [*how.spool.iterdir()] == []
+
+
+def test_what_a_server_will_never_take_is_set_aside_and_the_rest_goes_on(
+    server: Server, address: str, how: How
+) -> None:
+    """One bad document would otherwise stop all that come after it, for ever."""
+    server.script = [503]
+    with pytest.raises(UploadError):
+        send(address, TOKEN, [document(1.0, identifier="old")], replace(how, waits=()))
+    (how.spool / f"{endpoint(address).key}-0-broken.json").write_text("[]")
+    server.posts.clear()
+    server.script = [413, 1, 422]  # of: old, first, second, third; the broken one is not sent
+    fresh = [document(1.0, identifier=name) for name in ("first", "second", "third")]
+    with pytest.raises(UploadError) as caught:
+        send(address, TOKEN, fresh, how)
+    assert identifiers(server) == ["old", "first", "second", "third"]
+    said = str(caught.value)
+    assert "broken.json cannot be read" in said and "413 " in said and "422 " in said and ".refused" in said
+    aside = sorted(path.name.rpartition(".")[2] for path in how.spool.iterdir())
+    assert aside == ["refused"] * 3 and TOKEN not in "".join(path.read_text() for path in how.spool.iterdir())
+    server.posts.clear()
+    assert send(address, TOKEN, [document(1.0, identifier="next")], how) == 1  # it is told once
+    assert identifiers(server) == ["next"]
+
+
+def test_entries_that_a_server_counted_are_not_sent_again(server: Server, address: str, how: How) -> None:
+    entry = {"metric": "latency", "unit": "us", "values": [1.0]}
+    data = merged({name: {**entry, "type": name} for name in ("A", "B", "C", "D")}).data
+    server.script = [1, 2]
+    with pytest.raises(UploadError, match="counted 1 of 4 entries"):
+        send(address, TOKEN, [Document(meta=document().meta, data=data)], how)
+    with pytest.raises(UploadError, match="counted 2 of 3 entries"):
+        send(address, TOKEN, [], how)
+    assert send(address, TOKEN, [], how) == 1 and [*how.spool.iterdir()] == []
+    types = [[json.loads(log["message"])["normal"]["type"] for log in json.loads(p["logs"])] for p in server.posts]
+    assert types == [["A", "B", "C", "D"], ["B", "C", "D"], ["D"]]
 
 
 def test_nobody_answers(server: Server, address: str, how: How) -> None:
