@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -380,14 +379,6 @@ def test_a_program_finds_what_lies_beside_it_and_leaves_nothing_there(tmp_path: 
     one = _pass(tmp_path, text, commands=("{program} {other}",), programs={"other": other})
     assert _run(one).failure is None
     assert sorted(os.listdir(tmp_path)) == ["other", "program"]  # noqa: PTH208
-
-
-def test_a_program_that_is_not_executable_is_copied_and_told_of_as_the_users(tmp_path: Path) -> None:
-    one = _pass(tmp_path, "exit 3")
-    Path(one.program).chmod(0o644)
-    report = _run(one)
-    assert report.failure is not None and report.failure.message == f"{one.program} exited with status 3"
-    assert stat.S_IMODE(Path(one.program).stat().st_mode) == 0o644
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux keeps programs on CPUs")
