@@ -8,7 +8,6 @@ DEMO ?= demo
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")  # one more: many tests wait for children
-unexport PYTHONDONTWRITEBYTECODE  # tests start Python some thousand times
 export BENCHWRIGHT_TENSORFLOW_PYTHON ?= $(abspath $(TENSORFLOW))/bin/python
 
 .DEFAULT_GOAL := help
@@ -29,7 +28,7 @@ test: lint  ## Check everything: lint, parallel tests, those that measure, the s
 	@.ci/need chromium chromium
 	@.ci/need podman podman || true  # its tests say why they are skipped
 	@.ci/need crun crun || true
-	@$(BIN)/python -m compileall -q src
+	@$(BIN)/python -m compileall -q src  # tests start Python some thousand times
 	@status=0; \
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not serial" || status=1; \
 	$(PYTEST) -m serial || status=1; \

@@ -33,7 +33,8 @@ Progress goes to stderr, and only to a terminal. `--json` makes every command th
 
 Where results are kept: `--store`, else the variable `BENCHWRIGHT_STORE`, else `store` in the nearest
 `benchwright.toml`, else `.benchwright/results.db` in this folder. `benchwright.toml` may also hold `tags`, a list that
-every run gets, and `rounds` and `duration` (seconds) for runs that do not say them.
+every run gets, `rounds`, `duration` and `warmup` (seconds) for runs that do not say
+them, `cache`, the folder of the model cache, and `[notify]`, see [notifications](notifications.md).
 
 Quantities take units: `20ms`, `1.5GiB`, `200/s`, `1%`. A bare number is in seconds, bytes or calls per second.
 """

@@ -40,11 +40,11 @@ def test_a_run_comes_back_and_is_kept(tmp_path: Path) -> None:
 
 
 def test_the_settings_of_a_folder_say_how_much_is_usual(tmp_path: Path) -> None:
-    (tmp_path / "benchwright.toml").write_text("rounds = 2\nduration = 0.5\n")
+    (tmp_path / "benchwright.toml").write_text("rounds = 2\nduration = 0.5\nwarmup = 0.25\n")
     run = bw.run(FAKE, save=False)
-    assert [result.case.load.duration for result in run.results] == [0.5, 0.5]
+    assert [(each.case.load.duration, each.case.load.warmup) for each in run.results] == [(0.5, 0.25)] * 2
     asked = bw.run(FAKE, rounds=1, load=QUICK, save=False)
-    assert [result.case.load.duration for result in asked.results] == [None]
+    assert [(each.case.load.duration, each.case.load.warmup) for each in asked.results] == [(None, 0.0)]
 
 
 def test_it_shows_itself_as_a_table_a_frame_and_html() -> None:

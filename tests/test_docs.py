@@ -88,7 +88,7 @@ def test_every_example_of_the_page_runs(
     page: Path, workshop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = shutil.copytree(workshop, tmp_path / "here")
-    (tmp_path / "benchwright.toml").write_text("rounds = 2\nduration = 0.2\n", encoding="utf-8")
+    (tmp_path / "benchwright.toml").write_text("rounds = 1\nduration = 0.1\nwarmup = 0.1\n", encoding="utf-8")
     monkeypatch.chdir(here)
     monkeypatch.syspath_prepend(str(here))
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)

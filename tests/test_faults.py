@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from benchwright import attempt, runner
+from benchwright import attempt, events, runner
 from benchwright.records import Case, Load, Result, Run, Scalar, Status, Target
 from benchwright.runtimes.faults import FLOOD_BYTES
 
@@ -198,7 +198,7 @@ def ended(mark: str, tmp_path_factory: pytest.TempPathFactory) -> Ended:
     seconds: dict[str, float] = {}
 
     def listen(event: object) -> None:
-        if isinstance(event, runner.Ended):
+        if isinstance(event, events.Ended):
             survivors[event.result.case.name] = marked(mark)
             seconds[event.result.case.name] = event.result.duration
 

@@ -15,6 +15,7 @@ from benchwright import _version
 if TYPE_CHECKING:
     from benchwright.api import MeasuredRun as MeasuredRun
     from benchwright.api import run as run
+    from benchwright.culprits import bisect as bisect
     from benchwright.errors import BenchwrightError as BenchwrightError
     from benchwright.errors import UserError as UserError
     from benchwright.marks import benchmark as benchmark
@@ -32,6 +33,7 @@ __version__ = _version.VERSION
 _HOMES = {
     "MeasuredRun": "benchwright.api",
     "run": "benchwright.api",
+    "bisect": "benchwright.culprits",
     "BenchwrightError": "benchwright.errors",
     "UserError": "benchwright.errors",
     "benchmark": "benchwright.marks",

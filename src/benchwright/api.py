@@ -155,7 +155,7 @@ def measure(
     checks.check(request, usual_rounds if rounds is None else rounds)
     tags = (*usual.tags, *request.tags)
     checks.check_tags(tags)
-    cases = [ending(case, usual.duration) for case in sources.plan(replace(request, listener=listener))]
+    cases = [ending(case, usual) for case in sources.plan(replace(request, listener=listener))]
     if rounds is None:  # what is called once may take hours, and says itself how often it repeats
         rounds = 1 if all(case.load.mode is Mode.SINGLE for case in cases) else usual_rounds
     checks.check_size(len(cases), rounds)
@@ -179,11 +179,16 @@ def measure(
     return MeasuredRun(execute(whole, store=store, save=save, listener=listener))
 
 
-def ending(case: Case, duration: float | None) -> Case:
-    """The case with the duration that is usual here, unless it says itself when to stop."""
+def ending(case: Case, usual: config.Config) -> Case:
+    """The case with the duration and the warm-up that are usual here, unless it says itself when to stop."""
     load = case.load
-    says = load.samples or load.duration or load.once or load.precision or load.trace or load.mode is Mode.SINGLE
-    return case if says or duration is None else replace(case, load=replace(load, duration=duration))
+    if load.mode is Mode.SINGLE:
+        return case
+    if load.warmup is None:
+        load = replace(load, warmup=usual.warmup)
+    if not (load.samples or load.duration or load.once or load.precision or load.trace):
+        load = replace(load, duration=usual.duration)
+    return replace(case, load=load)
 
 
 def execute(plan: runner.Plan, *, store: str | None = None, save: bool = True, listener: Listener = nobody) -> Run:

@@ -47,6 +47,7 @@ class Config:
     cache: str = ""
     rounds: int | None = None  # of a run that does not say how many
     duration: float | None = None  # seconds to measure, in a run that does not say when to stop
+    warmup: float | None = None  # seconds of warm-up at most, in a run that does not say
     notify: Notify = Notify()
 
 
@@ -128,10 +129,10 @@ def _read(path: Path) -> Config:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DecodeError(f"{path}: {error}") from None
     config = schema.decode(Config, data, where=str(path))
-    for name in ("rounds", "duration"):
+    for name, least in (("rounds", 1), ("duration", 1e-9), ("warmup", 0)):
         given = getattr(config, name)
-        if given is not None and not 0 < given < math.inf:
-            raise DecodeError(f"{path}: {name} = {given}", remedy="give a number above 0, or leave it out")
+        if given is not None and not least <= given < math.inf:
+            raise DecodeError(f"{path}: {name} = {given}", remedy="give a larger number, or leave it out")
     # A relative path counts from the file that states it.
     if config.store and "://" not in config.store:
         config = replace(config, store=str(path.parent / config.store))

@@ -182,7 +182,7 @@ def _write(url: str, finding: Finding, found: Bisected) -> None:
 
 def _case_in(asked: Range, request: Request, builder: Builder, finding: Finding | None, run: Run | None) -> CaseIn:
     if request.targets or request.command or finding is None:
-        usual = config.load().duration
+        usual = config.load()
         name = asked.case or (finding.case if finding else "")
         return bisection.planned(request, name=name, finished=lambda case: api.ending(case, usual))
     case = _of_finding(finding, run)

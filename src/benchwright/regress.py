@@ -38,6 +38,7 @@ POINTS = 10_000  # of a series, the newest
 OURS = "benchwright"  # who writes remarks that no person made
 VANISHED, RETURNED, RECOVERED, BISECTED = "vanished", "returned", "recovered", "bisected"
 _SPEED = ("latency_p50", "latency_p99", "throughput", "max_rate")  # one cause shows in all of these
+_MEMORY = {"rss_peak": 0.05}  # a process's memory moves by a few pages with whatever is imported beside the target
 _LEAST = 1e-6  # who asks for every change, however small, means those that can be measured
 _STANDING = (State.OPEN, State.ACKNOWLEDGED)
 
@@ -54,7 +55,7 @@ def judge(
 
     Known findings are brought up to date; one whose change is no longer seen, or was undone, is resolved with a remark.
     With the `repository` values stand in the order of its commits, and the commits between are named. `smallest` counts
-    where no threshold is set; muted series are left out.
+    where no threshold is set, and never less than 5 % for memory; muted series are left out.
     """
     looked = list(_look(store, store.run(run_id, samples=False), repository, smallest, detect or _detect()))
     known = store.findings(series=sorted({key for one in looked for key in one.family}), limit=POINTS)
@@ -129,7 +130,8 @@ def _look(store: Store, run: Run, repository: Repository | None, smallest: float
             values = [moment.estimate.point for moment in moments]
             if not values or min(values) <= 0:  # a change is a ratio
                 continue
-            least = max(rules.smallest(series.case, series.metric, smallest), _LEAST)
+            usual = max(smallest, _MEMORY.get(series.metric, 0.0))
+            least = max(rules.smallest(series.case, series.metric, usual), _LEAST)
             changes = tuple(detect(values, smallest=least))
             yield _Looked(
                 seen=reckoning.Seen(series=series, moments=tuple(moments), changes=changes),

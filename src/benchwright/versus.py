@@ -166,7 +166,7 @@ def contend(
     matched = duel.match(ours, theirs, request)
     checks.check_size(2 * len(matched.cases), rules.pairs)
     checks.check_cases(case for both in matched.cases for case in both)
-    cases = tuple((api.ending(a, usual.duration), api.ending(b, usual.duration)) for a, b in matched.cases)
+    cases = tuple((api.ending(a, usual), api.ending(b, usual)) for a, b in matched.cases)
     return duel.trial(ours, theirs, replace(matched, cases=cases), rules, keeping, tags=tags, **plan)
 
 

@@ -156,7 +156,13 @@ def test_a_program_that_closes_its_output_is_waited_for(device: LocalDevice) -> 
 
 
 def _lives(pid: int) -> bool:
-    try:
-        return " Z " not in Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return False
+    """Whether it goes on. One that was killed may still be seen for an instant."""
+    end = time.monotonic() + 5
+    while time.monotonic() < end:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] in "ZX":
+                return False
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        time.sleep(0.01)
+    return True

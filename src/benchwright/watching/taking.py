@@ -99,7 +99,7 @@ class Taker:
         return self._outcome(run, Outcome.FAILED if bad else Outcome.MEASURED, why)
 
     def _planned(self, built: Built) -> list[Case]:
-        usual = config.load().duration
+        usual = config.load()
         cases = [api.ending(case, usual) for case in plan_in(built, self.request)]
         checks.check_cases(cases)
         return cases
