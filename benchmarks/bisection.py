@@ -22,7 +22,7 @@ _Z = 1.96
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Searches every range in every way and prints the table."""
-    asked = settings(__doc__, arguments, rounds=600, quick_rounds=5)
+    asked = settings(__doc__, arguments, rounds=600, quick_rounds=2)
     claims: list[Claim] = []
     for effect, ours, right, runs in (
         (0.05, simulator.bayesian, 95.0, 150.0),

@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if children.answered(CONTENDERS, arguments):
         return 0
     asked = settings(__doc__, arguments, rounds=3, quick_rounds=1)
-    size = asked.count(1000 * MEGABYTE, 50 * MEGABYTE)
+    size = asked.count(1000 * MEGABYTE, 20 * MEGABYTE)
     with tempfile.TemporaryDirectory(prefix="benchwright-") as folder:
         usual = _found(_log(Path(folder), size, every=20), asked.rounds)
         dense = _found(_log(Path(folder), size // 5, every=2), asked.rounds)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
@@ -26,8 +27,10 @@ DIFFERENT = (Verdict.WORSE, Verdict.BETTER)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Simulates and prints; 1 when a bar is missed."""
-    asked = settings(__doc__, arguments, rounds=6000, quick_rounds=40)
-    return report([*_twenty_pairs(asked), *_sequential(asked), *_others(asked)], judged=not asked.quick)
+    asked = settings(__doc__, arguments, rounds=6000, quick_rounds=10)
+    return report(
+        [*_twenty_pairs(asked), *_orders(asked), *_sequential(asked), *_others(asked)], judged=not asked.quick
+    )
 
 
 # ---- twenty pairs: the stated size, and no change ----
@@ -37,18 +40,31 @@ def _twenty_pairs(asked: Settings) -> Iterator[Claim]:
     for name, profile, change, smallest in (("cloud", CLOUD, 0.02, 0.01), ("quiet", QUIET, 0.005, 0.0025)):
         for what, decide in (("looked at after every pair", _stopped), ("judged at the end", _judged)):
             rng = np.random.default_rng(1)
-            clean = [decide(p, smallest) in DIFFERENT for p in _pairs(profile, rng, asked.rounds, EACH, 0.0)]
-            found = [decide(p, smallest) is Verdict.WORSE for p in _pairs(profile, rng, asked.rounds, EACH, change)]
+            clean = [decide(c, smallest) in DIFFERENT for c in _comparisons(profile, rng, asked.rounds, EACH, 0.0)]
+            slower = _comparisons(profile, rng, asked.rounds, EACH, change)
+            found = [decide(c, smallest) is Verdict.WORSE for c in slower]
             yield _claim(f"{name}, 20 pairs {what}: called different when nothing changed", clean, at_most(1.0))
             yield _claim(f"the same: {100 * change:g} % slower, called worse", found, at_least(95.0))
 
 
-def _stopped(pairs: list[tuple[float, float]], smallest: float) -> Verdict | None:
-    return stop(pairs, smallest=smallest, most=EACH)[1]
+def _stopped(comparison: _Comparison, smallest: float) -> Verdict | None:
+    return stop(comparison.pairs, control_first=comparison.orders, smallest=smallest, most=EACH)[1]
 
 
-def _judged(pairs: list[tuple[float, float]], smallest: float) -> Verdict | None:
-    return judge(pairs, smallest=smallest).verdict
+def _judged(comparison: _Comparison, smallest: float) -> Verdict | None:
+    return judge(comparison.pairs, control_first=comparison.orders, smallest=smallest).verdict
+
+
+# ---- a second process that is slower because it is the second ----
+
+
+def _orders(asked: Settings) -> Iterator[Claim]:
+    for second in (0.03, 0.1):
+        rng = np.random.default_rng(4)
+        compared = _comparisons(QUIET, rng, asked.rounds, 40, 0.0, second=second)
+        called = [stop(c.pairs, control_first=c.orders)[1] in DIFFERENT for c in compared]
+        what = f"quiet, the second process {100 * second:g} % slower: called different when nothing changed"
+        yield _claim(what, called, at_most(1.0))
 
 
 # ---- up to forty pairs: when it ends ----
@@ -57,10 +73,12 @@ def _judged(pairs: list[tuple[float, float]], smallest: float) -> Verdict | None
 def _sequential(asked: Settings) -> Iterator[Claim]:
     for name, profile in (("cloud", CLOUD), ("quiet", QUIET)):
         rng = np.random.default_rng(2)
-        slower = [stop(p) for p in _pairs(profile, rng, asked.rounds, 40, 0.10)]
+        compared = _comparisons(profile, rng, asked.rounds, 40, 0.10)
+        slower = [stop(c.pairs, control_first=c.orders) for c in compared]
         soon = [used <= 7 and verdict is Verdict.WORSE for used, verdict in slower]
         yield _claim(f"{name}: 10 % slower, called worse within 7 pairs", soon, at_least(90.0))
-        clean = [stop(p, smallest=0.02) for p in _pairs(profile, rng, asked.rounds, 40, 0.0)]
+        compared = _comparisons(profile, rng, asked.rounds, 40, 0.0)
+        clean = [stop(c.pairs, control_first=c.orders, smallest=0.02) for c in compared]
         ended = [used < 40 and verdict is Verdict.SAME for used, verdict in clean]
         bar = at_least(99.0) if profile is QUIET else None
         yield _claim(f"{name}: no change, called the same within ±2 % before 40 pairs", ended, bar)
@@ -97,16 +115,25 @@ def _others(asked: Settings) -> Iterator[Claim]:
         found = rules.history(*in_turn(CLOUD, rng, asked.rounds, EACH, change))
         yield _claim(f"the same: {100 * change:g} % slower, found by the older history rule", found)
     for name, profile, change in (("cloud", CLOUD, 0.02), ("quiet", QUIET, 0.005)):
-        found = rules.signed_ranks(*paired(profile, rng, asked.rounds, EACH, change))
+        control, treatment, _ = paired(profile, rng, asked.rounds, EACH, change)
+        found = rules.signed_ranks(control, treatment)
         yield _claim(f"{name}, 20 pairs: {100 * change:g} %, found by Wilcoxon's signed ranks at 1 %", found)
 
 
-def _pairs(
-    profile: Profile, rng: np.random.Generator, series: int, count: int, change: float
-) -> Iterator[list[tuple[float, float]]]:
-    control, treatment = paired(profile, rng, series, count, change)
-    for one, other in zip(np.exp(control), np.exp(treatment), strict=True):
-        yield list(zip(one.tolist(), other.tolist(), strict=True))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Comparison:
+    """The pairs of a comparison, and whether the control of each ran first."""
+
+    pairs: list[tuple[float, float]]
+    orders: list[bool]
+
+
+def _comparisons(
+    profile: Profile, rng: np.random.Generator, series: int, count: int, change: float, *, second: float = 0.0
+) -> Iterator[_Comparison]:
+    control, treatment, orders = paired(profile, rng, series, count, change, second=second)
+    for one, other, order in zip(np.exp(control), np.exp(treatment), orders, strict=True):
+        yield _Comparison(pairs=list(zip(one.tolist(), other.tolist(), strict=True)), orders=order.tolist())
 
 
 def _claim(what: str, truths: Sequence[bool] | Array, bar: object = None) -> Claim:

@@ -20,7 +20,7 @@ BEFORE_END = 0.1  # seconds: the look ends inside the timed phase
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measures and prints; 1 when a bar is missed."""
-    asked = settings(__doc__, arguments, rounds=5, quick_rounds=2)
+    asked = settings(__doc__, arguments, rounds=5, quick_rounds=1)
     seconds = asked.pick(5.0, 1.0)
     meter = Meter(seconds - BEFORE_END)
     benchwright.run(

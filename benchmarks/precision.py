@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     model, there = subjects.model(), importlib.util.find_spec("pyperf") is not None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        contenders = {OURS: partial(_ours, model, folder, 1)}
+        contenders = {OURS: partial(_ours, model, folder, 1, width="25%" if asked.quick else "1%")}
         if there:
             contenders[PEER] = partial(_pyperf, model, folder, quick=asked.quick)
         if not asked.quick:
@@ -64,10 +64,10 @@ def rows(name: str, found: Mapping[str, list[tuple[float, float]]]) -> list[Clai
     return claims
 
 
-def _ours(model: Path, folder: Path, rounds: int) -> tuple[float, float]:
+def _ours(model: Path, folder: Path, rounds: int, width: str = "1%") -> tuple[float, float]:
     """Seconds taken, and the relative half-width of the median's interval that the run states."""
     began = perf_counter()
-    run = command.run(str(model), *command.ONE_THREAD, "--precision", "1%", "--rounds", str(rounds), folder=folder)
+    run = command.run(str(model), *command.ONE_THREAD, "--precision", width, "--rounds", str(rounds), folder=folder)
     took = perf_counter() - began
     median = run.results[0].metric("latency_p50")
     assert median is not None and median.estimate.low is not None and median.estimate.high is not None
@@ -81,7 +81,7 @@ def _pyperf(model: Path, folder: Path, *, quick: bool) -> tuple[float, float]:
     script, answer = folder / "bench.py", folder / "pyperf.json"
     script.write_text(PYPERF.format(here=str(Path(__file__).parent), model=str(model)), encoding="utf-8")
     answer.unlink(missing_ok=True)
-    fewer = ["--processes", "2"] if quick else []
+    fewer = ["--processes", "2", "--values", "1"] if quick else []
     began = perf_counter()
     command.outcome([sys.executable, str(script), "--quiet", "-o", str(answer), *fewer], folder)
     took = perf_counter() - began

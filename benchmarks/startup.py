@@ -62,7 +62,7 @@ print(time.perf_counter_ns() - began)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measures and prints; 1 when a bar is missed."""
-    asked = settings(__doc__, arguments, rounds=30, quick_rounds=3)
+    asked = settings(__doc__, arguments, rounds=30, quick_rounds=1)
     return report([*help_pages(asked), *first_call(asked)], judged=not asked.quick)
 
 

@@ -1,4 +1,4 @@
-"""Repositories for tests that watch and bisect: a benchmark whose cost each commit states, with noise of its own.
+"""Repositories for tests that watch and bisect: a benchmark whose cost each commit states, with fresh noise each time.
 
 Test modules load this file with `runpy.run_path` and take `make` and the fixture `plain`.
 """
@@ -17,16 +17,20 @@ TARGET = "bench.py::Encode.run"
 BUILD = "sh build.sh"
 BROKEN = "exit 3"
 BENCH = """
+import os
 import random
+import time
 from pathlib import Path
 
 
 class Encode:
     def run(self, report):
-        cost, number = Path("cost.txt").read_text().split()
-        noise = random.Random(number).gauss(0, 0.004)
-        report("encode_time", float(cost) * (1 + noise), unit="s", better="lower")
+        encode, decode, _ = Path("cost.txt").read_text().split()
+        chance = random.Random(f"{os.getpid()} {time.time_ns()}")
+        report("encode_time", float(encode) * chance.gauss(1, 0.004), unit="s", better="lower")
+        report("decode_time", float(decode) * chance.gauss(1, 0.004), unit="s", better="lower")
 """
+METRICS = ("encode_time", "decode_time")
 
 
 @pytest.fixture
@@ -48,14 +52,24 @@ def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def make(folder: Path, costs: Sequence[float], *, kind: str = "git", broken: Sequence[int] = ()) -> list[str]:
-    """A repository with a commit for each cost, those of `broken` not to be built; the commits' ids, oldest first."""
+def make(
+    folder: Path,
+    costs: Sequence[float],
+    decoding: Sequence[float] = (),
+    *,
+    kind: str = "git",
+    broken: Sequence[int] = (),
+) -> list[str]:
+    """A repository with a commit for each cost, those of `broken` not to be built; the commits' ids, oldest first.
+
+    `costs` are those of encoding; decoding costs always the same where nothing is said.
+    """
     folder = folder.absolute()
     git = folder if kind == "git" else folder.with_name(f"{folder.name}-git")
     git.mkdir()
     _run(git, "git", "init", "-q", "-b", "main")
-    for number, cost in enumerate(costs):
-        commit(git, cost, number, broken=number in broken)
+    for number, (cost, decode) in enumerate(zip(costs, decoding or [1.0] * len(costs), strict=True)):
+        commit(git, cost, number, decode=decode, broken=number in broken)
     if kind == "git":
         return _run(git, "git", "rev-list", "--reverse", "HEAD").split()
     patches = _run(git, "git", "format-patch", "--root", "--stdout", "HEAD")
@@ -66,11 +80,11 @@ def make(folder: Path, costs: Sequence[float], *, kind: str = "git", broken: Seq
     return _run(folder, "hg", "log", "--rev", "sort(all(), rev)", "--template", r"{node}\n").split()
 
 
-def commit(folder: Path, cost: float, number: int, *, broken: bool = False) -> str:
+def commit(folder: Path, cost: float, number: int, *, decode: float = 1.0, broken: bool = False) -> str:
     """One more commit in a git repository; its id."""
     content = {
         "bench.py": BENCH,
-        "cost.txt": f"{cost} {number}\n",
+        "cost.txt": f"{cost} {decode} {number}\n",
         "build.sh": f"{BROKEN if broken else 'echo built'}\n",
     }
     for name, text in content.items():

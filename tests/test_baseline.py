@@ -16,6 +16,7 @@ from benchwright.errors import OptionError
 from benchwright.judging import Rules
 from benchwright.records import Failure, Status
 from benchwright.report.gate import check, condition
+from benchwright.report.rows import rows
 from benchwright.store import Store, open_store
 
 made = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("series_of_runs.py"))))
@@ -83,11 +84,21 @@ def test_a_history_knows_how_much_runs_differ(store: Store) -> None:
     assert baseline.history(store, store.run("run-0020")).against == "the 20 runs before it"
 
 
+def test_runs_of_different_working_copies_are_one_history(store: Store) -> None:
+    for i, value in enumerate([*made.levels((0.010, 8), noise=0.02), 0.013]):
+        place = replace(made.CASE.target, uri=f"/builds/{made.commit(i)}/bench.py::encode")
+        store.add_run(made.run_of(i, value, case=replace(made.CASE, target=place)))
+    sides = baseline.history(store, store.run("run-0008"))
+    assert [row.rounds for row in rows(sides.before)] == [8]
+    assert not _judged(store, "run-0008", "worse")
+
+
 def test_only_the_runs_since_the_last_change_count(store: Store) -> None:
     made.fill(store, made.levels((0.020, 10), (0.010, 10)))
     store.add_run(made.run_of(20, 0.0115))
     sides = baseline.history(store, store.run("run-0020"))
     assert len(sides.before.results) == 10
+    assert sides.against == "the 20 runs before it, of which the last 10 count"
     assert not _judged(store, "run-0020", "worse")
 
 

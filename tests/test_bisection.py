@@ -12,7 +12,7 @@ import pytest
 
 from benchwright import culprits, schema
 from benchwright.bisected import Bisected
-from benchwright.bisection import Terms, _prior, bisect
+from benchwright.bisection import Terms, _adjacent, _prior, bisect
 from benchwright.builds import Builder, Built
 from benchwright.errors import OptionError, StoreError, TargetError
 from benchwright.findings import Finding, Suspect
@@ -125,6 +125,15 @@ def test_pairs_of_another_machine_do_not_count(repository: Path, found: Bisected
 
     assert recalled(run).again == found.runs
     assert recalled(dataclasses.replace(run, results=tuple(elsewhere))).again == 0
+
+
+def test_pairs_that_were_measured_otherwise_do_not_count(found: Bisected, store: Store) -> None:
+    run = store.run(found.id, samples=False)
+    case = run.results[0].case
+    longer = dataclasses.replace(case, load=dataclasses.replace(case.load, duration=60.0))
+    reseeded = dataclasses.replace(case, load=dataclasses.replace(case.load, seed=case.load.seed + 1))
+    counts = [len(list(_adjacent(run, found.good.id, each))) for each in (case, reseeded, longer)]
+    assert counts == [len(found.pairs), len(found.pairs), 0]
 
 
 def _finding(found: Bisected, store: Store) -> Finding:

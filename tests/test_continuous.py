@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import runpy
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,10 +15,13 @@ import pytest
 from benchwright.cli import main
 from benchwright.continuous import Handled, Watched, watch
 from benchwright.errors import FetchError, OptionError, TargetError
+from benchwright.events import Noted
 from benchwright.findings import Finding, State
-from benchwright.records import Estimate, Status, Verdict
+from benchwright.records import Estimate, Load, Status, Verdict
 from benchwright.sources import Request
 from benchwright.store import Store, open_store
+from benchwright.vcs.git import GitRepository
+from benchwright.vcs.history import Commit
 from benchwright.watching.commits import Following
 from benchwright.watching.journal import Entry, Journal, Outcome
 
@@ -48,9 +51,14 @@ def _store() -> Iterator[Store]:
         yield store
 
 
-def _find(kind: str, costs: list[float], broken: int) -> tuple[list[str], list[Handled]]:
-    """The commits, and what became of all but the first."""
-    commits = REPOSITORIES["make"](Path("project"), costs, kind=kind, broken=[broken])
+def _reported(findings: Iterable[Finding]) -> list[Finding]:
+    """Those of the benchmark's own figures: its memory is the machine's affair."""
+    return [finding for finding in findings if finding.metric in REPOSITORIES["METRICS"]]
+
+
+def _find(kind: str, costs: Sequence[list[float]], broken: int) -> tuple[list[str], list[Finding]]:
+    """The commits, and the changes that were found in all but the first, as the store has them in the end."""
+    commits = REPOSITORIES["make"](Path("project"), *costs, kind=kind, broken=[broken])
     handled = _watch(_watched(REPOSITORIES["BUILD"], since=commits[0]))
     assert [each.revision.id for each in handled] == commits[1:]
     assert {each.taken.outcome for each in handled} == {Outcome.MEASURED, Outcome.UNBUILT}
@@ -58,35 +66,38 @@ def _find(kind: str, costs: list[float], broken: int) -> tuple[list[str], list[H
     assert unbuilt.revision.id == commits[broken]
     with _store() as store:
         (result,) = store.run(unbuilt.taken.run).results  # a gap in the history, with its reason
+        found = _reported(store.findings())
     assert result.status is Status.FAILED and result.error is not None and "exit code 3" in result.error.message
-    return commits, handled
+    return commits, found
+
+
+def _bisect(finding: Finding, culprit: str) -> None:
+    assert main(["bisect", finding.id, "--repo", "project", "--build", REPOSITORIES["BUILD"]]) == 0
+    with _store() as store:
+        (suspect, *_) = store.finding(finding.id).suspects
+    assert suspect.revision == culprit and suspect.probability > 0.95
 
 
 def test_a_change_for_the_worse_and_one_for_the_better_are_found_and_no_other() -> None:
     costs = [1.0] * 10 + [1.1] * 10 + [0.9] * 10
-    commits, handled = _find("git", costs, broken=14)
-    assert [finding.verdict for each in handled for finding in each.findings] == [Verdict.WORSE, Verdict.BETTER]
-    with _store() as store:
-        better, worse = store.findings()
+    commits, (better, worse) = _find("git", [costs], broken=14)
     assert (worse.verdict, better.verdict) == (Verdict.WORSE, Verdict.BETTER)
     assert worse.suspects[0].revision == commits[10] and better.suspects[0].revision == commits[20]
     assert worse.effect.point == pytest.approx(1.1, rel=0.01)
     assert better.effect.point == pytest.approx(0.9 / 1.1, rel=0.01)
     assert (worse.state, better.state) == (State.RESOLVED, State.OPEN)  # what came after is faster than before it
     assert _watch(_watched(REPOSITORIES["BUILD"], since=commits[0])) == []  # nothing is measured twice
-    for finding, culprit in ((worse, commits[10]), (better, commits[20])):
-        assert main(["bisect", finding.id, "--repo", "project", "--build", REPOSITORIES["BUILD"]]) == 0
-        with _store() as store:
-            (suspect, *_) = store.finding(finding.id).suspects
-        assert suspect.revision == culprit and suspect.probability > 0.95
+    _bisect(worse, commits[10])
+    _bisect(better, commits[20])
 
 
 def test_the_same_in_a_mercurial_repository() -> None:
-    commits, handled = _find("hg", [1.0] * 8 + [1.2] * 6, broken=3)
-    (finding,) = [finding for each in handled for finding in each.findings]
-    assert finding.verdict is Verdict.WORSE
-    with _store() as store:
-        assert store.finding(finding.id).suspects[0].revision == commits[8]
+    commits, found = _find("hg", [[1.0] * 8 + [1.1] * 8, [1.0] * 10 + [0.9] * 6], broken=3)
+    worse, better = sorted(found, key=lambda finding: finding.verdict, reverse=True)
+    assert (worse.metric, worse.verdict) == ("encode_time", Verdict.WORSE)
+    assert (better.metric, better.verdict) == ("decode_time", Verdict.BETTER)
+    assert worse.suspects[0].revision == commits[8] and better.suspects[0].revision == commits[10]
+    _bisect(worse, commits[8])
 
 
 def test_a_gap_in_which_a_change_was_found_is_measured_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,10 +150,55 @@ def test_the_first_start_takes_the_newest_commit_and_later_ones_go_on() -> None:
     assert file.read_text().strip() == commits[1]
     commits.append(REPOSITORIES["commit"](project, 1.0, 2))
     assert [each.revision.id for each in _watch(watched)] == commits[2:]
+    with pytest.raises(TargetError, match="no revision"):
+        watch(_watched(commit_file=file, since="nowhere"))
+    said: list[Any] = []
+    watch(_watched(commit_file=file, since=commits[0]), listener=said.append)
+    assert [event.text for event in said if isinstance(event, Noted)] == [
+        "--since says where the first start begins; this one goes on where the last one was"
+    ]
     subprocess.run(["git", "reset", "-q", "--hard", "HEAD~1"], cwd=project, check=True)
     assert _watch(watched) == []  # history was taken back: all of it is known
     rewritten = REPOSITORIES["commit"](project, 1.0, 9)
     assert [each.revision.id for each in _watch(watched)] == [rewritten]
+
+
+def test_what_could_not_be_built_is_built_again_when_that_is_asked_for() -> None:
+    commits = REPOSITORIES["make"](Path("project"), [1.0])
+    watched = _watched(f"test -e {Path.cwd()}/compiler")
+    assert [each.taken.outcome for each in _watch(watched)] == [Outcome.UNBUILT]
+    Path("compiler").touch()
+    assert _watch(watched) == []
+    (handled,) = _watch(replace(watched, rebuild=True))
+    assert (handled.revision.id, handled.taken.outcome) == (commits[0], Outcome.MEASURED)
+    assert not handled.backfill  # it is the newest, and judged as such
+    assert _watch(replace(watched, rebuild=True)) == []
+
+
+def test_another_request_is_another_watch_and_more_time_is_not() -> None:
+    (commit,) = REPOSITORIES["make"](Path("project"), [1.0])
+    usual = _watched(since=commit)
+    others = [{"params": {"n": [1]}}, {"batch_sizes": [2]}, {"runtimes": ["fake"]}, {"load": Load(copies=2)}]
+    same = [{"load": Load(duration=3.0, timeout=9.0)}, {"tags": ["nightly"]}]
+    for changed in ({}, *same, *others):
+        watch(replace(usual, request=replace(usual.request, **changed)))
+    assert len([*Path(".benchwright", "watch").iterdir()]) == 1 + len(others)
+
+
+def test_a_branch_that_is_missing_for_a_moment_does_not_end_a_watch(monkeypatch: pytest.MonkeyPatch) -> None:
+    (commit,) = REPOSITORIES["make"](Path("project"), [1.0])
+    status, said = Path("status"), []
+    usual = GitRepository.bring
+
+    def bring(self: GitRepository, remote: str, branch: str) -> Commit:
+        if not said:
+            raise TargetError("there is no revision 'main'")
+        status.write_text("0")
+        return usual(self, remote, branch)
+
+    monkeypatch.setattr(GitRepository, "bring", bring)
+    assert watch(replace(_watched(since=commit), status_file=status), interval=0.01, listener=said.append)
+    assert [event.text for event in said] == ["there is no revision 'main'; it is tried again"]
 
 
 def test_a_commit_without_the_target_is_a_record() -> None:

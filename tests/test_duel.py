@@ -223,6 +223,22 @@ def test_a_side_that_keeps_failing_is_given_up_and_the_others_go_on(hold: Callab
     assert good.verdict is Verdict.SAME
 
 
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_when_no_pair_counts_the_case_has_failed_however_few_there_may_be(
+    hold: Callable[..., Trial], interrupted: bool
+) -> None:
+    keeping = Keeping()
+
+    def broken(stage: str, side: str, name: str, number: int) -> float | None:
+        keeping.interrupt.seen = interrupted
+        return None if side == "treatment" else 1.0
+
+    trial = hold(broken, "a", keeping=keeping, pairs=1)
+    (row,) = trial.rows
+    assert not trial.ok and row.failed is not interrupted
+    assert row.why == ("1 pair could not tell" if interrupted else "treatment: it fell over")
+
+
 @pytest.mark.parametrize(
     ("metric", "value", "why"),
     [
@@ -270,14 +286,16 @@ def test_a_store_that_fails_later_loses_neither_the_verdicts_nor_the_results(
     hold: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def leave(self: Scripted, kind: object, error: BaseException | None, at: object) -> None:
-        failure = StoreError(f"the disk is full; kept in {self.id}.jsonl")
+        failure = StoreError(f"the disk is full; kept in {self.id}.jsonl", remedy=f"import {self.id}.jsonl")
         failure.measured = self.results
         raise failure
 
     monkeypatch.setattr(Scripted, "__exit__", leave)
     trial = hold(_slower(0.10), "a", verify=False)
     assert trial.rows[0].verdict is Verdict.WORSE
-    assert trial.unsaved[:2] == ("the disk is full; kept in run1.jsonl", "the disk is full; kept in run0.jsonl")
+    assert trial.unsaved[:2] == tuple(  # each in one line
+        f"the disk is full; kept in run{i}.jsonl (import run{i}.jsonl)" for i in (1, 0)
+    )
 
 
 def test_cases_are_matched_by_name_and_parameters(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,15 +115,30 @@ def test_the_other_direction_at_the_same_place_is_another(store: Store) -> None:
 
 
 def test_a_change_that_is_no_longer_seen_is_marked_and_may_return(store: Store) -> None:
-    runs = made.fill(store, STEP)
-    (finding,) = regress.judge(store, runs[-1].id, detect=_seeing(_change(20)))
-    for _ in range(2):
-        regress.judge(store, runs[-1].id, detect=_seeing())
-    gone = store.finding(finding.id)
-    assert (gone.state, [remark.what for remark in gone.remarks]) == (State.RESOLVED, ["opened", "vanished"])
+    runs = made.fill(store, made.levels((0.010, 35)))
+    (finding,) = regress.judge(store, runs[-5].id, detect=_seeing(_change(20)))
+
+    def unseen(*which: int) -> list[str]:
+        for i in which:
+            regress.judge(store, runs[i].id, detect=_seeing())
+        return [remark.what for remark in store.finding(finding.id).remarks]
+
+    assert unseen(-4, -4, -4, -3) == ["opened"]  # two runs, however often one looks at them
+    regress.judge(store, runs[-3].id, detect=_seeing(_change(20)))
+    assert unseen(-4, -3) == ["opened"] and store.finding(finding.id).state is State.OPEN  # not in a row
+    assert unseen(-2, -1) == ["opened", "vanished"] and store.finding(finding.id).state is State.RESOLVED
     assert regress.judge(store, runs[-1].id, detect=_seeing(_change(20))) == []
     back = store.finding(finding.id)
     assert (back.state, back.remarks[-1].what) == (State.OPEN, "returned")
+
+
+@pytest.mark.parametrize(("effect", "kept"), [(1.12, True), (1.006, True), (1.004, False), (0.9, False)])
+def test_where_it_is_known_to_be_a_change_needs_less_to_be_kept(store: Store, effect: float, kept: bool) -> None:
+    runs = made.fill(store, made.levels((0.010, 20), (0.010 * effect, 15), noise=0.001))
+    (finding,) = regress.judge(store, runs[-5].id, detect=_seeing(_change(20)))
+    for run in runs[-4:]:
+        regress.judge(store, run.id, detect=_seeing())
+    assert (store.finding(finding.id).state is State.OPEN) is kept
 
 
 def test_what_people_decided_is_left_alone(store: Store) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import runpy
+import subprocess
 import sys
 import venv
 from pathlib import Path
@@ -10,8 +12,10 @@ from typing import Any
 import pytest
 
 import benchwright as bw
-from benchwright.errors import OptionError
+from benchwright.errors import OptionError, TargetError, UserError
 from benchwright.records import Verdict
+
+plain = runpy.run_path(str(Path(__file__).with_name("repositories.py")))["plain"]
 
 
 @pytest.fixture
@@ -51,11 +55,74 @@ def test_folders_and_interpreters_are_compared_as_they_are(folders: dict[str, Pa
         ({"pairs": 0}, "0"),
         ({"control_dir": "nowhere"}, "there is no folder nowhere"),
         ({"treatment_python": "no-such-python"}, "there is no interpreter no-such-python"),
-        ({"control": ""}, "neither a revision nor a folder nor an interpreter"),
+        ({"control_dir": ""}, "is not in a git or hg repository"),
         ({"tags": [" "]}, "tag"),
     ],
 )
 def test_a_wrong_request_is_refused(folders: dict[str, Path], wrong: dict[str, Any], words: str) -> None:
-    given = {**({} if wrong == {"control": ""} else folders), **wrong}
-    with pytest.raises(OptionError, match=words):
-        bw.ab("bench.py::look", **given)
+    with pytest.raises(UserError, match=words):
+        bw.ab("bench.py::look", **{**folders, **wrong})
+
+
+# ---- the usual sides, and what may not be meant ----
+
+
+class _EnoughError(Exception):
+    """Ends a trial before anything is built."""
+
+
+def _told(**given: Any) -> list[str]:
+    """What is said until the first side is built."""
+    told: list[str] = []
+
+    def listen(event: Any) -> None:
+        told.append(event.text)
+        if event.text.startswith("building"):
+            raise _EnoughError
+
+    with pytest.raises(_EnoughError):
+        bw.ab("bench.py::look", listener=listen, build="true", **given)
+    return told
+
+
+def _do(*command: str) -> None:
+    subprocess.run(command, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(plain: None) -> None:
+    """One commit, without anything to measure, on `master`."""
+    for command in ("init -q -b master", "commit -q --allow-empty -m first"):
+        _do("git", *command.split())
+
+
+@pytest.mark.usefixtures("repository")
+def test_one_commit_against_itself_and_changes_that_are_not_committed_are_told() -> None:
+    same, building = _told()
+    assert same.startswith("master and HEAD are one commit, ")
+    assert same.endswith("; --treatment-dir . measures a working copy as it is")
+    assert building == "building master: true"
+    Path("source.txt").write_text("1")
+    _do("git", "add", "source.txt")
+    _do("git", "commit", "-q", "-m", "second")
+    assert _told(control="HEAD~1") == ["building HEAD~1: true"]
+    Path("source.txt").write_text("2")
+    dirty = "what is not committed is not measured; --treatment-dir . measures a working copy as it is"
+    assert _told(control="HEAD~1")[0] == dirty
+    assert _told(treatment="HEAD~1") == ["building master: true"]  # which has nothing to do with the changes
+
+
+@pytest.mark.usefixtures("repository")
+def test_without_a_usual_branch_the_control_must_be_named() -> None:
+    _do("git", "branch", "-m", "trunk")
+    with pytest.raises(OptionError, match="no control is named, and there is no main or master"):
+        bw.ab("bench.py::look")
+    with pytest.raises(TargetError, match="there is no revision 'nowhere'"):
+        bw.ab("bench.py::look", control="trunk", treatment="nowhere")
+
+
+@pytest.mark.usefixtures("plain")
+def test_mercurial_has_names_of_its_own() -> None:
+    for command in ("init", "commit -q --config ui.allowemptycommit=1 -m first"):
+        _do("hg", *command.split())
+    assert _told()[0].startswith("default and . are one commit, ")

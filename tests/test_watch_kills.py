@@ -28,7 +28,7 @@ plain = REPOSITORIES["plain"]
 SEED = 6
 KILLS = 20
 MOST_STARTS = 30
-LINES = 3  # of the journal, at most, before it is killed: a commit has four
+LINES = 2  # of the journal, at most, before it is killed: a commit has four
 DELAY = 0.4  # seconds after that, at most: in the middle of building, planning, measuring, judging
 
 
@@ -94,7 +94,7 @@ def test_a_watch_that_is_killed_anywhere_measures_every_commit_once(
 ) -> None:
     chance = random.Random(SEED)
     project = tmp_path / "project"
-    commits = REPOSITORIES["make"](project, [1.0] * 10)
+    commits = REPOSITORIES["make"](project, [1.0] * 7)
     asked = [REPOSITORIES["TARGET"], "--repo", "project", "--build", REPOSITORIES["BUILD"], "--since", commits[0]]
     folder = tmp_path / ".benchwright" / "watch"
     watches = Watches(server, ["watch", *asked, "--once", "--rounds", "2"], folder)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+Truths = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +70,15 @@ def processes(profile: Profile, rng: np.random.Generator, series: int, count: in
     return own + _condition(profile, rng, shape) + _neighbours(profile, rng, shape)
 
 
-def paired(profile: Profile, rng: np.random.Generator, series: int, pairs: int, change: float) -> tuple[Array, Array]:
-    """Control and treatment, run in pairs whose order a coin decides; the treatment is slower by `change`."""
+def paired(
+    profile: Profile, rng: np.random.Generator, series: int, pairs: int, change: float, *, second: float = 0.0
+) -> tuple[Array, Array, Truths]:
+    """Control and treatment, run in pairs, and whether the control ran first, which a coin decides. The treatment is
+    slower by `change`, and so is the second process of a pair by `second`, whichever it is."""
     ran = processes(profile, rng, series, 2 * pairs)
-    first, second = ran[:, 0::2], ran[:, 1::2]
-    swapped = rng.random(first.shape) < 0.5
-    return np.where(swapped, second, first), np.where(swapped, first, second) + np.log1p(change)
+    early, late = ran[:, 0::2], ran[:, 1::2] + np.log1p(second)
+    in_order = rng.random(early.shape) < 0.5
+    return np.where(in_order, early, late), np.where(in_order, late, early) + np.log1p(change), in_order
 
 
 def in_turn(profile: Profile, rng: np.random.Generator, series: int, each: int, change: float) -> tuple[Array, Array]:

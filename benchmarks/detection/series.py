@@ -1,4 +1,4 @@
-"""Simulated histories of a benchmark: five kinds of noise, changes of known place and size. Everything is seeded.
+"""Simulated histories of a benchmark: kinds of noise, changes of known place and size. Everything is seeded.
 
 A history is a level that changes at known points, times noise. Noise and sizes are shares of the level, so everything
 is made on a logarithmic scale. What a series is like is drawn anew for each one, from the ranges of a `Profile`: no
@@ -33,6 +33,7 @@ class Profile:
     dwell: Range = (3.0, 30.0)  # points in one mode, log-uniform
     drift: Range = (0.005, 0.04)  # over the whole series
     ratio: Range = (2.0, 5.0)  # between the two noises that take turns
+    wandering: Range | None = None  # correlation of neighbours in the family of that name; None: it is not in the set
 
 
 REFERENCE = Profile(name="reference", noise=(0.003, 0.02))
@@ -48,6 +49,7 @@ WIDE = Profile(
     dwell=(2.0, 50.0),
     drift=(0.005, 0.08),
     ratio=(2.0, 6.0),
+    wandering=(0.4, 0.8),
 )
 HELD_OUT = Profile(  # other ranges, to check what was tuned on the reference
     name="held out",
@@ -86,12 +88,17 @@ def draw(family: str, length: int, rng: np.random.Generator, profile: Profile, *
 
 def collection(profile: Profile, seed: int, points: int = 4000, lengths: tuple[int, ...] = LENGTHS) -> Iterator[Series]:
     """For every family and length series with changes and as many without, about `points` points of each."""
-    for number, family in enumerate(FAMILIES):
+    for number, family in enumerate(families(profile)):
         for length in lengths:
             for repeat in range(max(4, points // length)):
                 rng = np.random.default_rng((seed, number, length, repeat))
                 yield draw(family, length, rng, profile)
                 yield draw(family, length, rng, profile, changes=False)
+
+
+def families(profile: Profile) -> list[str]:
+    """The names of the families that the set has."""
+    return [name for name in FAMILIES if name != "wandering" or profile.wandering]
 
 
 def _places(length: int, rng: np.random.Generator, profile: Profile) -> tuple[int, ...]:
@@ -106,6 +113,11 @@ def _places(length: int, rng: np.random.Generator, profile: Profile) -> tuple[in
 
 def _independent(length: int, rng: np.random.Generator, noise: float, profile: Profile) -> Array:
     return noise * _correlated(length, rng, rng.choice((0.0, rng.uniform(*profile.correlation))))
+
+
+def _wandering(length: int, rng: np.random.Generator, noise: float, profile: Profile) -> Array:
+    """Every point remembers those before it: a machine that warms and cools, a cache that fills."""
+    return noise * _correlated(length, rng, rng.uniform(*(profile.wandering or (0.0, 0.0))))
 
 
 def _outliers(length: int, rng: np.random.Generator, noise: float, profile: Profile) -> Array:
@@ -163,4 +175,5 @@ FAMILIES: dict[str, Callable[[int, np.random.Generator, float, Profile], Array]]
     "modes": _modes,
     "drift": _drift,
     "switching": _switching,
+    "wandering": _wandering,
 }

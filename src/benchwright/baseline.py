@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from benchwright.errors import OptionError, StoreError, TargetError
@@ -67,14 +67,14 @@ def history(store: Store, run: Run) -> Sides:
             remedy="name a run instead: --against RUN",
         )
     told = [{row.key: row for row in rows(one)} for one in earlier]
-    expected = dict.fromkeys([*told[-1], *wanted])
-    before = [result for key in expected for result in _since_last_change([t[key] for t in told if key in t])]
+    places = {row.key: row.case.target.uri for row in (*told[-1].values(), *rows(run))}
+    before = {key: _since_last_change([t[key] for t in told if key in t], place) for key, place in places.items()}
     after = [result for row in rows(run) for result in ([_digest(row, 0)] if row.ok else row.results)]
     return Sides(
-        before=replace(earlier[-1], id=HISTORY, results=tuple(before)),
+        before=replace(earlier[-1], id=HISTORY, results=tuple(chain.from_iterable(before.values()))),
         after=replace(run, results=tuple(after)),
         measured=run,
-        against=f"the {len(earlier)} runs before it",
+        against=_in_words(len(earlier), [len(results) for results in before.values() if results]),
     )
 
 
@@ -132,7 +132,8 @@ def _sharing(store: Store, run: Run, wanted: set[str]) -> Iterator[Run]:
             yield one
 
 
-def _since_last_change(history: Sequence[Row]) -> list[Result]:
+def _since_last_change(history: Sequence[Row], place: str) -> list[Result]:
+    """One result for each run, all at one place: revisions are measured each in a working copy of its own."""
     from benchwright.stats.changepoint import detect
 
     good = [row for row in history if row.ok]
@@ -141,7 +142,17 @@ def _since_last_change(history: Sequence[Row]) -> list[Result]:
     start = 0
     if values and min(values) > 0:
         start = max((change.index for change in detect(values) if len(values) - change.index >= FEWEST), default=0)
-    return [_digest(row, i) for i, row in enumerate(good[start:])]
+    return [_moved(_digest(row, i), place) for i, row in enumerate(good[start:])]
+
+
+def _moved(result: Result, place: str) -> Result:
+    return replace(result, case=replace(result.case, target=replace(result.case.target, uri=place)))
+
+
+def _in_words(runs: int, counting: Sequence[int]) -> str:
+    least, most = min(counting, default=runs), max(counting, default=runs)
+    some = "" if least == runs else f", of which the last {least if least == most else f'{least} to {most}'} count"
+    return f"the {runs} runs before it{some}"
 
 
 def _digest(row: Row, number: int) -> Result:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from benchwright import environment, schema
@@ -23,7 +23,7 @@ from benchwright.events import Noted, Planned
 from benchwright.findings import Suspect
 from benchwright.measuring import Measuring, Plan
 from benchwright.planning import plan_in
-from benchwright.records import Case, Estimate, Metric, Result, Run, Scalar, Status
+from benchwright.records import Case, Estimate, Load, Metric, Result, Run, Scalar, Status
 from benchwright.sources import Request
 from benchwright.stats import bisection as statistics
 from benchwright.vcs.history import Commit
@@ -46,6 +46,7 @@ class Terms:
     suspects: Mapping[str, float] = field(default_factory=dict)  # revision -> probability; none: all alike
     measured: Sequence[str] = ()  # revisions that were told apart before: a suspect stands for all since the last one
     effect: Estimate | None = None  # as a ratio, where it was estimated before
+    rebuild: bool = False  # also what was built before, or failed
 
 
 def bisect(
@@ -138,7 +139,7 @@ class _Hunt:
 
     def _build(self, revision: str) -> Built:
         self._keeping.listener(Noted(text=f"making {revision[:12]} ready"))
-        return self._builder.prepare(revision)
+        return self._builder.prepare(revision, rebuild=self._terms.rebuild)
 
     def _measuring(self, plan: dict[str, Any], good: Built) -> Measuring:
         keeping = self._keeping
@@ -308,10 +309,10 @@ def _suspect(commit: Commit, probability: float) -> Suspect:
 
 
 def _adjacent(run: Run, good: str, case: Case) -> Iterator[tuple[Result, Result]]:
-    """The pairs of a run, as good and candidate: two results next to each other, one of each."""
-    results = [
-        each for each in run.results if (each.case.name, dict(each.case.params)) == (case.name, dict(case.params))
-    ]
+    """The pairs of a run, as good and candidate: two results next to each other, one of each, of this case under the
+    same load; only the seed may differ, as each run has its own."""
+    asked = _asked(case)
+    results = [each for each in run.results if _asked(each.case) == asked]
     waiting: Result | None = None
     for result in results:
         if waiting is not None and waiting.round == result.round and _is_of(waiting, good) != _is_of(result, good):
@@ -319,6 +320,10 @@ def _adjacent(run: Run, good: str, case: Case) -> Iterator[tuple[Result, Result]
             waiting = None
         else:
             waiting = result
+
+
+def _asked(case: Case) -> tuple[str, dict[str, Scalar], Load]:
+    return case.name, dict(case.params), replace(case.load, seed=0)
 
 
 def _is_of(result: Result, revision: str) -> bool:

@@ -64,6 +64,11 @@ class Contest:
         self.hopeless = ""  # why no pair will ever count
         self.pairs: list[Pair] = []
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody pressed Ctrl-C."""
+        return any(side.measuring.interrupted for side in self._sides)
+
     def pair(self) -> Pair:
         """Measures both sides and saves both results. A failure makes a pair that does not count."""
         number = len(self.pairs)
@@ -119,7 +124,12 @@ class Bout:
 
     @property
     def _given_up(self) -> bool:
-        return bool(self.contest.hopeless) or self._failures >= self._rules.failures
+        return bool(self.contest.hopeless) or self._failures >= self._rules.failures or self._in_vain
+
+    @property
+    def _in_vain(self) -> bool:
+        """Whether all pairs are used and none counts; an interrupt makes a pair fail that says nothing of the case."""
+        return self._look is None and self.left <= 0 and not self.contest.interrupted
 
     def step(self) -> None:
         """One more pair."""
@@ -136,7 +146,7 @@ class Bout:
             self._sequential = Sequential(
                 smallest=rules.smallest, false_alarms=rules.false_alarms, most=rules.pairs, better=better
             )
-        self._look = self._sequential.add(pair.control, pair.treatment)
+        self._look = self._sequential.add(pair.control, pair.treatment, control_first=pair.order == "AB")
 
     def heat(self, stage: Stage) -> Heat:
         """What its pairs say together."""

@@ -11,7 +11,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from benchwright import api, checks, config, notify, regress, schema, why
@@ -20,7 +20,7 @@ from benchwright.errors import BenchwrightError, FetchError, TargetError
 from benchwright.events import Listener, Noted, nobody
 from benchwright.findings import Finding
 from benchwright.measuring import DEFAULT_ROUNDS
-from benchwright.records import Revision, Verdict
+from benchwright.records import Case, Revision, Target, Verdict
 from benchwright.report.comparison import SMALLEST
 from benchwright.sources import Request
 from benchwright.store import Store, open_store
@@ -34,6 +34,7 @@ from benchwright.watching.taking import Taken, Taker, known_cases
 FOLDER = Path(".benchwright", "watch")  # below the present folder, one for each watch
 BACKFILL = 16  # commits of a gap that are measured at most, for one finding
 _SECOND = 19  # letters of an instant, down to the second
+_ASIDE = ("inputs", "load", "tags", "listener", "elsewhere", "fetching")  # of a request: not what tells watches apart
 REMEASURE = "remeasure"  # the reason of a run that tells code from environment
 
 
@@ -46,6 +47,7 @@ class Watched:
     following: Following = field(default_factory=Following)
     build: str = ""  # a shell line of the user's own
     build_timeout: float = TIMEOUT
+    rebuild: bool = False  # also what was built, or could not be built, before
     rounds: int | None = None
     smallest: float = SMALLEST  # changes below this are none, where no threshold is set
     backfill: int = BACKFILL
@@ -102,12 +104,18 @@ def watch(
 
 
 def _folder(watched: Watched, builder: Builder, url: str) -> Path:
-    """One for each combination of repository, branch, targets, build and store."""
+    """One for each combination of repository, branch, build, store and all that makes a series of its own."""
     place = url if "://" in url else str(Path(url).absolute())
-    asked = json.dumps(schema.encode({"targets": [*watched.request.targets], "command": [*watched.request.command]}))
-    told = [str(builder.repository.root), watched.following.branch, watched.build, asked, place]
+    told = [str(builder.repository.root), watched.following.branch, watched.build, _asked(watched.request), place]
     key = hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
     return FOLDER / f"{builder.repository.root.name}-{key}"
+
+
+def _asked(request: Request) -> str:
+    """What is measured. How long is no part of it: a watch that is given more time goes on."""
+    how = schema.case_key(Case(name="", target=Target(uri="", runtime=""), inputs=request.inputs, load=request.load))
+    crossed = {each.name: getattr(request, each.name) for each in fields(request) if each.name not in _ASIDE}
+    return json.dumps(schema.encode({**crossed, "how": how}), sort_keys=True)
 
 
 class _Watch:
@@ -135,6 +143,7 @@ class _Watch:
             cpus=watched.cpus,
             tags=(*config.load().tags, *watched.request.tags),
             command=watched.command,
+            rebuild=watched.rebuild,
             listener=listener,
             cases=known_cases(store, journal.state.newest_run),
         )
@@ -145,6 +154,8 @@ class _Watch:
         """Until it is told to stop; without an interval, until nothing is left."""
         self._line.start()
         self._finish()
+        if self._watched.rebuild:
+            self._try_again()
         while True:
             for commit, backfill in self._waiting(patient=interval is not None):
                 if draining.asked or self._told_to_stop():
@@ -159,7 +170,7 @@ class _Watch:
         while True:
             try:
                 fresh = self._line.waiting()
-            except FetchError as error:
+            except (FetchError, TargetError) as error:  # a server that is down, a branch that is being replaced
                 if not patient:
                     raise
                 self._say(f"{error.message}; it is tried again")
@@ -169,8 +180,15 @@ class _Watch:
                 if not self._journal.state.wanted:
                     return
                 commit = self._still_there(self._journal.state.wanted[0], backfill=True)
-                if commit is not None:
-                    yield commit, True
+                if commit is not None:  # the last one of the line may be wanted once more
+                    yield commit, commit.revision.id != self._journal.state.last
+
+    def _try_again(self) -> None:
+        """Wants those commits once more that could not be built."""
+        ended = self._journal.state.ended
+        unbuilt = tuple(revision for revision, entry in ended.items() if entry.outcome is Outcome.UNBUILT)
+        if unbuilt:
+            self._journal.add(Entry(what=What.RETRIED, revisions=unbuilt))
 
     def _finish(self) -> None:
         """What an earlier process was in the middle of."""

@@ -14,7 +14,6 @@ from benchwright import api, bisection, checks, config, schema
 from benchwright.bisected import Bisected
 from benchwright.bisection import CaseIn, Terms
 from benchwright.builds import Builder, Built
-from benchwright.duel import Keeping
 from benchwright.errors import OptionError, StoreError, TargetError
 from benchwright.events import Listener, nobody
 from benchwright.findings import Finding, Remark
@@ -24,8 +23,7 @@ from benchwright.regress import BISECTED, OURS
 from benchwright.report.bisection import headline
 from benchwright.sources import Request
 from benchwright.store import Store, open_store
-from benchwright.store.glance import looks_ready
-from benchwright.versus import Making, fresh_seed
+from benchwright.versus import Making, checked_tags, fresh_seed, keeping_in
 
 _COPY = re.compile(r"(.*/[0-9a-f]{40}/work)/.*")  # a working copy of `builds`
 _SUSPECT = 0.001  # the least probability that is written to a finding
@@ -49,6 +47,7 @@ def bisect(
     bad: str = "",
     repo: str | Path = ".",
     build: str = "",
+    rebuild: bool = False,
     confidence: float = Terms().confidence,
     most_runs: int = bisection.MOST_RUNS,
     metric: str = "",
@@ -59,16 +58,16 @@ def bisect(
 ) -> Bisected:
     """Finds the commit behind a change: of a finding, or of `targets`, one case, between `good` and `bad`.
 
-    Each commit that is looked at is built with the shell line `build` in a copy and an environment of its own, and
-    measured in pairs against the good one until one commit is the culprit with probability `confidence`, or `most_runs`
-    processes have run.
+    Each commit that is looked at is built with the shell line `build` in a copy and an environment of its own, with
+    `rebuild` also where it was built before or failed, and measured in pairs against the good one until one commit is
+    the culprit with probability `confidence`, or `most_runs` processes have run.
     """
     request = Request(targets=targets)
     if duration is not None:
         request = replace(request, load=replace(request.load, duration=duration))
     terms = Terms(confidence=confidence, most_runs=most_runs, metric=metric, seed=fresh_seed())
     asked = Range(finding=finding, good=good, bad=bad)
-    making = Making(repo=Path(repo), command=build)
+    making = Making(repo=Path(repo), command=build, again=rebuild)
     return seek(asked, request, terms, making, store=store, save=save, listener=listener)
 
 
@@ -89,21 +88,17 @@ def seek(
     url = config.store_url(store)
     finding, run = _looked_up(url, asked.finding) if asked.finding else (None, None)
     good, bad = _ends(asked, finding)
-    builder = Builder(making.repo, command=making.command, timeout=making.timeout)
+    builder = making.builder()
     tag = bisection.tag_of(builder, good, bad, making.command)
-    tags = (*config.load().tags, *request.tags, bisection.REASON, tag)
-    checks.check_tags(tags)
+    tags = checked_tags(request, bisection.REASON, tag)
+    terms = replace(terms, rebuild=making.again)
     found = bisection.bisect(
         builder,
         good,
         bad,
         _case_in(asked, request, builder, finding, run),
         _with_finding(terms, finding) if finding else terms,
-        Keeping(
-            open_store=(lambda: open_store(url)) if save else None,
-            looks_ready=lambda: looks_ready(url),
-            listener=listener,
-        ),
+        keeping_in(store, save, listener),
         earlier=_earlier(url, tag) if save else (),
         tags=tags,
         **plan,

@@ -279,7 +279,7 @@ def _all_of(failure: StoreError) -> Iterator[str]:
     """What became of the results of each run: leaving the second raised the one, leaving the first the other."""
     if isinstance(failure.__context__, StoreError):
         yield from _all_of(failure.__context__)
-    yield str(failure)
+    yield f"{failure.message} ({failure.remedy})" if failure.remedy else failure.message
 
 
 def _named(cases: Sequence[Case]) -> Iterator[tuple[tuple[str, ...], Case]]:

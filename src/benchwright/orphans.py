@@ -71,6 +71,20 @@ def stand_guard(lifeline: int, token: str, *, closing: Sequence[int]) -> None:
         os._exit(0)
 
 
+def become(command: list[str], lifeline: int) -> None:
+    """Turns this process into a program that ends, with all that it starts, when the lifeline closes.
+
+    The guard keeps the pipe open in its place, so that the kernel goes on watching; without a guard
+    nobody does.
+    """
+    os.set_inheritable(lifeline, False)
+    die_with(lifeline)
+    stand_guard(lifeline, os.environ[TOKEN_VARIABLE], closing=())
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores, and whose programs would too
+        signal.signal(number, signal.SIG_DFL)
+    os.execvp(command[0], command)  # noqa: S606
+
+
 def sweep(token: str) -> None:
     """Kills every other process that carries the job's token, also those that left its group.
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import stdev
 from typing import TYPE_CHECKING, Any
 
 from benchwright import schema
@@ -11,7 +13,7 @@ from benchwright.errors import FetchError, TargetError
 from benchwright.findings import Finding, Suspect
 from benchwright.judging import verdict_of
 from benchwright.records import Better, Estimate, Result, Run
-from benchwright.stats.ranks import quantile_estimate
+from benchwright.stats.distributions import student_quantile
 from benchwright.store import Series
 from benchwright.timeline import Moment
 from benchwright.vcs.history import Repository
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 METHOD = "change points of the series"
 COMMITS = 5000  # of a repository, the newest: those further back stand in order of time
 _NEAR = 2  # runs on either side of a change that count as its place
+_LARGEST = 300.0  # of half an interval's logarithm: beyond, nothing is known
 _PROBABLE = 0.01  # a position below this is none
 
 
@@ -120,12 +123,17 @@ def _sizes(seen: Seen, change: Change) -> dict[str, Any]:
 
 
 def _level(point: float, side: Sequence[float]) -> Estimate:
-    """The level with the interval of its runs' median; none where there is one run only."""
-    around = quantile_estimate(side, 0.5)
-    if around.low is None or around.high is None:
+    """The level with its 95 % interval, Student's t over the runs; none where there is one run only."""
+    count = len(side)
+    if count < 2:
         return Estimate(point=point, low=None, high=None, method="one run")
-    low, high = min(point, around.low), max(point, around.high)
-    return Estimate(point=point, low=low, high=high, confidence=around.confidence, method=f"over {len(side)} runs")
+    ratios = min(point, *side) > 0.0
+    spread = stdev([math.log(value) for value in side] if ratios else side)
+    half = student_quantile(0.975, count - 1.0) * spread / math.sqrt(count)
+    factor = math.exp(min(half, _LARGEST))
+    low, high = (point / factor, point * factor) if ratios else (point - half, point + half)
+    method = f"t on logarithms over {count} runs" if ratios else f"t over {count} runs"
+    return Estimate(point=point, low=low, high=high, method=method)
 
 
 # ---- which revisions ----

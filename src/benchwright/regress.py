@@ -6,10 +6,15 @@ finding, of the metric that stands first, and one question (Bonferroni over the 
 time only those are kept that hold the expected share of false ones at `FALSE_RATE` (Benjamini and Hochberg). That rate
 is low because a series is looked at again after every run; a true change that is left out for now is seen better with
 the next.
+
+What is known needs less to be kept than to be found: its place is, so that nothing is searched for. While the runs
+before and after it differ there by half of what counts as a change, it holds (`_holds`); it has vanished when three
+runs in a row say otherwise.
 """
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +28,7 @@ from benchwright.judging import Rules, verdict_of
 from benchwright.records import Better, Result, Run, Status, Value, Verdict
 from benchwright.report.comparison import JUDGED, SMALLEST, TOTALS
 from benchwright.stats.compare import benjamini_hochberg
+from benchwright.stats.ranksum import larger
 from benchwright.stats.summary import combine
 from benchwright.store import Series, Store
 from benchwright.timeline import Moment, timeline
@@ -34,12 +40,15 @@ if TYPE_CHECKING:
 Detect = Callable[..., "list[Change]"]
 
 FALSE_RATE = 0.01  # expected share of false ones among the new findings of one look
+LOOKS = 3  # at different runs that do not show a known change before it has vanished
 POINTS = 10_000  # of a series, the newest
 OURS = "benchwright"  # who writes remarks that no person made
 VANISHED, RETURNED, RECOVERED, BISECTED = "vanished", "returned", "recovered", "bisected"
 _SPEED = ("latency_p50", "latency_p99", "throughput", "max_rate")  # one cause shows in all of these
 _MEMORY = {"rss_peak": 0.05}  # a process's memory moves by a few pages with whatever is imported beside the target
 _LEAST = 1e-6  # who asks for every change, however small, means those that can be measured
+_HOLDS = 0.01  # how often chance may keep a finding
+_UNSEEN = "unseen"  # in `why`: the runs in a row that did not show the change
 _STANDING = (State.OPEN, State.ACKNOWLEDGED)
 
 
@@ -53,7 +62,8 @@ def judge(
 ) -> list[Finding]:
     """The changes that were not known before in the series that the run touched, kept in the store as open findings.
 
-    Known findings are brought up to date; one whose change is no longer seen, or was undone, is resolved with a remark.
+    Known findings are brought up to date; one whose change `LOOKS` runs do not show any more, or that was undone, is
+    resolved with a remark.
     With the `repository` values stand in the order of its commits, and the commits between are named. `smallest` counts
     where no threshold is set, and never less than 5 % for memory; muted series are left out.
     """
@@ -61,7 +71,7 @@ def judge(
     known = store.findings(series=sorted({key for one in looked for key in one.family}), limit=POINTS)
     for one in looked:
         told = [finding for finding in known if finding.series == one.series.key]
-        _bring_up_to_date(store, one, told, repository)
+        _bring_up_to_date(store, one, told, repository, run_id)
     found: list[Finding] = []
     for new in _standing_out(_candidates([(one, _unknown(one, known)) for one in looked]), looked):
         finding = reckoning.finding(new.one.seen, new.change, repository=repository, found_at=_now())
@@ -188,15 +198,16 @@ def _verdict(one: _Looked, change: Change) -> Verdict:
     return verdict_of(change.effect, Better(one.series.better))
 
 
-def _bring_up_to_date(store: Store, one: _Looked, known: Sequence[Finding], repository: Repository | None) -> None:
+def _bring_up_to_date(
+    store: Store, one: _Looked, known: Sequence[Finding], repository: Repository | None, run_id: str
+) -> None:
     there = {moment.run for moment in one.seen.moments}
     for finding in known:
         same = [c for c in one.changes if _same(one, finding, _verdict(one, c), one.seen.around(c))]
         if same:
             _still_seen(store, one, finding, max(same, key=lambda change: change.confidence), repository)
         elif finding.run in there and finding.state in _STANDING and _last(finding) != VANISHED:
-            state = State.RESOLVED if finding.state is State.OPEN else finding.state
-            _tell(store, finding, VANISHED, "with more runs the change is no longer seen", state)
+            _not_seen(store, finding, () if _holds(one, finding) else (*_unseen(finding), run_id))
 
 
 def _still_seen(store: Store, one: _Looked, finding: Finding, change: Change, repository: Repository | None) -> None:
@@ -205,6 +216,7 @@ def _still_seen(store: Store, one: _Looked, finding: Finding, change: Change, re
         _tell(store, finding, RETURNED, "the change is seen again", state)
     elif finding.state not in _STANDING:
         return
+    _not_seen(store, finding, ())
     bisected = _has(finding, BISECTED)
     if news := reckoning.news(one.seen, change, finding, repository=repository, bisected=bisected):
         store.update_finding(finding.id, None, **news)
@@ -212,6 +224,35 @@ def _still_seen(store: Store, one: _Looked, finding: Finding, change: Change, re
     if last is not change and not _has(finding, RECOVERED) and _undone(one, change, last):
         level = one.seen.moments[last.index].run
         _tell(store, finding, RECOVERED, f"since run {level} the value is as before", State.RESOLVED)
+
+
+def _holds(one: _Looked, finding: Finding) -> bool:
+    """Whether the runs since the finding's still differ from those before it, each up to the next change there is."""
+    values = [moment.estimate.point for moment in one.seen.moments]
+    place = next(i for i, moment in enumerate(one.seen.moments) if moment.run == finding.run)
+    start = max((change.index for change in one.changes if change.index < place), default=0)
+    end = min((change.index for change in one.changes if change.index > place), default=len(values))
+    sides = values[start:place], values[place:end]
+    low, high = sides if finding.effect.point > 1 else sides[::-1]
+    if larger(low, high) > _HOLDS:
+        return False
+    return statistics.median(high) / statistics.median(low) >= 1 + one.smallest / 2
+
+
+def _not_seen(store: Store, finding: Finding, runs: Sequence[str]) -> None:
+    """Keeps which runs in a row did not show the change, until they are enough to say that it has vanished."""
+    told = [*dict.fromkeys(runs)]
+    if len(told) >= LOOKS:
+        state = State.RESOLVED if finding.state is State.OPEN else finding.state
+        _tell(store, finding, VANISHED, f"{LOOKS} runs in a row do not show the change any more", state)
+        told = []
+    if told != _unseen(finding):
+        store.update_finding(finding.id, why={_UNSEEN: told})
+
+
+def _unseen(finding: Finding) -> list[str]:
+    told = finding.why.get(_UNSEEN)
+    return [str(run) for run in told] if isinstance(told, list) else []
 
 
 def _undone(one: _Looked, change: Change, last: Change) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,21 @@ from typing import Any
 from benchwright import api, asking, checks, config, duel, vcs
 from benchwright.builds import TIMEOUT, Builder, Built
 from benchwright.duel import Keeping
-from benchwright.errors import OptionError
+from benchwright.errors import OptionError, TargetError
 from benchwright.events import Listener, Noted, nobody
 from benchwright.records import Inputs, Load, Revision, Scalar
 from benchwright.sources import Request
 from benchwright.store import open_store
 from benchwright.store.glance import looks_ready
 from benchwright.trials import Rules, Trial, TrialRow
+from benchwright.vcs.history import Repository
+
+_USUAL = {  # revisions of either side, by the kind of repository; of several, the first that there is
+    ("git", "control"): ("main", "master"),
+    ("git", "treatment"): ("HEAD",),
+    ("hg", "control"): ("default",),
+    ("hg", "treatment"): (".",),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +62,18 @@ class MeasuredTrial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A side as it was asked for: a revision to build; or, as they are, a folder or an interpreter or both."""
+    """A side as it was asked for: a revision to build, "" for the usual one; or a folder or an interpreter or both, as
+    they are."""
 
     revision: str = ""
     folder: str = ""
     python: str = ""
+    commit: str = ""  # that the revision means, once that is known
+
+    @property
+    def as_it_is(self) -> bool:
+        """Whether there is nothing to build."""
+        return bool(self.folder or self.python)
 
     @property
     def label(self) -> str:
@@ -72,19 +88,24 @@ class Making:
     repo: Path = Path()
     command: str = ""
     timeout: float = TIMEOUT
-    again: bool = False  # also what was built before
+    again: bool = False  # also what was built before, or failed
+
+    def builder(self) -> Builder:
+        """Whoever builds so."""
+        return Builder(self.repo, command=self.command, timeout=self.timeout)
 
 
 def ab(
     *targets: str | os.PathLike[str] | Callable[..., Any],
     repo: str | os.PathLike[str] = ".",
-    control: str = "main",
-    treatment: str = "HEAD",
+    control: str = "",
+    treatment: str = "",
     control_dir: str | os.PathLike[str] = "",
     treatment_dir: str | os.PathLike[str] = "",
     control_python: str | os.PathLike[str] = "",
     treatment_python: str | os.PathLike[str] = "",
     build: str = "",
+    rebuild: bool = False,
     runtime: str | Sequence[str] | None = None,
     batch_size: int | Sequence[int] | None = None,
     params: Mapping[str, Sequence[Scalar]] | None = None,
@@ -104,11 +125,12 @@ def ab(
 ) -> MeasuredTrial:
     """Sets the treatment against the control, in pairs of fresh processes, and returns a verdict for each case.
 
-    Revisions of `repo` are built with the shell line `build`, each in a copy and an environment of its own. A side for
-    which a folder or an interpreter is named is taken as it is. A case is looked at until it is decided, in at most
-    `pairs` pairs; changes below `smallest` count as none, and no more than `false_alarms` of the cases that did not
-    change are called better or worse. `metric` is `latency_p50`, or `wall_time` of what is called once. `seed` decides
-    the order inside the pairs.
+    Revisions of `repo` are built with the shell line `build`, each in a copy and an environment of its own; `rebuild`
+    also what was built before, or failed. Where none is named, `main` or `master` (in Mercurial `default`) stands
+    against what is checked out. A side for which a folder or an interpreter is named is taken as it is. A case is
+    looked at until it is decided, in at most `pairs` pairs; changes below `smallest` count as none, and no more than
+    `false_alarms` of the cases that did not change are called better or worse. `metric` is `latency_p50`, or
+    `wall_time` of what is called once. `seed` decides the order inside the pairs.
     """
     whole = load or Load()
     request = Request(
@@ -130,7 +152,7 @@ def ab(
     )
     ours = Asked(revision=control, folder=os.fspath(control_dir), python=os.fspath(control_python))
     theirs = Asked(revision=treatment, folder=os.fspath(treatment_dir), python=os.fspath(treatment_python))
-    making = Making(repo=Path(repo), command=build)
+    making = Making(repo=Path(repo), command=build, again=rebuild)
     return MeasuredTrial(contend(request, ours, theirs, rules, making, store=store, save=save, listener=listener))
 
 
@@ -150,24 +172,40 @@ def contend(
     api.refuse_nesting()
     checks.check(request, rules.pairs)
     _check(rules)
-    usual = config.load()
-    tags = (*usual.tags, *request.tags)
-    checks.check_tags(tags)
-    url = config.store_url(store)
-    keeping = Keeping(
-        open_store=(lambda: open_store(url)) if save else None,
-        looks_ready=lambda: looks_ready(url),
-        listener=listener,
-        labels=(control.label, treatment.label),
-    )
-    ours, theirs = (_ready(side, making, listener) for side in (control, treatment))
+    tags = checked_tags(request)
+    builder = None if control.as_it_is and treatment.as_it_is else making.builder()
+    if builder is not None:
+        control = _named(control, "control", builder.repository)
+        treatment = _named(treatment, "treatment", builder.repository)
+        for note in _doubts(control, treatment, builder.repository):
+            listener(Noted(text=note))
+    keeping = replace(keeping_in(store, save, listener), labels=(control.label, treatment.label))
+    ours, theirs = (_ready(side, making, builder, listener) for side in (control, treatment))
     if not (ours.ok and theirs.ok):
         return duel.ab(ours, theirs, request, rules, keeping)
     matched = duel.match(ours, theirs, request)
     checks.check_size(2 * len(matched.cases), rules.pairs)
     checks.check_cases(case for both in matched.cases for case in both)
+    usual = config.load()
     cases = tuple((api.ending(a, usual), api.ending(b, usual)) for a, b in matched.cases)
     return duel.trial(ours, theirs, replace(matched, cases=cases), rules, keeping, tags=tags, **plan)
+
+
+def keeping_in(store: str | None, save: bool, listener: Listener) -> Keeping:
+    """Where results go: the store that is named or usual, or nowhere."""
+    url = config.store_url(store)
+    return Keeping(
+        open_store=(lambda: open_store(url)) if save else None,
+        looks_ready=lambda: looks_ready(url),
+        listener=listener,
+    )
+
+
+def checked_tags(request: Request, *more: str) -> tuple[str, ...]:
+    """The tags of the settings and of the request, and more."""
+    tags = (*config.load().tags, *request.tags, *more)
+    checks.check_tags(tags)
+    return tags
 
 
 def fresh_seed() -> int:
@@ -175,15 +213,42 @@ def fresh_seed() -> int:
     return int.from_bytes(os.urandom(4), "big")
 
 
-def _ready(side: Asked, making: Making, listener: Listener) -> Built:
-    if side.folder or side.python:
+# ---- the two sides ----
+
+
+def _named(side: Asked, name: str, repository: Repository) -> Asked:
+    """The side with its commit, of the usual revision where none is named; one that there is not is refused."""
+    if side.as_it_is:
+        return side
+    if side.revision:
+        return replace(side, commit=repository.resolve(side.revision).revision.id)
+    usual = _USUAL[repository.kind, name]
+    for revision in usual:
+        with contextlib.suppress(TargetError):
+            return replace(side, revision=revision, commit=repository.resolve(revision).revision.id)
+    raise OptionError(
+        f"{repository.root}: no {name} is named, and there is no {' or '.join(usual)}",
+        remedy=f"--{name} REV: a branch, a tag, a bookmark or a commit; --{name}-dir FOLDER takes a folder as it is",
+    )
+
+
+def _doubts(control: Asked, treatment: Asked, repository: Repository) -> Iterator[str]:
+    """What may not be what was meant: that nothing can differ, or that changes are left out."""
+    if control.as_it_is or treatment.as_it_is:
+        return
+    remedy = "--treatment-dir . measures a working copy as it is"
+    if control.commit == treatment.commit:
+        yield f"{control.label} and {treatment.label} are one commit, {treatment.commit[:12]}; {remedy}"
+    elif (here := vcs.revision(repository.root)) and here.dirty and here.id == treatment.commit:
+        yield f"what is not committed is not measured; {remedy}"
+
+
+def _ready(side: Asked, making: Making, builder: Builder | None, listener: Listener) -> Built:
+    if side.as_it_is or builder is None:
         return _as_it_is(side)
-    if not side.revision:
-        raise OptionError("a side is neither a revision nor a folder nor an interpreter", remedy="name a revision")
     if making.command:
         listener(Noted(text=f"building {side.revision}: {making.command}"))
-    builder = Builder(making.repo, command=making.command, timeout=making.timeout)
-    return builder.prepare(side.revision, rebuild=making.again)
+    return builder.prepare(side.commit, rebuild=making.again)
 
 
 def _as_it_is(side: Asked) -> Built:

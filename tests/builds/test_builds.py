@@ -99,18 +99,27 @@ def test_a_failing_build_is_remembered_with_its_words(repository: Path, tmp_path
     assert failed.failure is not None and not failed.ok
     assert failed.failure.message == f"the build of {failed.revision.id[:12]} ended with exit code 3"
     assert failed.failure.log_tail == "no such header"
-    assert builder.prepare("before").failure == failed.failure
+    again = builder.prepare("before").failure
+    assert again is not None and again.log_tail == failed.failure.log_tail
+    assert again.message == f"{failed.failure.message} earlier; --rebuild builds it again"
     assert (tmp_path / "tries").read_text() == "x\n"
     builder.prepare("before", rebuild=True)
     assert (tmp_path / "tries").read_text() == "x\nx\n"
 
 
-def test_a_build_that_hangs_ends_with_all_it_started(repository: Path, tmp_path: Path) -> None:
-    builder = Builder(repository, command=f"sleep 600 & echo $! > {tmp_path}/child; wait", timeout=1.0)
-    failed = builder.prepare("before").failure
+def test_a_build_that_hangs_ends_with_all_it_started_and_is_tried_again(repository: Path, tmp_path: Path) -> None:
+    command = f"test -e {tmp_path}/child || {{ sleep 600 & echo $! > {tmp_path}/child; wait; }}"
+    failed = Builder(repository, command=command, timeout=1.0).prepare("before").failure
     assert failed is not None and failed.kind == "timeout"
     child = int((tmp_path / "child").read_text())
     assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
+    again = Builder(repository, command=command).prepare("before")
+    assert again.ok and not again.cached
+
+
+def test_a_broken_pipe_ends_a_program_of_the_build_as_usual(repository: Path) -> None:
+    built = Builder(repository, command="yes | :").prepare("before")
+    assert built.ok and built.log.read_text() == ""  # not "yes: Broken pipe", as where the signal is ignored
 
 
 def test_what_was_cut_off_does_not_look_built(repository: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Whoever builds is killed: the build does not go on beside the next one."""
+"""Whoever builds is killed: the build ends, and does not go on beside the next one."""
 
 from __future__ import annotations
 
@@ -11,32 +11,38 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchwright.builds import Builder
+from benchwright.builds import commands
+from benchwright.orphans import TOKEN_BYTES, TOKEN_VARIABLE
 
-CODE = "import sys; from pathlib import Path; from benchwright.builds import Builder; "
-CODE += "Builder(Path('project'), command=sys.argv[1]).prepare('HEAD')"
+CODE = "import sys; from pathlib import Path; from benchwright.builds import commands; "
+CODE += "commands.run(sys.argv[1], Path(), {}, log=Path('log'), timeout=100, what='it')"
 
 
-def test_a_build_whose_parent_was_killed_is_ended_before_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_build_ends_with_whoever_runs_it_however_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("BENCHWRIGHT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    subprocess.run(["git", "init", "-q", "project"], check=True)
-    identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
-    subprocess.run(["git", "-C", "project", *identity, "commit", "-q", "--allow-empty", "-m", "first"], check=True)
-    pid = tmp_path / "pid"
-    command = f"test -s {pid} || {{ echo $$ > {pid}; sleep 100; }}"  # the second time it has nothing to do
+    command = "setsid sleep 100 & echo $$ $! > fresh; mv fresh pids; sleep 100"  # one of them leaves the group
+    pids = tmp_path / "pids"
     with subprocess.Popen([sys.executable, "-c", CODE, command]) as builder:
-        while not (pid.exists() and pid.read_text().strip()):
+        while not pids.exists():
             assert builder.poll() is None
             time.sleep(0.01)
+        started = [psutil.Process(int(pid)) for pid in pids.read_text().split()]
+        assert all(_lives(process) for process in started)
         builder.kill()
-    build = psutil.Process(int(pid.read_text()))
-    assert _lives(build)
-    assert Builder(Path("project"), command=command).prepare("HEAD").ok
-    assert not _lives(build)
+    while any(_lives(process) for process in started):  # or pytest's own limit ends this
+        time.sleep(0.01)
+
+
+def test_what_a_build_left_is_ended_before_the_next(tmp_path: Path) -> None:
+    log, token = tmp_path / "build.log", os.urandom(TOKEN_BYTES).hex()
+    with subprocess.Popen(["sleep", "100"], env={**os.environ, TOKEN_VARIABLE: token}) as left:
+        commands.end_left_over(log)  # nothing says that there is any
+        log.with_name(".build.log.token").write_text(token[:-1])
+        commands.end_left_over(log)  # a note that was cut off
+        assert left.poll() is None
+        log.with_name(".build.log.token").write_text(token)
+        commands.end_left_over(log)
+        assert left.wait() < 0
 
 
 def _lives(process: psutil.Process) -> bool:

@@ -7,6 +7,7 @@ import runpy
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -58,6 +59,7 @@ def test_the_first_signal_finishes_the_commit_and_the_second_does_not(tmp_path: 
         with process:
             while not started.exists():
                 assert process.poll() is None, process.stderr.read() if process.stderr else ""
+                time.sleep(0.01)
             process.send_signal(signal.SIGTERM)
             assert process.stderr is not None
             assert "stopping after the present commit" in process.stderr.readline()

@@ -18,6 +18,11 @@ from benchwright.notify import addresses, sender_at
         ("webhook+https://ci.example.com", "webhook+https://ci.example.com"),
         ("webhook+https://ci.example.com?key=deadbeef", "webhook+https://ci.example.com"),
         ("github://${S}@owner/name?pull=3", "github://owner/name?pull=3"),
+        ("webhook+https://dead/beef@ci.example.com/hook", "webhook+https://***"),
+        ("webhook+https://dead?beef@ci.example.com/hook", "webhook+https://***"),
+        ("webhook+https://ci.example.com/hook?to=x@deadbeef", "webhook+https://***"),
+        ("webhook+https://a:b@c@ci.example.com/hook", "webhook+https://ci.example.com/***"),
+        ("github://dead#beef@owner/name", "github://***"),
         ("slack://deadbeef/deadbeef/deadbeef", "slack://***"),
         ("mailto://ann:deadbeef@example.com", "mailto://***"),
         ("${S}", "${S}"),
@@ -59,16 +64,22 @@ def test_a_target_keeps_its_name_when_its_secret_is_exchanged(monkeypatch: pytes
         ("https//x", "is not the address of a target"),
         ("webhook+https://deadbeef@example.com/", "written out"),
         ("github://deadbeef@owner/name", "written out"),
+        ("webhook+https://dead/beef@example.com/", "written out"),
+        ("github://dead/beef@owner/name", "written out"),
+        ("${SLASHED}", "in front of an @"),
         ("webhook+ftp://example.com", "not an address of a server"),
         ("github://owner/name", "needs a token"),
         ("nosuchservice://deadbeef", "not an address that apprise understands"),
         ("https://example.com/deadbeef", "webhook\\+https://host/path"),
     ],
 )
-def test_a_wrong_address_says_what_to_do_and_no_secret(text: str, message: str) -> None:
+def test_a_wrong_address_says_what_to_do_and_no_secret(
+    text: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLASHED", "webhook+https://dead/beef@example.com/")
     with pytest.raises(OptionError, match=message) as raised:
         sender_at(text)
-    assert raised.value.remedy and "deadbeef" not in str(raised.value)
+    assert raised.value.remedy and not any(part in str(raised.value) for part in ("dead", "beef"))
 
 
 def test_the_words_of_others_are_scrubbed() -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchwright.config import Notify
 from benchwright.errors import OptionError, UploadError
 from benchwright.fetch.transport import PassingError
-from benchwright.findings import Finding
-from benchwright.notify import Message, Notice, sender_at, try_target
+from benchwright.findings import Finding, State
+from benchwright.notify import Message, Notice, Notifier, Outcome, sender_at, try_target
 from benchwright.records import Verdict
+from benchwright.store import Store, open_store
 
 Make = Callable[..., Finding]
 TOKEN = "ghp_deadbeef"
@@ -31,9 +35,10 @@ class Forge:
             return 401, {}, {"message": "Bad credentials"}
         path, _, query = request.path.partition("?")
         if "/statuses/" in path:
-            if any(one == path for one, _ in self.statuses) and path.startswith("/gl"):
-                return 400, {}, {"message": "Cannot transition status via :drop from :failed"}
-            self.statuses.append((path, request.json()))
+            status = request.json()
+            if path.startswith("/gl") and status["state"] == dict(self.states()).get(path):
+                return 400, {}, {"message": f"Cannot transition status via :event from :{status['state']}"}
+            self.statuses.append((path, status))
             return 201, {}, {}
         if path.endswith(("/comments", "/notes")):
             there = self.comments.setdefault(path, [])
@@ -43,6 +48,9 @@ class Forge:
             page = int(query.rpartition("page=")[2])
             return 200, {}, there[100 * (page - 1) : 100 * page]
         return 200, {}, {}
+
+    def states(self) -> list[tuple[str, str]]:
+        return [(path, status["state"]) for path, status in self.statuses]
 
 
 @pytest.fixture
@@ -77,6 +85,70 @@ def test_the_commit_gets_one_comment_and_a_status(
     where, status = forge.statuses[0]
     assert where.endswith("/statuses/c0ffee") and (status["state"], status["target_url"]) == (state, "https://x/f1")
     assert status["description"].startswith("Worse: bench.py::encode n=4  latency_p50 10 % slower")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with closing(open_store(tmp_path / "results.db")) as opened:
+        yield opened
+
+
+def _kept(store: Store, finding: Finding) -> Finding:
+    return store.keep_finding(replace(finding, runs=("run-2",), found_at="2026-11-01T00:00:00+00:00"))
+
+
+@pytest.mark.parametrize(
+    ("url", "failure"),
+    [("github://owner/name", "failure"), ("gitlab://group/name", "failed")],
+    ids=["github", "gitlab"],
+)
+def test_a_status_is_taken_back_when_nothing_at_its_commit_stands_and_set_again_when_it_returns(
+    url: str, failure: str, forge: Forge, found: Make, store: Store, tmp_path: Path
+) -> None:
+    notifier = Notifier(Notify(targets=(url,), together=1), journal=tmp_path / "notified.jsonl")
+    first, second, other = (_kept(store, found(name, series=name)) for name in ("a", "b", "c"))
+    elsewhere = replace(other, suspects=(), revisions=("1", "2"))
+    notifier.tell([first, second, elsewhere], store)
+    store.update_finding("a", state=State.RESOLVED)
+    assert notifier.tell([], store) == []  # another one at that commit stands
+    store.update_finding("b", state=State.IGNORED)
+    (told,) = notifier.tell([], store)
+    assert (told.outcome, told.findings) == (Outcome.WITHDRAWN, ("a", "b")) and "1 statuses" in told.why
+    assert notifier.tell([], store) == []  # once
+    store.update_finding("a", state=State.OPEN)
+    (told,) = notifier.tell([], store)
+    assert (told.outcome, told.findings, told.why) == (Outcome.SENT, ("a",), "0 comments, 1 statuses")
+    store.update_finding("a", state=State.RESOLVED)
+    assert [told.outcome for told in notifier.tell([], store)] == [Outcome.WITHDRAWN]
+    assert [(path.rpartition("/")[2], state) for path, state in forge.states()] == [
+        ("c0ffee", failure), ("2", failure), ("c0ffee", "success"), ("c0ffee", failure), ("c0ffee", "success"),
+    ]  # fmt: skip
+    assert forge.statuses[-1][1]["description"].startswith("Settled: bench.py::encode n=4  latency_p50 10 % slower")
+
+
+def test_a_status_that_cannot_be_taken_back_is_tried_again_and_dropped_after_a_week(
+    forge: Forge, peer: Any, found: Make, store: Store, tmp_path: Path
+) -> None:
+    now = [1_800_000_000.0]
+    settings = Notify(targets=("github://owner/name",))
+    notifier = Notifier(settings, journal=tmp_path / "notified.jsonl", clock=lambda: now[0])
+    notifier.tell([_kept(store, found("a"))], store)
+    store.update_finding("a", state=State.RESOLVED)
+    peer.answer = lambda _: (503, {}, {})
+    outcomes = []
+    for pause in (0, 30, 60, 8 * 24 * 3600, 3600):
+        now[0] += pause
+        outcomes += [told.outcome for told in notifier.tell([], store)]
+    assert outcomes == [Outcome.FAILED, Outcome.LATER, Outcome.FAILED, Outcome.DROPPED]
+
+
+def test_a_message_is_not_taken_back_where_that_means_nothing(
+    peer: Any, found: Make, store: Store, tmp_path: Path
+) -> None:
+    notifier = Notifier(Notify(targets=(f"webhook+http://{peer.host}/",)), journal=tmp_path / "notified.jsonl")
+    notifier.tell([_kept(store, found("a"))], store)
+    store.update_finding("a", state=State.RESOLVED)
+    assert notifier.tell([], store) == [] and len(peer.requests) == 1
 
 
 @pytest.mark.parametrize(

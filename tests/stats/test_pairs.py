@@ -28,11 +28,16 @@ def simulated(seed: int, count: int, change: float, noise: float) -> Pairs:
     return [(math.exp(a), math.exp(b + math.log1p(change))) for a, b in own.T.tolist()]
 
 
+def in_turns(pairs: Pairs) -> list[bool]:
+    """Which side ran first: the one, then the other."""
+    return [number % 2 == 0 for number in range(len(pairs))]
+
+
 def run(pairs: Pairs, **asked: object) -> list[Look]:
     test = Sequential(**asked)  # type: ignore[arg-type]
     looks: list[Look] = []
-    for control, treatment in pairs:
-        looks.append(test.add(control, treatment))
+    for (control, treatment), order in zip(pairs, in_turns(pairs), strict=True):
+        looks.append(test.add(control, treatment, control_first=order))
         if looks[-1].verdict is not None:
             break
     return looks
@@ -52,6 +57,33 @@ def test_a_clear_change_is_called_after_six_pairs() -> None:
 def test_one_disturbed_pair_of_seven_is_forgiven() -> None:
     looks = run(pairs_of([0.10, -0.3, 0.09, 0.105, 0.095, 0.1, 0.11]))
     assert (looks[-1].pairs, looks[-1].verdict) == (7, Verdict.WORSE)
+
+
+@pytest.mark.parametrize(
+    ("orders", "called"),
+    [
+        ([True] * 7, None),
+        ([None] * 7, None),
+        ([True] * 6 + [False], 7),
+        ([True] * 5 + [False, True], 6),
+        ([False] * 3 + [None, False, False, True], 7),
+    ],
+)
+def test_before_the_eighth_pair_a_change_shows_in_both_orders_or_not_at_all(
+    orders: list[bool | None], called: int | None
+) -> None:
+    test = Sequential()
+    looks = [
+        test.add(*pair, control_first=order)
+        for pair, order in zip(pairs_of([0.10, 0.11, 0.09, 0.105, 0.095, 0.1, 0.1]), orders, strict=True)
+    ]
+    assert next((look.pairs for look in looks if look.verdict is not None), None) == called
+
+
+def test_six_of_one_order_that_agree_are_not_six_of_seven() -> None:
+    """The second process is slower by 3 %; the seventh pair ran the other way round."""
+    slower_second = pairs_of([0.03, 0.031, 0.029, 0.03, 0.0305, 0.0295, -0.03])
+    assert judge(slower_second, control_first=[True] * 6 + [False]).verdict is Verdict.UNCLEAR
 
 
 @pytest.mark.parametrize(
@@ -110,9 +142,13 @@ def test_impossible_questions_are_refused(asked: dict[str, float]) -> None:
 def test_interval_verdict_and_replay_agree_at_every_look(change: float, noise: float) -> None:
     pairs = simulated(round(1000 * abs(change + noise)), 24, change, noise)
     looks = run(pairs, most=24)
-    assert stop(pairs, most=24) == (looks[-1].pairs, looks[-1].verdict)
+
+    def stopped(count: int) -> tuple[int, Verdict | None]:
+        return stop(pairs[:count], control_first=in_turns(pairs)[:count], most=24)
+
+    assert stopped(24) == (looks[-1].pairs, looks[-1].verdict)
     for before, look in itertools.pairwise(looks):
-        assert before.verdict is None and stop(pairs[: before.pairs], most=24) == (before.pairs, None)
+        assert before.verdict is None and stopped(before.pairs) == (before.pairs, None)
         if before.effect.low is not None and look.effect.low is not None:
             assert look.effect.low >= before.effect.low - 0.001  # what was excluded stays so, up to the search's step
     for look in looks:
@@ -138,8 +174,9 @@ def test_pairs_that_could_be_two_stories_give_the_wider_interval() -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.floats(min_value=-1, max_value=1), min_size=1, max_size=16))
 def test_swapping_the_sides_mirrors_everything(ratios: list[float]) -> None:
-    straight = judge(pairs_of(ratios))
-    mirrored = judge(pairs_of([-r for r in ratios]))
+    straight, mirrored = (
+        judge(pairs, control_first=in_turns(pairs)) for pairs in (pairs_of(ratios), pairs_of([-r for r in ratios]))
+    )
     assert math.log(straight.effect.point) == pytest.approx(-math.log(mirrored.effect.point), abs=1e-9)
     assert straight.p_value == mirrored.p_value
     swapped = {Verdict.WORSE: Verdict.BETTER, Verdict.BETTER: Verdict.WORSE}
@@ -155,7 +192,11 @@ def test_a_settled_number_of_pairs_is_judged_more_sharply() -> None:
     assert fixed.effect.low is not None and last.effect.low is not None and fixed.effect.high is not None
     assert 1.0 < fixed.effect.low < 1.02 < fixed.effect.high
     assert judge(pairs[:5]).verdict is Verdict.UNCLEAR
-    assert judge(pairs_of([0.1, 0.11, 0.12, 0.1, 0.1, 0.11])).verdict is Verdict.WORSE
+    few = pairs_of([0.1, 0.11, 0.12, 0.1, 0.1, 0.11])
+    assert judge(few, control_first=in_turns(few)).verdict is Verdict.WORSE
+    assert judge(few).verdict is Verdict.UNCLEAR  # the second process may be slower because it is the second
+    with pytest.raises(ValueError, match="the order of 2 pairs"):
+        judge(few, control_first=[True, False])
 
 
 def test_a_location_that_outliers_do_not_move() -> None:

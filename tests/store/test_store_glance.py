@@ -10,7 +10,7 @@ from benchwright.store.glance import VERSION_TABLE, looks_ready
 def test_a_store_of_this_version_and_a_place_for_one_are_ready(tmp_path: Path) -> None:
     file = tmp_path / "new" / "results.db"
     assert looks_ready(str(file)) and looks_ready(f"sqlite:///{file}")
-    assert not file.parent.exists()
+    assert not [*tmp_path.iterdir()]
     open_store(file).close()
     assert looks_ready(str(file))
 
@@ -45,6 +45,12 @@ def test_a_store_that_another_process_holds_needs_more_than_a_glance(tmp_path: P
 
 def test_servers_need_more_than_a_glance() -> None:
     assert not looks_ready("postgresql://somewhere/else")
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc on this system")
+def test_a_place_that_only_looks_writable_is_not_ready() -> None:
+    assert not looks_ready("/proc/self/fdinfo/results.db")  # where root may write, by the permissions
+    assert not looks_ready("/proc/benchwright/results.db")
 
 
 def test_a_place_that_cannot_hold_a_file_is_not_ready(tmp_path: Path) -> None:

@@ -6,11 +6,12 @@ import os
 import subprocess
 import sysconfig
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from benchwright.errors import TargetError
+from benchwright.errors import FetchError, TargetError
 from benchwright.vcs.history import Repository, open_repository
 
 KINDS = ("git", "hg")
@@ -74,8 +75,8 @@ def test_commits_in_order_with_who_and_when(
     assert [c.revision.id for c in repository.after(ids[0], ids[3])] == ids[1:]
     assert repository.after(ids[3], ids[0]) == []
     assert [c.revision.id for c in repository.latest(ids[2], 2)] == ids[1:3]
-    first = repository.first_since("2026-03-02T12:00:00+00:00", ids[3])
-    assert first is not None and first.revision.id == ids[1]
+    first = repository.first_since("2026-03-02T12:00:01+00:00", ids[3])
+    assert first is not None and first.revision.id == ids[2]
     assert repository.first_since("2027-01-01T00:00:00+00:00", ids[3]) is None
     assert list(repository.subjects([ids[0], "e" * 40])) == [ids[0]]
     assert repository.bring("origin", "trunk" if kind == "git" else "default").revision.id == ids[3]
@@ -120,5 +121,33 @@ def test_a_remote_branch_is_fetched(made: Callable[[str], tuple[Repository, list
     run(tmp_path, "git", "clone", "-q", str(repository.root), "clone")
     (repository.root / "file.txt").write_text("new\n")
     run(repository.root, "git", "commit", "-q", "-am", "Day 5", at="2026-03-05T12:00:00+00:00")
-    brought = open_repository(tmp_path / "clone").bring("origin", "trunk")
-    assert brought.revision.subject == "Day 5"
+    clone = open_repository(tmp_path / "clone")
+    assert clone.bring("origin", "trunk").revision.subject == "Day 5"
+    assert clone.bring("origin", "HEAD").revision.subject == "Day 5"
+    with pytest.raises(FetchError, match="nowhere"):
+        clone.bring("origin", "nowhere")
+
+
+def test_those_who_fetch_at_the_same_time_do_not_get_in_each_others_way(
+    made: Callable[[str], tuple[Repository, list[str]]], tmp_path: Path
+) -> None:
+    repository, ids = made("git")
+    run(repository.root, "git", "branch", "old", ids[0])
+    run(tmp_path, "git", "clone", "-q", str(repository.root), "clone")
+    named = {"trunk": ids[3], "old": ids[0]}
+
+    def fetch(number: int) -> bool:
+        branch = [*named][number % 2]
+        return open_repository(tmp_path / "clone").bring("origin", branch).revision.id == named[branch]
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(fetch, range(8)))
+    assert not (tmp_path / "clone" / ".git" / "FETCH_HEAD").exists()  # the user's own, as are the branches
+    run(repository.root, "git", "branch", "-m", "old", "old/er")
+    assert open_repository(tmp_path / "clone").bring("origin", "old/er").revision.id == ids[0]
+    assert run(tmp_path / "clone", "git", "branch", "--all", "--format=%(refname)").split() == [
+        "refs/heads/trunk",
+        "refs/remotes/origin/HEAD",
+        "refs/remotes/origin/old",
+        "refs/remotes/origin/trunk",
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,35 @@ def test_a_line_that_was_cut_off_never_happened(tmp_path: Path, cut: int) -> Non
         assert journal.state.begun is not None and journal.state.begun.revision == "a"
         journal.add(Entry(what=What.ENDED, revision="a", outcome=Outcome.INTERRUPTED))
     assert _read(tmp_path).ended["a"].outcome is Outcome.INTERRUPTED
+
+
+def test_a_line_that_the_disk_takes_only_a_part_of_is_refused_and_spoils_nothing(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with Journal(tmp_path) as journal:
+        journal.add(Entry(what=What.BEGAN, revision="a"))
+        before = journal.file.read_bytes()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, hard))
+        try:
+            with pytest.raises(OptionError, match="cannot be written"):
+                journal.add(Entry(what=What.BEGAN, revision="b"))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert journal.file.read_bytes() == before
+        assert journal.state.begun is not None and journal.state.begun.revision == "a"
+        journal.add(Entry(what=What.BEGAN, revision="c"))
+    state = _read(tmp_path)
+    assert state.begun is not None and state.begun.revision == "c"
+
+
+def test_what_could_not_be_built_may_be_wanted_once_more(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        _add(
+            journal,
+            Entry(what=What.ENDED, revision="a", outcome=Outcome.UNBUILT),
+            Entry(what=What.RETRIED, revisions=("a", "unknown")),
+        )
+    state = _read(tmp_path)
+    assert (state.wanted, state.ended, state.last) == (["a"], {}, "a")
 
 
 def test_a_line_that_makes_no_sense_is_told_with_its_place(tmp_path: Path) -> None:

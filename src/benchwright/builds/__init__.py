@@ -1,7 +1,7 @@
 """Revisions made ready to be measured: a working copy and an environment of its own for each, built once.
 
 The user's own working copy is never touched. What was built is kept and found again; what was cut off never looks
-built; what failed is remembered with the end of its log, and not tried again unless asked.
+built; what failed by itself is remembered with the end of its log, and not tried again unless asked.
 """
 
 from __future__ import annotations
@@ -102,6 +102,8 @@ class Builder:
         if not (place / "work").is_dir():
             return None
         failure = schema.decode(Failure, told["failure"], where=MARK) if told["failure"] else None
+        if failure is not None:
+            failure = replace(failure, message=f"{failure.message} earlier; --rebuild builds it again")
         return self._answer(place, revision, failure=failure, seconds=float(told["seconds"]), cached=True)
 
     def _build(self, place: Path, revision: Revision) -> Built:
@@ -109,7 +111,7 @@ class Builder:
         (place / "tmp").mkdir(parents=True)
         failure = self._attempt(place, revision)
         built = self._answer(place, revision, failure=failure, seconds=time.monotonic() - begin)
-        if failure is None or failure.kind not in ("interrupted", "copy"):
+        if failure is None or failure.kind == commands.OWN_FAULT:  # others may not happen again
             _write_whole(place / MARK, {"failure": schema.encode(failure), "seconds": built.seconds})
         return built
 

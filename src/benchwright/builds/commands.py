@@ -6,48 +6,70 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from benchwright import orphans
 from benchwright.orphans import TOKEN_BYTES, TOKEN_VARIABLE
 from benchwright.records import Failure
 
+OWN_FAULT = "build"  # the kind of a failure that the revision or the command line is to blame for
 TAIL = 4000  # bytes of the log that a failure carries
+_ROOT = str(Path(__file__).resolve().parents[2])  # the interpreter that ties the build must find this package
+_TIED = f"import sys; sys.path.append({_ROOT!r}); from benchwright import orphans; "
+_TIED += "orphans.become(['sh', '-c', sys.argv[2]], int(sys.argv[1]))"
 
 
 def run(
     command: str, folder: Path, environment: Mapping[str, str], *, log: Path, timeout: float, what: str
 ) -> Failure | None:
-    """Runs the line with `sh` in the folder; None when it ended well. Nothing that it started is left."""
+    """Runs the line with `sh` in the folder; None when it ended well. Nothing that it started is left.
+
+    Should this process be killed, the build ends with it; where that cannot be, `end_left_over` finds it.
+    """
     token = os.urandom(TOKEN_BYTES).hex()
     note = _note(log)
-    note.write_text(token, encoding="ascii")  # first: should this process be killed, the next one finds what it started
-    with log.open("wb") as output:
-        try:
-            child = subprocess.Popen(
-                ["sh", "-c", command],
+    note.write_text(token, encoding="ascii")  # first: the next process must find what this one started
+    variables = {**os.environ, **environment, TOKEN_VARIABLE: token}
+    try:
+        with _tied(command, folder, variables, log) as child:
+            late = False
+            try:
+                status = child.wait(timeout)
+            except subprocess.TimeoutExpired:
+                late, status = True, -signal.SIGKILL
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+                orphans.sweep(token)
+    except OSError as error:
+        return Failure(kind="start", message=f"the build of {what} could not be started: {error.strerror}")
+    finally:
+        note.unlink(missing_ok=True)
+    return _failure(status, late, what, timeout, log)
+
+
+@contextlib.contextmanager
+def _tied(command: str, folder: Path, variables: Mapping[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """The shell in a session of its own, which ends when this process does, however that ends."""
+    lifeline, held = os.pipe()
+    try:
+        with log.open("wb") as output:
+            yield subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _TIED, str(lifeline), command],
                 cwd=folder,
-                env={**os.environ, **environment, TOKEN_VARIABLE: token},
+                env=variables,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
+                pass_fds=(lifeline,),
                 start_new_session=True,
             )
-        except OSError as error:
-            return Failure(kind="start", message=f"the build of {what} could not be started: {error.strerror}")
-        late = False
-        try:
-            status = child.wait(timeout)
-        except subprocess.TimeoutExpired:
-            late, status = True, -signal.SIGKILL
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
-            orphans.sweep(token)
-            note.unlink(missing_ok=True)
-    return _failure(status, late, what, timeout, log)
+    finally:
+        os.close(lifeline)
+        os.close(held)
 
 
 def end_left_over(log: Path) -> None:
@@ -72,7 +94,7 @@ def _failure(status: int, late: bool, what: str, timeout: float, log: Path) -> F
         message = f"the build of {what} took longer than {timeout:g} s"
         return Failure(kind="timeout", message=message, remedy="give --build-timeout more seconds", log_tail=tail)
     how = f"was ended by signal {-status}" if status < 0 else f"ended with exit code {status}"
-    return Failure(kind="build", message=f"the build of {what} {how}", remedy=f"see {log}", log_tail=tail)
+    return Failure(kind=OWN_FAULT, message=f"the build of {what} {how}", remedy=f"see {log}", log_tail=tail)
 
 
 def _tail(log: Path) -> str:

@@ -10,21 +10,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from benchwright.cli.options import json_option, store_option
-from benchwright.cli.targets import target_options
+from benchwright.cli.targets import build_options, target_options
 
 if TYPE_CHECKING:
     from benchwright.trials import Rules
-    from benchwright.versus import Asked, Making
+    from benchwright.versus import Asked
 
 
 @click.command("ab")
 @target_options
-@click.option("--repo", default=".", show_default=True, metavar="FOLDER", help="The git or Mercurial repository.")
-@click.option("--control", default="main", show_default=True, metavar="REV", help="What to measure against.")
-@click.option("--treatment", default="HEAD", show_default=True, metavar="REV", help="What may have changed something.")
-@click.option("--build", default="", metavar="COMMAND", help="Run in each revision's own copy and environment.")
-@click.option("--build-timeout", default="1h", show_default=True, metavar="SECONDS", help="End a build after so long.")
-@click.option("--rebuild", is_flag=True, help="Build again what was built before.")
+@build_options
+@click.option(
+    "--control", default="", metavar="REV", help="What to measure against. Default: main or master; in hg, default."
+)
+@click.option(
+    "--treatment", default="", metavar="REV", help="What may have changed something. Default: what is checked out."
+)
 @click.option("--control-dir", metavar="FOLDER", help="The control is this folder as it is.")
 @click.option("--treatment-dir", metavar="FOLDER", help="The treatment is this folder as it is.")
 @click.option("--control-python", metavar="FILE", help="The control is measured with this interpreter.")
@@ -52,7 +53,7 @@ def command(**given: Any) -> int:
     Exit code 1 when a case became worse or could not be measured, or a side could not be built.
     """
     from benchwright.cli.progress import Progress
-    from benchwright.cli.targets import cpus_of, request_of
+    from benchwright.cli.targets import cpus_of, making_of, request_of
     from benchwright.report import ab
 
     picture = Path(given["output"]) if given["output"] else None
@@ -69,7 +70,7 @@ def command(**given: Any) -> int:
             _side(given, "control"),
             _side(given, "treatment"),
             _rules(given),
-            _making(given),
+            making_of(given),
             store=given["store"],
             save=not given["no_save"],
             listener=progress,
@@ -109,16 +110,4 @@ def _rules(given: Mapping[str, Any]) -> Rules:
         metric=given["metric"],
         seed=fresh_seed() if given["seed"] is None else given["seed"],
         verify=not given["no_verify"],
-    )
-
-
-def _making(given: Mapping[str, Any]) -> Making:
-    from benchwright import asking
-    from benchwright.versus import Making
-
-    return Making(
-        repo=Path(given["repo"]),
-        command=given["build"],
-        timeout=asking.positive(given["build_timeout"], "s", "--build-timeout"),
-        again=given["rebuild"],
     )

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from benchwright.cli.options import json_option, store_option
-from benchwright.cli.targets import target_options
+from benchwright.cli.targets import build_options, target_options
 
 if TYPE_CHECKING:
     from benchwright.bisection import Terms
     from benchwright.culprits import Range
-    from benchwright.versus import Making
 
 
 @click.command("bisect")
@@ -23,9 +22,7 @@ if TYPE_CHECKING:
 @click.option("--bad", default="", metavar="REV", help="A later revision that shows the change.")
 @click.option("--finding", default="", metavar="ID", help="A finding, when targets are named too.")
 @click.option("--case", default="", metavar="NAME", help="The one to bisect, where the targets have several cases.")
-@click.option("--repo", default=".", show_default=True, metavar="FOLDER", help="The git or Mercurial repository.")
-@click.option("--build", default="", metavar="COMMAND", help="Run in each revision's own copy and environment.")
-@click.option("--build-timeout", default="1h", show_default=True, metavar="SECONDS", help="End a build after so long.")
+@build_options
 @click.option("--confidence", default="98%", show_default=True, metavar="SHARE", help="End when one commit is so sure.")
 @click.option("--most-runs", type=click.IntRange(min=2), default=200, show_default=True, help="End after so many.")
 @click.option("--metric", default="", metavar="NAME", help="What to judge. Default: latency_p50, if the case has it.")
@@ -44,7 +41,7 @@ def command(**given: Any) -> int:
     """
     from benchwright.api import command_line
     from benchwright.cli.progress import Progress
-    from benchwright.cli.targets import cpus_of, request_of
+    from benchwright.cli.targets import cpus_of, making_of, request_of
     from benchwright.culprits import seek
     from benchwright.report import bisection
     from benchwright.report.spelling import spelled
@@ -60,7 +57,7 @@ def command(**given: Any) -> int:
             asked,
             request_of(given),
             _terms(given),
-            _making(given),
+            making_of(given),
             store=given["store"],
             save=not given["no_save"],
             listener=progress,
@@ -99,11 +96,3 @@ def _terms(given: dict[str, Any]) -> Terms:
         metric=given["metric"],
         seed=fresh_seed() if given["seed"] is None else given["seed"],
     )
-
-
-def _making(given: dict[str, Any]) -> Making:
-    from benchwright import asking
-    from benchwright.versus import Making
-
-    timeout = asking.positive(given["build_timeout"], "s", "--build-timeout")
-    return Making(repo=Path(given["repo"]), command=given["build"], timeout=timeout)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 if TYPE_CHECKING:
     from benchwright.sources import Request
+    from benchwright.versus import Making
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -25,6 +27,14 @@ _OPTIONS = (
     click.option("--timeout", metavar="SECONDS", help="Kill a worker that takes longer."),
     click.option("--cpus", metavar="0,2-3", help="CPUs the workers may use, the same for all."),
     click.option("--tag", multiple=True, help="A word to find the runs by."),
+)
+_BUILDING = (
+    click.option("--repo", default=".", show_default=True, metavar="FOLDER", help="The git or Mercurial repository."),
+    click.option("--build", default="", metavar="COMMAND", help="Run in each revision's own copy and environment."),
+    click.option(
+        "--build-timeout", default="1h", show_default=True, metavar="SECONDS", help="End a build after so long."
+    ),
+    click.option("--rebuild", is_flag=True, help="Build again what was built before, or failed."),
 )
 _NAMES = (  # a verb may have flags of its own that mean something else to `run`
     "targets",
@@ -44,9 +54,12 @@ _NAMES = (  # a verb may have flags of its own that mean something else to `run`
 
 def target_options(function: F) -> F:
     """Targets and how each is measured; give what comes in to `request_of` and `cpus_of`."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return click.argument("targets", nargs=-1, metavar="TARGET...")(function)
+    return click.argument("targets", nargs=-1, metavar="TARGET...")(_with(_OPTIONS, function))
+
+
+def build_options(function: F) -> F:
+    """The repository and how its revisions are made ready; give what comes in to `making_of`."""
+    return _with(_BUILDING, function)
 
 
 def request_of(given: Mapping[str, Any], command: Sequence[str] = ()) -> Request:
@@ -63,3 +76,22 @@ def cpus_of(given: Mapping[str, Any]) -> Sequence[int]:
     from benchwright import asking
 
     return asking.cpu_list(given["cpus"]) if given["cpus"] else ()
+
+
+def making_of(given: Mapping[str, Any]) -> Making:
+    """How revisions are built, as these options say."""
+    from benchwright import asking
+    from benchwright.versus import Making
+
+    return Making(
+        repo=Path(given["repo"]),
+        command=given["build"],
+        timeout=asking.positive(given["build_timeout"], "s", "--build-timeout"),
+        again=given["rebuild"],
+    )
+
+
+def _with(options: Sequence[Callable[[F], F]], function: F) -> F:
+    for option in reversed(options):
+        function = option(function)
+    return function

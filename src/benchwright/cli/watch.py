@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from benchwright.cli.options import json_option, store_option
-from benchwright.cli.targets import target_options
+from benchwright.cli.targets import build_options, target_options
 
 if TYPE_CHECKING:
     from benchwright.continuous import Watched
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("watch")
 @target_options
-@click.option("--repo", default=".", show_default=True, metavar="FOLDER", help="The git or Mercurial repository.")
-@click.option("--build", default="", metavar="COMMAND", help="Run in each revision's own copy and environment.")
-@click.option("--build-timeout", default="1h", show_default=True, metavar="SECONDS", help="End a build after so long.")
+@build_options
 @click.option("--interval", default="60", show_default=True, metavar="SECONDS", help="Look for new commits so often.")
 @click.option("--once", is_flag=True, help="Measure what is new, and end.")
 @click.option("--remote", default="origin", show_default=True, help="Where to fetch from; '' for this repository only.")
@@ -75,13 +73,14 @@ def command(**given: Any) -> int:
 
 def _watched(given: Mapping[str, Any]) -> Watched:
     from benchwright import api, asking
-    from benchwright.cli.targets import cpus_of, request_of
+    from benchwright.cli.targets import cpus_of, making_of, request_of
     from benchwright.continuous import Watched
     from benchwright.watching.commits import Following
 
     commit_file, status_file = (Path(given[name]) if given[name] else None for name in ("commit_file", "status_file"))
+    making = making_of(given)
     return Watched(
-        repo=Path(given["repo"]),
+        repo=making.repo,
         request=request_of(given),
         following=Following(
             remote=given["remote"],
@@ -91,8 +90,9 @@ def _watched(given: Mapping[str, Any]) -> Watched:
             catch_up=given["catch_up"],
             commit_file=commit_file,
         ),
-        build=given["build"],
-        build_timeout=asking.positive(given["build_timeout"], "s", "--build-timeout"),
+        build=making.command,
+        build_timeout=making.timeout,
+        rebuild=making.again,
         rounds=given["rounds"],
         smallest=asking.fraction(given["smallest"], "--smallest"),
         backfill=given["backfill"],

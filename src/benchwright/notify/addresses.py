@@ -56,11 +56,13 @@ def shown(text: str) -> str:
     masked = _REFERENCE.sub(HIDDEN, written)
     scheme = _scheme(masked)
     rest = masked.partition("://")[2]
+    if _late_at(masked):  # what stands before it may be a secret with a slash in it, or a host and its path
+        return f"{scheme}://{HIDDEN}"
     if scheme.partition("+")[0] == "webhook":  # its path may be known to nobody else
-        host, slash, path = re.sub(r"^[^/?#]*@", "", rest).partition("/")
+        host, slash, path = rest.rpartition("@")[2].partition("/")
         return f"{scheme}://{re.split('[?#]', host)[0]}{slash}{HIDDEN if path else ''}"
     if scheme in ("github", "gitlab"):
-        return f"{scheme}://{re.sub(r'^[^/?#]*@', '', rest)}"
+        return f"{scheme}://{rest.rpartition('@')[2]}"
     return f"{scheme}://{HIDDEN}" if scheme else HIDDEN
 
 
@@ -80,14 +82,29 @@ def read(text: str) -> Address:
     return Address(key=key_of(text), shown=shown(text), scheme=scheme, url=url, secrets=secrets)
 
 
-def check_login(text: str) -> None:
-    """Raises when a secret is written out where a reference belongs: in front of the `@` of an address of ours."""
-    login = re.match(r"[^:]+://([^/?#]*)@", _REFERENCE.sub(_MARK, text.strip()))
+def check_login(text: str, url: str) -> None:
+    """Raises when a secret is written out where a reference belongs: in front of the `@` of an address of ours.
+
+    So does an `@` behind the host, in the text or in the `url` that it stands for: what is a secret there, and which
+    server is meant, cannot be told.
+    """
+    login = re.match(r"[^:]+://(.*)@", _REFERENCE.sub(_MARK, text.strip()), re.DOTALL)
     if login and login[1].strip(":") != _MARK:
         raise OptionError(
             f"{shown(text)} has its secret written out",
-            remedy="put it into a variable and write ${NAME}@, or into a file and write ${file:PATH}@",
+            remedy="put it into a variable and write ${NAME}@, or into a file and write ${file:PATH}@; "
+            "an @ that is part of a path is %40",
         )
+    if _late_at(url):
+        raise OptionError(
+            f"{shown(text)} has /, ? or # in front of an @",
+            remedy="write %2F, %3F and %23 in a secret, and %40 for an @ that is part of a path",
+        )
+
+
+def _late_at(url: str) -> bool:
+    """Whether there is an `@` where no login can be any more."""
+    return "@" in "".join(re.split("([/?#])", url.partition("://")[2], maxsplit=1)[1:])
 
 
 def _scheme(text: str) -> str:

@@ -12,12 +12,15 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from benchwright.errors import OptionError, UploadError, did_you_mean
+from benchwright.findings import Finding
 from benchwright.notify.addresses import Address
 from benchwright.notify.calling import Answer, accepted, call, check_server
 from benchwright.notify.messages import Message, Notice, headline
 from benchwright.records import Verdict
+from benchwright.report.findings import title
 
 MOST_PAGES = 10  # of comments that are looked through, a hundred each
+SUCCESS = "success"  # as both call it
 MOST_DESCRIPTION = 140  # letters of a status, where GitHub cuts
 _PATH = re.compile(r"[\w.-]+(/[\w.-]+)+", re.ASCII)
 _YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
@@ -98,7 +101,8 @@ class Forge:
     commit_text: str  # the key of a comment's text, at a commit
     statuses: str
     status: Mapping[str, str]  # what every status says
-    is_so: Callable[[Answer], bool] = field(default=lambda _: False)  # a refusal that says: there already
+    failure: str  # how a status says that something is worse
+    is_so: Callable[[Answer, str], bool] = field(default=lambda _answer, _state: False)  # refused: it is so already
 
     def send(self, message: Message) -> str:
         """Comments where it was not done yet, and sets the status of each commit."""
@@ -113,22 +117,30 @@ class Forge:
                 path = self.commit_comments.format(commit=commit)
                 comments += self._comment_once(path, replace(message, notices=notices), self.commit_text)
             if place.status and (worse := _worse(notices)):
-                self._post(self.statuses.format(commit=commit), self._status(worse), "a status")
+                self._set(commit, self.failure, _summed(worse, headline), worse[0].link)
                 statuses += 1
         return f"{comments} comments, {statuses} statuses"
+
+    def withdraw(self, message: Message) -> str:
+        """Sets the status of each commit to success: nothing that was found there stands any more."""
+        commits = _by_commit(message.notices) if self.place.status else {}
+        for commit, notices in commits.items():
+            self._set(commit, SUCCESS, f"Settled: {_summed(notices, title)}", notices[0].link)
+        return f"{len(commits)} statuses taken back"
 
     def _get(self, path: str, what: str) -> Any:
         """What is there, decoded."""
         return accepted(self._call("GET", path, None), f"{self.place.shown}: {what}").json()
 
-    def _post(self, path: str, body: Mapping[str, Any], what: str) -> None:
-        answer = self._call("POST", path, json.dumps(body).encode())
-        if not self.is_so(answer):
-            accepted(answer, f"{self.place.shown}: {what}")
+    def _post(self, path: str, body: Mapping[str, Any]) -> Answer:
+        return self._call("POST", path, json.dumps(body).encode())
 
-    def _status(self, notices: tuple[Notice, ...]) -> dict[str, str]:
-        link = {"target_url": notices[0].link} if notices[0].link else {}
-        return {**self.status, "description": _description(notices), **link}
+    def _set(self, commit: str, state: str, words: str, link: str) -> None:
+        """The status of a commit."""
+        said = {"state": state, "description": _cut(words)} | ({"target_url": link} if link else {})
+        answer = self._post(self.statuses.format(commit=commit), {**self.status, **said})
+        if not self.is_so(answer, state):
+            accepted(answer, f"{self.place.shown}: a status")
 
     def _comment_once(self, path: str, message: Message, key: str) -> bool:
         """Adds the message to the comments at `path`, without the findings that one of them tells of already.
@@ -139,7 +151,7 @@ class Forge:
         left = tuple(notice for notice in message.notices if _mark(notice) not in there)
         if left:
             body = "\n".join([*map(_mark, left), replace(message, notices=left).markdown])
-            self._post(path, {key: body}, "a comment")
+            accepted(self._post(path, {key: body}), f"{self.place.shown}: a comment")
         return bool(left)
 
     def _comments(self, path: str, key: str) -> Iterator[str]:
@@ -171,9 +183,12 @@ def _worse(notices: Iterable[Notice]) -> tuple[Notice, ...]:
     return tuple(notice for notice in notices if notice.finding.verdict is Verdict.WORSE)
 
 
-def _description(notices: tuple[Notice, ...]) -> str:
-    """One line for a status."""
-    words = headline(notices[0].finding) + (f" and {len(notices) - 1} more" if len(notices) > 1 else "")
+def _summed(notices: tuple[Notice, ...], line: Callable[[Finding], str]) -> str:
+    """The first in its line, the others counted."""
+    return line(notices[0].finding) + (f" and {len(notices) - 1} more" if len(notices) > 1 else "")
+
+
+def _cut(words: str) -> str:
     return words if len(words) <= MOST_DESCRIPTION else f"{words[: MOST_DESCRIPTION - 1]}…"
 
 

@@ -33,9 +33,14 @@ class GitHub:
             commit_comments=f"{root}/commits/{{commit}}/comments",
             commit_text="body",
             statuses=f"{root}/statuses/{{commit}}",
-            status={"state": "failure", "context": "benchwright"},
+            status={"context": "benchwright"},
+            failure="failure",
         )
 
     def send(self, message: Message) -> str:
         """Comments and sets statuses."""
         return self._forge.send(message)
+
+    def withdraw(self, message: Message) -> str:
+        """Takes the statuses back; comments stay."""
+        return self._forge.withdraw(message)

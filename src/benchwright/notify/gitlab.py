@@ -31,7 +31,8 @@ class GitLab:
             commit_comments=f"{root}/repository/commits/{{commit}}/comments",
             commit_text="note",
             statuses=f"{root}/statuses/{{commit}}",
-            status={"state": "failed", "name": "benchwright"},
+            status={"name": "benchwright"},
+            failure="failed",
             is_so=_is_so,
         )
 
@@ -39,7 +40,12 @@ class GitLab:
         """Comments and sets statuses."""
         return self._forge.send(message)
 
+    def withdraw(self, message: Message) -> str:
+        """Takes the statuses back; comments stay."""
+        return self._forge.withdraw(message)
 
-def _is_so(answer: Answer) -> bool:
+
+def _is_so(answer: Answer, state: str) -> bool:
     """The status is that already: GitLab refuses to set it a second time."""
-    return answer.status == 400 and b"annot transition status" in answer.text
+    same = b"annot transition status" in answer.text and f"from :{state}".encode() in answer.text
+    return answer.status == 400 and same

@@ -1,7 +1,8 @@
 """What is to be told to whom, and what was: a file of JSON lines that a restart, or `kill -9`, does not confuse.
 
 A line is one of: `due` (a finding and the targets that are to hear of it), `trying` (a message is about to go out),
-`told`, `failed`, `dropped`. A line that was cut off by a crash is passed over.
+`told`, `failed`, `dropped`, `over` (what was told no longer stands), `withdrawn` (and the target knows). A line that
+was cut off by a crash is passed over.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ class Record:
 
     waiting: dict[str, float] = field(default_factory=dict)  # finding -> since when
     settled: set[str] = field(default_factory=set)  # told, or dropped
+    told: set[str] = field(default_factory=set)
+    withdrawing: dict[str, float] = field(default_factory=dict)  # finding -> since when it is to be taken back
+    withdrawn: set[str] = field(default_factory=set)
     tried: list[float] = field(default_factory=list)  # when messages went out
     failures: int = 0  # in a row
     resting_until: float = 0.0
@@ -86,6 +90,14 @@ class Journal:
         """It need not be told any more."""
         self._write(ledger, what="dropped", target=target, findings=[*findings], why=why)
 
+    def over(self, ledger: Ledger, target: str, findings: Iterable[str]) -> None:
+        """What was told of them is to be taken back."""
+        self._write(ledger, what="over", target=target, findings=[*findings])
+
+    def withdrawn(self, ledger: Ledger, target: str, findings: Iterable[str]) -> None:
+        """It was."""
+        self._write(ledger, what="withdrawn", target=target, findings=[*findings])
+
     def _write(self, ledger: Ledger, **line: Any) -> None:
         at = datetime.fromtimestamp(self.clock(), UTC).isoformat(timespec="milliseconds")
         handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -132,12 +144,27 @@ def _happened(record: Record, what: str, at: float, line: dict[str, Any]) -> Non
         _rest(record, at, 0.0)
     elif what == "failed":
         _rest(record, at, float(line.get("pause", 0.0)))
-    elif what in ("told", "dropped"):
+    elif what == "over":
         for finding in line["findings"]:
-            record.waiting.pop(finding, None)
-            record.settled.add(finding)
-        if what == "told":
+            record.withdrawing.setdefault(finding, at)
+    elif what in ("told", "dropped", "withdrawn"):
+        for finding in line["findings"]:
+            _settled(record, what, finding)
+        if what != "dropped":
             record.failures, record.resting_until = 0, 0.0
+
+
+def _settled(record: Record, what: str, finding: str) -> None:
+    """The target knows of it, or need not any more; so it is with taking it back."""
+    taking_back = record.withdrawing.pop(finding, None) is not None
+    if what == "told":
+        record.told.add(finding)
+        record.withdrawn.discard(finding)
+    elif taking_back or what == "withdrawn":
+        record.withdrawn.add(finding)
+        return
+    record.waiting.pop(finding, None)
+    record.settled.add(finding)
 
 
 def _rest(record: Record, at: float, asked: float) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from benchwright import plugins
 from benchwright.errors import BenchwrightError, UploadError
@@ -30,10 +30,19 @@ class Sender(Protocol):
         ...
 
 
-def deliver(sender: Sender, message: Message, shown: str) -> str:
-    """`sender.send`, from which nothing else comes than what it promises: any other error is an `UploadError`."""
+@runtime_checkable
+class Withdrawing(Protocol):
+    """What an adapter offers besides, whose word stands until it is taken back: such as the status of a commit."""
+
+    def withdraw(self, message: Message) -> str:
+        """Takes back what was said of the findings of the message: none of them stands any more. Raises as `send`."""
+        ...
+
+
+def deliver(send: Callable[[Message], str], message: Message, shown: str) -> str:
+    """What `send` says, of which nothing else comes than it promises: any other error is an `UploadError`."""
     try:
-        return sender.send(message)
+        return send(message)
     except (BenchwrightError, PassingError):
         raise
     except Exception as error:  # the border to services of every kind; what it says may hold the address
@@ -43,10 +52,19 @@ def deliver(sender: Sender, message: Message, shown: str) -> str:
 def sender_at(text: str) -> Sender:
     """The adapter for an address, ready to send; an `OptionError` when the address or its secret is wrong."""
     address = addresses.read(text)
-    kind = address.scheme.partition("+")[0]
-    if kind not in plugins.BUILTIN["notifiers"] and kind not in plugins.names("notifiers"):
-        kind = "apprise"
+    kind = _kind(address)
     if kind != "apprise":
-        addresses.check_login(text)
+        addresses.check_login(text, address.url)
     adapter: Callable[[Address], Sender] = plugins.load("notifiers", kind)
     return adapter(address)
+
+
+def withdraws(text: str) -> bool:
+    """Whether what the target is told can be taken back there; nothing is sent. An `OptionError` as of `sender_at`."""
+    return hasattr(plugins.load("notifiers", _kind(addresses.read(text))), "withdraw")
+
+
+def _kind(address: Address) -> str:
+    kind = address.scheme.partition("+")[0]
+    known = kind in plugins.BUILTIN["notifiers"] or kind in plugins.names("notifiers")
+    return kind if known else "apprise"

@@ -11,26 +11,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchwright.config import Notify
-from benchwright.errors import BenchwrightError, StoreError
+from benchwright.errors import BenchwrightError
 from benchwright.fetch.transport import PassingError
-from benchwright.findings import Finding, State
-from benchwright.notify import addresses
+from benchwright.findings import Finding
+from benchwright.notify import addresses, standing
 from benchwright.notify.journal import HOUR, Journal, Ledger, Record
 from benchwright.notify.messages import Message
 from benchwright.notify.notices import notice
-from benchwright.notify.senders import deliver, sender_at
+from benchwright.notify.senders import Withdrawing, deliver, sender_at, withdraws
 
 if TYPE_CHECKING:
     from benchwright.store import Store
 
 DAYS = 7  # for which something that cannot be told is tried again
-_OVER = (State.RESOLVED, State.IGNORED)
 
 
 class Outcome(StrEnum):
     """What became of a message."""
 
     SENT = "sent"
+    WITHDRAWN = "withdrawn"  # a status was taken back: what it spoke of is resolved or ignored
     FAILED = "failed"  # it is tried again later
     LATER = "later"  # the target has had enough for now, or rests after a failure
     DROPPED = "dropped"  # nobody needs it any more, or it failed for too long
@@ -63,7 +63,8 @@ class Notifier:
     ) -> list[Told]:
         """Tells of the findings that are worth it, and of what earlier attempts left; never raises for a target.
 
-        `store` gives the pictures, and says which findings are over by now. `asked` by a person, any finding is worth
+        `store` gives the pictures, and says which findings are over by now: these are not told any more, and a status
+        that speaks of nothing else is taken back. `asked` by a person, any finding is worth
         it and no target rests after a failure; `again` repeats what was told before.
         """
         targets = tuple(dict.fromkeys(self._settings.targets))
@@ -72,7 +73,7 @@ class Notifier:
                 return []
             with self._journal.held() as ledger:
                 for finding in findings:
-                    if asked or (finding.verdict in self._settings.verdicts and finding.state not in _OVER):
+                    if asked or (finding.verdict in self._settings.verdicts and finding.state not in standing.OVER):
                         self._note(ledger, finding, targets, again)
                 serving = (_Serving(self._settings, self._journal, ledger, text, store) for text in targets)
                 return [told for one in serving for told in one.serve(rested=asked)]
@@ -101,26 +102,56 @@ class _Serving:
         self._record = ledger.of(self._key)
 
     def serve(self, *, rested: bool) -> Iterator[Told]:
-        """Sends what waits, as far as it may be sent now."""
+        """Sends what waits, as far as it may be sent now, and takes back what no longer stands."""
         yield from self._drop()
-        waiting = tuple(self._record.waiting)
-        if not waiting:
-            return
-        now = self._journal.clock()
-        left = self._settings.per_hour - sum(0 <= now - at < HOUR for at in self._record.tried)
-        if why := _not_now(self._record, left, now, rested=rested):
-            yield self._told(waiting, Outcome.LATER, why)
-            return
-        one_by_one = len(waiting) <= min(left, self._settings.together)
-        for batch in [(each,) for each in waiting] if one_by_one else [waiting]:
-            told = self._send(batch)
-            yield told
-            if told.outcome is Outcome.FAILED:
+        can_withdraw = self._can_withdraw()
+        if can_withdraw:
+            for finding in standing.returned(self._record, self._store):
+                self._journal.due(self._ledger, finding, [self._key])
+        if waiting := tuple(self._record.waiting):
+            left = self._left()
+            if why := self._not_now(left, rested=rested):
+                yield self._told(waiting, Outcome.LATER, why)
                 return
+            one_by_one = len(waiting) <= min(left, self._settings.together)
+            for batch in [(each,) for each in waiting] if one_by_one else [waiting]:
+                told = self._send(batch)
+                yield told
+                if told.outcome is Outcome.FAILED:
+                    return
+        if can_withdraw:
+            yield from self._withdraw(rested=rested)
+
+    def _can_withdraw(self) -> bool:
+        try:
+            return bool(self._record.told) and self._store is not None and withdraws(self._text)
+        except BenchwrightError:  # told when there is something to send
+            return False
+
+    def _withdraw(self, *, rested: bool) -> Iterator[Told]:
+        """Takes back statuses of commits at which none of the findings stands any more."""
+        taken = standing.to_take_back(self._ledger, self._record, self._is_over)
+        if fresh := [each for each in taken if each not in self._record.withdrawing]:
+            self._journal.over(self._ledger, self._key, fresh)
+        if not taken:
+            return
+        if why := self._not_now(self._left(), rested=rested):
+            yield self._told(taken, Outcome.LATER, why)
+        else:
+            yield self._send(taken, withdraw=True)
+
+    def _left(self) -> int:
+        """Messages that the target may get in this hour."""
+        now = self._journal.clock()
+        return self._settings.per_hour - sum(0 <= now - at < HOUR for at in self._record.tried)
+
+    def _not_now(self, left: int, *, rested: bool) -> str:
+        return _not_now(self._record, left, self._journal.clock(), rested=rested)
 
     def _drop(self) -> Iterator[Told]:
         now, waiting = self._journal.clock(), dict(self._record.waiting)
-        old = tuple(each for each, since in waiting.items() if now - since > DAYS * 24 * HOUR)
+        to_do = [*waiting.items(), *self._record.withdrawing.items()]
+        old = tuple(dict.fromkeys(each for each, since in to_do if now - since > DAYS * 24 * HOUR))
         over = tuple(each for each in waiting if each not in old and self._is_over(each))
         for gone, why in ((old, f"could not be told in {DAYS} days"), (over, "resolved or ignored meanwhile")):
             if gone:
@@ -128,34 +159,34 @@ class _Serving:
                 yield self._told(gone, Outcome.DROPPED, why)
 
     def _is_over(self, finding: str) -> bool:
-        try:
-            return self._store is not None and self._store.finding(finding).state in _OVER
-        except StoreError:  # the journal has it, so it was found
-            return False
+        return standing.over(self._store, finding)
 
-    def _send(self, ids: tuple[str, ...]) -> Told:
+    def _send(self, ids: tuple[str, ...], *, withdraw: bool = False) -> Told:
         self._journal.trying(self._ledger, self._key, ids)
         pause = 0.0
         try:
-            why = self._message_out(ids)
+            why = self._message_out(ids, withdraw=withdraw)
         except PassingError as error:
             why, pause = str(error), error.pause
         except BenchwrightError as error:
             why = error.message
         else:
-            self._journal.told(self._ledger, self._key, ids)
-            return self._told(ids, Outcome.SENT, why)
+            note = self._journal.withdrawn if withdraw else self._journal.told
+            note(self._ledger, self._key, ids)
+            return self._told(ids, Outcome.WITHDRAWN if withdraw else Outcome.SENT, why)
         self._journal.failed(self._ledger, self._key, ids, why, pause)
         return self._told(ids, Outcome.FAILED, why)
 
-    def _message_out(self, ids: tuple[str, ...]) -> str:
+    def _message_out(self, ids: tuple[str, ...], *, withdraw: bool) -> str:
         sender = sender_at(self._text)
         known = (self._ledger.findings[each] for each in ids)
         notices = tuple(notice(f, self._store, link=self._settings.link, picture=sender.pictures) for f in known)
         # The time that they wait since tells a repetition that a person asked for from a second attempt.
-        parts = [self._key, *(f"{each} {self._record.waiting[each]}" for each in sorted(ids))]
+        since = self._record.withdrawing if withdraw else self._record.waiting
+        parts = [self._key, *(f"{each} {since[each]}" for each in sorted(ids))]
         identity = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
-        return deliver(sender, Message(id=identity, notices=notices), addresses.shown(self._text))
+        send = sender.withdraw if withdraw and isinstance(sender, Withdrawing) else sender.send
+        return deliver(send, Message(id=identity, notices=notices), addresses.shown(self._text))
 
     def _told(self, findings: tuple[str, ...], outcome: Outcome, why: str) -> Told:
         return Told(target=addresses.shown(self._text), findings=findings, outcome=outcome, why=why)

@@ -13,7 +13,7 @@ from benchwright.trials import Trial, TrialRow
 
 WIDTH, BASE, EACH = 8.0, 1.3, 0.9  # inches: of the picture, and its height without cases and for each
 COLOURS = {Verdict.WORSE: "tab:red", Verdict.BETTER: "tab:green", Verdict.UNCLEAR: "tab:orange", Verdict.SAME: "0.4"}
-_ROOM = 0.7  # of a case's strip that its pairs take
+_ROOM = 0.6  # of a row, for its pairs; the interval and its words are below
 
 
 def write_trial(trial: Trial, path: Path) -> Path:
@@ -47,12 +47,12 @@ def _strip(axes: Any, row: TrialRow, place: int, widest: float) -> None:
         axes.plot([max(-widest, min(widest, change))], [height], mark, color=colour, alpha=0.5, markersize=3, zorder=2)
     if row.effect is None:
         return
-    point, below = _percent(row.effect.point), place + 0.38
+    point, below = _percent(row.effect.point), place + 0.3
     if row.effect.low is not None and row.effect.high is not None:
         axes.plot([_percent(row.effect.low), _percent(row.effect.high)], [below] * 2, color=colour, linewidth=2)
     axes.plot([point], [below], "D", color=colour, markersize=5, zorder=3)
     words = f"{point:+.2g} % {row.verdict}"
-    axes.annotate(words, (point, below), textcoords="offset points", xytext=(8, -3), fontsize=7)
+    axes.annotate(words, (point, below), textcoords="offset points", xytext=(0, -10), ha="center", fontsize=7)
 
 
 def _widest(trial: Trial) -> float:

@@ -9,6 +9,7 @@ drifts, noise that comes and goes. The method, step by step:
    autocorrelation once the first changes found no longer pass for it.
 4. Boundaries are dropped, the weakest first, until each is beyond chance, large enough to matter, and a step rather
    than a piece of a drift (`changepoint_evidence`).
+5. Each is dated anew on the values as they were measured, outliers and all (`changepoint_positions`).
 
 Everything is deterministic. `docs/statistics.md` says how often it is right.
 """
@@ -16,6 +17,7 @@ Everything is deterministic. `docs/statistics.md` says how often it is right.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -24,14 +26,15 @@ import numpy as np
 from benchwright.stats.changepoint_evidence import Evidence
 from benchwright.stats.changepoint_modes import Folded, fold, fold_by, gap_among
 from benchwright.stats.changepoint_noise import Array, inflation, local_noise, winsorised
-from benchwright.stats.changepoint_segments import neighbours, segment
-from benchwright.stats.distributions import normal_cdf
+from benchwright.stats.changepoint_positions import Dating
+from benchwright.stats.changepoint_segments import neighbours, segment, settled
 
 FEWEST = 12  # values; two levels cannot be told from chance in fewer
 SPAN = 256  # values that a `Detector` looks back at, at least
 _FLOOR = 0.01  # noise below this share of the smallest change that matters makes no difference
 _FEWER = 0.65  # of the changes may be left after folding, or there were no modes
-_POSITIONS = 0.995  # probability that the listed positions hold together
+_LONG, _MANY = 1000, 40  # points and changes from which on it pays to look for modes early
+_TYPICAL = 1e-12  # of the largest size: what is typical is no less, or shares would have no squares
 _SAME_AS_GAP = 0.15  # a jump within this share of the gap is a mode that was missed
 
 
@@ -121,24 +124,26 @@ class Detector:
 class _Scale:
     """Between values and the scale on which changes add up: logarithms, or shares of the typical size."""
 
-    typical: float
+    typical: float  # of logarithms: that of the typical size
     logarithmic: bool
 
     @classmethod
     def of(cls, values: Array) -> _Scale:
         if values.min() > 0.0:
-            return cls(typical=float(np.exp(np.median(np.log(values)))), logarithmic=True)
-        typical = float(np.median(np.abs(values))) or float(np.mean(np.abs(values)))
-        return cls(typical=typical, logarithmic=False)
+            return cls(typical=float(np.median(np.log(values))), logarithmic=True)
+        sizes = np.abs(values)
+        largest = float(sizes.max())
+        share = float(np.median(sizes / largest)) or float(np.mean(sizes / largest))
+        return cls(typical=max(max(share, _TYPICAL) * largest, sys.float_info.min), logarithmic=False)
 
     def shares(self, values: Array) -> Array:
-        return np.log(values / self.typical) if self.logarithmic else values / self.typical
+        return np.log(values) - self.typical if self.logarithmic else values / self.typical
 
     def level(self, share: float) -> float:
-        return self.typical * (math.exp(share) if self.logarithmic else share)
+        return _exp(self.typical + share) if self.logarithmic else _within_reach(self.typical * share)
 
     def effect(self, difference: float) -> float:
-        return math.exp(difference) if self.logarithmic else 1.0 + difference
+        return _exp(difference) if self.logarithmic else 1.0 + difference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +152,13 @@ class _Found:
 
     changes: list[int]
     evidence: Evidence
-    noise: float
+    measured: Array  # with outliers
+    noise_around: Array  # as independent noise would have it
+
+    @property
+    def noise(self) -> float:
+        """Of the series as a whole."""
+        return float(np.median(self.noise_around))
 
     def jumps(self) -> Array:
         """The differences between the means of neighbouring levels."""
@@ -158,6 +169,10 @@ class _Found:
 def _found(shares: Array, smallest: float) -> _Found:
     """The changes, modes folded where there are two: seen in the differences of points, or in the jumps found."""
     folded = fold(shares)
+    if folded is None and len(shares) >= _LONG:
+        early = _found_early(shares, smallest)
+        if early is not None:
+            return early
     found = _changes(shares if folded is None else folded.values, smallest)
     if folded is None:
         gap = gap_among(found.jumps(), found.noise)
@@ -169,6 +184,26 @@ def _found(shares: Array, smallest: float) -> _Found:
             return found
         found = again
     return _without_missed_modes(folded, found, smallest)
+
+
+def _found_early(shares: Array, smallest: float) -> _Found | None:
+    """The changes of a long series whose first, rough segmentation shows two modes already; None if it does not.
+
+    Only to save time: each of a hundred switches would otherwise be judged as a change first.
+    """
+    noise = local_noise(shares, _FLOOR * smallest)
+    values = winsorised(shares, noise)
+    changes = segment(values, noise * math.sqrt(inflation(values, noise)))
+    if len(changes) < _MANY:
+        return None
+    edges = [0, *changes, len(values)]
+    jumps, usual = np.diff(np.add.reduceat(values, edges[:-1]) / np.diff(edges)), float(np.median(noise))
+    gap = gap_among(jumps, usual)
+    folded = None if gap is None else fold_by(shares, gap, usual, cuts=changes)
+    if folded is None or folded.switches < len(changes) / 2:
+        return None
+    found = _changes(folded.values, smallest)
+    return None if len(found.changes) > _FEWER * len(changes) else _without_missed_modes(folded, found, smallest)
 
 
 def _without_missed_modes(folded: Folded, found: _Found, smallest: float) -> _Found:
@@ -197,16 +232,18 @@ def _changes(shares: Array, smallest: float) -> _Found:
             break
         inflated = less
         changes = segment(values, noise * math.sqrt(inflated))
+    changes = settled(values, noise * math.sqrt(inflated), changes)
     evidence = Evidence(values, noise, changes, smallest=smallest)
-    return _Found(changes=evidence.convincing(changes), evidence=evidence, noise=float(np.median(noise)))
+    return _Found(changes=evidence.convincing(changes), evidence=evidence, measured=shares, noise_around=noise)
 
 
 def _described(found: _Found, scale: _Scale) -> list[Change]:
     evidence, described = found.evidence, []
-    edges = [0, *found.changes, evidence.count]
+    dated = Dating(found.measured, found.noise_around, evidence, found.changes)
+    edges = [0, *dated.changes, evidence.count]
     means = np.add.reduceat(evidence.values, edges[:-1]) / np.diff(edges)
-    for number, index in enumerate(found.changes):
-        first, last = neighbours(found.changes, number, evidence.count)
+    for number, index in enumerate(dated.changes):
+        first, last = neighbours(dated.changes, number, evidence.count)
         step = evidence.step(first, index, last)
         low, high = step.interval()
         described.append(
@@ -217,23 +254,21 @@ def _described(found: _Found, scale: _Scale) -> list[Change]:
                 effect=scale.effect(step.size),
                 low=scale.effect(low),
                 high=scale.effect(high),
-                confidence=max(0.0, 1.0 - 2.0 * evidence.count * normal_cdf(-max(step.strength, evidence.threshold))),
-                position=_positions(evidence, first, index, last),
+                confidence=evidence.confidence(first, index, last),
+                position=dated.positions[number],
             )
         )
     return described
 
 
-def _positions(evidence: Evidence, first: int, index: int, last: int) -> tuple[tuple[int, float], ...]:
-    """The probable indexes by their likelihood, all else equal."""
-    places, gains = evidence.weighted.profile(first, last)
-    if not len(places):
-        return ((index, 1.0),)
-    odds = np.exp((gains - gains.max()) / 2)
-    probabilities = odds / odds.sum()
-    order = np.argsort(-probabilities, kind="stable")
-    needed = int(np.searchsorted(np.cumsum(probabilities[order]), _POSITIONS)) + 1
-    return tuple((int(places[i]), float(probabilities[i])) for i in order[:needed])
+def _exp(logarithm: float) -> float:
+    """The exponential, or the nearest number to it that there is."""
+    least, most = math.log(sys.float_info.min), math.log(sys.float_info.max)
+    return math.exp(min(max(logarithm, least), most))
+
+
+def _within_reach(value: float) -> float:
+    return min(max(value, -sys.float_info.max), sys.float_info.max)
 
 
 def _shifted(change: Change, by: int) -> Change:

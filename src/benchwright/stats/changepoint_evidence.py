@@ -12,7 +12,7 @@ import numpy as np
 
 from benchwright.stats.changepoint_noise import residual_inflation
 from benchwright.stats.changepoint_segments import Array, WeightedSums, neighbours, summed
-from benchwright.stats.distributions import student_quantile
+from benchwright.stats.distributions import normal_cdf, student_quantile
 
 _CAUTION = 6.0  # a change must exceed sqrt(2 log n + this): about one series in 100 has a chance peak beyond
 _PRIOR = 4  # points' worth of belief that the noise around a change is as its surroundings say
@@ -55,14 +55,20 @@ class Evidence:
         means = np.add.reduceat(values, edges[:-1]) / lengths
         left = (values - means[segments]) / noise
         squares = np.add.reduceat(left * left, edges[:-1])
-        scale = (squares + _PRIOR) / (lengths - 1 + _PRIOR)
-        inflated = residual_inflation(left / np.sqrt(scale)[segments], segments)
+        around = max(1.0, float(squares.sum()) / max(1, self.count - len(lengths)))
+        scale = (squares + _PRIOR * around) / (lengths - 1 + _PRIOR)
+        inflated, cautious = residual_inflation(left / np.sqrt(scale)[segments], segments)
+        self._caution = math.sqrt(inflated / cautious)
         self.noise = noise * np.sqrt(scale[segments] * inflated)
         self.weighted = WeightedSums(values, self.noise)
         self._sums, self._variances = summed(values).tolist(), summed(self.noise**2).tolist()
         weights, time = self.noise**-2.0, np.arange(self.count, dtype=np.float64)
         products = (weights, weights * time, weights * time * time, weights * values, weights * time * values)
         self._lines = [summed(product).tolist() for product in products]  # lists: single numbers are read, and often
+
+    def recut(self, values: Array) -> None:
+        """Takes other values for outliers than those it began with: means and steps are from these."""
+        self.values, self._sums = values, summed(values).tolist()
 
     def convincing(self, changes: list[int]) -> list[int]:
         """The changes that are left when the unconvincing have been dropped, the weakest first."""
@@ -90,9 +96,20 @@ class Evidence:
         strength = math.sqrt(freedom * math.log1p(ratio * ratio / freedom))  # Student's t as a normal deviate (Wallace)
         return Step(size=size, error=error, freedom=freedom, strength=strength)
 
+    def confidence(self, first: int, change: int, last: int) -> float:
+        """One less the probability that chance shows as much anywhere, correlation being what it may be at most."""
+        strength = self._caution * self._strongest(first, change, last)
+        return max(0.0, 1.0 - 2.0 * self.count * normal_cdf(-strength))
+
     def _strength(self, changes: list[int], number: int) -> float:
         """The evidence for a change from whichever distance shows it best; little if it is rather a drift."""
         change, (first, last) = changes[number], neighbours(changes, number, self.count)
+        best = self._strongest(first, change, last)
+        if best >= self.threshold and (self._line_fits(first, change, last) or self._slopes(first, change, last)):
+            return self.threshold / 2
+        return best
+
+    def _strongest(self, first: int, change: int, last: int) -> float:
         widest = max(change - first, last - change)
         enough, best = _SMALLEST_SHARE * math.log1p(self.smallest), 0.0
         for tried, window in enumerate(_WINDOWS):
@@ -100,8 +117,6 @@ class Evidence:
                 continue  # convincing enough, or the same again
             step = self.step(first, change, last, window)
             best = max(best, step.strength if abs(step.size) >= enough else 0.0)
-        if best >= self.threshold and (self._line_fits(first, change, last) or self._slopes(first, change, last)):
-            return self.threshold / 2
         return best
 
     def _line_fits(self, first: int, change: int, last: int) -> bool:

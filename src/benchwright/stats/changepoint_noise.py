@@ -7,6 +7,8 @@ noise that is a change: sizes come from differences of neighbours, of which a ch
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from statistics import median
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +23,9 @@ _TRIMMED_DIFFERENCE = 0.93  # mean of the smaller 90 % of them
 _MEDIAN_SIZE = 0.6745  # median of |value| whose standard deviation is 1
 _LAGS = range(3, 8)  # differences that autocorrelation enlarges and few changes fall into
 _LARGEST_CORRELATION = 0.7  # beyond it, a drift
+_RESIDUAL_LAGS = 12
+_LARGEST_RESIDUAL = 0.8  # correlation that neighbours may have beside their levels
+_CAUTION = 1.0  # standard errors by which their correlation may be larger than it seems
 _NARROW = 7  # points of the running median that outliers are measured from
 _OUTLIER = 2.7  # standard deviations from it at which they are cut off
 
@@ -39,6 +44,19 @@ def winsorised(values: Array, noise: Array) -> Array:
     """The values with outliers cut off at a few standard deviations from the running median."""
     middle = running_median(values, _NARROW)
     return np.clip(values, middle - _OUTLIER * noise, middle + _OUTLIER * noise)
+
+
+def winsorised_beside(cut: Array, measured: Array, noise: Array, changes: Sequence[int]) -> Array:
+    """Values cut off like that, next to the changes anew: there the running median belongs to the other level."""
+    values, half = cut.copy(), _NARROW // 2
+    edges = [0, *changes, len(cut)]
+    for first, change, last in zip(edges, edges[1:], edges[2:], strict=False):
+        sides = ((change - half, change, first, change), (change, change + half, change, last))
+        for begin, end, low, high in sides:
+            near = measured[max(low, change - _NARROW) : min(high, change + _NARROW)]
+            middle, reach = median(near.tolist()), _OUTLIER * noise[begin:end]
+            values[begin:end] = np.clip(measured[begin:end], middle - reach, middle + reach)
+    return values
 
 
 def local_noise(values: Array, floor: float) -> Array:
@@ -90,18 +108,32 @@ def _spread(scaled: Array, lag: int) -> float:
     return float(np.partition(sizes, middle)[middle] / _MEDIAN_SIZE) ** 2 / 2.0
 
 
-def residual_inflation(residuals: Array, segments: npt.NDArray[np.int64], lags: int = 12) -> float:
-    """The same from what is left when the levels are taken out: one and twice the correlations until they vanish."""
-    variance = float(np.mean(residuals * residuals))
-    total = 1.0
+def residual_inflation(residuals: Array, segments: npt.NDArray[np.int64]) -> tuple[float, float]:
+    """The same from what is left when the levels are taken out, and what it is when chance has hidden some of it.
+
+    One and twice the correlations until they vanish, and no less than neighbours tell of a first-order autoregressive
+    noise. Levels that were fitted take correlation with them (Marriott and Pope 1954), which is put back.
+    """
+    count, variance = len(residuals), float(np.mean(residuals * residuals))
     if variance == 0.0:
-        return total
-    for lag in range(1, min(lags, len(residuals) - 1)):
+        return 1.0, 1.0
+    total, neighbours = 1.0, 0.0
+    for lag in range(1, min(_RESIDUAL_LAGS, count - 1)):
         same = segments[lag:] == segments[:-lag]
         if np.count_nonzero(same) < 10:
             break
         correlation = float(np.mean((residuals[lag:] * residuals[:-lag])[same])) / variance
+        if lag == 1:
+            length = count / (int(segments[-1]) + 1)
+            neighbours = (correlation + 1.0 / length) / max(1.0 - 4.0 / length, 0.3)
         if correlation <= 0.0:
             break
         total += 2.0 * correlation
-    return total
+    likely, cautious = (_autoregressive(neighbours + more) for more in (0.0, _CAUTION / math.sqrt(count)))
+    return max(total, likely), max(total, cautious)
+
+
+def _autoregressive(correlation: float) -> float:
+    """By how much a correlation of neighbours enlarges the variance of long means."""
+    correlation = min(max(correlation, 0.0), _LARGEST_RESIDUAL)
+    return (1.0 + correlation) / (1.0 - correlation)

@@ -24,17 +24,21 @@ _PENALTY = (4.0, 1.3)  # of a change: constant, and times the logarithm of the l
 
 
 def segment(values: Array, noise: Array) -> list[int]:
-    """The indexes of the first point of each new level, for independent noise of the given standard deviations."""
+    """The indexes of the first point of each new level, for independent noise of the given standard deviations: the
+    best choice among candidates, which `settled` moves to where they fit best."""
     constant, factor = _PENALTY
     penalty = constant + factor * math.log(len(values))
     candidates = _candidates(values, noise, _PROMISING * math.sqrt(penalty))
-    if not len(candidates):
-        return []
-    chosen = _partition(values, noise, candidates, penalty)
-    sums = WeightedSums(values, noise)
-    for _ in range(2):
-        sums.settle(chosen, range(len(chosen)))
-    return chosen
+    return _partition(values, noise, candidates, penalty) if len(candidates) else []
+
+
+def settled(values: Array, noise: Array, changes: Sequence[int]) -> list[int]:
+    """The changes, each moved to where it fits best between its neighbours; beside those that moved, once more."""
+    moved, sums = list(changes), WeightedSums(values, noise)
+    sums.settle(moved, range(len(moved)))
+    beside = {n + by for n, change in enumerate(changes) if moved[n] != change for by in (-1, 0, 1)}
+    sums.settle(moved, sorted(beside & {*range(len(moved))}))
+    return moved
 
 
 class WeightedSums:
@@ -54,10 +58,11 @@ class WeightedSums:
 
     def profile(self, first: int, last: int) -> tuple[Whole, Array]:
         """Each place for a change between two indexes, and how much of the scatter it would explain."""
-        places = np.arange(first + SHORTEST, last - SHORTEST + 1)
-        left, right = self.values[places] - self.values[first], self.values[last] - self.values[places]
-        before, after = self.weights[places] - self.weights[first], self.weights[last] - self.weights[places]
-        return places, left * left / before + right * right / after
+        begin, end = first + SHORTEST, max(last - SHORTEST + 1, first + SHORTEST)
+        values, weights = self.values[begin:end], self.weights[begin:end]
+        left, right = values - self.values[first], self.values[last] - values
+        gains = left * left / (weights - self.weights[first]) + right * right / (self.weights[last] - weights)
+        return np.arange(begin, end), gains
 
 
 def neighbours(changes: Sequence[int], number: int, length: int) -> tuple[int, int]:

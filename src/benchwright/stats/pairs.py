@@ -11,7 +11,9 @@ is read from it alone, so the two never disagree:
   independently of each other, and on calibration. A range [a, 2a) holds at most a quarter of the differences of two
   independent draws, whatever their distribution (Mantel's theorem, as a graph of such ranges has no triangles); that
   quarter is reached by processes with two speeds, equally frequent. Of all noises tried they are the worst: the window
-  is wrong in 0.27 % of cases. Where fewer than 1 % false alarms are asked for it is left out.
+  is wrong in 0.27 % of cases. Where the second process of a pair is slower because it is the second, ratios of one
+  order look like a change; so a window counts only if it holds pairs of both orders, and never where the order is not
+  known. Where fewer than 1 % false alarms are asked for it is left out.
 """
 
 from __future__ import annotations
@@ -71,37 +73,48 @@ class Sequential:
         self._question = _Question(smallest=smallest, false_alarms=false_alarms, better=better)
         self._most = most
         self._tests = _planned(false_alarms, most)
-        self._ratios: list[float] = []
+        self._seen = _Seen(ratios=[], orders=[])
 
-    def add(self, control: float, treatment: float) -> Look:
-        """Takes one more pair into account. ValueError for values that are not positive and for one pair too many."""
-        if len(self._ratios) == self._most:
+    def add(self, control: float, treatment: float, *, control_first: bool | None = None) -> Look:
+        """Takes one more pair into account. ValueError for values that are not positive and for one pair too many.
+
+        `control_first` says which process of the pair ran first. Where that is not known nothing is called before the
+        eighth pair.
+        """
+        seen = self._seen
+        if len(seen.ratios) == self._most:
             raise ValueError(f"all {self._most} pairs were judged")
-        self._ratios.append(_log_ratio(control, treatment))
-        return _look(self._ratios, self._question, self._tests, last=len(self._ratios) == self._most)
+        seen.ratios.append(_log_ratio(control, treatment))
+        seen.orders.append(control_first)
+        return _look(seen, self._question, self._tests, last=len(seen.ratios) == self._most)
 
 
 def judge(
     pairs: Sequence[tuple[float, float]],
     *,
+    control_first: Sequence[bool] | None = None,
     smallest: float = 0.01,
     false_alarms: float = 0.01,
     better: Better | None = Better.LOWER,
 ) -> Look:
-    """Judges (control, treatment) pairs whose number was settled before; sharper than `Sequential`, but only once."""
+    """Judges (control, treatment) pairs whose number was settled before; sharper than `Sequential`, but only once.
+
+    `control_first` says for each pair which process ran first; fewer than eight pairs tell nothing without it.
+    """
     if not pairs:
         raise ValueError("at least one pair is needed")
     question = _Question(smallest=smallest, false_alarms=false_alarms, better=better)
-    ratios = [_log_ratio(control, treatment) for control, treatment in pairs]
-    count = len(ratios)
+    seen = _Seen.of(pairs, control_first)
+    count = len(pairs)
     windows = (count,) if count in _WINDOWS and false_alarms >= WINDOW_LEVEL else ()
     spent = (*([0.0] * (count - 1)), false_alarms if count >= signflips.FIRST else 0.0)
-    return _look(ratios, question, _Tests(windows=windows, spent=spent), last=True)
+    return _look(seen, question, _Tests(windows=windows, spent=spent), last=True)
 
 
 def stop(
     pairs: Sequence[tuple[float, float]],
     *,
+    control_first: Sequence[bool] | None = None,
     smallest: float = 0.01,
     false_alarms: float = 0.01,
     most: int = 40,
@@ -112,10 +125,10 @@ def stop(
     What a simulation needs: no interval is worked out, so it takes a small part of the time.
     """
     asked = _Question(smallest=smallest, false_alarms=false_alarms, better=better)
-    ratios = [_log_ratio(control, treatment) for control, treatment in pairs[:most]]
-    tests = _planned(false_alarms, most)
+    seen = _Seen.of(pairs[:most], None if control_first is None else control_first[:most])
+    ratios, tests = seen.ratios, _planned(false_alarms, most)
     limit = math.log1p(smallest)
-    looks = [(mark, *_excluded_from(ratios, mark, tests)) for mark in (-limit, 0.0, limit)]
+    looks = [(mark, *_excluded_from(seen, mark, tests)) for mark in (-limit, 0.0, limit)]
     for count in range(1, len(ratios) + 1):
         bounds = _known(looks, count)
         if bounds == _Bounds() and count < most:
@@ -126,13 +139,13 @@ def stop(
     return len(ratios), None
 
 
-def _excluded_from(ratios: Sequence[float], mark: float, tests: _Tests) -> tuple[float, bool]:
+def _excluded_from(seen: _Seen, mark: float, tests: _Tests) -> tuple[float, bool]:
     """From which pair on a change is excluded (infinity: never), and whether what was seen lies above it."""
-    for count in (c for c in tests.windows if c <= len(ratios)):
-        window = _window(ratios[:count])
+    for count in (c for c in tests.windows if c <= len(seen.ratios)):
+        window = _window(seen, count)
         if window.excludes(mark):
             return count, window.low is not None and window.low > mark
-    found = signflips.look_by_look(np.asarray(ratios) - mark, tests.spent)
+    found = signflips.look_by_look(np.asarray(seen.ratios) - mark, tests.spent)
     return math.inf if found.look is None else found.look, found.positive
 
 
@@ -144,6 +157,21 @@ def _known(looks: Sequence[tuple[float, float, bool]], count: int) -> _Bounds:
     for mark, _, _ in takewhile(lambda look: look[1] <= count and not look[2], reversed(looks)):
         high = mark - _TINY
     return _Bounds(low=low, high=high)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """The pairs: the logarithm of each ratio, and whether its control ran first (None: not known)."""
+
+    ratios: list[float]
+    orders: list[bool | None]
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[float, float]], control_first: Sequence[bool] | None) -> _Seen:
+        orders: Sequence[bool | None] = [None] * len(pairs) if control_first is None else control_first
+        if len(orders) != len(pairs):
+            raise ValueError(f"the order of {len(orders)} pairs, but {len(pairs)} pairs")
+        return cls(ratios=[_log_ratio(control, treatment) for control, treatment in pairs], orders=list(orders))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,9 +215,10 @@ class _Bounds:
         return (self.low is not None and self.low > mark) or (self.high is not None and self.high < mark)
 
 
-def _look(ratios: Sequence[float], asked: _Question, tests: _Tests, *, last: bool) -> Look:
+def _look(seen: _Seen, asked: _Question, tests: _Tests, *, last: bool) -> Look:
+    ratios = seen.ratios
     point = hodges_lehmann(ratios)
-    windows = _within(*(_window(ratios[:count]) for count in tests.windows if count <= len(ratios)))
+    windows = _within(*(_window(seen, count) for count in tests.windows if count <= len(ratios)))
     bounds = windows
     if any(tests.spent[: len(ratios)]):
         bounds = _within(windows, _flip_bounds(np.asarray(ratios), point, asked, tests.spent, windows))
@@ -210,12 +239,15 @@ def hodges_lehmann(values: Sequence[float]) -> float:
     return float(np.median((given[first] + given[second]) / 2))
 
 
-def _window(ratios: Sequence[float]) -> _Bounds:
-    """The tightest window that holds all ratios but those that may lie outside, widened by its width on both sides."""
-    ordered = sorted(ratios)
-    held = len(ordered) - _WINDOWS[len(ordered)]
-    width, low, high = min((b - a, a, b) for a, b in zip(ordered, ordered[held - 1 :], strict=False))
-    return _Bounds(low=low - width, high=high + width)
+def _window(seen: _Seen, count: int) -> _Bounds:
+    """The tightest window that holds all of the first ratios but those that may lie outside, widened by its width on
+    both sides. It says nothing unless it holds pairs of both orders: what the order does would pass for a change."""
+    ordered = sorted(zip(seen.ratios[:count], seen.orders[:count], strict=True), key=lambda pair: pair[0])
+    held = count - _WINDOWS[count]
+    parts = [ordered[begin : begin + held] for begin in range(count - held + 1)]
+    tightest = [(part[-1][0] - part[0][0], not {True, False} <= {o for _, o in part}, part[0][0]) for part in parts]
+    width, one_order, low = min(tightest)
+    return _Bounds() if one_order else _Bounds(low=low - width, high=low + 2 * width)
 
 
 def _flip_bounds(

@@ -42,5 +42,12 @@ def database_file(url: str) -> Path:
 
 
 def _can_be_made(file: Path) -> bool:
+    """Tries it: what the permissions say is not the whole truth for root, nor on a file system that is read only."""
     folder = next(parent for parent in file.parents if parent.exists())
-    return folder.is_dir() and os.access(folder, os.W_OK)
+    trial = folder / f".benchwright-{os.getpid()}"
+    try:
+        os.close(os.open(trial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        trial.unlink()
+    except OSError:
+        return False
+    return True

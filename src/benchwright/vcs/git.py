@@ -5,9 +5,11 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from benchwright.errors import FetchError, TargetError
 from benchwright.fetch.git import Git
+from benchwright.fetch.locks import locked
 from benchwright.records import Revision
 from benchwright.vcs.history import Commit
 
@@ -55,8 +57,7 @@ class GitRepository:
     def bring(self, remote: str, branch: str) -> Commit:
         """The newest commit of the branch, fetched when there is such a remote."""
         if remote and remote in (self._git.look("remote") or "").split():
-            self._git.ask("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", _END, remote, branch)
-            return self.resolve("FETCH_HEAD")
+            return self._fetched(remote, branch)
         return self.resolve(branch)
 
     def work_copy(self, revision: str, folder: Path) -> None:
@@ -85,6 +86,22 @@ class GitRepository:
             except (TargetError, FetchError):
                 continue
         return found
+
+    def _fetched(self, remote: str, branch: str) -> Commit:
+        """The branch there, kept in a reference of our own alone.
+
+        FETCH_HEAD and the branches of the remote are the user's, and others may write them at this moment.
+        """
+        there = branch if branch == "HEAD" or branch.startswith("refs/") else f"refs/heads/{branch}"
+        here = f"refs/benchwright/{quote(remote, safe='')}/{quote(branch, safe='')}"  # never one below another
+        quiet = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap=")
+        common = Path(self._git.ask("rev-parse", "--path-format=absolute", "--git-common-dir"))
+        try:
+            with locked(common / "benchwright-fetch.lock"):  # git refuses, rather than waits, when another writes it
+                self._git.ask("fetch", *quiet, _END, remote, f"+{there}:{here}")
+                return self.resolve(here)
+        except OSError as error:
+            raise FetchError(f"{common} cannot be written: {error.strerror}") from None
 
     def _log(self, *arguments: str) -> list[Commit]:
         text = self._git.ask("log", "--no-show-signature", f"--format=tformat:{_FORMAT}", *arguments, "--")

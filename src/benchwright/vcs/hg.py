@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 from collections.abc import Sequence
@@ -37,7 +38,8 @@ class HgRepository:
         query = " or ".join([*by_id, *named, f"last(present(branch({_literal(name)})))"])
         found = self._log(f"last({query})" if name != "." else ".") if name else []
         if not found:
-            raise TargetError(f"{self.root}: there is no revision {name!r}", remedy="hg branches shows some")
+            remedy = "hg branches and hg bookmarks show some; . is what is checked out"
+            raise TargetError(f"{self.root}: there is no revision {name!r}", remedy=remedy)
         return found[-1]
 
     def after(self, since: str, until: str, *, first_parent: bool = True) -> list[Commit]:
@@ -48,15 +50,18 @@ class HgRepository:
 
     def latest(self, until: str, count: int, *, first_parent: bool = True) -> list[Commit]:
         """The last commits that led to `until`, oldest first."""
-        end = self.resolve(until).revision.id
+        newest = self.resolve(until)
+        if first_parent and (known := self._chain(newest, count)):
+            return known
+        end = newest.revision.id
         led = f"_firstancestors({end})" if first_parent else f"::{end}"
         return self._log(f"sort(last(sort({led}, rev), {int(count)}), rev)")
 
     def first_since(self, instant: str, until: str) -> Commit | None:
         """The oldest that was committed at the instant or later."""
         end = self.resolve(until).revision.id
-        second = int(datetime.fromisoformat(instant).timestamp())
-        found = self._log(f"first(sort(::{end} and date('>{second - 1} 0'), rev))")
+        second = math.ceil(datetime.fromisoformat(instant).timestamp())
+        found = self._log(f"first(sort(::{end} and date('>{second} 0'), rev))")  # which means: then, or later
         return found[0] if found else None
 
     def bring(self, remote: str, branch: str) -> Commit:
@@ -86,6 +91,16 @@ class HgRepository:
             except TargetError:
                 continue
         return found
+
+    def _chain(self, newest: Commit, count: int) -> list[Commit]:
+        """The last commits that led to it, oldest first; empty when one of them is not known yet."""
+        led = [newest]
+        while len(led) < count and led[-1].parents:
+            parent = self._known.get(led[-1].parents[0])
+            if parent is None:
+                return []
+            led.append(parent)
+        return led[::-1]
 
     def _paths(self) -> list[str]:
         return [line.partition(" = ")[0] for line in self._ask("paths").splitlines()]

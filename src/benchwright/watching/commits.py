@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,9 +38,13 @@ class Line:
 
     def start(self) -> None:
         """Decides where to begin, once for good; a `UserError` when that cannot be found."""
-        if self._journal.state.start is not None:
+        asked = self._repository.resolve(self._following.since) if self._following.since else None
+        started = self._journal.state.start
+        if started is not None:
+            if asked is not None and asked.revision.id != started.revision:
+                self._say("--since says where the first start begins; this one goes on where the last one was")
             return
-        since = self._since()
+        since = self._in_file() or asked
         begin = since or self._newest()
         self._journal.add(Entry(what=What.STARTED, revision=begin.revision.id, inclusive=since is None))
 
@@ -51,9 +54,12 @@ class Line:
         state = self._journal.state
         assert state.start is not None
         if not state.last and state.start.inclusive:
-            first = self._repository.resolve(state.start.revision)
+            first = self._repository.subjects([state.start.revision]).get(state.start.revision, newest)
             return [first, *self._chosen(self._repository.after(first.revision.id, newest.revision.id))]
-        return self._chosen(self._after(state.last or state.start.revision, newest))
+        last = state.last or state.start.revision
+        return self._chosen(
+            after(self._repository, last, newest, state.ended.keys(), lambda: self._say(gone(last, self.branch)))
+        )
 
     def _newest(self) -> Commit:
         try:
@@ -65,29 +71,44 @@ class Line:
         fresh = [commit for commit in commits if commit.revision.id not in self._journal.state.ended]
         return thinned(stepped(fresh, self._following.step), self._following.catch_up)
 
-    def _after(self, last: str, newest: Commit) -> list[Commit]:
-        """The commits since the last one; where that is no part of the branch any more, since the newest known one."""
-        if last == newest.revision.id:
-            return []
-        with contextlib.suppress(TargetError):  # it may be gone from the repository
-            if commits := self._repository.after(last, newest.revision.id):
-                return commits
-        led = self._repository.latest(newest.revision.id, _DEEP)
-        known = [i for i, commit in enumerate(led) if commit.revision.id in self._journal.state.ended]
-        if known and known[-1] == len(led) - 1:
-            return []
-        self._say(f"{last[:12]} is not part of {self.branch} any more")
-        return led[known[-1] + 1 :] if known else [newest]
-
-    def _since(self) -> Commit | None:
-        """What the commit file names, else what was asked for."""
+    def _in_file(self) -> Commit | None:
+        """What the commit file names."""
         name = files.read_commit(self._following.commit_file)
         if name:
             try:
                 return self._repository.resolve(name)
             except TargetError:
                 self._say(f"{self._following.commit_file} names no commit: {name[:40]!r}")
-        return self._repository.resolve(self._following.since) if self._following.since else None
+        return None
+
+
+def after(repository: Repository, last: str, newest: Commit, known: Set[str], lost: Callable[[], None]) -> list[Commit]:
+    """The commits that led from `last` to `newest`, oldest first: without the former, with the latter.
+
+    Where history was rewritten, so that `last` is no part of it any more, they are those after the newest one that is
+    known or that led to `last`, and `lost` is called; where there is none either, it is `newest` alone.
+    """
+    if last == newest.revision.id:
+        return []
+    before: list[Commit] = []
+    try:
+        if commits := repository.after(last, newest.revision.id):
+            return commits
+        before = repository.latest(last, _DEEP)
+    except (TargetError, FetchError):  # it may be gone from the repository
+        pass
+    seen = {*known, *(commit.revision.id for commit in before)}
+    led = repository.latest(newest.revision.id, _DEEP)
+    places = [place for place, commit in enumerate(led) if commit.revision.id in seen]
+    if places and places[-1] == len(led) - 1:  # history was taken back
+        return []
+    lost()
+    return led[places[-1] + 1 :] if places else [newest]
+
+
+def gone(commit: str, branch: str) -> str:
+    """What a person is told when history was rewritten."""
+    return f"{commit[:12]} is not part of {branch} any more"
 
 
 def checked_out(repository: Repository) -> str:

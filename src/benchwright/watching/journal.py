@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
-from benchwright import schema
+from benchwright import appending, schema
 from benchwright.errors import DecodeError, OptionError
 
 
@@ -26,6 +26,7 @@ class What(StrEnum):
     ENDED = "ended"
     JUDGED = "judged"
     GAP = "gap"  # commits in between that are to be measured, for a finding
+    RETRIED = "retried"  # commits that could not be built, and are wanted once more
     REMEASURED = "remeasured"  # the old revision of a finding
 
 
@@ -66,7 +67,7 @@ class State:
     begun: Entry | None = None  # a commit that began and did not end
     running: str = ""  # its run, once it has one
     unjudged: Entry | None = None
-    wanted: list[str] = field(default_factory=list)  # of gaps, still to be measured
+    wanted: list[str] = field(default_factory=list)  # of gaps, or once more: still to be measured
     remeasured: set[str] = field(default_factory=set)  # findings
 
     def add(self, entry: Entry) -> None:
@@ -85,6 +86,9 @@ class State:
             case What.GAP:
                 known = {*self.ended, *self.wanted}
                 self.wanted += [revision for revision in entry.revisions if revision not in known]
+            case What.RETRIED:
+                fresh = [revision for revision in entry.revisions if self.ended.pop(revision, None) is not None]
+                self.wanted += fresh
             case What.REMEASURED:
                 self.remeasured.add(entry.finding)
 
@@ -112,9 +116,9 @@ class Journal:
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             self._lock = _only_one(self.file.with_name("lock"))
+            self._out = appending.open_lines(self.file)  # a line that was cut off never happened
             for entry in _read(self.file):
                 self.state.add(entry)
-            self._out = os.open(self.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
             _sync(self.file.parent)
         except BaseException as error:
             self.__exit__()
@@ -130,11 +134,14 @@ class Journal:
         self._out = self._lock = -1
 
     def add(self, entry: Entry) -> None:
-        """Writes a line; it is on the disk when this returns."""
+        """Writes a line, whole or not at all; it is on the disk when this returns."""
         dated = {**schema.encode(entry), "at": entry.at or datetime.now(UTC).isoformat(timespec="milliseconds")}
         told = {name: value for name, value in dated.items() if value not in ("", None, [], False)}
-        os.write(self._out, json.dumps(told).encode() + b"\n")
-        os.fsync(self._out)
+        try:
+            appending.append(self._out, json.dumps(told).encode())
+        except OSError as error:
+            remedy = "what was measured is in the store; the next start goes on where the journal ends"
+            raise OptionError(f"{self.file} cannot be written: {error.strerror}", remedy=remedy) from None
         self.state.add(entry)
 
 
@@ -153,15 +160,9 @@ def _only_one(path: Path) -> int:
 
 
 def _read(file: Path) -> list[Entry]:
-    """The lines that are there. One that was cut off in the middle of being written never happened."""
-    if not file.exists():
-        return []
-    content = file.read_bytes()
-    whole = content[: content.rfind(b"\n") + 1]
-    if len(whole) < len(content):
-        os.truncate(file, len(whole))
+    """The lines that are there."""
     found = []
-    for number, line in enumerate(whole.decode("utf-8", "replace").splitlines(), start=1):
+    for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
         where = f"{file}:{number}"
         try:
             found.append(schema.decode(Entry, json.loads(line), where=where))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -11,7 +10,7 @@ from benchwright._version import VERSION
 from benchwright.attempt import INTERRUPTED
 from benchwright.builds import Builder, Built
 from benchwright.contests import setting
-from benchwright.errors import OptionError, StoreError, UserError
+from benchwright.errors import OptionError, UserError
 from benchwright.events import Listener, Planned, nobody
 from benchwright.measuring import DEFAULT_ROUNDS, Measuring, Plan, new_run_id, now
 from benchwright.planning import plan_in
@@ -47,6 +46,7 @@ class Taker:
     cpus: Sequence[int] = ()
     tags: Sequence[str] = ()
     command: Sequence[str] = ()
+    rebuild: bool = False  # also what was built before
     listener: Listener = nobody
     cases: list[Case] = field(default_factory=list)
 
@@ -75,7 +75,7 @@ class Taker:
         return measuring.id
 
     def _taken(self, revision: str, before: str) -> Taken:
-        built = self.builder.prepare(revision)
+        built = self.builder.prepare(revision, rebuild=self.rebuild)
         if built.failure is not None:
             return self._without_numbers(built, built.failure, Outcome.UNBUILT, before)
         try:
@@ -84,7 +84,7 @@ class Taker:
             failure = Failure(kind="plan", message=error.message, remedy=error.remedy)
             return self._without_numbers(built, failure, Outcome.UNPLANNED, before)
         self.cases = cases
-        resumed = self._kept(before)
+        resumed = _begun(self.store, before)
         if resumed is not None:
             try:
                 cases = resuming.matching(resumed, cases, self._rounds(cases), built.folder)
@@ -138,17 +138,9 @@ class Taker:
                     raise KeyboardInterrupt
         return measuring.run
 
-    def _kept(self, run: str) -> Run | None:
-        """A run that was begun, as the store has it; None when it was cut off before the store heard of it."""
-        if not run:
-            return None
-        with contextlib.suppress(StoreError):
-            return self.store.run(run, samples=False)
-        return None
-
     def _without_numbers(self, built: Built, failure: Failure, outcome: Outcome, before: str) -> Taken:
         """A run that says of every case why it has no numbers."""
-        kept = self._kept(before)
+        kept = _begun(self.store, before)
         if kept is not None:
             return self._outcome(kept, outcome, failure.message)
         run = new_run_id()
@@ -197,8 +189,11 @@ def _wanting(measuring: Measuring, case: Case, number: int) -> bool:
 
 def known_cases(store: Store, run: str) -> list[Case]:
     """The cases of a run in the store, each once."""
-    try:
-        results = store.run(run, samples=False).results if run else ()
-    except StoreError:
-        return []
+    begun = _begun(store, run)
+    results = begun.results if begun is not None else ()
     return [*{(result.case.name, str(result.case.params)): result.case for result in results}.values()]
+
+
+def _begun(store: Store, run: str) -> Run | None:
+    """A run as the store has it; None when it was cut off before the store heard of it. Another error is one."""
+    return store.run(run, samples=False) if run and run in store.run_ids() else None

@@ -6,16 +6,17 @@ import contextlib
 import json
 import os
 import subprocess
+import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from benchwright.compat.harness import control, driver_flags
+from benchwright.compat.harness import control, driver_flags, repository
 from benchwright.compat.harness.repository import main
 from benchwright.errors import OptionError, TargetError
 from benchwright.events import nobody
-from benchwright.vcs.history import open_repository
+from benchwright.vcs.history import Commit, open_repository
 
 # Sunday to Thursday: the control of T is the first commit of its week.
 DATES = {
@@ -94,6 +95,18 @@ def test_the_control_is_of_the_treatments_week(project: Path, base: str, chosen:
     assert found is not None and found.revision.subject == chosen
 
 
+def test_the_control_in_a_mercurial_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", sysconfig.get_path("scripts"), prepend=os.pathsep)  # where pip puts hg
+    monkeypatch.setenv("HGRCPATH", "")
+    subprocess.run(["hg", "init"], check=True)
+    for at in ("2018-03-11 23:59:59 +0000", "2018-03-12 00:00:00 +0000"):
+        Path("file").write_text(at)
+        subprocess.run(["hg", "commit", "--addremove", "--quiet", "-u", "Ada", "-m", at, "--date", at], check=True)
+    repository = open_repository(tmp_path)
+    found = control.choose(repository, repository.resolve("."))
+    assert found is not None and found.revision.subject == "2018-03-12 00:00:00 +0000"
+
+
 def test_a_week_begins_on_monday_in_utc() -> None:
     assert control.week_of("2018-03-15T10:00:00+00:00").isoformat() == "2018-03-12T00:00:00+00:00"
     assert control.week_of("2018-03-12T00:30:00+02:00").isoformat() == "2018-03-05T00:00:00+00:00"
@@ -114,6 +127,32 @@ def test_commits_are_built_once_measured_in_order_and_remembered(project: Path, 
     assert _git(project, "status", "--porcelain") == "" and _git(project, "worktree", "list").count("\n") == 0
     assert _drive("--regression", "--commit_file", str(commit_file)) == 0  # nothing is left
     assert {name: len(runs) for name, runs in _reported(project).items()} == {"C": 1, "T": 1}
+
+
+def test_each_commit_is_taken_once_and_a_rewritten_branch_is_followed(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken: list[str] = []
+    looks = iter(range(30))  # more than are needed, and not for ever
+
+    def commit(name: str) -> None:
+        _git(project, "commit", "-q", "--allow-empty", "-m", name)
+
+    def platform(self: repository._Driver, name: str, found: Commit) -> int:
+        taken.append(found.revision.subject)
+        if taken[-1] == "T":
+            commit("next")
+        elif taken[-1] == "next":
+            _git(project, "reset", "-q", "--hard", "C")
+            commit("other")
+            commit("newest")
+        return 0
+
+    monkeypatch.setattr(repository._Driver, "_platform", platform)
+    monkeypatch.setattr(repository.files, "told_to_stop", lambda file: next(looks, None) is None)
+    assert _drive("--ab_testing", "--interval", "0") == 0
+    assert taken == ["T", "next", "other", "newest"]
+    assert "is not part of master any more" in capsys.readouterr().err
 
 
 def test_a_commit_that_cannot_be_built_is_passed_over_and_shows(

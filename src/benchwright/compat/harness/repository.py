@@ -7,7 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from benchwright.compat.harness import control, detection, door, driver_flags, programs
 from benchwright.compat.harness.door import INTERRUPTED_CODE, Watching
@@ -15,7 +15,7 @@ from benchwright.compat.harness.driver_flags import DriverFlags
 from benchwright.compat.harness.programs import Program, Programs
 from benchwright.errors import FetchError, TargetError
 from benchwright.vcs.history import Commit, Repository, open_repository
-from benchwright.watching import files
+from benchwright.watching import commits, files
 from benchwright.watching.choosing import stepped
 
 Say = Callable[[str], None]
@@ -33,12 +33,13 @@ def main(arguments: Sequence[str], watching: Watching) -> int:
     return driver.once_as_it_is() if flags.single else driver.follow()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class _Driver:
     flags: DriverFlags
     repository: Repository
     watching: Watching
     say: Say
+    finished: list[str] = field(default_factory=list)  # commits, in the order they were; the file only says the first
 
     def once_as_it_is(self) -> int:
         """The working copy, whatever is in it."""
@@ -48,6 +49,7 @@ class _Driver:
     def follow(self) -> int:
         """Every commit in order: until none is left, or for ever with an interval."""
         code = 0
+        self.finished += self._in_file()
         while True:
             for commit in self._waiting():
                 if files.told_to_stop(self.flags.status_file):
@@ -70,29 +72,30 @@ class _Driver:
     def _waiting(self) -> Iterator[Commit]:
         try:
             newest = self.repository.bring(self.flags.remote, self.flags.branch)
-        except FetchError as error:
-            if self.flags.interval is None:
+        except (FetchError, TargetError) as error:
+            wrong = isinstance(error, TargetError) and not self.finished  # the branch never was there
+            if self.flags.interval is None or wrong:
                 raise
             self.say(f"{error}; it is tried again")
             return
-        finished = self._finished()
-        if finished is None:
-            begin = self.repository.resolve(self.flags.commit) if self.flags.commit else newest
-            yield begin
-            finished = begin
-        yield from stepped(self.repository.after(finished.revision.id, newest.revision.id), self.flags.step)
+        if not self.finished:
+            yield self.repository.resolve(self.flags.commit) if self.flags.commit else newest
+        last, known = self.finished[-1], {*self.finished}
+        lost = commits.gone(last, self.flags.branch)
+        fresh = commits.after(self.repository, last, newest, known, lambda: self.say(lost))
+        yield from stepped(fresh, self.flags.step)
 
-    def _finished(self) -> Commit | None:
+    def _in_file(self) -> list[str]:
         """The commit that the commit file names; a file that names none is told of, and does not stop anything."""
         name = files.read_commit(self.flags.commit_file)
         if not name:
-            return None
+            return []
         try:
-            return self.repository.resolve(name)
+            return [self.repository.resolve(name).revision.id]
         except TargetError:
             begin = self.flags.commit or self.flags.branch
             self.say(f"{self.flags.commit_file} names no commit ({name[:40]!r}): beginning at {begin}")
-            return None
+            return []
 
     def _commit(self, commit: Commit) -> int:
         code = 0
@@ -100,6 +103,7 @@ class _Driver:
             code = max(code, self._platform(platform, commit))
             if code == INTERRUPTED_CODE:  # the commit is not finished
                 return code
+        self.finished.append(commit.revision.id)
         files.write_commit(self.flags.commit_file, commit.revision.id)
         return code
 
