@@ -83,12 +83,21 @@ def benchwright(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str
 def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., subprocess.CompletedProcess[str]]:
     """The same without a process, which costs half a second: for what is asked of a verb, not of its process."""
 
-    def call(*arguments: str, input: str = "", cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:  # noqa: A002
+    def call(
+        *arguments: str,
+        input: str = "",  # noqa: A002
+        cwd: Path = tmp_path,
+        env: Mapping[str, str] | None = None,
+    ) -> subprocess.CompletedProcess[str]:
         out, err = _Captured(), _Captured()
         with monkeypatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
             patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(input.encode())))
             patch.setattr(sys, "argv", ["benchwright", *arguments])
             patch.chdir(cwd)
+            for name in os.environ.keys() - (env or os.environ).keys():
+                patch.delenv(name)
+            for name, value in (env or {}).items():
+                patch.setenv(name, value)
             code = main(arguments)
         return subprocess.CompletedProcess(arguments, code, out.text(), err.text())
 

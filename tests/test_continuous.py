@@ -92,11 +92,11 @@ def test_a_change_for_the_worse_and_one_for_the_better_are_found_and_no_other() 
 
 
 def test_the_same_in_a_mercurial_repository() -> None:
-    commits, found = _find("hg", [[1.0] * 8 + [1.1] * 8, [1.0] * 10 + [0.9] * 6], broken=3)
+    commits, found = _find("hg", [[1.0] * 8 + [1.1] * 7, [1.0] * 9 + [0.9] * 6], broken=3)
     worse, better = sorted(found, key=lambda finding: finding.verdict, reverse=True)
     assert (worse.metric, worse.verdict) == ("encode_time", Verdict.WORSE)
     assert (better.metric, better.verdict) == ("decode_time", Verdict.BETTER)
-    assert worse.suspects[0].revision == commits[8] and better.suspects[0].revision == commits[10]
+    assert worse.suspects[0].revision == commits[8] and better.suspects[0].revision == commits[9]
     _bisect(worse, commits[8])
 
 

@@ -105,12 +105,12 @@ def test_every_example_of_the_page_runs(
     _install_into(here / "site", monkeypatch)
     modules = set(sys.modules)
     namespace: dict[str, object] = {"__name__": "__example__"}
-    installs = any("pip install" in command for block in _blocks(page) for command in _commands(block.body))
+    executed = [block for block in _blocks(page) if not block.left_out]
+    installs = any("pip install" in command for block in executed for command in _commands(block.body))
     call = None if installs else partial(inside, cwd=here)
     try:
-        for block in _blocks(page):
-            if not block.left_out:
-                _execute(block, namespace, call)
+        for block in executed:
+            _execute(block, namespace, call)
     finally:
         for name in set(sys.modules) - modules:  # the next page may have a module of the same name
             if str(here) in str(getattr(sys.modules[name], "__file__", "")):

@@ -16,6 +16,11 @@ Call = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
+def benchwright(inside: Call) -> Call:
+    return inside
+
+
+@pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
     monkeypatch.setenv("BENCHWRIGHT_CACHE", str(tmp_path / "cache"))
     cache = Cache(tmp_path / "cache")

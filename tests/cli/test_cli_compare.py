@@ -1,7 +1,6 @@
 import json
 import runpy
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from benchwright import schema
 from benchwright.records import Run
 from benchwright.store import open_store
 
+Call = Callable[..., "subprocess.CompletedProcess[str]"]
 make_run: Callable[..., Run] = runpy.run_path(str(Path(__file__).parents[1] / "report" / "sample_runs.py"))["make_run"]
 
 
@@ -24,23 +24,19 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def compare(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "benchwright", "compare", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+@pytest.fixture
+def compare(inside: Call) -> Call:
+    """`compare(folder, "last")` is what the verb does in that folder."""
+    return lambda folder, *arguments: inside("compare", *arguments, cwd=folder)
 
 
-def test_equal_runs_exit_with_0(folder: Path) -> None:
+def test_equal_runs_exit_with_0(folder: Path, compare: Call) -> None:
     done = compare(folder, "a.jsonl", "same.jsonl")
     assert done.returncode == 0, done.stderr
     assert "same against a" in done.stdout and "worse:" not in done.stdout
 
 
-def test_a_slower_run_exits_with_1_and_says_by_how_much(folder: Path) -> None:
+def test_a_slower_run_exits_with_1_and_says_by_how_much(folder: Path, compare: Call) -> None:
     done = compare(folder, "a.jsonl", "slow.jsonl")
     assert done.returncode == 1, done.stderr
     assert "worse: 30" in done.stdout or "worse: 29" in done.stdout
@@ -48,7 +44,7 @@ def test_a_slower_run_exits_with_1_and_says_by_how_much(folder: Path) -> None:
     assert faster.returncode == 0 and "faster" in faster.stdout
 
 
-def test_a_side_that_cannot_be_trusted_exits_with_0(folder: Path) -> None:
+def test_a_side_that_cannot_be_trusted_exits_with_0(folder: Path, compare: Call) -> None:
     slow = make_run("slow", calls=300, slower=1.15, seed=3)
     doubted = tuple(replace(r, instrument={"verdict": "unreliable: others took 158 % of a core"}) for r in slow.results)
     (folder / "doubted.jsonl").write_text(schema.dumps(replace(slow, results=doubted)) + "\n")
@@ -59,12 +55,12 @@ def test_a_side_that_cannot_be_trusted_exits_with_0(folder: Path) -> None:
     assert max(map(len, done.stdout.splitlines())) < 160
 
 
-def test_a_run_is_not_compared_with_itself(folder: Path) -> None:
+def test_a_run_is_not_compared_with_itself(folder: Path, compare: Call) -> None:
     done = compare(folder, "a.jsonl", "a.jsonl")
     assert (done.returncode, done.stdout) == (0, "a is the same run on both sides: nothing can have changed\n")
 
 
-def test_runs_without_a_case_in_common_are_a_wrong_request(folder: Path) -> None:
+def test_runs_without_a_case_in_common_are_a_wrong_request(folder: Path, compare: Call) -> None:
     a = schema.loads((folder / "a.jsonl").read_text(), Run)
     other = tuple(replace(r, case=replace(r.case, name="other.onnx")) for r in a.results)
     (folder / "other.jsonl").write_text(schema.dumps(replace(a, id="other", results=other)) + "\n")
@@ -72,22 +68,22 @@ def test_runs_without_a_case_in_common_are_a_wrong_request(folder: Path) -> None
     assert done.returncode == 2 and "nothing to compare: no case is in both" in done.stderr and done.stdout == ""
 
 
-def test_a_large_enough_smallest_forgives(folder: Path) -> None:
+def test_a_large_enough_smallest_forgives(folder: Path, compare: Call) -> None:
     assert compare(folder, "a.jsonl", "slow.jsonl", "--smallest", "60%").returncode == 0
 
 
-def test_json_and_metric(folder: Path) -> None:
+def test_json_and_metric(folder: Path, compare: Call) -> None:
     done = compare(folder, "a.jsonl", "slow.jsonl", "--json", "--metric", "latency_p50")
     document = json.loads(done.stdout)
     assert done.returncode == 1
     assert [m["name"] for m in document["cases"][0]["metrics"]] == ["latency_p50"]
 
 
-def test_markdown(folder: Path) -> None:
+def test_markdown(folder: Path, compare: Call) -> None:
     assert "| case | metric |" in compare(folder, "a.jsonl", "slow.jsonl", "--markdown").stdout
 
 
-def test_references_into_a_store(folder: Path) -> None:
+def test_references_into_a_store(folder: Path, compare: Call) -> None:
     store = open_store(folder / "results.db")
     for i, name in enumerate(("a", "slow")):
         store.add_run(make_run(f"0{i}", calls=300, slower=1.0 if name == "a" else 1.3, seed=i))
@@ -107,6 +103,6 @@ def test_references_into_a_store(folder: Path) -> None:
         (["a.jsonl", "same.jsonl", "--smallest", "100%"], "--smallest: 100% is not between 0 and 100 %"),
     ],
 )
-def test_wrong_requests_exit_with_2(folder: Path, arguments: list[str], words: str) -> None:
+def test_wrong_requests_exit_with_2(folder: Path, arguments: list[str], words: str, compare: Call) -> None:
     done = compare(folder, *arguments)
     assert done.returncode == 2 and words in done.stderr and "Traceback" not in done.stderr

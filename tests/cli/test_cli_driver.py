@@ -53,6 +53,11 @@ VALUES = {
 }
 
 
+@pytest.fixture
+def benchwright(inside: Benchwright) -> Benchwright:
+    return inside
+
+
 def _write(folder: Path, command: str, *, lists: dict[str, list[str]] | None = None, num_gpus: int = 0) -> None:
     (folder / "readme.log").write_text(LOG, encoding="utf-8")
     shown = {key: "[" + ", ".join(f"'{text}'" for text in values) + "]" for key, values in (lists or README).items()}

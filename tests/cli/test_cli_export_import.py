@@ -20,6 +20,11 @@ SAMPLES = Samples(
 
 
 @pytest.fixture
+def benchwright(inside: Benchwright) -> Benchwright:
+    return inside
+
+
+@pytest.fixture
 def results(tmp_path: Path) -> Path:
     path = tmp_path / "results.db"
     store = open_store(path)

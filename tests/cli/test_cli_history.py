@@ -33,6 +33,11 @@ VALUES = (0.010, 0.010, None, 0.015)  # seconds, by run; None is a run that fail
 
 
 @pytest.fixture
+def benchwright(inside: Benchwright) -> Benchwright:
+    return inside
+
+
+@pytest.fixture
 def results(tmp_path: Path) -> Path:
     path = tmp_path / "results.db"
     store = open_store(path)

@@ -17,6 +17,11 @@ from benchwright.store import open_store
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
+@pytest.fixture
+def benchwright(inside: Command) -> Command:
+    return inside
+
+
 def test_the_cases_of_a_target(benchwright: Command, tmp_path: Path) -> None:
     (tmp_path / "bench.py").write_text(
         "from benchwright.marks import benchmark\n@benchmark(params={'size': [1, 2]})\ndef f(size): pass\n"

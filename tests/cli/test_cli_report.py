@@ -1,7 +1,6 @@
 import json
 import runpy
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from benchwright import schema
 from benchwright.records import Run
 from benchwright.store import open_store
 
+Call = Callable[..., "subprocess.CompletedProcess[str]"]
 make_run: Callable[..., Run] = runpy.run_path(str(Path(__file__).parents[1] / "report" / "sample_runs.py"))["make_run"]
 
 
@@ -24,17 +24,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def report(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "benchwright", "report", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+@pytest.fixture
+def report(inside: Call) -> Call:
+    """`report(folder, "last")` is what the verb does in that folder."""
+    return lambda folder, *arguments: inside("report", *arguments, cwd=folder)
 
 
-def test_the_last_run_under_the_usual_name(folder: Path) -> None:
+def test_the_last_run_under_the_usual_name(folder: Path, report: Call) -> None:
     done = report(folder)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("wrote benchwright-report.html (")
@@ -42,19 +38,19 @@ def test_the_last_run_under_the_usual_name(folder: Path) -> None:
     assert report(folder).returncode == 0  # our own file may be replaced
 
 
-def test_several_runs_from_the_store_and_from_files(folder: Path) -> None:
+def test_several_runs_from_the_store_and_from_files(folder: Path, report: Call) -> None:
     done = report(folder, "last", "other.jsonl", "-o", "both.html", "--json")
     assert json.loads(done.stdout) == {"written": ["both.html"]}
     assert "01BBBB (nightly) against 01AAAA (nightly)" in (folder / "both.html").read_text()
 
 
-def test_plots_as_files(folder: Path) -> None:
+def test_plots_as_files(folder: Path, report: Call) -> None:
     done = report(folder, "--svg", "plots")
     assert done.returncode == 0
     assert (folder / "plots" / "01AAAA-percentiles.svg").read_text().startswith("<svg")
 
 
-def test_a_strange_file_is_not_overwritten(folder: Path) -> None:
+def test_a_strange_file_is_not_overwritten(folder: Path, report: Call) -> None:
     (folder / "mine.html").write_text("mine")
     done = report(folder, "-o", "mine.html")
     assert done.returncode == 2 and "not a report of ours" in done.stderr and "--force" in done.stderr
@@ -66,11 +62,11 @@ def test_a_strange_file_is_not_overwritten(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "words"), [(".", "'.' is a folder; name a file"), ("none/x.html", "there is no folder none")]
 )
-def test_a_place_that_takes_no_file_is_a_wrong_request(folder: Path, path: str, words: str) -> None:
+def test_a_place_that_takes_no_file_is_a_wrong_request(folder: Path, path: str, words: str, report: Call) -> None:
     done = report(folder, "last", "-o", path)
     assert done.returncode == 2 and words in done.stderr and "-o" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_an_unknown_run_writes_nothing(folder: Path) -> None:
+def test_an_unknown_run_writes_nothing(folder: Path, report: Call) -> None:
     done = report(folder, "nothing")
     assert done.returncode == 2 and not (folder / "benchwright-report.html").exists()

@@ -1,4 +1,4 @@
-"""`benchwright run` as a process: what it prints, what it keeps, how it ends."""
+"""`benchwright run`: what it prints, what it keeps, how it ends; as a process where that may matter."""
 
 from __future__ import annotations
 
@@ -60,29 +60,29 @@ def test_json_is_the_run_and_the_same_as_what_is_kept(benchwright: Benchwright, 
     assert json.loads(ended.stdout)["kind"] == "run"
 
 
-def test_lists_are_dimensions_and_every_combination_a_case(benchwright: Benchwright) -> None:
-    run = _document(benchwright("run", FAKE, *QUICK, "--batch-size", "1,8", "--rate", "10,20", "--no-save", "--json"))
+def test_lists_are_dimensions_and_every_combination_a_case(inside: Benchwright) -> None:
+    run = _document(inside("run", FAKE, *QUICK, "--batch-size", "1,8", "--rate", "10,20", "--no-save", "--json"))
     found = [(r.case.params["batch_size"], r.case.params["rate"]) for r in run.results]
     assert sorted(found, key=str) == sorted([(b, r) for b in (1, 8) for r in (10.0, 20.0)], key=str)
 
 
-def test_not_saving_leaves_nothing_behind(benchwright: Benchwright, tmp_path: Path) -> None:
-    assert benchwright("run", FAKE, *QUICK, "--no-save").returncode == 0
+def test_not_saving_leaves_nothing_behind(inside: Benchwright, tmp_path: Path) -> None:
+    assert inside("run", FAKE, *QUICK, "--no-save").returncode == 0
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_python_callable_of_the_examples(benchwright: Benchwright, root: Path) -> None:
+def test_a_python_callable_of_the_examples(inside: Benchwright, root: Path) -> None:
     target = f"{root / 'examples' / 'bench_text.py'}::tokenize"
-    run = _document(benchwright("run", target, "--rounds", "1", "--duration", "0.1", "--no-save", "--json"))
+    run = _document(inside("run", target, "--rounds", "1", "--duration", "0.1", "--no-save", "--json"))
     assert {r.case.name for r in run.results} == {"bench_text.py::tokenize"}
     assert [r.case.params["words"] for r in run.results] == [100, 1000]
     assert all(r.status is Status.OK for r in run.results)
 
 
-def test_a_model_on_onnxruntime(benchwright: Benchwright, root: Path, tmp_path: Path) -> None:
+def test_a_model_on_onnxruntime(inside: Benchwright, root: Path, tmp_path: Path) -> None:
     model = runpy.run_path(str(root / "examples" / "make_model.py"))["make"]("tiny")
     (tmp_path / "tiny.onnx").write_bytes(model.SerializeToString())
-    ended = benchwright(
+    ended = inside(
         "run", "tiny.onnx", "--runtime", "onnxruntime", "--rounds", "1", "--duration", "0.2", "--no-save", "--json"
     )
     result = _only(ended)
@@ -92,12 +92,12 @@ def test_a_model_on_onnxruntime(benchwright: Benchwright, root: Path, tmp_path: 
     assert result.samples[0].calls > 100
 
 
-def test_a_command_is_timed_per_call(benchwright: Benchwright) -> None:
-    result = _only(benchwright("run", *QUICK, "--no-save", "--json", "--samples", "5", "--", "sh", "-c", "exit 0"))
+def test_a_command_is_timed_per_call(inside: Benchwright) -> None:
+    result = _only(inside("run", *QUICK, "--no-save", "--json", "--samples", "5", "--", "sh", "-c", "exit 0"))
     assert result.status is Status.OK, result.error
     assert result.case.name == "sh -c 'exit 0'"
     assert result.samples[0].calls == 5
-    ended = benchwright("run", *QUICK, "--no-save", "--json", "--", "sh", "-c", "echo oh dear >&2; exit 3")
+    ended = inside("run", *QUICK, "--no-save", "--json", "--", "sh", "-c", "echo oh dear >&2; exit 3")
     result = _only(ended)
     assert ended.returncode == 1
     assert result.error is not None
@@ -105,65 +105,65 @@ def test_a_command_is_timed_per_call(benchwright: Benchwright) -> None:
     assert "oh dear" in result.error.log_tail
 
 
-def test_an_open_loop(benchwright: Benchwright, tmp_path: Path) -> None:
+def test_an_open_loop(inside: Benchwright, tmp_path: Path) -> None:
     common = ("--rounds", "1", "--warmup", "0", "--no-save", "--json")
-    constant = _only(benchwright("run", FAKE, *common, "--rate", "100", "--arrivals", "constant", "--duration", "1"))
+    constant = _only(inside("run", FAKE, *common, "--rate", "100", "--arrivals", "constant", "--duration", "1"))
     assert constant.metric("rate").estimate.point == pytest.approx(100)  # type: ignore[union-attr]
     (tmp_path / "trace").write_text("0.1\n0.2\n0.4\n", encoding="utf-8")
-    traced = _only(benchwright("run", FAKE, *common, "--trace", "trace"))
+    traced = _only(inside("run", FAKE, *common, "--trace", "trace"))
     assert list(traced.samples[0].columns["scheduled"]) == [100_000_000, 200_000_000, 400_000_000]
 
 
-def test_the_highest_rate_is_found(benchwright: Benchwright) -> None:
+def test_the_highest_rate_is_found(inside: Benchwright) -> None:
     target = "fake:constant?ms=5&clock=virtual"
     common = ("--rounds", "1", "--no-save", "--json", "--find-rate")
-    ended = benchwright("run", target, *common, "--arrivals", "constant", "--objective", "p99<20ms")
+    ended = inside("run", target, *common, "--arrivals", "constant", "--objective", "p99<20ms")
     assert ended.returncode == 0
     found = _only(ended).metric("max_rate")
     assert found is not None
     assert 200 * 0.97 <= found.estimate.point <= 201
-    ended = benchwright("run", target, *common, "--objective", "p99<1ms")
+    ended = inside("run", target, *common, "--objective", "p99<1ms")
     assert ended.returncode == 1
     assert "objective-missed" in _codes(_only(ended))
 
 
-def test_a_missed_objective_ends_with_1_and_says_by_how_much(benchwright: Benchwright) -> None:
-    ended = benchwright("run", FAKE, *QUICK, "--no-save", "--json", "--objective", "p99<0.5ms")
+def test_a_missed_objective_ends_with_1_and_says_by_how_much(inside: Benchwright) -> None:
+    ended = inside("run", FAKE, *QUICK, "--no-save", "--json", "--objective", "p99<0.5ms")
     (warning,) = [w for w in _only(ended).warnings if w.code == "objective-missed"]
     assert ended.returncode == 1
     assert warning.seen == "latency_p99 is 1.00 ms, not < 500 µs"
-    assert benchwright("run", FAKE, *QUICK, "--no-save", "--objective", "p99<=1ms").returncode == 0
+    assert inside("run", FAKE, *QUICK, "--no-save", "--objective", "p99<=1ms").returncode == 0
 
 
-def test_a_failed_case_ends_with_1_and_the_others_are_measured(benchwright: Benchwright) -> None:
-    ended = benchwright("run", "fake:constant?fail_after=3", FAKE, *QUICK, "--no-save", "--json")
+def test_a_failed_case_ends_with_1_and_the_others_are_measured(inside: Benchwright) -> None:
+    ended = inside("run", "fake:constant?fail_after=3", FAKE, *QUICK, "--no-save", "--json")
     assert ended.returncode == 1
     assert [r.status for r in _document(ended).results] == [Status.FAILED, Status.OK]
-    shown = benchwright("run", "fake:constant?fail_after=3", *QUICK, "--no-save")
+    shown = inside("run", "fake:constant?fail_after=3", *QUICK, "--no-save")
     assert shown.returncode == 1
     assert "scripted failure of call 4" in shown.stdout
 
 
 @pytest.mark.serial
-def test_threads_that_do_not_help_are_warned_of(benchwright: Benchwright) -> None:
+def test_threads_that_do_not_help_are_warned_of(inside: Benchwright) -> None:
     """Calls that sleep with the interpreter lock held: two threads take turns."""
     target = "fake:constant?latency=2ms&wait=hold"
-    ended = benchwright("run", target, "--workers", "2", "--rounds", "1", "--duration", "0.5", "--no-save", "--json")
+    ended = inside("run", target, "--workers", "2", "--rounds", "1", "--duration", "0.5", "--no-save", "--json")
     (warning,) = [w for w in _only(ended).warnings if w.code == "threads-hurt"]
     assert "2 threads reach" in warning.seen
     assert "--copies 2" in warning.remedy
 
 
-def test_a_report_is_written_when_asked(benchwright: Benchwright, tmp_path: Path) -> None:
-    ended = benchwright("run", FAKE, *QUICK, "--no-save", "--report", "out.html")
+def test_a_report_is_written_when_asked(inside: Benchwright, tmp_path: Path) -> None:
+    ended = inside("run", FAKE, *QUICK, "--no-save", "--report", "out.html")
     assert ended.returncode == 0, ended.stderr
     assert "report: out.html" in ended.stdout
     assert (tmp_path / "out.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
-def test_options_reach_the_worker(benchwright: Benchwright) -> None:
+def test_options_reach_the_worker(inside: Benchwright) -> None:
     arguments = ("--option", "latency=3ms", "--option", "clock=virtual", "--cpus", "0", "--memory-limit", "4GiB")
-    result = _only(benchwright("run", "fake:constant", *QUICK, *arguments, "--no-save", "--json"))
+    result = _only(inside("run", "fake:constant", *QUICK, *arguments, "--no-save", "--json"))
     assert result.metric("latency_p50").estimate.point == 0.003  # type: ignore[union-attr]
 
 
@@ -221,9 +221,9 @@ def test_options_reach_the_worker(benchwright: Benchwright) -> None:
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_a_wrong_request_is_refused_before_anything_happens(
-    arguments: tuple[str, ...], complaint: str, remedy: str, benchwright: Benchwright, tmp_path: Path
+    arguments: tuple[str, ...], complaint: str, remedy: str, inside: Benchwright, tmp_path: Path
 ) -> None:
-    ended = benchwright("run", *arguments)
+    ended = inside("run", *arguments)
     assert ended.returncode == 2, ended.stdout
     assert complaint in ended.stderr
     assert remedy in ended.stderr
@@ -232,14 +232,14 @@ def test_a_wrong_request_is_refused_before_anything_happens(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_price_adds_what_a_million_items_cost(benchwright: Benchwright) -> None:
+def test_a_price_adds_what_a_million_items_cost(inside: Benchwright) -> None:
     target = "fake:constant?ms=2&clock=virtual"
-    ended = benchwright("run", target, *QUICK, "--no-save", "--batch-size", "1,4", "--cost-per-hour", "3.6")
+    ended = inside("run", target, *QUICK, "--no-save", "--batch-size", "1,4", "--cost-per-hour", "3.6")
     assert ended.returncode == 0, ended.stderr
     assert "cost per million" in ended.stdout
-    run = _document(benchwright("run", target, *QUICK, "--no-save", "--json", "--cost-per-hour", "3.6"))
+    run = _document(inside("run", target, *QUICK, "--no-save", "--json", "--cost-per-hour", "3.6"))
     assert run.results[0].metric("cost_per_million").estimate.point == pytest.approx(2.0)  # type: ignore[union-attr]
     for wrong in ("0", "-1", "nan", "cheap"):
-        refused = benchwright("run", target, *QUICK, "--no-save", "--cost-per-hour", wrong)
+        refused = inside("run", target, *QUICK, "--no-save", "--cost-per-hour", wrong)
         assert (refused.returncode, refused.stdout) == (2, "")
         assert "cost" in refused.stderr

@@ -18,6 +18,11 @@ Benchwright = Callable[..., subprocess.CompletedProcess[str]]
 QUICK = ("--samples", "3", "--warmup", "0", "--rounds", "1")
 
 
+@pytest.fixture
+def benchwright(inside: Benchwright) -> Benchwright:
+    return inside
+
+
 def _model(path: Path) -> None:
     """y = -x."""
     import onnx

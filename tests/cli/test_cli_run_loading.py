@@ -18,6 +18,11 @@ QUICK = ("--rounds", "1", "--samples", "5", "--warmup", "0", "--no-save", "--jso
 
 
 @pytest.fixture
+def benchwright(inside: Benchwright) -> Benchwright:
+    return inside
+
+
+@pytest.fixture
 def tiny(root: Path, tmp_path: Path) -> Path:
     import onnx
 

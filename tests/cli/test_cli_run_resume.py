@@ -37,6 +37,11 @@ def slow():
 REQUEST = ("run", "bench.py::quick", "bench.py::slow", "--rounds", "2", "--samples", "20", "--warmup", "0")
 
 
+@pytest.fixture
+def benchwright(inside: Benchwright) -> Benchwright:
+    return inside
+
+
 @pytest.fixture(autouse=True)
 def bench(tmp_path: Path) -> None:
     (tmp_path / "bench.py").write_text(BENCH, encoding="utf-8")
@@ -108,9 +113,10 @@ def test_what_failed_is_tried_again_and_says_so(benchwright: Benchwright, tmp_pa
     assert told == ["1 attempts failed before this one: not yet"] * 2
 
 
-@pytest.mark.parametrize(
-    ("changed", "complaint"),
-    [
+def test_what_is_another_run_is_refused(benchwright: Benchwright, tmp_path: Path) -> None:
+    assert benchwright(*REQUEST).returncode == 0
+    before = _kept(tmp_path)
+    for changed, complaint in (
         (
             ("--samples", "30"),
             "bench.py::quick runtime=python workers=1 copies=1: load.samples is 20 there and 30 here",
@@ -119,17 +125,11 @@ def test_what_failed_is_tried_again_and_says_so(benchwright: Benchwright, tmp_pa
         (("--no-save",), "a run that is resumed is kept where it is"),
         (("--resume", "nightly"), "no run, tag or commit 'nightly'"),
         (("--store", "elsewhere.db"), "elsewhere.db: no such store"),
-    ],
-)
-def test_what_is_another_run_is_refused(
-    changed: tuple[str, ...], complaint: str, benchwright: Benchwright, tmp_path: Path
-) -> None:
-    assert benchwright(*REQUEST).returncode == 0
-    before = _kept(tmp_path)
-    ended = benchwright(*REQUEST, "--resume", "last", *changed)
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert complaint in ended.stderr
-    assert _kept(tmp_path) == before
+    ):
+        ended = benchwright(*REQUEST, "--resume", "last", *changed)
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert complaint in ended.stderr
+        assert _kept(tmp_path) == before
 
 
 def test_code_that_changed_meanwhile_is_refused(benchwright: Benchwright, tmp_path: Path) -> None:

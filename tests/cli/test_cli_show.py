@@ -14,6 +14,7 @@ from benchwright import schema
 from benchwright.records import Run
 from benchwright.store import open_store
 
+Call = Callable[..., "subprocess.CompletedProcess[str]"]
 make_run: Callable[..., Run] = runpy.run_path(str(Path(__file__).parents[1] / "report" / "sample_runs.py"))["make_run"]
 
 
@@ -28,24 +29,20 @@ def store(tmp_path: Path) -> Path:
     return path
 
 
-def show(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "benchwright", "show", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+@pytest.fixture
+def show(inside: Call) -> Call:
+    """`show(folder, "last")` is what the verb does in that folder."""
+    return lambda folder, *arguments: inside("show", *arguments, cwd=folder)
 
 
-def test_the_last_run_by_default(store: Path) -> None:
+def test_the_last_run_by_default(store: Path, show: Call) -> None:
     done = show(store.parent, "--store", str(store))
     assert done.returncode == 0, done.stderr
     assert "median latency" in done.stdout and "Run 01BBBB" in done.stdout and "\x1b" not in done.stdout
     assert done.stderr == ""
 
 
-def test_a_reference_and_json(store: Path) -> None:
+def test_a_reference_and_json(store: Path, show: Call) -> None:
     done = show(store.parent, "last~1", "--store", str(store), "--json")
     assert schema.loads(done.stdout, Run).id == "01AAAA"
     assert schema.loads(done.stdout, Run).results[0].samples == ()
@@ -53,7 +50,7 @@ def test_a_reference_and_json(store: Path) -> None:
     assert schema.loads(with_samples, Run) == make_run("01AAAA", calls=200)
 
 
-def test_a_file_needs_no_store(tmp_path: Path) -> None:
+def test_a_file_needs_no_store(tmp_path: Path, show: Call) -> None:
     (tmp_path / "run.jsonl").write_text(schema.dumps(make_run("01CCCC", calls=50)) + "\n")
     done = show(tmp_path, "run.jsonl")
     assert done.returncode == 0 and "Run 01CCCC" in done.stdout
@@ -69,19 +66,19 @@ def test_a_file_needs_no_store(tmp_path: Path) -> None:
         (["--samples"], "latency_ns,end_ns"),
     ],
 )
-def test_forms(store: Path, arguments: list[str], words: str) -> None:
+def test_forms(store: Path, arguments: list[str], words: str, show: Call) -> None:
     done = show(store.parent, "--store", str(store), *arguments)
     assert done.returncode == 0, done.stderr
     assert words in done.stdout
 
 
-def test_csv(store: Path) -> None:
+def test_csv(store: Path, show: Call) -> None:
     done = show(store.parent, "--store", str(store), "--format", "csv")
     lines = list(csv.DictReader(io.StringIO(done.stdout)))
     assert {line["run"] for line in lines} == {"01BBBB"} and {line["status"] for line in lines} == {"ok", "failed"}
 
 
-def test_two_formats_at_once_are_a_wrong_request(store: Path) -> None:
+def test_two_formats_at_once_are_a_wrong_request(store: Path, show: Call) -> None:
     done = show(store.parent, "--store", str(store), "--format", "csv", "--json")
     assert done.returncode == 2 and "--json and --format csv" in done.stderr and done.stdout == ""
     assert show(store.parent, "--store", str(store), "--format", "json", "--json").returncode == 0
@@ -94,7 +91,7 @@ def test_an_ascii_terminal_gets_plots_in_ascii(store: Path) -> None:
     assert b"@@@" in done.stdout and b"\\u" not in done.stdout
 
 
-def test_an_unknown_run_is_a_wrong_request(store: Path) -> None:
+def test_an_unknown_run_is_a_wrong_request(store: Path, show: Call) -> None:
     done = show(store.parent, "nothing", "--store", str(store))
     assert done.returncode == 2 and "nothing" in done.stderr and "Traceback" not in done.stderr
     missing = show(store.parent, "missing.jsonl")

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from benchwright import schema
 from benchwright.records import Run
 from benchwright.specs import form, places, reading
@@ -30,6 +32,11 @@ OLDER = {
         }
     ],
 }
+
+
+@pytest.fixture
+def benchwright(inside: Benchwright) -> Benchwright:
+    return inside
 
 
 def test_check_tells_every_problem_and_says_so_with_its_code(benchwright: Benchwright, tmp_path: Path) -> None:

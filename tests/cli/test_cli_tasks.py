@@ -31,6 +31,11 @@ loss = { pattern = 'loss (\S+)', better = "lower" }
 
 
 @pytest.fixture
+def benchwright(inside: Benchwright) -> Benchwright:
+    return inside
+
+
+@pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "tasks.toml"
     path.write_text(TEXT, encoding="utf-8")

@@ -21,6 +21,11 @@ Benchwright = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
+def benchwright(inside: Benchwright) -> Benchwright:
+    return inside
+
+
+@pytest.fixture
 def files(tmp_path: Path) -> Path:
     folder = tmp_path / "artifacts" / "0"
     folder.mkdir(parents=True)

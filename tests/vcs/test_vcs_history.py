@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sysconfig
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from benchwright.errors import FetchError, TargetError
 from benchwright.vcs.history import Repository, open_repository
 
 KINDS = ("git", "hg")
+Made = Callable[[str], tuple[Repository, list[str]]]
 
 
 def run(folder: Path, *command: str, at: str = "") -> str:
@@ -40,33 +43,42 @@ def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Callable[[str], tuple[Repository, list[str]]]:
+def made(tmp_path: Path, originals: Callable[[str], tuple[Path, list[str]]]) -> Made:
     """A repository with four commits, a day apart, and their ids."""
 
     def make(kind: str) -> tuple[Repository, list[str]]:
-        folder = tmp_path / "it"
-        folder.mkdir()
+        folder, ids = originals(kind)
+        return open_repository(shutil.copytree(folder, tmp_path / "it")), ids
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path, list[str]]]:
+    """Made once for each kind, and then copied: a command of hg takes half a second."""
+
+    @cache
+    def make(kind: str) -> tuple[Path, list[str]]:
+        folder = tmp_path_factory.mktemp(kind)
         run(folder, *(("git", "init", "-q", "-b", "trunk") if kind == "git" else ("hg", "init")))
-        ids = []
         for day in range(1, 5):
             (folder / "file.txt").write_text(f"{day}\n")
-            at = f"2026-03-0{day}T12:00:00+00:00"
-            run(folder, kind, "add", "file.txt")
             if kind == "git":
-                run(folder, "git", "commit", "-q", "-m", f"Day {day}", at=at)
-                ids.append(run(folder, "git", "rev-parse", "HEAD"))
+                run(folder, "git", "add", "file.txt")
+                run(folder, "git", "commit", "-q", "-m", f"Day {day}", at=f"2026-03-0{day}T12:00:00+00:00")
             else:
-                run(folder, "hg", "commit", "-m", f"Day {day}", "--date", f"2026-03-0{day} 12:00:00 +0000")
-                ids.append(run(folder, "hg", "log", "-r", ".", "-T", "{node}"))
-        return open_repository(folder), ids
+                dated = ("--date", f"2026-03-0{day} 12:00:00 +0000")
+                run(folder, "hg", "commit", "-q", "--addremove", "-m", f"Day {day}", *dated)
+        told = (
+            ("git", "log", "--reverse", "--format=%H") if kind == "git" else ("hg", "log", "-r", ":", "-T", "{node}\n")
+        )
+        return folder, run(folder, *told).split()
 
     return make
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_commits_in_order_with_who_and_when(
-    kind: str, made: Callable[[str], tuple[Repository, list[str]]], tmp_path: Path
-) -> None:
+def test_commits_in_order_with_who_and_when(kind: str, made: Made, tmp_path: Path) -> None:
     repository, ids = made(kind)
     head = repository.resolve("trunk" if kind == "git" else "default")
     assert (head.revision.id, head.revision.subject, head.revision.author) == (ids[3], "Day 4", "Ada")
@@ -87,7 +99,7 @@ def test_commits_in_order_with_who_and_when(
     [("git", ["", "nowhere", "--help", "HEAD~99", "a b"]), ("hg", ["", "--help", "all()", "') or all() or ('"])],
 )
 def test_a_name_that_means_nothing_is_refused_and_nothing_is_read_into_it(
-    kind: str, names: list[str], made: Callable[[str], tuple[Repository, list[str]]]
+    kind: str, names: list[str], made: Made
 ) -> None:
     repository, _ = made(kind)
     for name in names:
@@ -96,9 +108,7 @@ def test_a_name_that_means_nothing_is_refused_and_nothing_is_read_into_it(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_working_copy_beside_leaves_the_users_own_alone(
-    kind: str, made: Callable[[str], tuple[Repository, list[str]]], tmp_path: Path
-) -> None:
+def test_a_working_copy_beside_leaves_the_users_own_alone(kind: str, made: Made, tmp_path: Path) -> None:
     repository, ids = made(kind)
     (repository.root / "file.txt").write_text("edited\n")
     beside = tmp_path / "copies" / "with space"
@@ -116,7 +126,7 @@ def test_a_folder_outside_any_repository(tmp_path: Path) -> None:
         open_repository(tmp_path)
 
 
-def test_a_remote_branch_is_fetched(made: Callable[[str], tuple[Repository, list[str]]], tmp_path: Path) -> None:
+def test_a_remote_branch_is_fetched(made: Made, tmp_path: Path) -> None:
     repository, _ = made("git")
     run(tmp_path, "git", "clone", "-q", str(repository.root), "clone")
     (repository.root / "file.txt").write_text("new\n")
@@ -128,9 +138,7 @@ def test_a_remote_branch_is_fetched(made: Callable[[str], tuple[Repository, list
         clone.bring("origin", "nowhere")
 
 
-def test_those_who_fetch_at_the_same_time_do_not_get_in_each_others_way(
-    made: Callable[[str], tuple[Repository, list[str]]], tmp_path: Path
-) -> None:
+def test_those_who_fetch_at_the_same_time_do_not_get_in_each_others_way(made: Made, tmp_path: Path) -> None:
     repository, ids = made("git")
     run(repository.root, "git", "branch", "old", ids[0])
     run(tmp_path, "git", "clone", "-q", str(repository.root), "clone")

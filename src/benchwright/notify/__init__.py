@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchwright import config
 from benchwright.notify.messages import Message, Notice
-from benchwright.notify.senders import Sender, sender_at
+from benchwright.notify.senders import Sender, Withdrawing, sender_at
 from benchwright.notify.telling import Notifier, Outcome, Told
 from benchwright.notify.trying import try_target
 
@@ -21,6 +21,7 @@ __all__ = [
     "Outcome",
     "Sender",
     "Told",
+    "Withdrawing",
     "journal_beside",
     "open_notifier",
     "sender_at",

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from benchwright.stats.changepoint_evidence import Evidence
 from benchwright.stats.changepoint_modes import Folded, fold, fold_by, gap_among
 from benchwright.stats.changepoint_noise import Array, inflation, local_noise, winsorised
 from benchwright.stats.changepoint_positions import Dating
-from benchwright.stats.changepoint_segments import neighbours, segment, settled
+from benchwright.stats.changepoint_segments import Whole, neighbours, segment, settled
 
 FEWEST = 12  # values; two levels cannot be told from chance in fewer
 SPAN = 256  # values that a `Detector` looks back at, at least
@@ -35,6 +35,7 @@ _FLOOR = 0.01  # noise below this share of the smallest change that matters make
 _FEWER = 0.65  # of the changes may be left after folding, or there were no modes
 _LONG, _MANY = 1000, 40  # points and changes from which on it pays to look for modes early
 _TYPICAL = 1e-12  # of the largest size: what is typical is no less, or shares would have no squares
+_LOGARITHMS = (math.log(sys.float_info.min), math.log(sys.float_info.max))  # of all numbers there are
 _SAME_AS_GAP = 0.15  # a jump within this share of the gap is a mode that was missed
 
 
@@ -169,41 +170,36 @@ class _Found:
 def _found(shares: Array, smallest: float) -> _Found:
     """The changes, modes folded where there are two: seen in the differences of points, or in the jumps found."""
     folded = fold(shares)
-    if folded is None and len(shares) >= _LONG:
-        early = _found_early(shares, smallest)
+    first = _Look.at(shares if folded is None else folded.values, smallest)
+    if folded is None and len(shares) >= _LONG and len(first.changes) >= _MANY:
+        early = _found_early(first, smallest)
         if early is not None:
             return early
-    found = _changes(shares if folded is None else folded.values, smallest)
+    found = _changes(first, smallest)
     if folded is None:
         gap = gap_among(found.jumps(), found.noise)
         folded = None if gap is None else fold_by(shares, gap, found.noise, cuts=found.changes)
         if folded is None or folded.switches < len(found.changes) / 2:
             return found
-        again = _changes(folded.values, smallest)
+        again = _changes(_Look.at(folded.values, smallest), smallest)
         if len(again.changes) > _FEWER * len(found.changes):
             return found
         found = again
     return _without_missed_modes(folded, found, smallest)
 
 
-def _found_early(shares: Array, smallest: float) -> _Found | None:
-    """The changes of a long series whose first, rough segmentation shows two modes already; None if it does not.
+def _found_early(first: _Look, smallest: float) -> _Found | None:
+    """The changes of a long series in which a first look shows two modes already; None if it does not.
 
     Only to save time: each of a hundred switches would otherwise be judged as a change first.
     """
-    noise = local_noise(shares, _FLOOR * smallest)
-    values = winsorised(shares, noise)
-    changes = segment(values, noise * math.sqrt(inflation(values, noise)))
-    if len(changes) < _MANY:
+    usual = float(np.median(first.noise))
+    gap = gap_among(np.diff(first.levels()[0]), usual)
+    folded = None if gap is None else fold_by(first.measured, gap, usual, cuts=first.changes)
+    if folded is None or folded.switches < len(first.changes) / 2:
         return None
-    edges = [0, *changes, len(values)]
-    jumps, usual = np.diff(np.add.reduceat(values, edges[:-1]) / np.diff(edges)), float(np.median(noise))
-    gap = gap_among(jumps, usual)
-    folded = None if gap is None else fold_by(shares, gap, usual, cuts=changes)
-    if folded is None or folded.switches < len(changes) / 2:
-        return None
-    found = _changes(folded.values, smallest)
-    return None if len(found.changes) > _FEWER * len(changes) else _without_missed_modes(folded, found, smallest)
+    found = _changes(_Look.at(folded.values, smallest), smallest)
+    return None if len(found.changes) > _FEWER * len(first.changes) else _without_missed_modes(folded, found, smallest)
 
 
 def _without_missed_modes(folded: Folded, found: _Found, smallest: float) -> _Found:
@@ -213,28 +209,54 @@ def _without_missed_modes(folded: Folded, found: _Found, smallest: float) -> _Fo
     if not ((alike & (jumps > 0)).any() and (alike & (jumps < 0)).any()):
         return found
     again = fold_by(folded.values, folded.gap, found.noise, cuts=found.changes, established=True)
-    return found if again is None else _changes(again.values, smallest)
+    return found if again is None else _changes(_Look.at(again.values, smallest), smallest)
 
 
-def _changes(shares: Array, smallest: float) -> _Found:
-    """The changes in a series of one mode."""
-    noise = local_noise(shares, _FLOOR * smallest)
-    values = winsorised(shares, noise)
-    inflated = inflation(values, noise)
-    changes = segment(values, noise * math.sqrt(inflated))
-    for _ in range(2):  # changes pass for autocorrelation until they are found
-        if not changes or inflated < 1.15:
-            break
-        edges = [0, *changes, len(values)]
-        means = np.add.reduceat(values, edges[:-1]) / np.diff(edges)
-        less = inflation(values - np.repeat(means, np.diff(edges)), noise)
-        if less > 0.9 * inflated:
-            break
-        inflated = less
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """A series as measured and without its outliers, its noise, and a segmentation that allows for autocorrelation."""
+
+    measured: Array
+    values: Array
+    noise: Array
+    inflated: float
+    changes: list[int]
+
+    @classmethod
+    def at(cls, shares: Array, smallest: float) -> _Look:
+        noise = local_noise(shares, _FLOOR * smallest)
+        values = winsorised(shares, noise)
+        inflated = inflation(values, noise)
         changes = segment(values, noise * math.sqrt(inflated))
-    changes = settled(values, noise * math.sqrt(inflated), changes)
+        return cls(measured=shares, values=values, noise=noise, inflated=inflated, changes=changes)
+
+    def levels(self) -> tuple[Array, Whole]:
+        """The mean of each level, and how many points it has."""
+        edges = np.array([0, *self.changes, len(self.values)])
+        lengths = np.diff(edges)
+        return np.add.reduceat(self.values, edges[:-1]) / lengths, lengths
+
+    def less_correlated(self) -> _Look | None:
+        """The same again, when what passed for autocorrelation was changes; None if it was not."""
+        if not self.changes or self.inflated < 1.15:
+            return None
+        less = inflation(self.values - np.repeat(*self.levels()), self.noise)
+        if less > 0.9 * self.inflated:
+            return None
+        return replace(self, inflated=less, changes=segment(self.values, self.noise * math.sqrt(less)))
+
+
+def _changes(look: _Look, smallest: float) -> _Found:
+    """The changes in a series of one mode."""
+    for _ in range(2):  # changes pass for autocorrelation until they are found
+        again = look.less_correlated()
+        if again is None:
+            break
+        look = again
+    values, noise = look.values, look.noise
+    changes = settled(values, noise * math.sqrt(look.inflated), look.changes)
     evidence = Evidence(values, noise, changes, smallest=smallest)
-    return _Found(changes=evidence.convincing(changes), evidence=evidence, measured=shares, noise_around=noise)
+    return _Found(changes=evidence.convincing(changes), evidence=evidence, measured=look.measured, noise_around=noise)
 
 
 def _described(found: _Found, scale: _Scale) -> list[Change]:
@@ -263,8 +285,7 @@ def _described(found: _Found, scale: _Scale) -> list[Change]:
 
 def _exp(logarithm: float) -> float:
     """The exponential, or the nearest number to it that there is."""
-    least, most = math.log(sys.float_info.min), math.log(sys.float_info.max)
-    return math.exp(min(max(logarithm, least), most))
+    return math.exp(min(max(logarithm, _LOGARITHMS[0]), _LOGARITHMS[1]))
 
 
 def _within_reach(value: float) -> float:

@@ -55,7 +55,7 @@ def winsorised_beside(cut: Array, measured: Array, noise: Array, changes: Sequen
         for begin, end, low, high in sides:
             near = measured[max(low, change - _NARROW) : min(high, change + _NARROW)]
             middle, reach = median(near.tolist()), _OUTLIER * noise[begin:end]
-            values[begin:end] = np.clip(measured[begin:end], middle - reach, middle + reach)
+            values[begin:end] = np.maximum(np.minimum(measured[begin:end], middle + reach), middle - reach)
     return values
 
 

@@ -34,16 +34,18 @@ class Dating:
         self._measured, self._noise, self._count = measured, evidence.noise, evidence.count
         self.changes = list(changes)  # each where it fits best
         self.positions: list[Positions] = [()] * len(changes)  # the most probable place first
-        cut = evidence.values
-        for _ in range(_ROUNDS if changes else 0):
+        cut, which = evidence.values, {*range(len(changes))}
+        for _ in range(_ROUNDS):
+            if not which:
+                break
             before = list(self.changes)
             evidence.recut(winsorised_beside(cut, measured, noise, before))
             self._sums = summed(evidence.values)
             self._reluctance = -2.0 * math.log(_SPREAD * self._outliers(evidence, before))
-            for number in range(len(changes)):
+            for number in sorted(which):
                 self._settle(number)
-            if self.changes == before:
-                break
+            moved = [number for number, change in enumerate(before) if self.changes[number] != change]
+            which = {number + by for number in moved for by in (-1, 0, 1)} & {*range(len(changes))}
 
     def _outliers(self, evidence: Evidence, changes: list[int]) -> float:
         """Their share of all points; a series without any might have one."""
@@ -75,5 +77,5 @@ class Dating:
     def _misfit(self, begin: int, end: int, level: float) -> Array:
         """Twice what each point's likelihood lacks at that level, as noise or as an outlier."""
         away = (self._measured[begin:end] - level) / self._noise[begin:end]
-        missing: Array = -2.0 * np.logaddexp(-0.5 * np.minimum(away * away, 1e6), -0.5 * self._reluctance)
+        missing: Array = -2.0 * np.logaddexp(-0.5 * away * away, -0.5 * self._reluctance)
         return missing

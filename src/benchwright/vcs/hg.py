@@ -44,14 +44,17 @@ class HgRepository:
 
     def after(self, since: str, until: str, *, first_parent: bool = True) -> list[Commit]:
         """The commits that led from one to the other, oldest first."""
-        begin, end = self.resolve(since).revision.id, self.resolve(until).revision.id
+        begin, newest = self.resolve(since).revision.id, self.resolve(until)
+        if first_parent and (known := self._chain(newest, begin=begin)):
+            return known
+        end = newest.revision.id
         between = f"{begin}::{end}" if not first_parent else f"_firstancestors({end}) and {begin}::{end}"
         return [commit for commit in self._log(f"sort({between}, rev)") if commit.revision.id != begin]
 
     def latest(self, until: str, count: int, *, first_parent: bool = True) -> list[Commit]:
         """The last commits that led to `until`, oldest first."""
         newest = self.resolve(until)
-        if first_parent and (known := self._chain(newest, count)):
+        if first_parent and (known := self._chain(newest, count=count)):
             return known
         end = newest.revision.id
         led = f"_firstancestors({end})" if first_parent else f"::{end}"
@@ -92,15 +95,19 @@ class HgRepository:
                 continue
         return found
 
-    def _chain(self, newest: Commit, count: int) -> list[Commit]:
-        """The last commits that led to it, oldest first; empty when one of them is not known yet."""
-        led = [newest]
-        while len(led) < count and led[-1].parents:
-            parent = self._known.get(led[-1].parents[0])
-            if parent is None:
-                return []
-            led.append(parent)
-        return led[::-1]
+    def _chain(self, newest: Commit, *, begin: str = "", count: float = math.inf) -> list[Commit]:
+        """The first parents that led to it from behind `begin`, or from the root, oldest first and so many at most.
+
+        Without asking: empty when one of them is not known yet, or `begin` is none of them.
+        """
+        led: list[Commit] = []
+        commit: Commit | None = newest
+        while commit is not None and commit.revision.id != begin and len(led) < count:
+            led.append(commit)
+            if not commit.parents:
+                return [] if begin else led[::-1]
+            commit = self._known.get(commit.parents[0])
+        return led[::-1] if commit is not None or len(led) == count else []
 
     def _paths(self) -> list[str]:
         return [line.partition(" = ")[0] for line in self._ask("paths").splitlines()]

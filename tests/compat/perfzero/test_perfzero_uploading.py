@@ -108,7 +108,7 @@ def test_a_hook_of_the_present_folder_and_the_key_are_found_again(project: Any, 
     kept = tmp_path / "kept"
     flags = ["--result_upload_methods=local_hooks.keep", f"--gcloud_key_file_url=file://{tmp_path}/mykey.json"]
     environment = {"KEPT": str(kept), "PATH": ""}
-    assert project.run(OK, "--python_path=demo", *flags, base=False, env=environment).code == 0
+    assert project.run(OK, "--python_path=demo", *flags, base=False, env=environment, apart=True).code == 0
     key = kept.read_text()
     kept.unlink()
     store = f"--store={project.folder}/.benchwright/results.db"
