@@ -1,4 +1,4 @@
-"""`benchwright driver` as a process: the acceptance cases of the older driver."""
+"""`benchwright driver`: the acceptance cases of the older driver."""
 
 from __future__ import annotations
 

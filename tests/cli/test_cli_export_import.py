@@ -1,4 +1,4 @@
-"""`benchwright export` and `benchwright import`, as processes."""
+"""`benchwright export` and `benchwright import`."""
 
 from __future__ import annotations
 

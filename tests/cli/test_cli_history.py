@@ -1,4 +1,4 @@
-"""`benchwright history`, as a process."""
+"""`benchwright history`."""
 
 from __future__ import annotations
 

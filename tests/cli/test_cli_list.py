@@ -1,4 +1,4 @@
-"""`benchwright list` as a process."""
+"""`benchwright list`."""
 
 from __future__ import annotations
 

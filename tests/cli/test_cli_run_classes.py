@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -88,12 +89,12 @@ class Unbuilt:
 
 
 @pytest.fixture
-def run(benchwright: Command, tmp_path: Path) -> Callable[..., tuple[int, list[dict[str, Any]]]]:
+def run(inside: Command, tmp_path: Path) -> Callable[..., tuple[int, list[dict[str, Any]]]]:
     """The exit code and the results of `benchwright run bench.py::TARGET`."""
     (tmp_path / "bench.py").write_text(FILE)
 
     def call(target: str, *flags: str) -> tuple[int, list[dict[str, Any]]]:
-        ended = benchwright("run", f"bench.py::{target}", "--json", "--no-save", "--rounds", "1", *flags)
+        ended = inside("run", f"bench.py::{target}", "--json", "--no-save", "--rounds", "1", *flags)
         assert ended.stdout, ended.stderr
         return ended.returncode, json.loads(ended.stdout)["data"]["results"]
 
@@ -153,11 +154,9 @@ def test_bounds_are_judged(
         ("tpus=x", "did you mean 'tpu'"),
     ],
 )
-def test_wrong_options_show_before_anything_runs(
-    option: str, message: str, benchwright: Command, tmp_path: Path
-) -> None:
+def test_wrong_options_show_before_anything_runs(option: str, message: str, inside: Command, tmp_path: Path) -> None:
     (tmp_path / "bench.py").write_text(FILE)
-    ended = benchwright("run", "bench.py::Judged.benchmark_equal", "--option", option)
+    ended = inside("run", "bench.py::Judged.benchmark_equal", "--option", option)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert message in ended.stderr
 
@@ -190,6 +189,7 @@ def test_a_class_that_is_killed_leaves_no_folder_behind(
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr(tempfile, "tempdir", None)  # it is remembered
     code, (result,) = run("Tensor.benchmark_killed")
     assert (code, result["status"]) == (1, "killed")
     assert list(temporary.iterdir()) == []

@@ -1,4 +1,4 @@
-"""`benchwright spec`, as a process."""
+"""`benchwright spec`."""
 
 from __future__ import annotations
 

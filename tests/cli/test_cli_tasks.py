@@ -1,4 +1,4 @@
-"""`benchwright tasks` and `benchwright run` of task files, as processes."""
+"""`benchwright tasks` and `benchwright run` of task files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`benchwright upload`, as a process."""
+"""`benchwright upload`."""
 
 from __future__ import annotations
 
