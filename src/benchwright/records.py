@@ -98,9 +98,7 @@ class Inputs:
     count: int = 1  # distinct inputs that calls cycle through
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of random numbers: [low, high)
     files: Mapping[str, str] = field(default_factory=dict)  # .npy or text files by input name, instead of random ones
-    names: Mapping[str, str] = field(
-        default_factory=dict
-    )  # the model's name -> the one that seeds it
+    names: Mapping[str, str] = field(default_factory=dict)  # the model's name -> the one that seeds it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
