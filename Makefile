@@ -22,8 +22,8 @@ demo: $(VENV)/.demo  ## Build a small model, measure it, show a table, write an 
 	$(BIN)/benchwright run $(DEMO)/model.onnx --runtime onnxruntime --batch-size 1,8,32 --report $(DEMO)/report.html
 	@echo "Open $(DEMO)/report.html in a browser. Next: docs/quickstart.md"
 
-test: lint  ## Check everything: lint, parallel tests, those that measure, the store on PostgreSQL.
-	@$(MAKE) --no-print-directory --jobs 2 $(VENV)/.test $(TENSORFLOW)/.ready
+test: $(VENV)/.lint  ## Check everything: lint, parallel tests, those that measure, the store on PostgreSQL.
+	@$(MAKE) --no-print-directory --jobs 3 --output-sync=target lint $(VENV)/.test $(TENSORFLOW)/.ready
 	@$(PIP) --no-deps basic-pitch==0.4.0  # for the models in it; what it imports itself is not needed
 	@.ci/need chromium chromium
 	@.ci/need podman podman || true  # its tests say why they are skipped

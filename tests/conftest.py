@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell that starts the tests in the background has Ctrl-C ignored, here and in every child.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # A loaded machine is not a failure.
-    settings.register_profile("benchwright", deadline=None, max_examples=50, print_blob=True)
+    settings.register_profile("benchwright", deadline=None, max_examples=30, print_blob=True)
     settings.load_profile("benchwright")
     os.environ.pop("BENCHWRIGHT_STORE", None)  # tests never touch the store of whoever runs them, nor their cache
     if "PYTEST_XDIST_WORKER" not in os.environ:  # workers share what the first process made

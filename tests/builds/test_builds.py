@@ -28,6 +28,7 @@ version = "1"
 
 [tool.hatch.build]
 include = ["thing.py"]
+dev-mode-dirs = ["."]
 """
 
 
