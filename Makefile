@@ -5,13 +5,13 @@ VENV ?= .venv
 TENSORFLOW ?= .venv-tensorflow
 BIN := $(VENV)/bin
 DEMO ?= demo
-PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+INSTALL := $(BIN)/python .ci/install.py
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")  # one more: many tests wait for children
 export BENCHWRIGHT_TENSORFLOW_PYTHON ?= $(abspath $(TENSORFLOW))/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-adbd lint bench docs schema clean
+.PHONY: help demo test test-adbd lint bench docs schema dashboard types clean
 
 help:  ## List these commands.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 11 | sed 's/^/  make /'
@@ -24,7 +24,7 @@ demo: $(VENV)/.demo  ## Build a small model, measure it, show a table, write an 
 
 test: $(VENV)/.lint  ## Check everything: lint, parallel tests, those that measure, the store on PostgreSQL.
 	@$(MAKE) --no-print-directory --jobs 3 --output-sync=target lint $(VENV)/.test $(TENSORFLOW)/.ready
-	@$(PIP) --no-deps basic-pitch==0.4.0  # for the models in it; what it imports itself is not needed
+	@$(INSTALL) --no-deps basic-pitch==0.4.0  # for the models in it; what it imports itself is not needed
 	@.ci/need chromium chromium
 	@.ci/need podman podman || true  # its tests say why they are skipped
 	@.ci/need crun crun || true
@@ -51,6 +51,13 @@ bench: $(VENV)/.bench  ## Compare with peers: cost per call, memory, punctuality
 	  echo; echo "== $$script"; $(BIN)/python $$script || status=1; \
 	done; exit $$status
 
+dashboard:  ## Build the dashboard's pages; needs Node, which users of a released package do not.
+	@.ci/need npm npm
+	@cd dashboard && { test -d node_modules || npm ci --silent --no-audit --no-fund; } && npm run --silent build
+
+types: $(VENV)/.core  ## Write the dashboard's types anew from views/shapes.py.
+	@$(BIN)/python dashboard/generate.py
+
 docs: $(VENV)/.docs schema  ## Build the documentation into site/.
 	@$(BIN)/zensical build --clean --strict
 
@@ -69,23 +76,23 @@ $(BIN)/python:
 
 $(VENV)/.core: pyproject.toml | $(BIN)/python
 	@echo "installing benchwright"
-	@$(PIP) -e .
+	@$(INSTALL) -e .
 	@touch $@
 
 $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	@echo "installing benchwright[bench]"
 	@# torch by itself first: what optimum-benchmark asks for must not choose another build of it
-	@{ $(PIP) torch==2.13.0 && $(PIP) -e '.[bench]'; } || $(BIN)/python .ci/install_each.py bench
+	@{ $(INSTALL) torch==2.13.0 && $(INSTALL) -e '.[bench]'; } || $(BIN)/python .ci/install_each.py bench
 	@touch $@
 
 $(VENV)/.%: pyproject.toml | $(BIN)/python
 	@echo "installing benchwright[$*]"
-	@$(PIP) -e '.[$*]'
+	@$(INSTALL) -e '.[$*]'
 	@touch $@
 
 # TensorFlow apart from the rest: it is large, and it decides which numpy and protobuf there are.
 $(TENSORFLOW)/.ready: pyproject.toml
 	@echo "installing benchwright[tensorflow] into $(TENSORFLOW)"
 	@test -x $(TENSORFLOW)/bin/python || .ci/make-venv $(PYTHON) $(TENSORFLOW)
-	@$(TENSORFLOW)/bin/python -m pip install -qq --disable-pip-version-check -e '.[tensorflow]'
+	@$(TENSORFLOW)/bin/python .ci/install.py -e '.[tensorflow]'
 	@touch $@

@@ -7,14 +7,14 @@ import sys
 import tomllib
 from pathlib import Path
 
-PIP = [sys.executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
+INSTALL = [sys.executable, str(Path(__file__).with_name("install.py"))]
 
 
 def main(extra: str) -> None:
     project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
-    subprocess.run([*PIP, "-e", "."], check=True)
+    subprocess.run([*INSTALL, "-e", "."], check=True)
     for requirement in project["optional-dependencies"][extra]:
-        if subprocess.run([*PIP, requirement], check=False, stderr=subprocess.DEVNULL).returncode:
+        if subprocess.run([*INSTALL, requirement], check=False, stderr=subprocess.DEVNULL).returncode:
             sys.stdout.write(f"could not install {requirement}: the comparison goes on without it\n")
 
 

@@ -39,6 +39,12 @@ HOMES = {
     "pandas": ("report/",),
     "pyarrow": ("store/",),
     "yaml": ("specs/places.py",),
+    "fastapi": ("server/",),
+    "starlette": ("server/",),
+    "uvicorn": ("server/",),
+    "prometheus_client": ("server/",),
+    "orjson": ("views/encoding.py", "server/"),
+    "httpx2": ("store/remote",),
 }
 EVERYWHERE = {"numpy", "psutil"}
 

@@ -86,7 +86,7 @@ def test_a_store_that_was_migrated_works(
 STEP = """
 import sqlalchemy as sa
 from alembic import op
-revision, down_revision = "0003", "0002"
+revision, down_revision = "0004", "0003"
 def upgrade():
     with op.batch_alter_table("runs") as table:
         table.add_column(sa.Column("note", sa.Text, nullable=False, server_default="none"))
@@ -96,14 +96,14 @@ def upgrade():
 
 @pytest.fixture
 def next_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Adds a made-up migration 0003, as a later version of Benchwright would."""
+    """Adds a made-up migration 0004, as a later version of Benchwright would."""
 
     def add(then: str) -> None:
         migrations = tmp_path / "migrations"
         shutil.copytree(upgrade.MIGRATIONS, migrations)
-        (migrations / "versions" / "0003_made_up.py").write_text(STEP.format(then=then))
+        (migrations / "versions" / "0004_made_up.py").write_text(STEP.format(then=then))
         monkeypatch.setattr(upgrade, "MIGRATIONS", migrations)
-        monkeypatch.setattr(tables, "VERSION", "0003")
+        monkeypatch.setattr(tables, "VERSION", "0004")
 
     return add
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from benchwright.errors import StoreError
 
 VERSION_TABLE = "benchwright_schema"
-VERSION = "0002"  # the newest migration; numbers of four digits, so that a later one compares as greater
+VERSION = "0003"  # the newest migration; numbers of four digits, so that a later one compares as greater
 
 
 def looks_ready(url: str) -> bool:

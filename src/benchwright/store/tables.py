@@ -122,6 +122,7 @@ points = Table(
     Column("high", Double),
     Column("confidence", Double, nullable=False),
     Column("method_id", _Id, ForeignKey("methods.id"), nullable=False),
+    Index("ix_points_result", "result_id"),  # all values of a run at once
     sqlite_with_rowid=False,  # the primary key is the table: one tree to write, and a history lies side by side
 )
 
@@ -171,4 +172,46 @@ thresholds = Table(
     Column("case_name", Text, primary_key=True),  # with wildcards
     Column("metric", Text, primary_key=True),  # "" for every metric
     Column("smallest", Double, nullable=False),  # a share
+)
+
+series_notes = Table(
+    "series_notes",
+    metadata,
+    Column("id", _Id, primary_key=True),
+    Column("series", Text, nullable=False, index=True),  # schema.series_key; "" for every series
+    Column("at", BigInteger, nullable=False),  # the instant it is about: microseconds since 1970
+    Column("text", Text, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("made_at", Text, nullable=False),
+)
+
+progress = Table(
+    "progress",
+    metadata,
+    Column("run", Text, primary_key=True),  # the id people see; the run itself may not be there yet
+    Column("at", BigInteger, nullable=False),  # of the last word: microseconds since 1970
+    Column("document", Text, nullable=False),  # JSON of a `Progress`
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("hash", Text, nullable=False),  # SHA-256 of the token, which is random and kept nowhere
+    Column("scope", Text, nullable=False),
+    Column("made_at", Text, nullable=False),
+    Column("expires_at", Text, nullable=False),  # "" for never
+    Column("used_at", Text, nullable=False),  # to the minute; "" for never
+    UniqueConstraint("hash"),
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", _Id, primary_key=True),
+    Column("at", BigInteger, nullable=False, index=True),  # microseconds since 1970
+    Column("who", Text, nullable=False),  # a token's name, or "" without one
+    Column("address", Text, nullable=False),
+    Column("action", Text, nullable=False),  # "upload run", "acknowledge finding", "refused", ...
+    Column("what", Text, nullable=False),
 )

@@ -1,0 +1,5 @@
+import "./style.css";
+import { render } from "preact";
+import { Shell } from "./shell";
+
+render(<Shell />, document.getElementById("app")!);
