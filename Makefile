@@ -23,16 +23,15 @@ demo: $(VENV)/.demo  ## Build a small model, measure it, show a table, write an 
 	@echo "Open $(DEMO)/report.html in a browser. Next: docs/quickstart.md"
 
 test: $(VENV)/.lint  ## Check everything: lint, parallel tests, those that measure, the store on PostgreSQL.
-	@$(MAKE) --no-print-directory --jobs 3 --output-sync=target lint $(VENV)/.test $(TENSORFLOW)/.ready
+	@$(MAKE) --no-print-directory --jobs 5 --output-sync=target \
+	  lint dashboard $(VENV)/.test $(TENSORFLOW)/.ready $(VENV)/.programs
 	@$(INSTALL) --no-deps basic-pitch==0.4.0  # for the models in it; what it imports itself is not needed
-	@.ci/need chromium chromium
-	@.ci/need podman podman || true  # its tests say why they are skipped
-	@.ci/need crun crun || true
 	@$(BIN)/python -m compileall -q src  # tests start Python some thousand times
 	@status=0; \
+	$(BIN)/python -W ignore .ci/with_postgres.py $(PYTEST) tests/store -m "not serial" >$(VENV)/postgres.log 2>&1 & \
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not serial" || status=1; \
+	wait $$! || status=1; echo "the store on PostgreSQL:"; cat $(VENV)/postgres.log; \
 	$(PYTEST) -m serial || status=1; \
-	$(BIN)/python -W ignore .ci/with_postgres.py $(PYTEST) tests/store -m "not serial" || status=1; \
 	exit $$status
 
 test-adbd: $(VENV)/.test  ## The device tests against a real adbd, which is built first. Needs root and apt.
@@ -53,7 +52,7 @@ bench: $(VENV)/.bench  ## Compare with peers: cost per call, memory, punctuality
 
 dashboard:  ## Build the dashboard's pages; needs Node, which users of a released package do not.
 	@.ci/need npm npm
-	@cd dashboard && { test -d node_modules || npm ci --silent --no-audit --no-fund; } && npm run --silent build
+	@$(PYTHON) dashboard/build.py
 
 types: $(VENV)/.core  ## Write the dashboard's types anew from views/shapes.py.
 	@$(BIN)/python dashboard/generate.py
@@ -89,6 +88,12 @@ $(VENV)/.%: pyproject.toml | $(BIN)/python
 	@echo "installing benchwright[$*]"
 	@$(INSTALL) -e '.[$*]'
 	@touch $@
+
+# Programs of the system that tests need; never a file, so they are looked for each time.
+$(VENV)/.programs:
+	@.ci/need chromium chromium
+	@.ci/need podman podman || true  # its tests say why they are skipped
+	@.ci/need crun crun || true
 
 # TensorFlow apart from the rest: it is large, and it decides which numpy and protobuf there are.
 $(TENSORFLOW)/.ready: pyproject.toml

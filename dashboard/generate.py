@@ -1,4 +1,4 @@
-"""Writes src/shapes.ts: the TypeScript types of what pages are made of, from `benchwright.views.shapes`."""
+"""Writes src/shapes.ts: the TypeScript types of what pages are made of, from `benchwright.views`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.records import Scalar
-from benchwright.views import shapes
+from benchwright.views import parts, shapes
 
 FILE = Path(__file__).parent / "src" / "shapes.ts"
 _NAMES: dict[Any, str] = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
 _HEAD = """\
-// Generated from src/benchwright/views/shapes.py: `make types` writes it anew.
+// Generated from src/benchwright/views/shapes.py and parts.py: `make types` writes it anew.
 
 export type Scalar = string | number | boolean | null;
 export type Value = Scalar | Value[] | { [name: string]: Value };
@@ -27,8 +27,8 @@ export type Value = Scalar | Value[] | { [name: string]: Value };
 def text() -> str:
     """The whole file."""
     seen: dict[str, str] = {}
-    for kind in vars(shapes).values():
-        if isinstance(kind, type) and kind.__module__ == shapes.__name__:
+    for kind in [*vars(parts).values(), *vars(shapes).values()]:
+        if isinstance(kind, type) and kind.__module__ in (parts.__name__, shapes.__name__):
             _declare(kind, seen)
     return _HEAD + "".join(seen.values())
 

@@ -49,9 +49,12 @@ def pytest_configure(config: pytest.Config) -> None:
     # A loaded machine is not a failure.
     settings.register_profile("benchwright", deadline=None, max_examples=30, print_blob=True)
     settings.load_profile("benchwright")
-    os.environ.pop("BENCHWRIGHT_STORE", None)  # tests never touch the store of whoever runs them, nor their cache
+    # Tests never touch the store of whoever runs them, nor their cache, nor what waits there for a server.
+    for name in ("BENCHWRIGHT_STORE", "BENCHWRIGHT_TOKEN"):
+        os.environ.pop(name, None)
     if "PYTEST_XDIST_WORKER" not in os.environ:  # workers share what the first process made
         cache = os.environ["BENCHWRIGHT_CACHE"] = tempfile.mkdtemp(prefix="benchwright-cache-")
+        os.environ["BENCHWRIGHT_SPOOL"] = f"{cache}/spool"
         config.add_cleanup(lambda: shutil.rmtree(cache, ignore_errors=True))
 
 

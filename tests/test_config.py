@@ -80,25 +80,25 @@ def test_a_broken_file_is_named(here: Path, content: bytes) -> None:
 
 
 def test_a_broken_file_ends_a_verb_with_code_2(
-    tmp_path: Path, benchwright: Callable[..., subprocess.CompletedProcess[str]]
+    tmp_path: Path, inside: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     (tmp_path / "benchwright.toml").write_text("stores = 'x'")
-    ended = benchwright("list")
+    ended = inside("list")
     assert ended.returncode == 2
     assert "unknown key 'stores'" in ended.stderr and "did you mean 'store'?" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 
 def test_a_verb_uses_the_store_of_the_file(
-    tmp_path: Path, benchwright: Callable[..., subprocess.CompletedProcess[str]]
+    tmp_path: Path, inside: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     (tmp_path / "benchwright.toml").write_text("store = 'kept/here.db'")
     open_store(tmp_path / "kept" / "here.db").close()
-    ended = benchwright("list", "--json")
+    ended = inside("list", "--json")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert json.loads(ended.stdout) == []
     (tmp_path / "benchwright.toml").write_text("store = 'elsewhere.db'")
-    ended = benchwright("list", "--json")
+    ended = inside("list", "--json")
     assert ended.returncode == 2
     assert str(tmp_path / "elsewhere.db") in ended.stderr
 

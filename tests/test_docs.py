@@ -2,8 +2,8 @@
 
 A block that begins with a comment naming a file (`# bench.py`) is written to that file. Other blocks of Python are
 executed, each page's in one namespace; lines that begin with `$ ` in console blocks are run with bash and must end with
-code 0, or with N where the line ends in `# exits N`. A command of ours that asks nothing of a shell is called in this
-process, which saves half a second; not on a page that installs a package, which only a new process finds.
+code 0, or with N where the line ends in `# exits N`. A command of ours that a shell need not read is called in this
+process, which saves a second; not on a page that installs a package, which only a new process finds.
 
 Each page has a folder of its own, with the examples and a small model in it; what it installs with pip goes there too.
 What is measured is measured in one round of a tenth of a second, whatever the page says: the examples must run, their
@@ -34,7 +34,14 @@ _BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>\w+)[^\n]*\n(?P<body>.*?)^(
 _FILE = re.compile(r"# (\S+\.(?:py|toml|yaml))\n")
 _ROUNDS = re.compile(r"(--rounds |\brounds=)\d+")
 _DURATION = re.compile(r"(--duration |\bduration=)(?:[1-9]\d*(?:\.\d+)?|0?\.[1-9]\d*)(?=[s,)\s]|$)")
-_PLAIN = re.compile(r"""benchwright (?:'[^']*'|"[^"$`\\\\]*"|[^'"|&;<>()$`\\\\*?\[~{])*""")
+_SECONDS = re.compile(r"(?<=--seconds )\d+")  # in which a machine's noise is looked at
+_PLAIN = re.compile(
+    r"""(?P<ours>benchwright[ ](?:'[^']*'|"[^"$`\\]*"|[^'"|&;<>()$`\\*?\[~{])*)
+    (?:>[ ](?P<file>[\w.]+)[ ]*)?
+    (?P<rest>\|\|?[ ].*)?  # a shell's, with our exit code and our output
+    """,
+    re.VERBOSE,
+)
 _LEFT_OUT = re.compile(r"<!-- not executed: (?P<reason>.+?) -->\s*\Z")
 
 
@@ -145,14 +152,25 @@ def _commands(body: str) -> list[str]:
 
 
 def _shortly(text: str) -> str:
-    return _DURATION.sub(r"\g<1>0.1", _ROUNDS.sub(r"\g<1>1", text))
+    return _SECONDS.sub("1", _DURATION.sub(r"\g<1>0.1", _ROUNDS.sub(r"\g<1>1", text)))
 
 
 def _run(command: str, where: str, call: Call | None) -> None:
     stated = re.search(r"#\s*exits (\d+)\s*$", command)
-    if call is not None and _PLAIN.fullmatch(command):
-        ended = call(*shlex.split(command, comments=True)[1:])
+    plain = _PLAIN.fullmatch(re.sub(r"\s+#.*", "", command))
+    if call is not None and plain:
+        ended = call(*shlex.split(plain["ours"])[1:])
+        if plain["file"]:
+            Path(plain["file"]).write_text(ended.stdout, encoding="utf-8")
+        if plain["rest"]:
+            shown = "" if plain["file"] else ended.stdout
+            ended = _shell(f"(cat; exit {ended.returncode}) {plain['rest']}", shown)
     else:
-        ended = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=170, check=False)
+        ended = _shell(command)
     expected = int(stated[1]) if stated else 0
     assert ended.returncode == expected, f"{where}: $ {command}\n{ended.stdout}\n{ended.stderr}"
+
+
+def _shell(command: str, given: str = "") -> subprocess.CompletedProcess[str]:
+    told = ["bash", "-c", command]
+    return subprocess.run(told, input=given, capture_output=True, text=True, timeout=170, check=False)

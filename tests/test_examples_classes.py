@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def test_the_benchmark_class_runs(benchwright: Callable[..., subprocess.CompletedProcess[str]], root: Path) -> None:
+def test_the_benchmark_class_runs(inside: Callable[..., subprocess.CompletedProcess[str]], root: Path) -> None:
     file = str(root / "examples" / "benchmark_class.py")
-    ended = benchwright("run", file, "--duration", "0.02s", "--rounds", "1", "--no-save", "--json")
+    ended = inside("run", file, "--duration", "0.02s", "--rounds", "1", "--no-save", "--json")
     assert ended.returncode == 0, ended.stderr
     results = json.loads(ended.stdout)["data"]["results"]
     names = [(r["case"]["name"].partition("::Search.")[2], r["case"]["params"]["dimensions"]) for r in results]

@@ -29,13 +29,13 @@ def folder(tmp_path: Path, root: Path) -> Path:
 
 
 def test_one_spec_measures_compares_and_explains_a_real_model_on_three_backends(
-    folder: Path, benchwright: Benchwright, tmp_path: Path
+    folder: Path, inside: Benchwright, tmp_path: Path
 ) -> None:
     environment = {**os.environ, "BENCHWRIGHT_CACHE": str(tmp_path / "cache")}
-    checked = benchwright("spec", "check", "specs", env=environment)
+    checked = inside("spec", "check", "specs", env=environment)
     assert checked.returncode == 0, checked.stdout
     asked = ("--samples", "3", "--warmup", "0", "--rounds", "1", "--golden", "onnxruntime", "--operators", "--json")
-    ended = benchwright("run", "specs/basic-pitch.yaml", *asked, env=environment)
+    ended = inside("run", "specs/basic-pitch.yaml", *asked, env=environment)
     assert ended.returncode == 0, ended.stderr
     run = schema.open_document(json.loads(ended.stdout), Run)
     assert [result.case.target.runtime for result in run.results] == list(RUNTIMES)
@@ -52,5 +52,5 @@ def test_one_spec_measures_compares_and_explains_a_real_model_on_three_backends(
     assert any(warning.code == "operators" for warning in run.results[2].warnings), (
         "litert tells no times, and that is said"
     )
-    listed = benchwright("operators", "--top", "3", env=environment)
+    listed = inside("operators", "--top", "3", env=environment)
     assert listed.returncode == 0 and "Conv" in listed.stdout

@@ -88,7 +88,7 @@ def server(plain: None) -> Iterator[subprocess.Popen[str]]:
         process.stdin.close()
 
 
-@pytest.mark.serial
+@pytest.mark.timeout(300)  # beside other tests
 def test_a_watch_that_is_killed_anywhere_measures_every_commit_once(
     server: subprocess.Popen[str], tmp_path: Path
 ) -> None:
@@ -125,8 +125,14 @@ def test_a_watch_that_is_killed_anywhere_measures_every_commit_once(
 
 
 def _left_behind(folder: Path, server: int) -> list[int]:
-    """Processes that still work in the folder."""
-    time.sleep(0.3)
+    """Processes that still work in the folder; those that are about to end are waited for."""
+    deadline = time.monotonic() + 5
+    while (found := _working(folder, server)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return found
+
+
+def _working(folder: Path, server: int) -> list[int]:
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:

@@ -9,10 +9,14 @@ export interface Answer<T> {
   data?: T;
   error?: string;
   waiting: boolean;
+  /** Asks once more, after an error. */
+  retry?: () => void;
 }
 
 interface Site {
-  put(name: string, data: unknown): void;
+  put(file: string, data: unknown): void;
+  names: string[]; // answers that lie in files of the same name
+  others: { [name: string]: string }; // and those whose files are called otherwise
 }
 
 declare global {
@@ -22,8 +26,17 @@ declare global {
 /** Whether this is a published site: nothing can be changed, nothing is live. */
 export const isStatic = globalThis.benchwright_site !== undefined;
 
-const here = new Map<string, unknown>();
-if (globalThis.benchwright_site) globalThis.benchwright_site.put = (name, data) => void here.set(name, data);
+/** The event that asks a visitor for a token. */
+export const WANTS_TOKEN = "benchwright-token";
+
+const files = new Map<string, string>();
+const here = new Map<string, unknown>(); // by file
+if (globalThis.benchwright_site) {
+  const site = globalThis.benchwright_site;
+  for (const name of site.names) files.set(name, name);
+  for (const [name, file] of Object.entries(site.others)) files.set(name, file);
+  site.put = (file, data) => void here.set(file, data);
+}
 
 /** What the path gives; rejects with a sentence a person can read. */
 export async function get<T>(path: string, query: Query = {}): Promise<T> {
@@ -37,21 +50,32 @@ export async function send<T>(method: "POST" | "PATCH" | "PUT" | "DELETE", path:
 
 /** The data of a path while a page shows it; asked again when path, query or `again` change. */
 export function useData<T>(path: string | null, query: Query = {}, again = 0): Answer<T> {
-  const key = path === null ? "" : address(path, query);
-  const [answer, setAnswer] = useState<Answer<T> & { key: string }>({ waiting: true, key: "" });
+  return useAsked(path === null ? null : address(path, query), () => get<T>(path ?? "", query), again);
+}
+
+/** The data of several paths at once, in their order; asked again when any of them or `again` changes. */
+export function useAll<T>(paths: readonly string[], again = 0): Answer<T[]> {
+  return useAsked(paths.join(" "), () => Promise.all(paths.map((path) => get<T>(path))), again);
+}
+
+/** What `ask` answers while a page shows it. Asked again when `key` or `again` change; null asks for nothing. */
+export function useAsked<T>(key: string | null, ask: () => Promise<T>, again = 0): Answer<T> {
+  const [tries, setTries] = useState(0);
+  const [answer, setAnswer] = useState<Answer<T> & { key: string | null }>({ waiting: true, key: null });
   useEffect(() => {
-    if (path === null) return;
+    if (key === null) return;
     let wanted = true;
     setAnswer((old) => (old.key === key ? { ...old, waiting: true } : { waiting: true, key }));
-    get<T>(path, query).then(
+    ask().then(
       (data) => wanted && setAnswer({ data, waiting: false, key }),
       (error: Error) => wanted && setAnswer({ error: error.message, waiting: false, key }),
     );
     return () => {
       wanted = false;
     };
-  }, [key, again]);
-  return answer.key === key ? answer : { waiting: path !== null };
+  }, [key, again, tries]);
+  const present: Answer<T> = key !== null && answer.key === key ? answer : { waiting: key !== null };
+  return { ...present, retry: () => setTries(tries + 1) };
 }
 
 /** Where the server answers; relative, so that it may live below any path. */
@@ -60,6 +84,11 @@ export function address(path: string, query: Query): string {
   for (const [name, value] of Object.entries(query)) if (value) search.set(name, value);
   const text = search.toString();
   return `api/v1/${path}${text ? `?${text}` : ""}`;
+}
+
+/** Opens the prompt of frame/token.tsx. */
+export function askForToken(): void {
+  dispatchEvent(new Event(WANTS_TOKEN));
 }
 
 async function fromServer(method: string, where: string, body?: unknown): Promise<unknown> {
@@ -72,12 +101,12 @@ async function fromServer(method: string, where: string, body?: unknown): Promis
   try {
     response = await fetch(where, init);
   } catch {
-    throw new Error("The server cannot be reached.");
+    throw new Error("the server cannot be reached");
   }
   const text = await response.text();
   if (response.ok) return text ? JSON.parse(text) : null;
-  if (response.status === 401) dispatchEvent(new Event("benchwright-token"));
-  throw new Error(message(text) ?? `The server answered ${response.status}.`);
+  if (response.status === 401) askForToken();
+  throw new Error(message(text) ?? `the server answered ${response.status}`);
 }
 
 function message(text: string): string | undefined {
@@ -91,17 +120,26 @@ function message(text: string): string | undefined {
 
 // ---- a published site ----
 
-async function fromFile(path: string, query: Query): Promise<unknown> {
-  const plain = fileName(path, {});
-  const full = fileName(path, query);
-  for (const name of full === plain ? [plain] : [full, plain]) {
-    if (!here.has(name)) await loaded(name);
-    if (here.has(name)) return here.get(name);
-  }
-  throw new Error("This was not published with the site.");
+const LISTS = ["runs", "series", "findings"]; // a site has each whole, and pages filter it
+
+/** Whether this can be had: a server answers everything, a site holds what was published with it. */
+export function isThere(path: string, query: Query = {}): boolean {
+  return !isStatic || fileOf(path, query) !== undefined;
 }
 
-/** The name under which a site keeps what a path gives; `publishing.file_name` in Python is the same. */
+async function fromFile(path: string, query: Query): Promise<unknown> {
+  const file = fileOf(path, query);
+  if (file !== undefined && !here.has(file)) await loaded(file);
+  if (file === undefined || !here.has(file)) throw new Error("this was not published with the site");
+  return here.get(file);
+}
+
+function fileOf(path: string, query: Query): string | undefined {
+  const exact = files.get(fileName(path, query));
+  return exact ?? (LISTS.includes(path.split("/", 1)[0]!) ? files.get(fileName(path, {})) : undefined);
+}
+
+/** The name under which a site keeps what a path gives; `publishing.names.answer_name` in Python is the same. */
 export function fileName(path: string, query: Query): string {
   const pairs = Object.entries(query).filter(([, value]) => value);
   const words = pairs.map(([name, value]) => `${name}=${value}`).sort();
@@ -117,10 +155,10 @@ function safe(text: string): string {
   return written;
 }
 
-function loaded(name: string): Promise<void> {
+function loaded(file: string): Promise<void> {
   return new Promise((done) => {
     const script = document.createElement("script");
-    script.src = `data/${name}.js`;
+    script.src = `data/${file}.js`;
     script.onload = script.onerror = () => {
       script.remove();
       done();

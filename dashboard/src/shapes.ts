@@ -1,4 +1,4 @@
-// Generated from src/benchwright/views/shapes.py: `make types` writes it anew.
+// Generated from src/benchwright/views/shapes.py and parts.py: `make types` writes it anew.
 
 export type Scalar = string | number | boolean | null;
 export type Value = Scalar | Value[] | { [name: string]: Value };
@@ -85,6 +85,74 @@ export interface Page {
   next: string;
 }
 
+export interface CaseLine {
+  case: string;
+  params: { [name: string]: Scalar };
+  label: string;
+  runtime: string;
+  device: string;
+  statuses: { [name: string]: number };
+  metrics: Metric[];
+  results: string[];
+  warnings: ResultWarning[];
+  reason: string;
+  failures: Failure[];
+}
+
+export interface Metric {
+  name: string;
+  unit: string;
+  better: Better | null;
+  estimate: Estimate;
+  count: number;
+  values: number[];
+  least: number | null;
+  most: number | null;
+}
+
+export type Better = "lower" | "higher";
+
+export interface ResultWarning {
+  code: string;
+  seen: string;
+  remedy: string;
+}
+
+export interface Failure {
+  kind: string;
+  message: string;
+  remedy: string;
+  log_tail: string;
+}
+
+export interface About {
+  version: string;
+  store: string;
+  who: string;
+  scopes: string[];
+  static: boolean;
+  generated_at: number;
+}
+
+export interface Mark {
+  at: number;
+  finding: string;
+  verdict: Verdict;
+  state: State;
+  effect: Estimate;
+  before: Estimate;
+  after: Estimate;
+  run: string;
+}
+
+export interface Note {
+  id: number;
+  at: number;
+  text: string;
+  who: string;
+  everywhere: boolean;
+}
+
 export interface RunsPage {
   next: string;
   runs: RunLine[];
@@ -138,25 +206,6 @@ export interface Overview {
   counts: { [name: string]: number };
 }
 
-export interface Mark {
-  at: number;
-  finding: string;
-  verdict: Verdict;
-  state: State;
-  effect: Estimate;
-  before: Estimate;
-  after: Estimate;
-  run: string;
-}
-
-export interface Note {
-  id: number;
-  at: number;
-  text: string;
-  who: string;
-  everywhere: boolean;
-}
-
 export interface SeriesView {
   line: SeriesLine;
   at: number[];
@@ -196,6 +245,7 @@ export interface ComparedLine {
   before_result: string;
   after_result: string;
   series: string[];
+  machine: string;
 }
 
 export interface Difference {
@@ -224,6 +274,15 @@ export interface Cell {
   run: string;
 }
 
+export interface Missing {
+  row: number;
+  column: number;
+  status: Status;
+  reason: string;
+  run: string;
+  result: string;
+}
+
 export interface Matrix {
   metric: string;
   unit: string;
@@ -238,38 +297,7 @@ export interface Matrix {
   column_dimension: string;
   chosen: { [name: string]: string };
   choices: { [name: string]: string[] };
-}
-
-export interface CaseLine {
-  case: string;
-  params: { [name: string]: Scalar };
-  label: string;
-  runtime: string;
-  device: string;
-  statuses: { [name: string]: number };
-  metrics: Metric[];
-  results: string[];
-  warnings: ResultWarning[];
-  reason: string;
-}
-
-export interface Metric {
-  name: string;
-  unit: string;
-  better: Better | null;
-  estimate: Estimate;
-  count: number;
-  values: number[];
-  least: number | null;
-  most: number | null;
-}
-
-export type Better = "lower" | "higher";
-
-export interface ResultWarning {
-  code: string;
-  seen: string;
-  remedy: string;
+  missing: Missing[];
 }
 
 export interface RunView {
@@ -312,6 +340,7 @@ export interface ResultView {
   metrics: Metric[];
   series: { [name: string]: string };
   distributions: Distribution[];
+  note: string;
   timelines: Timeline[];
   operators: Operator[];
   warnings: ResultWarning[];
@@ -339,13 +368,6 @@ export interface Operator {
   share: number;
   calls: number;
   shapes: string;
-}
-
-export interface Failure {
-  kind: string;
-  message: string;
-  remedy: string;
-  log_tail: string;
 }
 
 export interface Artifact {
@@ -415,13 +437,4 @@ export interface LiveRun {
 export interface Live {
   runs: LiveRun[];
   newest: number;
-}
-
-export interface About {
-  version: string;
-  store: string;
-  who: string;
-  scopes: string[];
-  static: boolean;
-  generated_at: number;
 }

@@ -1,6 +1,12 @@
-// The frame around every page: navigation, theme, and which page an address means.
+// The frame around every page: navigation, search, theme, keys, the prompt for a token, and which page an address means.
 
 import type { ComponentType } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { askForToken, send, useData } from "./api";
+import { Help } from "./frame/help";
+import { Navigation, PLACES } from "./frame/navigation";
+import { TokenPrompt } from "./frame/token";
+import "./frame/frame.css";
 import { ComparePage } from "./pages/compare";
 import { FindingsPage } from "./pages/findings";
 import { LivePage } from "./pages/live";
@@ -10,7 +16,12 @@ import { OverviewPage } from "./pages/overview";
 import { ResultPage } from "./pages/result";
 import { RunsPage } from "./pages/runs";
 import { SeriesPage } from "./pages/series";
-import { useRoute, type Route } from "./route";
+import { AboutContext, may } from "./parts/about";
+import { date } from "./parts/format";
+import { useKeys } from "./parts/keys";
+import { Empty } from "./parts/states";
+import { href, useRoute, type Route } from "./route";
+import type { About } from "./shapes";
 
 /** What every page is given. */
 export interface PageProps {
@@ -31,10 +42,88 @@ const PAGES: { [name: string]: ComponentType<PageProps> } = {
 
 export function Shell() {
   const route = useRoute();
-  const Page = PAGES[route.page] ?? OverviewPage;
+  const [visit, setVisit] = useState(0); // counts up when somebody signs in or out: everything is asked again
+  const again = () => setVisit((before) => before + 1);
+  const about = useData<About>("about", {}, visit).data ?? null;
+  const [help, setHelp] = useState(false);
+  const main = useRef<HTMLElement>(null);
+  useArrival(route, main);
+  useKeys([
+    ...PLACES.map(({ page, name, key }) => ({ keys: `g ${key}`, does: name, run: () => void (location.hash = href(page)) })),
+    { keys: "/", does: "Search", run: () => document.getElementById("search")?.focus() },
+    { keys: "?", does: "This help", run: () => setHelp(true) },
+  ]);
+  const Page = PAGES[route.page] ?? Nowhere;
   return (
-    <main>
-      <Page route={route} />
-    </main>
+    <AboutContext.Provider value={about}>
+      <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), main.current?.focus())}>
+        Skip to the page
+      </a>
+      <Navigation route={route} about={about} openHelp={() => setHelp(true)} />
+      <main id="main" ref={main} tabIndex={-1}>
+        <Page key={visit} route={route} />
+      </main>
+      <Footer about={about} signedOut={again} />
+      <Help open={help} close={() => setHelp(false)} />
+      <TokenPrompt signedIn={again} />
+    </AboutContext.Provider>
+  );
+}
+
+/** A new page begins at its top, is named in the tab, and is what a screen reader reads next. */
+function useArrival(route: Route, main: { current: HTMLElement | null }): void {
+  const place = [route.page, ...route.parts].join("/");
+  const arrived = useRef(place);
+  useEffect(() => {
+    const name = PLACES.find(({ page }) => page === route.page)?.name ?? route.page;
+    document.title = `${name[0]?.toUpperCase()}${name.slice(1)} · Benchwright`;
+    if (arrived.current === place) return;
+    arrived.current = place;
+    scrollTo(0, 0);
+    main.current?.focus({ preventScroll: true });
+  }, [place]);
+}
+
+function Nowhere({ route }: PageProps) {
+  return (
+    <Empty title={`There is no page named ${route.page}.`}>
+      <p>
+        <a href={href("overview")}>Go to the overview</a>
+      </p>
+    </Empty>
+  );
+}
+
+function Footer({ about, signedOut }: { about: About | null; signedOut: () => void }) {
+  if (!about) return <footer class="frame-foot" />;
+  return (
+    <footer class="frame-foot">
+      <span>Benchwright {about.version}</span>
+      {about.static ? <span>published {date(about.generated_at)}</span> : <span class="clip">{about.store}</span>}
+      {about.who && <span>signed in as {about.who}</span>}
+      {about.who && <SignOut done={signedOut} />}
+      {!about.who && !about.static && !may(about, "admin") && (
+        <button type="button" class="plain" onClick={askForToken}>
+          Sign in
+        </button>
+      )}
+    </footer>
+  );
+}
+
+function SignOut({ done }: { done: () => void }) {
+  const [error, setError] = useState("");
+  const out = () => send("DELETE", "session").then(done, (problem: Error) => setError(problem.message));
+  return (
+    <>
+      <button type="button" class="plain" onClick={() => void out()}>
+        Sign out
+      </button>
+      {error && (
+        <span class="worse" role="alert">
+          {error}
+        </span>
+      )}
+    </>
   );
 }

@@ -196,9 +196,12 @@ def execute(plan: runner.Plan, *, store: str | None = None, save: bool = True, l
     if not save:
         return runner.execute(plan, None, listener)
     from benchwright.store.glance import looks_ready
+    from benchwright.telling import Teller
 
     url = config.store_url(store)
-    return runner.execute(plan, lambda: _open(url), listener, looks_ready=lambda: looks_ready(url))
+    with Teller(url, listener) as teller:
+        opened = teller.keeping(lambda: _open(url))
+        return runner.execute(plan, opened, teller, looks_ready=lambda: looks_ready(url))
 
 
 def _resumed(plan: runner.Plan, reference: str, *, store: str | None, save: bool) -> runner.Plan:

@@ -39,6 +39,15 @@ class Notify:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """`[retention]`: how long a server keeps things, such as "90d" or "2y"; "" is for ever."""
+
+    samples: str = ""  # raw ones; their distributions and all points stay
+    runs: str = ""  # whole runs, points included
+    keep_tagged: bool = False  # runs with a tag keep everything
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """What `benchwright.toml` may say."""
 
@@ -49,6 +58,7 @@ class Config:
     duration: float | None = None  # seconds to measure, in a run that does not say when to stop
     warmup: float | None = None  # seconds of warm-up at most, in a run that does not say
     notify: Notify = Notify()
+    retention: Retention = Retention()
 
 
 def load(start: Path | None = None) -> Config:

@@ -138,6 +138,7 @@ class _Watch:
             builder=builder,
             request=watched.request,
             store=store,
+            place=config.store_url(watched.store),
             journal=journal,
             rounds=watched.rounds,
             cpus=watched.cpus,

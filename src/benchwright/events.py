@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchwright.records import Case, Result
+from benchwright.records import Case, Result, Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +38,8 @@ class Began:
     index: int
     case: Case
     round: int
+    run: Run | None = None  # that it belongs to, without results
+    done: int = 0  # results of the run that stand already
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ import re
 import types
 import typing
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any, cast
@@ -42,6 +42,14 @@ def json_schema(kind: str) -> dict[str, Any]:
     }
 
 
+def definitions(*kinds: type) -> dict[str, Any]:
+    """The schema of each of these records and of every record within them, by name; they refer to `#/$defs/NAME`."""
+    found: dict[str, Any] = {}
+    for kind in kinds:
+        _describe(kind, found)
+    return dict(sorted(found.items()))
+
+
 def write_all(folder: Path) -> list[Path]:
     """Writes `<kind>.schema.json` for every kind of document; returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -66,7 +74,7 @@ def _describe(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     if isinstance(kind, type) and (issubclass(kind, Enum) or dataclasses.is_dataclass(kind)):
         return _reference(kind, definitions)
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin is tuple:
+    if origin in (tuple, Sequence):
         return {"type": "array", "items": _describe(arguments[0], definitions)}
     if origin is Mapping:
         return _mapping(arguments, definitions)

@@ -190,7 +190,7 @@ class Measuring:
     # ---- one result ----
 
     def _measured(self, index: int, case: Case, number: int) -> Result:
-        self._listener(Began(index=index, case=case, round=number))
+        self._listener(Began(index=index, case=case, round=number, run=self._record, done=self._done()))
         started_at, begin = now(), time.monotonic()
         failures: list[Failure] = []
         folder = self._folder(index, case, number)
@@ -212,6 +212,9 @@ class Measuring:
         if number == MORE * self.plan.rounds - 1:
             told += precision.missed(case, [*self.results, result])
         return replace(result, warnings=(*result.warnings, *told))
+
+    def _done(self) -> int:
+        return len(self._measured_now) + sum(result.status is Status.OK for result in self._before.results)
 
     def _wants_profile(self, outcome: Outcome, number: int) -> bool:
         """Each case is profiled once, after its first round, when that went well."""

@@ -71,6 +71,21 @@ BUILTIN: dict[str, dict[str, str]] = {
     "stores": {
         "sqlite": "benchwright.store.sql:SqlStore",
         "postgresql": "benchwright.store.sql:SqlStore",
+        "http": "benchwright.store.remote:RemoteStore",
+        "https": "benchwright.store.remote:RemoteStore",
+    },
+    "importers": {
+        "google-benchmark": "benchwright.interop.google_benchmark:GoogleBenchmark",
+        "pytest-benchmark": "benchwright.interop.pytest_benchmark:PytestBenchmark",
+        "hyperfine": "benchwright.interop.hyperfine:Hyperfine",
+        "pyperf": "benchwright.interop.pyperf:Pyperf",
+        "asv": "benchwright.interop.asv:Asv",
+        "loadgen": "benchwright.interop.loadgen:LoadGen",
+    },
+    "exporters": {
+        "bmf": "benchwright.interop.bmf:Bmf",
+        "customSmallerIsBetter": "benchwright.interop.github_action:SmallerIsBetter",
+        "customBiggerIsBetter": "benchwright.interop.github_action:BiggerIsBetter",
     },
 }
 

@@ -19,7 +19,19 @@ _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
 }
 
 _FACTORS: dict[str, dict[str, float]] = {
-    "s": {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0},
+    "s": {
+        "ns": 1e-9,
+        "us": 1e-6,
+        "µs": 1e-6,
+        "ms": 1e-3,
+        "s": 1.0,
+        "m": 60.0,
+        "min": 60.0,
+        "h": 3600.0,
+        "d": 86400.0,
+        "w": 7 * 86400.0,
+        "y": 365 * 86400.0,
+    },
     "B": {
         "B": 1.0,
         **{f"{p}B": 1000.0 ** (i + 1) for i, p in enumerate("kMGT")},

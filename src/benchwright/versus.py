@@ -20,6 +20,7 @@ from benchwright.records import Inputs, Load, Revision, Scalar
 from benchwright.sources import Request
 from benchwright.store import open_store
 from benchwright.store.glance import looks_ready
+from benchwright.telling import Teller
 from benchwright.trials import Rules, Trial, TrialRow
 from benchwright.vcs.history import Repository
 
@@ -194,10 +195,13 @@ def contend(
 def keeping_in(store: str | None, save: bool, listener: Listener) -> Keeping:
     """Where results go: the store that is named or usual, or nowhere."""
     url = config.store_url(store)
+    if not save:
+        return Keeping(listener=listener)
+    teller = Teller(url, listener)
     return Keeping(
-        open_store=(lambda: open_store(url)) if save else None,
+        open_store=teller.keeping(lambda: open_store(url)),
         looks_ready=lambda: looks_ready(url),
-        listener=listener,
+        listener=teller,
     )
 
 

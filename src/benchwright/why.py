@@ -29,10 +29,10 @@ def differences(before: Sequence[Result], after: Sequence[Result]) -> dict[str, 
     a, b = before[-1], after[0]
     code: dict[str, Value] = _code(a, b)
     surroundings = {
-        "packages": _changed(a.environment.packages, b.environment.packages),
-        "runtimes": _changed(a.environment.runtimes, b.environment.runtimes),
-        "system": _changed(a.environment.system, b.environment.system),
-        "knobs": _changed(a.environment.knobs, b.environment.knobs),
+        "packages": changed(a.environment.packages, b.environment.packages),
+        "runtimes": changed(a.environment.runtimes, b.environment.runtimes),
+        "system": changed(a.environment.system, b.environment.system),
+        "knobs": changed(a.environment.knobs, b.environment.knobs),
     }
     differing: dict[str, Value] = {name: found for name, found in surroundings.items() if found}
     effects = {"operators": _operators(before, after), "memory": _memory(before, after)}
@@ -86,7 +86,8 @@ def _code(a: Result, b: Result) -> dict[str, Value]:
     return found
 
 
-def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Value]:
+def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Value]:
+    """The facts that differ, by name, as `[before, after]`; what is true for a moment only is left out."""
     a, b = _flat(before), _flat(after)
     return {name: [a.get(name), b.get(name)] for name in sorted(a | b) if a.get(name) != b.get(name)}
 

@@ -46,8 +46,8 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_slower_revision_is_named_and_everything_is_kept(repository: Path, benchwright: Call) -> None:
-    done = benchwright(
+def test_a_slower_revision_is_named_and_everything_is_kept(repository: Path, inside: Call) -> None:
+    done = inside(
         "ab", "bench.py::Cost", "--control", "before", "--treatment", "after", "--build", "cp source.txt cost.txt",
         "--metric", "cost", "--no-verify", "--seed", "3", "--json", "--output", "trial.png", "--tag", "mine",
     )  # fmt: skip
@@ -72,15 +72,15 @@ def test_a_slower_revision_is_named_and_everything_is_kept(repository: Path, ben
         assert (began[0] < began[1]) == (order == "AB")
 
 
-def test_a_build_that_fails_exits_with_1_and_its_words(repository: Path, benchwright: Call) -> None:
-    done = benchwright("ab", "bench.py::Cost", "--control", "before", "--build", "echo no such header; exit 3")
+def test_a_build_that_fails_exits_with_1_and_its_words(repository: Path, inside: Call) -> None:
+    done = inside("ab", "bench.py::Cost", "--control", "before", "--build", "echo no such header; exit 3")
     assert done.returncode == 1
     assert "the control was not built" in done.stdout and "no such header" in done.stdout
     assert not (repository / ".benchwright").exists()
 
 
-def test_a_wrong_request_exits_with_2_before_anything_is_measured(repository: Path, benchwright: Call) -> None:
-    done = benchwright("ab", "bench.py::Cost", "--control", "no-such-revision")
+def test_a_wrong_request_exits_with_2_before_anything_is_measured(repository: Path, inside: Call) -> None:
+    done = inside("ab", "bench.py::Cost", "--control", "no-such-revision")
     assert done.returncode == 2 and "no-such-revision" in done.stderr
-    done = benchwright("ab", "bench.py::Cost", "--output", "trial.txt")
+    done = inside("ab", "bench.py::Cost", "--output", "trial.txt")
     assert done.returncode == 2 and "is no picture" in done.stderr

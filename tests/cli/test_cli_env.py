@@ -34,7 +34,6 @@ def test_json_holds_the_environment(benchwright: Cli) -> None:
     assert found.machine == environment.collect().machine
 
 
-@pytest.mark.serial
 def test_the_noise_floor_is_measured_by_default(benchwright: Cli) -> None:
     done = benchwright("env", "--json", "--seconds", "1")
     assert (done.returncode, done.stderr) == (0, "")  # no progress without a terminal
@@ -43,7 +42,6 @@ def test_the_noise_floor_is_measured_by_default(benchwright: Cli) -> None:
     assert set(page["noise"]["workloads"]) == {"interpreter", "memory", "matmul"}
 
 
-@pytest.mark.serial
 def test_the_self_test_states_a_verdict(benchwright: Cli) -> None:
     page = benchwright("env", "--self-test").stdout
     assert "Self-test\n  verdict  " in page
@@ -52,7 +50,6 @@ def test_the_self_test_states_a_verdict(benchwright: Cli) -> None:
     assert asked["self_test"]["verdict"] and asked["noise"]
 
 
-@pytest.mark.serial
 def test_progress_goes_to_a_terminal(tmp_path: Path) -> None:
     terminal, inside = pty.openpty()
     command = [sys.executable, "-m", "benchwright", "env", "--seconds", "1", "--json"]

@@ -74,9 +74,9 @@ def test_rules_are_kept_and_obeyed(call: Call) -> None:
     assert call("findings", "mute", "other", "--off") == "other: no longer muted\n"
 
 
-def test_a_gate_tells_every_reader_in_its_own_way(benchwright: Benchwright, results: Path, tmp_path: Path) -> None:
+def test_a_gate_tells_every_reader_in_its_own_way(inside: Benchwright, results: Path, tmp_path: Path) -> None:
     summary, junit = tmp_path / "summary.md", tmp_path / "junit.xml"
-    ended = benchwright(
+    ended = inside(
         *("check", "last", "--against", "run-0010", "--fail-on", "worse>2%", "--fail-on", "failed"),
         *("--markdown", "--github", "--junit", str(junit), "--store", str(results)),
         env={**os.environ, "GITHUB_STEP_SUMMARY": str(summary)},
@@ -86,7 +86,7 @@ def test_a_gate_tells_every_reader_in_its_own_way(benchwright: Benchwright, resu
     assert "\n::error title=benchwright%3A bench.py%3A%3Aencode" in ended.stdout
     assert summary.read_text().startswith("**failed: 3 problems")
     assert ElementTree.parse(junit).getroot().get("failures") == "3"
-    passed = benchwright("check", "--against", "history", "--json", "--store", str(results))
+    passed = inside("check", "--against", "history", "--json", "--store", str(results))
     assert passed.returncode == 0, passed.stderr
     assert json.loads(passed.stdout)["ok"] is True
 

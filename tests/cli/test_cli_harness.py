@@ -25,15 +25,15 @@ def words(tmp_path: Path) -> list[str]:
     return [*NEEDED, "--info", json.dumps({"treatment": {"commit": "abc", "commit_time": 0, "program": "bench"}})]
 
 
-def test_well_then_badly(benchwright: Benchwright, words: list[str]) -> None:
-    well = benchwright(*words, "--string_map", '{"STATUS": "0"}', "--json")
+def test_well_then_badly(inside: Benchwright, words: list[str]) -> None:
+    well = inside(*words, "--string_map", '{"STATUS": "0"}', "--json")
     assert well.returncode == 0, well.stderr
     run = json.loads(well.stdout)["data"]
     assert run["results"][0]["details"]["entries"]["NET latency"]["values"] == [5]
-    badly = benchwright(*words, "--string_map", '{"STATUS": "4"}', "--screen")
+    badly = inside(*words, "--string_map", '{"STATUS": "4"}', "--screen")
     assert badly.returncode == 1 and badly.stdout == ""
     assert "status 4" in badly.stderr and "Caffe2Observer" in badly.stderr
-    shown = benchwright("show", run["id"], "--format", "harness")
+    shown = inside("show", run["id"], "--format", "harness")
     (document,) = json.loads(shown.stdout)
     assert document["meta"]["commit"] == "abc" and document["data"]["NET latency"]["summary"]["p50"] == 5
 
@@ -45,12 +45,12 @@ def test_well_then_badly(benchwright: Benchwright, words: list[str]) -> None:
         (["--screenreporter"], "--screen_reporter"),
     ],
 )
-def test_a_wrong_request(benchwright: Benchwright, words: list[str], more: list[str], said: str) -> None:
-    ended = benchwright(*words, *more)
+def test_a_wrong_request(inside: Benchwright, words: list[str], more: list[str], said: str) -> None:
+    ended = inside(*words, *more)
     assert ended.returncode == 2 and said in ended.stderr and "Traceback" not in ended.stderr
     assert ended.stdout == ""
 
 
-def test_the_help_has_every_flag(benchwright: Benchwright) -> None:
-    ended = benchwright("harness", "--help")
+def test_the_help_has_every_flag(inside: Benchwright) -> None:
+    ended = inside("harness", "--help")
     assert ended.returncode == 0 and "--remote_access_token" in ended.stdout and "--dry-run" in ended.stdout

@@ -1,4 +1,4 @@
-"""`benchwright run --operators` and `benchwright operators` as processes."""
+"""`benchwright run --operators`, as a process, and `benchwright operators`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ import pytest
 from benchwright import schema
 from benchwright.cli import main
 from benchwright.records import Run
+
+Benchwright = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="module")
@@ -45,17 +49,22 @@ def test_a_pass_of_its_own_leaves_operators_and_nothing_else_in_the_result(folde
     assert list((folder / "tmp").glob("benchwright-*")) == []  # what recording wrote is gone
 
 
-def test_the_table_the_picture_and_json_come_from_the_store(folder: Path) -> None:
-    done = _benchwright(folder, "operators", "--top", "3", "-o", "operators.svg")
+@pytest.fixture
+def benchwright(folder: Path, inside: Benchwright) -> Benchwright:
+    return partial(inside, cwd=folder)
+
+
+def test_the_table_the_picture_and_json_come_from_the_store(folder: Path, benchwright: Benchwright) -> None:
+    done = benchwright("operators", "--top", "3", "-o", "operators.svg")
     assert done.returncode == 0, done.stderr
     assert "FusedGemm" in done.stdout and "FullyConnected" in done.stdout and "wrote operators.svg" in done.stdout
     assert (folder / "operators.svg").read_text().startswith("<svg ")
-    told = json.loads(_benchwright(folder, "operators", "last", "--json", "--case", "openvino", "--by", "kind").stdout)
+    told = json.loads(benchwright("operators", "last", "--json", "--case", "openvino", "--by", "kind").stdout)
     (case,) = told["cases"]
     assert case["runtime"] == "openvino" and case["operators"][0]["kind"] == "FullyConnected"
 
 
-def test_a_slower_operator_is_blamed_and_the_exit_code_says_worse(folder: Path) -> None:
+def test_a_slower_operator_is_blamed_and_the_exit_code_says_worse(folder: Path, benchwright: Benchwright) -> None:
     text = json.loads((folder / "run.json").read_text())
     text["data"]["id"] = "later"
     for result in text["data"]["results"]:
@@ -67,24 +76,24 @@ def test_a_slower_operator_is_blamed_and_the_exit_code_says_worse(folder: Path) 
             m["estimate"]["point"] / 3 for m in result["metrics"] if m["name"] == "latency_p50"
         )
     (folder / "later.json").write_text(json.dumps(text))
-    done = _benchwright(folder, "operators", "run.json", "later.json", "--case", "onnxruntime")
+    done = benchwright("operators", "run.json", "later.json", "--case", "onnxruntime")
     assert done.returncode == 1, done.stdout + done.stderr
     guilty = text["data"]["results"][0]["operators"][0]["name"]
     assert f"more: {guilty} (" in done.stdout.splitlines()[-1]
-    same = _benchwright(folder, "operators", "run.json", "run.json", "--json")
+    same = benchwright("operators", "run.json", "run.json", "--json")
     assert same.returncode == 0 and "no operator is named" in json.loads(same.stdout)["cases"][0]["sentence"]
 
 
-def test_wrong_requests_end_with_two_and_say_what_to_do(folder: Path) -> None:
+def test_wrong_requests_end_with_two_and_say_what_to_do(benchwright: Benchwright) -> None:
     bare = ("run", "fake:constant?ms=1&clock=virtual", "--rounds", "1", "--store", "other.db")
-    assert _benchwright(folder, *bare).returncode == 0
-    done = _benchwright(folder, "operators", "--store", "other.db")
+    assert benchwright(*bare).returncode == 0
+    done = benchwright("operators", "--store", "other.db")
     assert done.returncode == 2
     assert "benchwright run 'fake:constant?ms=1&clock=virtual' --rounds 1 --store other.db --operators" in done.stderr
-    told = _benchwright(folder, *bare, "--rounds", "2", "--operators")  # asked once a case, not once a round
+    told = benchwright(*bare, "--rounds", "2", "--operators")  # asked once a case, not once a round
     assert told.returncode == 0
     assert "Warning operators: runtime fake does not tell how long its operators take" in told.stdout
-    done = _benchwright(folder, "operators", "--store", "other.db")
+    done = benchwright("operators", "--store", "other.db")
     assert done.returncode == 2 and "runtime fake does not tell" in done.stderr
 
 

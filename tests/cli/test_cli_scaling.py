@@ -1,32 +1,35 @@
-"""`benchwright scaling` as a process."""
+"""`benchwright scaling` on a run that was measured."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
+
+Benchwright = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder whose store holds one run of two cases."""
     where = tmp_path_factory.mktemp("scaling")
-    done = _benchwright(
-        where, "run", "fake:constant?ms=1&clock=virtual", "fake:constant?ms=5&clock=virtual", "--rounds", "2"
-    )
-    assert done.returncode == 0, done.stderr
+    command = ["run", "fake:constant?ms=1&clock=virtual", "fake:constant?ms=5&clock=virtual", "--rounds", "2"]
+    subprocess.run([sys.executable, "-m", "benchwright", *command], check=True, capture_output=True, cwd=where)
     return where
 
 
-def _benchwright(folder: Path, *given: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "benchwright", *given], capture_output=True, text=True, cwd=folder)
+@pytest.fixture
+def benchwright(folder: Path, inside: Benchwright) -> Benchwright:
+    return partial(inside, cwd=folder)
 
 
-def test_it_draws_and_recommends(folder: Path) -> None:
-    done = _benchwright(folder, "scaling", "--objective", "p99<2ms", "-o", "picture.png")
+def test_it_draws_and_recommends(folder: Path, benchwright: Benchwright) -> None:
+    done = benchwright("scaling", "--objective", "p99<2ms", "-o", "picture.png")
     assert done.returncode == 0, done.stderr
     assert "throughput against median latency" in done.stdout
     assert "Lowest latency: fake:constant?ms=1&clock=virtual (median latency 1.00 ms" in done.stdout
@@ -35,15 +38,15 @@ def test_it_draws_and_recommends(folder: Path) -> None:
     assert (folder / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_same_as_json(folder: Path) -> None:
-    done = _benchwright(folder, "scaling", "last", "--json")
+def test_the_same_as_json(benchwright: Benchwright) -> None:
+    done = benchwright("scaling", "last", "--json")
     told = json.loads(done.stdout)
     assert [entry["for"] for entry in told["advice"]] == ["Lowest latency", "Highest throughput"]
     assert told["advice"][0]["case"] == "fake:constant?ms=1&clock=virtual"
 
 
 @pytest.mark.parametrize("given", [["-o", "x.txt"], ["--objective", "p99"], ["no-such-run"]])
-def test_a_wrong_request_ends_with_two(folder: Path, given: list[str]) -> None:
-    done = _benchwright(folder, "scaling", *given)
+def test_a_wrong_request_ends_with_two(benchwright: Benchwright, given: list[str]) -> None:
+    done = benchwright("scaling", *given)
     assert done.returncode == 2
     assert done.stderr

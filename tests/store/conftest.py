@@ -1,6 +1,7 @@
 """Records as a real run makes them, and a store to put them in.
 
-`BENCHWRIGHT_TEST_STORE=postgresql://...` runs the tests that take `store` or `url` on that database; it is emptied.
+`BENCHWRIGHT_TEST_STORE=postgresql://...` runs the tests that take `store` or `url`, and no others, on that database;
+it is emptied.
 """
 
 from __future__ import annotations
@@ -42,6 +43,15 @@ METRICS = (("latency", "s", Better.LOWER), ("latency_p50", "s", Better.LOWER), (
 
 MakeResult = Callable[..., Result]
 MakeRun = Callable[..., Run]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Another database changes nothing for the tests that do not take it."""
+    if not os.environ.get("BENCHWRIGHT_TEST_STORE"):
+        return
+    idle = [item for item in items if not {"url", "fresh_url"} & {*getattr(item, "fixturenames", ())}]
+    config.hook.pytest_deselected(items=idle)
+    items[:] = [item for item in items if item not in idle]
 
 
 @pytest.fixture(scope="session")

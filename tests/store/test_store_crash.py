@@ -49,7 +49,7 @@ def _writer(path: Path, name: str, count: int = -1) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.serial
+@pytest.mark.timeout(300)  # beside other tests
 def test_a_killed_writer_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
     path = tmp_path / "r.db"
     draw = random.Random(20)
@@ -82,7 +82,6 @@ def _check(path: Path, run: str, acknowledged: list[str]) -> None:
         store.close()
 
 
-@pytest.mark.serial
 def test_writers_at_once_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "r.db"  # not there yet: both make it
     writers = [_writer(path, name, 150) for name in ("a", "b")]
@@ -97,7 +96,6 @@ def test_writers_at_once_lose_nothing(tmp_path: Path) -> None:
     store.close()
 
 
-@pytest.mark.serial
 def test_many_may_make_the_same_store_at_once(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "r.db"
     writers = [_writer(path, f"w{i}", 2) for i in range(6)]

@@ -1,5 +1,78 @@
-import type { PageProps } from "../shell";
+// Live: the runs that are under way, as they go. One that ends stays until the page is left, with a link to it.
 
-export function LivePage({ route }: PageProps) {
-  return <h1>{route.page}</h1>;
+import { useEffect, useRef, useState } from "preact/hooks";
+import { isStatic } from "../api";
+import { Command } from "../parts/copy";
+import { Empty, Waiting } from "../parts/states";
+import { useLive } from "../parts/live";
+import type { PageProps } from "../shell";
+import type { Live, LiveRun } from "../shapes";
+import { EndedRun } from "./live/ended";
+import { RunningRun } from "./live/running";
+import "./live/live.css";
+
+export function LivePage(_: PageProps) {
+  return (
+    <div class="stack">
+      <h1>Live</h1>
+      {isStatic ? <Published /> : <Following />}
+    </div>
+  );
+}
+
+function Published() {
+  return (
+    <Empty title="This is a published copy.">
+      <p>What is being measured now can only be seen on a server: benchwright serve.</p>
+    </Empty>
+  );
+}
+
+function Following() {
+  const { live, lost } = useLive();
+  const ended = useEnded(live);
+  if (!live) return lost ? <Lost /> : <Waiting />;
+  return (
+    <>
+      {lost && <Lost />}
+      {live.runs.map((run) => (
+        <RunningRun key={run.run} run={run} />
+      ))}
+      {ended.map((run) => (
+        <EndedRun key={run.run} run={run} />
+      ))}
+      {!live.runs.length && !ended.length && <Idle />}
+    </>
+  );
+}
+
+/** The runs that were seen here and are not under way any more, the newest first. */
+function useEnded(live: Live | null): LiveRun[] {
+  const seen = useRef(new Map<string, LiveRun>());
+  const [ended, setEnded] = useState<LiveRun[]>([]);
+  useEffect(() => {
+    if (!live) return;
+    for (const run of live.runs) seen.current.set(run.run, run);
+    const present = new Set(live.runs.map((run) => run.run));
+    const gone = [...seen.current.values()].filter((run) => !present.has(run.run)).reverse();
+    setEnded((before) => (before.length === gone.length && before.every((run, i) => run === gone[i]) ? before : gone));
+  }, [live]);
+  return ended;
+}
+
+function Lost() {
+  return (
+    <p class="live-lost" role="status">
+      The server cannot be heard just now; trying again.
+    </p>
+  );
+}
+
+function Idle() {
+  return (
+    <Empty title="Nothing is being measured now.">
+      <p>A run appears here when it begins, also from another machine:</p>
+      <Command text={`benchwright run model.onnx --store ${location.origin}${location.pathname}`} />
+    </Empty>
+  );
 }

@@ -1,5 +1,168 @@
+// One result: everything that was recorded of one case in one round.
+// In the address: column, log and whole (of the distribution).
+
+import { useData } from "../api";
+import { Artifacts } from "../parts/artifacts";
+import { StatusBadge } from "../parts/badges";
+import { Rounds } from "../parts/casetable";
+import { Failed, Warnings } from "../parts/cautions";
+import { Command, CopyLink } from "../parts/copy";
+import { Fact } from "../parts/fact";
+import { Facts } from "../parts/facts";
+import { duration, paramsText, revisionShort } from "../parts/format";
+import { Metrics } from "../parts/metrics";
+import { Operators } from "../parts/operators";
+import { shellWords } from "../parts/shellwords";
+import { Answered, Empty } from "../parts/states";
+import { Calls, Timelines } from "../parts/overtime";
+import { When } from "../parts/when";
+import { href } from "../route";
+import type { ResultView, Value } from "../shapes";
 import type { PageProps } from "../shell";
+import "./result.css";
+
+type Query = { [name: string]: string };
 
 export function ResultPage({ route }: PageProps) {
-  return <h1>{route.page}</h1>;
+  const id = route.parts[0] ?? "";
+  const answer = useData<ResultView>(id ? `results/${encodeURIComponent(id)}` : null);
+  if (!id)
+    return (
+      <Empty title="Which result?">
+        <p>
+          Results are reached from <a href={href("runs")}>a run</a>.
+        </p>
+      </Empty>
+    );
+  return <Answered answer={answer}>{(result) => <Shown result={result} query={route.query} />}</Answered>;
+}
+
+function Shown({ result, query }: { result: ResultView; query: Query }) {
+  return (
+    <div class="stack">
+      <Head result={result} />
+      {result.error && <Failed failure={{ ...result.error, log_tail: "" }} />}
+      {result.warnings.length > 0 && <Warnings warned={result.warnings.map((warning) => ({ warning }))} />}
+      <section class="section">
+        <h2>Metrics</h2>
+        {result.metrics.length ? (
+          <Metrics metrics={result.metrics} series={result.series} />
+        ) : (
+          <Empty title="There are no numbers: the case did not end well." />
+        )}
+      </section>
+      {result.distributions.length > 0 && <Calls distributions={result.distributions} query={query} />}
+      {result.note && <p class="soft">{result.note}</p>}
+      {result.timelines.length > 0 && <Timelines timelines={result.timelines} />}
+      {result.operators.length > 0 && (
+        <section class="section">
+          <h2>Where the time of a call goes</h2>
+          <Operators operators={result.operators} />
+        </section>
+      )}
+      <Log text={result.log_tail || (result.error?.log_tail ?? "")} open={result.error !== null} />
+      {result.artifacts.length > 0 && <Artifacts result={result.id} artifacts={result.artifacts} />}
+      {result.command.length > 0 && (
+        <section class="section">
+          <h2>To repeat it</h2>
+          <Command text={shellWords(result.command)} />
+        </section>
+      )}
+      <Recorded result={result} />
+    </div>
+  );
+}
+
+function Head({ result }: { result: ResultView }) {
+  const { revision } = result;
+  return (
+    <header class="stack-tight">
+      <p class="small">
+        <a href={href("runs")}>Runs</a> › <a href={href("runs", [result.run])}>{result.run}</a> › round{" "}
+        {result.round + 1}
+      </p>
+      <div class="row">
+        <h1>
+          {result.case} <span class="result-params">{paramsText(result.params)}</span>
+        </h1>
+        <StatusBadge status={result.status} />
+        <span class="push">
+          <CopyLink />
+        </span>
+      </div>
+      <dl class="facts">
+        <Fact name="Result">{result.id}</Fact>
+        <Fact name="Started">
+          <When at={result.started_at} />
+        </Fact>
+        <Fact name="Took">{duration(result.duration)}</Fact>
+        <Fact name="Runtime">{[result.runtime, result.device, result.precision].filter(Boolean).join(" · ")}</Fact>
+        {result.uri && <Fact name="Target">{result.uri}</Fact>}
+        {revision && (
+          <Fact name="Revision">
+            <a href={href("runs", [], { revision: revision.id })}>
+              <code>{revisionShort(revision.id)}</code>
+            </a>{" "}
+            {revision.dirty && <span class="unclear">with local changes </span>}
+            <span class="soft">{revision.subject}</span>
+          </Fact>
+        )}
+        {result.rounds.length > 0 && (
+          <Fact name="Rounds">
+            <Rounds results={allRounds(result)} here={result.id} />
+          </Fact>
+        )}
+      </dl>
+    </header>
+  );
+}
+
+/** `rounds` are the others, in order; this one stands at its place among them. */
+function allRounds({ id, round, rounds }: ResultView): string[] {
+  return rounds.includes(id) ? rounds : rounds.toSpliced(round, 0, id);
+}
+
+function Log({ text, open }: { text: string; open: boolean }) {
+  if (!text) return null;
+  return (
+    <section class="section">
+      <details open={open}>
+        <summary>
+          <h2>The end of the log</h2>
+        </summary>
+        <pre class="result-log" tabIndex={0}>
+          {text}
+        </pre>
+      </details>
+    </section>
+  );
+}
+
+function Recorded({ result }: { result: ResultView }) {
+  const parts: [string, { [name: string]: Value }][] = [
+    ["Environment", result.environment],
+    ["What the runtime told", result.details],
+    ["What the instrument says of itself", result.instrument],
+    ["Load", said(result.load)],
+    ["Inputs", said(result.inputs)],
+  ];
+  return (
+    <div class="result-recorded">
+      {parts
+        .filter(([, facts]) => Object.keys(facts).length)
+        .map(([title, facts]) => (
+          <section class="section panel" key={title}>
+            <h2>{title}</h2>
+            <Facts facts={facts} label={title} />
+          </section>
+        ))}
+    </div>
+  );
+}
+
+/** Without what nobody asked for. */
+function said(facts: { [name: string]: Value }): { [name: string]: Value } {
+  return Object.fromEntries(
+    Object.entries(facts).filter(([, fact]) => fact !== null && fact !== "" && !(Array.isArray(fact) && !fact.length)),
+  );
 }

@@ -1,32 +1,53 @@
-"""`benchwright export`: runs to a file."""
+"""`benchwright export`: runs to a file, ours or another tool's."""
 
 from __future__ import annotations
 
 import click
 
+from benchwright import plugins
 from benchwright.cli.options import opened, store_option
+
+OURS = ("jsonl", "jsonl.gz", "parquet")
 
 
 @click.command(
-    epilog="FILE ends in .jsonl, .jsonl.gz or .parquet; - writes JSON Lines to standard output. "
-    "RUN is an id, a tag, a commit, last or last~N; without one, the last run is written."
+    epilog="FILE ends in .jsonl, .jsonl.gz or .parquet unless --format is given; - writes to standard output, JSON "
+    "Lines unless --format says otherwise. RUN is an id, a tag, a commit, last or last~N; without one, the last run "
+    "is written. A format of another tool holds one run."
 )
 @click.argument("names", nargs=-1, required=True, metavar="[RUN]... FILE")
+@click.option(
+    "--format",
+    metavar="NAME",
+    default="",
+    help=f"How to write them: {', '.join(OURS)}; or as another tool reads them: "
+    f"{', '.join(plugins.BUILTIN['exporters'])}. Default: what the file's ending says.",
+)
 @click.option("--all", "everything", is_flag=True, help="Every run in the store.")
 @click.option("--no-samples", is_flag=True, help="Leave the raw samples out.")
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 @store_option
-def command(names: tuple[str, ...], everything: bool, no_samples: bool, force: bool, store: str | None) -> None:
+def command(
+    names: tuple[str, ...], format: str, everything: bool, no_samples: bool, force: bool, store: str | None
+) -> None:
     """Write runs to a file."""
     from contextlib import closing
 
     from benchwright.errors import OptionError
-    from benchwright.store.transfer import export_runs
+    from benchwright.store.transfer import export_runs, export_text
 
     *references, file = names
     if everything and references:
         raise OptionError("--all and RUN exclude each other", remedy="leave one out")
     with closing(opened(store, create=False)) as results:
         runs = list(results.run_ids()) if everything else [results.find(r) for r in references or ["last"]]
-        count = export_runs(results, dict.fromkeys(runs), file, samples=not no_samples, force=force)
+        if not format or format in OURS:
+            count = export_runs(results, dict.fromkeys(runs), file, samples=not no_samples, force=force, kind=format)
+        else:
+            from benchwright import interop
+
+            if len(runs) != 1:
+                raise OptionError(f"--format {format} holds one run, not {len(runs)}", remedy="name one")
+            text = interop.written(results.run(runs[0], samples=False), format)
+            count = export_text(text, file, force=force)
     click.echo(f"{file}: {count} run{'s' * (count != 1)} written", err=True)

@@ -21,7 +21,7 @@ def store_option(function: F) -> F:
         "--store",
         metavar="URL",
         default=None,
-        help="Where results are kept: a file or a database URL. Default: BENCHWRIGHT_STORE, "
+        help="Where results are kept: a file, a database URL or a server's address. Default: BENCHWRIGHT_STORE, "
         f"then benchwright.toml, then {config.DEFAULT_STORE}.",
     )(function)
 

@@ -20,7 +20,7 @@ def show(run: Run, *, as_json: bool, save: bool, store: str | None, report: str 
         from benchwright.report.table import print_run
 
         flags = f"--store {shlex.quote(config.shown_url(store))}" if store else ""
-        saved = config.shown_url(config.store_url(store))
+        saved = _place_of(config.store_url(store)) if save else ""
         print_run(run, next_steps=next_steps(run, saved=saved, flags=flags) if save else "", saved=save)
     if report:
         from benchwright.report.html import write_html
@@ -28,6 +28,15 @@ def show(run: Run, *, as_json: bool, save: bool, store: str | None, report: str 
         write_html([run], Path(report), flag="--report")
         if not as_json:
             click.echo(f"report: {report}")
+
+
+def _place_of(url: str) -> str:
+    """Where the run is now: a server may have been away."""
+    if not url.startswith(("http://", "https://")):
+        return config.shown_url(url)
+    from benchwright.store.remote import waiting
+
+    return waiting.place_of(url)
 
 
 def exit_code(run: Run) -> int:

@@ -8,6 +8,7 @@ from benchwright.errors import OptionError
 
 BUNDLE = Path(__file__).parent / "bundle"
 NAMES = ("index.html", "app.js", "app.css")
+LICENSES = "licenses.txt"  # of what is in app.js; a build for looking at while one writes has none
 
 
 def bundle() -> dict[str, bytes]:
@@ -17,4 +18,5 @@ def bundle() -> dict[str, bytes]:
             f"the dashboard is not built: {missing[0]} is not there",
             remedy="in a clone of the repository: make dashboard; a released package holds it",
         )
-    return {name: (BUNDLE / name).read_bytes() for name in NAMES}
+    names = (*NAMES, LICENSES) if (BUNDLE / LICENSES).is_file() else NAMES
+    return {name: (BUNDLE / name).read_bytes() for name in names}

@@ -68,8 +68,8 @@ def calls(results: Iterable[Result], column: str = "latency") -> Calls | None:
     for result, samples in ((r, s) for r in results for s in r.samples):
         values, counts, extremes = _counted(samples, column)
         if len(values):
-            found.append((_per_call(values, samples, result), counts))
-            ends.append(_per_call(extremes, samples, result))
+            found.append((per_call(values, samples, result), counts))
+            ends.append(per_call(extremes, samples, result))
             loops = max(loops, samples.loops)
     if not found:
         return None
@@ -90,7 +90,7 @@ def over_time(result: Result, slots: int) -> Track | None:
     if not kept:
         return None
     moments = np.concatenate([_raw(s, "end") for s in kept]) / 1e9
-    return thin(moments, np.concatenate([_per_call(_raw(s, "latency"), s, result) for s in kept]), slots)
+    return thin(moments, np.concatenate([per_call(_raw(s, "latency"), s, result) for s in kept]), slots)
 
 
 def thin(moments: Floats, values: Floats, slots: int) -> Track:
@@ -124,7 +124,7 @@ def _counted(samples: Samples, column: str) -> tuple[Floats | Ints, Ints, Ints]:
     return values, counts.astype(np.int64), values[[0, -1]] if len(values) else values
 
 
-def _per_call(nanoseconds: Floats | Ints, samples: Samples, result: Result) -> Floats:
+def per_call(nanoseconds: Floats | Ints, samples: Samples, result: Result) -> Floats:
     """Seconds of one call, as the metrics have them: what timing a sample costs taken off, the rest shared out."""
     cost = number(result.instrument.get("cost_taken_off_ns")) or 0.0  # a call's share, in the first copy
     per_sample = cost * result.samples[0].loops

@@ -15,7 +15,7 @@ from benchwright.errors import OptionError, did_you_mean
 from benchwright.records import Better, Estimate, Run, Status, Verdict
 from benchwright.report import doubt, notes
 from benchwright.report.numbers import cell, scale_of
-from benchwright.report.rows import Row, rows
+from benchwright.report.rows import Row, rows, together
 from benchwright.stats.compare import benjamini_hochberg, compare
 
 SMALLEST = 0.01  # a change below this counts as none
@@ -34,10 +34,23 @@ TOTALS = frozenset(  # these grow with how long was measured, so a difference sa
     ]
 )
 ONLY_FIRST, ONLY_SECOND = "only in the first run", "only in the second run"
+OTHER_MACHINES = "measured on different machines: a difference may be the machine's"
+OTHER_VERSION = "what is measured changed: its version is another in the second run"
 A_TOTAL = "a total grows with how long was measured"
 WORDS = {"s": ("slower", "faster", "long"), "B": ("more", "less", "much")}  # above one, below one, "times as ..."
 TELLING = 100.0  # an interval that reaches a ratio beyond this tells nothing worth printing
 _WORST_FIRST = (Verdict.WORSE, Verdict.UNCLEAR, Verdict.BETTER, Verdict.SAME)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rounds:
+    """One metric of one case: what each round of both sides says."""
+
+    name: str
+    unit: str
+    better: Better | None
+    before: tuple[Estimate, ...]
+    after: tuple[Estimate, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +114,7 @@ def compare_rows(
     pairs: Sequence[tuple[Row | None, Row | None]], *, smallest: float = SMALLEST, metrics: Sequence[str] = JUDGED
 ) -> list[ComparedRow]:
     """Cases that somebody paired: the second of each against the first, all judged together."""
-    return _only_what_stands_out([_compared(x, y, smallest, metrics) for x, y in pairs])
+    return standing_out([_compared(x, y, smallest, metrics) for x, y in pairs])
 
 
 def worst(compared: Sequence[ComparedRow]) -> Verdict:
@@ -171,11 +184,11 @@ def _sides(a: Row, b: Row) -> list[str]:
         said.append(f"second run: {_reason(b)} in some rounds")
     machines = [{schema.environment_key(r.environment) for r in row.results} for row in (a, b)]
     if machines[0] != machines[1]:
-        said.append("measured on different machines: a difference may be the machine's")
+        said.append(OTHER_MACHINES)
     if a.case.version != b.case.version:
-        said.append("what is measured changed: its version is another in the second run")
+        said.append(OTHER_VERSION)
     if unsure := _distrust(a, b):
-        said.append(f"{unsure}: only changes beyond {_percent(doubt.ALLOWANCE)} are judged (benchwright show says why)")
+        said.append(doubted(unsure))
     return said
 
 
@@ -195,27 +208,37 @@ def _distrust(a: Row, b: Row) -> str:
 def _metric(name: str, a: Row, b: Row, smallest: float) -> ComparedMetric | None:
     if name not in a.metrics or name not in b.metrics:
         return None
-    before, after = a.metrics[name], b.metrics[name]
-    rounds = [[m.estimate for r in row.ok if (m := r.metric(name))] for row in (a, b)]
-    judged = compare(rounds[0], rounds[1], better=after.better, smallest=smallest)
+    after = b.metrics[name]
+    before_rounds, after_rounds = (tuple(m.estimate for r in row.ok if (m := r.metric(name))) for row in (a, b))
+    rounds = Rounds(name=name, unit=after.unit, better=after.better, before=before_rounds, after=after_rounds)
+    return judge(rounds, smallest=smallest, unsure=_distrust(a, b))
+
+
+def judge(rounds: Rounds, *, smallest: float = SMALLEST, unsure: str = "") -> ComparedMetric:
+    """One metric by itself; `unsure` says why a side is not to be trusted. `standing_out` judges it among all."""
+    judged = compare(rounds.before, rounds.after, better=rounds.better, smallest=smallest)
     found = ComparedMetric(
-        name=name,
-        unit=after.unit,
-        better=after.better,
-        before=before.estimate,
-        after=after.estimate,
+        name=rounds.name,
+        unit=rounds.unit,
+        better=rounds.better,
+        before=together(rounds.name, rounds.before),
+        after=together(rounds.name, rounds.after),
         ratio=judged.ratio,
         verdict=judged.verdict,
-        sentence=sentence_of(judged.verdict, judged.ratio, after.unit, smallest, judged.why),
+        sentence=sentence_of(judged.verdict, judged.ratio, rounds.unit, smallest, judged.why),
         why=judged.why,
         p_value=judged.p_value,
     )
-    if name in TOTALS:
+    if rounds.name in TOTALS:
         return _distrusted(found, A_TOTAL, f"but {A_TOTAL}")
-    unsure = _distrust(a, b)
-    if not unsure or found.verdict is Verdict.UNCLEAR or doubt.withstands(name, found.verdict, found.ratio):
+    if not unsure or found.verdict is Verdict.UNCLEAR or doubt.withstands(rounds.name, found.verdict, found.ratio):
         return found
     return _distrusted(found, unsure)
+
+
+def doubted(unsure: str) -> str:
+    """What it means that a side is not to be trusted."""
+    return f"{unsure}: only changes beyond {_percent(doubt.ALLOWANCE)} are judged (benchwright show says why)"
 
 
 def _distrusted(metric: ComparedMetric, why: str, said: str = "") -> ComparedMetric:
@@ -260,8 +283,8 @@ def _percent(share: float) -> str:
 # ---- all of them together ----
 
 
-def _only_what_stands_out(found: Sequence[ComparedRow]) -> list[ComparedRow]:
-    """Takes back the changes that so many comparisons would show by chance."""
+def standing_out(found: Sequence[ComparedRow]) -> list[ComparedRow]:
+    """The same cases without the changes that so many comparisons would show by chance."""
     all_metrics = [m for row in found for m in row.metrics]
     called = iter(benjamini_hochberg([m.p_value for m in all_metrics], FALSE_RATE) if all_metrics else ())
     kept = []

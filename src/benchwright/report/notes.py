@@ -137,15 +137,23 @@ def some(labels: Sequence[str], most: int = 3) -> str:
 
 def distrust(sides: Mapping[str, Sequence[Result]]) -> str:
     """Which of two named runs the instrument does not trust, in words; empty where it trusts both."""
-    named = [name for name, results in sides.items() if unreliable(results)]
+    return distrusted([name for name, results in sides.items() if unreliable(results)])
+
+
+def distrusted(named: Sequence[str]) -> str:
+    """That the instrument does not trust these of two runs, in words; empty where it trusts both."""
     return f"the instrument calls the {' and the '.join(named)} run unreliable" if named else ""
 
 
 def unreliable(results: Sequence[Result]) -> bool:
     """Whether the instrument trusts no majority of the results that have numbers."""
-    known = [r for r in results if r.status is Status.OK]
-    doubted = sum(_kind(str(r.instrument.get("verdict", ""))) == "unreliable" for r in known)
-    return bool(known) and 2 * doubted >= len(known)
+    return doubtful([str(r.instrument.get("verdict", "")) for r in results if r.status is Status.OK])
+
+
+def doubtful(verdicts: Sequence[str]) -> bool:
+    """Whether no majority of the instrument's verdicts is one of trust."""
+    doubted = sum(_kind(verdict) == "unreliable" for verdict in verdicts)
+    return bool(verdicts) and 2 * doubted >= len(verdicts)
 
 
 def verdict(results: Sequence[Result]) -> str:

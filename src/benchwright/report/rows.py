@@ -100,6 +100,16 @@ def param_names(table: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(name for row in table for name in row.params))
 
 
+def together(name: str, rounds: Sequence[Estimate]) -> Estimate:
+    """What all rounds say of the metric of that name; a single one speaks for itself."""
+    if len(rounds) == 1:
+        return rounds[0]
+    if name in _EXTREMES:
+        point = _EXTREMES[name](one.point for one in rounds)
+        return Estimate(point=point, low=None, high=None, method="extreme of all rounds")
+    return combine(rounds)
+
+
 def show_scalar(value: Scalar) -> str:
     """A parameter's value as people write it."""
     if value is None:
@@ -122,11 +132,7 @@ def _one(metrics: Sequence[Metric]) -> Metric:
     first = metrics[0]
     if len(metrics) == 1:
         return first
-    if first.name in _EXTREMES:
-        point = _EXTREMES[first.name](m.estimate.point for m in metrics)
-        estimate = Estimate(point=point, low=None, high=None, method="extreme of all rounds")
-    else:
-        estimate = combine([m.estimate for m in metrics])
+    estimate = together(first.name, [m.estimate for m in metrics])
     values = tuple(value for m in metrics for value in m.values)
     return replace(first, estimate=estimate, count=sum(m.count for m in metrics), values=values)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from benchwright.records import Better, Estimate, Verdict
 from benchwright.stats.distributions import normal_cdf, normal_quantile, student_cdf, student_quantile
@@ -48,7 +49,7 @@ def compare(
     """
     if not a or not b:
         raise ValueError("a comparison needs at least one round on each side")
-    if min(e.point for e in (*a, *b)) <= 0.0:
+    if min([e.point for e in (*a, *b)]) <= 0.0:
         return _without_ratio(a, b)
     difference = _difference(a, b, confidence, allowance)
     return _judged(difference, better, confidence, math.log1p(smallest))
@@ -101,10 +102,7 @@ def _variances(a: Sequence[Estimate], b: Sequence[Estimate]) -> list[tuple[float
 
 
 def _one_process_each(centre: float, error: float | None, confidence: float, allowance: float) -> _Difference:
-    caveat = (
-        f"one process each cannot exclude differences between processes; {100 * allowance:g} % are allowed for them"
-    )
-    method = f"within one process each, widened by {100 * allowance:g} %"
+    method, caveat = _said_of_one_process(allowance)
     if error is None:
         return _Difference(centre=centre, half=None, p_value=1.0, method=method, caveat=caveat)
     slack = math.log1p(allowance)
@@ -118,6 +116,14 @@ def _one_process_each(centre: float, error: float | None, confidence: float, all
     )
 
 
+@lru_cache(maxsize=16)
+def _said_of_one_process(allowance: float) -> tuple[str, str]:
+    """The method and its caveat."""
+    allowed = f"{100 * allowance:g} %"
+    caveat = f"one process each cannot exclude differences between processes; {allowed} are allowed for them"
+    return f"within one process each, widened by {allowed}", caveat
+
+
 def _judged(d: _Difference, better: Better | None, confidence: float, smallest: float) -> Comparison:
     low = None if d.half is None else math.exp(max(d.centre - d.half, -_LARGEST))
     high = None if d.half is None else math.exp(min(d.centre + d.half, _LARGEST))
@@ -127,7 +133,7 @@ def _judged(d: _Difference, better: Better | None, confidence: float, smallest: 
 
 
 def _verdict(d: _Difference, better: Better | None, smallest: float) -> tuple[Verdict, str]:
-    bound = f"±{100 * math.expm1(smallest):.3g} %"
+    bound = _percent(smallest)
     if d.half is None:
         return Verdict.UNCLEAR, "too few values for an interval"
     if abs(d.centre) + d.half <= smallest:
@@ -143,6 +149,11 @@ def _verdict(d: _Difference, better: Better | None, smallest: float) -> tuple[Ve
     return (Verdict.BETTER if improved else Verdict.WORSE), f"{direction}, and the interval excludes no change"
 
 
+@lru_cache(maxsize=16)
+def _percent(smallest: float) -> str:
+    return f"±{100 * math.expm1(smallest):.3g} %"
+
+
 def _without_ratio(a: Sequence[Estimate], b: Sequence[Estimate]) -> Comparison:
     values = {e.point for e in (*a, *b)}
     if len(values) == 1:
@@ -151,7 +162,7 @@ def _without_ratio(a: Sequence[Estimate], b: Sequence[Estimate]) -> Comparison:
 
 
 def _mean_log(rounds: Sequence[Estimate]) -> float:
-    return math.fsum(math.log(e.point) for e in rounds) / len(rounds)
+    return math.fsum([math.log(e.point) for e in rounds]) / len(rounds)
 
 
 def _squares(rounds: Sequence[Estimate]) -> float:

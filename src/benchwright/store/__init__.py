@@ -173,7 +173,7 @@ class Store(Protocol):
 
 
 def open_store(url: str | Path, *, create: bool = True) -> Store:
-    """The store at `url`: `sqlite:///file`, `postgresql://...`, or the path of an SQLite file.
+    """The store at `url`: `sqlite:///file`, `postgresql://...`, `https://server/`, or the path of an SQLite file.
 
     An SQLite file is made when absent, unless `create` is false: then its absence is a `StoreError`.
     """

@@ -6,11 +6,13 @@ Only databases are archives; a store that is reached over HTTP is asked through 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from benchwright.records import Environment, Estimate, Result, Status
+from benchwright.records import Environment, Estimate, Failure, Result, Run, Status
 from benchwright.store import RunSummary, Series, Store
+from benchwright.store.progress import ENDED as ENDED
+from benchwright.store.progress import Progress as Progress
 
 if TYPE_CHECKING:
     from numpy import float64, int64
@@ -36,7 +38,7 @@ class Listed:
 
     number: int  # of its row: pages go on after it
     series: Series  # `points` is empty
-    count: int
+    count: int  # exact, but that another process took old points away may show minutes later
     first_at: int  # microseconds since 1970; 0 when it has no points
     last_at: int
 
@@ -56,9 +58,11 @@ class Columns:
     revisions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Valued:
-    """One value of one result, with what names it: a row of a comparison or of a matrix."""
+class Valued(NamedTuple):
+    """One value of one result, with what names it: a row of a comparison or of a matrix.
+
+    A tuple, as pages ask for thousands at once and a record takes several times as long to make.
+    """
 
     series: str
     case: str
@@ -89,6 +93,22 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How one result of a run ended, and what must be known before its numbers are taken at their word."""
+
+    run: str
+    result: str
+    case: str
+    params: str  # as in `Series`
+    machine: str
+    round: int
+    status: Status
+    failure: Failure | None  # why it has no numbers, without the log
+    version: str  # of what was measured
+    verdict: str  # the instrument's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Annotation:
     """What somebody wrote beside a series."""
 
@@ -100,27 +120,37 @@ class Annotation:
     made_at: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """What a run that is under way does now."""
+SCOPES = ("read", "triage", "write", "admin")  # of a token: each with those before it
 
-    run: str
-    started_at: str
-    planned: int  # 0: nobody said
-    done: int
-    failed: int = 0
-    case: str = ""
-    params: Mapping[str, str] = field(default_factory=dict)
-    round: int = 0
-    phase: str = ""  # loading, warming, measuring, ...; "ended" is the last word
-    host: str = ""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """Who may do what at a server. The token itself is kept nowhere."""
+
+    name: str
+    scope: str  # one of SCOPES
+    made_at: str
+    expires_at: str = ""  # "" for never
+    used_at: str = ""  # to the minute; "" for never
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A line of the audit log."""
+
+    id: int
+    at: int  # microseconds since 1970
+    who: str  # a token's name, or "" without one
+    address: str
+    action: str
+    what: str
 
 
 class Archive(Store, Protocol):
     """A store with indexes. Reading never waits for writers."""
 
     def series(self, chosen: Chosen) -> list[Listed]:
-        """The series that were chosen, in the order of their numbers."""
+        """The series that were chosen, in the order of their numbers; without points only those that keys name."""
         ...
 
     def columns(self, key: str, unit: str, *, limit: int = 100_000) -> Columns:
@@ -131,18 +161,25 @@ class Archive(Store, Protocol):
         """The newest points of each of these series, oldest first: for sparklines."""
         ...
 
+    def around(self, places: Sequence[tuple[str, str]], *, points: int = 30) -> Sequence[Sequence[float]]:
+        """Of each (series, run) the points on both sides of the run's beginning, oldest first; none when unknown."""
+        ...
+
     def result_ids(self, numbers: Sequence[int]) -> Mapping[int, str]:
         """The ids that people see, by the numbers of rows."""
         ...
 
     def values_of_runs(self, runs: Sequence[str], *, metrics: Sequence[str] = ()) -> list[Valued]:
-        """Every value of these runs, without reading a document."""
+        """Every value of these runs that is ok, without reading a document, in the order they were kept."""
         ...
 
     def newest_values(
         self, *, metrics: Sequence[str] = (), case: str = "", machine: str = "", revision: str = "", tag: str = ""
     ) -> list[Valued]:
-        """Of each series the values of the newest run that has any, for whatever was chosen."""
+        """Of each series the values of the newest run that has any, for whatever was chosen.
+
+        Of a tag or a revision, the newest 50 runs are looked at.
+        """
         ...
 
     def runs_page(
@@ -156,7 +193,10 @@ class Archive(Store, Protocol):
         ...
 
     def statuses(self, *, since: int = 0) -> list[tuple[str, str, str, Status, int, int]]:
-        """(case, machine, newest run, status, count, newest at) of results since an instant: what is failing."""
+        """(case, machine, newest run, status, count, newest at) of results: what is failing.
+
+        Those of runs that began since an instant.
+        """
         ...
 
     def machines(self) -> list[Machine]:
@@ -167,8 +207,8 @@ class Archive(Store, Protocol):
         """The environment of one result, knobs included."""
         ...
 
-    def annotations(self, series: str) -> list[Annotation]:
-        """What was written beside a series, or beside all."""
+    def annotations(self, series: str | None) -> list[Annotation]:
+        """What was written beside a series, or beside all; every annotation for None."""
         ...
 
     def annotate(self, annotation: Annotation) -> Annotation:
@@ -185,6 +225,30 @@ class Archive(Store, Protocol):
 
     def progress(self, *, since: int = 0) -> list[Progress]:
         """What runs do that spoke since an instant, the newest first."""
+        ...
+
+    def header(self, run_id: str) -> Run:
+        """A run without its results."""
+        ...
+
+    def outcomes(self, runs: Sequence[str]) -> list[Outcome]:
+        """How every result of these runs ended, in the order they were kept."""
+        ...
+
+    def metric_names(self) -> list[str]:
+        """Every metric that has a series, in alphabetical order."""
+        ...
+
+    def environments(self) -> Mapping[str, Environment]:
+        """The newest environment of every machine without its knobs, by `schema.environment_key`."""
+        ...
+
+    def subjects(self, revisions: Sequence[str]) -> Mapping[str, str]:
+        """The subjects of the revisions that runs tell of."""
+        ...
+
+    def totals(self) -> Mapping[str, int]:
+        """How many runs, results, series, points and machines there are, and findings in each state."""
         ...
 
     def newest(self) -> int:

@@ -11,17 +11,19 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from benchwright import schema
 from benchwright.errors import DecodeError, StoreError
 from benchwright.findings import Finding
-from benchwright.records import Case, Environment, Result, Run, Samples
+from benchwright.records import Case, Environment, Failure, Result, Run, Samples
 from benchwright.store import columns
 
 # What differs from one look at the same machine to the next, and so stays in the result's own document.
 _MOMENTARY = ("knobs", "collected_at")
 _LEVEL = 6
+_DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,12 @@ def read_run(document: str, version: int, *, where: str) -> Run:
     return schema.open_document(_envelope("run", version, _loads(document, where)), Run, where=where)
 
 
+def subject(document: str, *, where: str) -> str:
+    """The subject of a run's revision, without reading the rest; "" when nobody knows it."""
+    revision = _loads(document, where).get("revision") or {}
+    return str(revision.get("subject", ""))
+
+
 def finding_document(finding: Finding) -> str:
     """A finding."""
     return _dumps(schema.encode(finding))
@@ -71,6 +79,11 @@ def environment_row(environment: Environment) -> EnvironmentRow:
     )
 
 
+def read_environment(document: bytes, *, where: str) -> Environment:
+    """The inverse of `environment_row`: without knobs and the moment."""
+    return schema.decode(Environment, _loads(_expanded(document, where), where), where=where)
+
+
 def result_document(result: Result) -> bytes:
     """A result without its samples and without the lasting part of its environment."""
     nowhere = replace(result.environment, machine={}, system={}, accelerators=(), runtimes={}, packages={})
@@ -84,6 +97,49 @@ def read_result(document: bytes, version: int, environment: bytes, *, where: str
     data = _loads(_expanded(document, where), where)
     data["environment"] = _loads(_expanded(environment, where), where) | data["environment"]
     return schema.open_document(_envelope("result", version, data), Result, where=where)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glance:
+    """What a list of results shows of their documents."""
+
+    params: str
+    version: str
+    failure: Failure | None  # without its log
+    verdict: str
+
+
+def glance(document: bytes, status: str, *, where: str) -> Glance:
+    """A few facts of a result's document, at a tenth of the cost of reading all of it.
+
+    Quotes inside strings are escaped, so a key with bare quotes is a key; a result's fields stand in the order of their
+    declaration. What stands before its `status` is the id, the case and the round; after `instrument` and `error` come
+    records that have no keys of these names.
+    """
+    text = _expanded(document, where).decode("ascii")
+    end = text.find(f'"status":"{status}","environment":{{')
+    start, stop = text.find('"case":', 0, end), text.rfind(',"round":', 0, end)
+    if end < 0 or start < 0 or stop < 0:
+        raise _damaged(where, ValueError("not a result"))
+    try:
+        params, version = _case(text[start + len('"case":') : stop])
+        error = _DECODER.raw_decode(text, text.rindex('"error":') + len('"error":'))[0]
+        instrument = _DECODER.raw_decode(text, text.rindex('"instrument":') + len('"instrument":'))[0]
+    except ValueError as fault:
+        raise _damaged(where, fault) from None
+    return Glance(
+        params=params,
+        version=version,
+        failure=schema.decode(Failure, {**error, "log_tail": ""}, where=where) if error else None,
+        verdict=str(instrument.get("verdict", "")),
+    )
+
+
+@lru_cache(maxsize=2000)  # the same cases are measured run after run
+def _case(text: str) -> tuple[str, str]:
+    """The params, as compact JSON, and the version of a case."""
+    case = json.loads(text)
+    return _dumps(case.get("params", {})), str(case.get("version", ""))
 
 
 def samples_rows(samples: tuple[Samples, ...]) -> list[SamplesRow]:

@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import time
 import urllib.parse
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Dialect, Engine, Insert, Table, create_engine, event, make_url, text
+from sqlalchemy import (
+    URL,
+    BigInteger,
+    Connection,
+    Dialect,
+    Engine,
+    Insert,
+    Select,
+    Table,
+    bindparam,
+    create_engine,
+    event,
+    func,
+    make_url,
+    select,
+    text,
+    true,
+)
 from sqlalchemy.exc import ArgumentError
 
 from benchwright.errors import NotInstalledError, StoreError
@@ -18,6 +37,8 @@ from benchwright.store.glance import database_file
 
 # A lock of our own in PostgreSQL, held while the tables are made or changed.
 _SCHEMA_LOCK = 0x62656E6368
+_PAGES = ("freelist_count", "page_count", "page_size")
+_WORTH = 1 << 20  # bytes free: for less nothing is moved
 
 
 def connect(url: str, *, timeout: float) -> Engine:
@@ -52,6 +73,30 @@ def insert_tuples(connection: Connection, table: Table, rows: Sequence[tuple[Any
     connection.exec_driver_sql(sql, list(rows))
 
 
+def for_each(
+    connection: Connection, values: Sequence[int], query: Callable[[Any], Select[tuple[Any]]]
+) -> Iterator[tuple[int, Any]]:
+    """(value, what the query for that value finds), for each value and each row of the query's only column.
+
+    PostgreSQL answers in one go. SQLite, which has no LATERAL, is asked once for each: no network lies between.
+    """
+    if not values:
+        return
+    if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects.postgresql import array
+
+        given = select(func.unnest(array(values, type_=BigInteger)).label("value")).subquery()
+        found = query(given.c.value).correlate(given).lateral()
+        yield from ((row[0], row[1]) for row in connection.execute(select(given, found).join(found, true())))
+        return
+    compiled = query(bindparam("each", type_=BigInteger)).compile(dialect=connection.dialect)
+    sql, names = str(compiled), compiled.positiontup or []
+    for value in values:
+        arguments = {**compiled.params, "each": value}
+        rows = connection.exec_driver_sql(sql, tuple(arguments[name] for name in names))
+        yield from ((value, row[0]) for row in rows)
+
+
 def lock_schema(connection: Connection) -> None:
     """Holds off others that would make or change the tables until this transaction ends."""
     if connection.dialect.name == "postgresql":  # in SQLite a writing transaction is alone by itself
@@ -62,6 +107,38 @@ def lock_findings(connection: Connection) -> None:
     """Holds off others that would write findings until this transaction ends: what is read now stays true."""
     if connection.dialect.name == "postgresql":  # in SQLite a writing transaction is alone by itself
         connection.execute(text("LOCK TABLE findings IN SHARE ROW EXCLUSIVE MODE"))
+
+
+def size(connection: Connection) -> int:
+    """How many bytes the database takes."""
+    if connection.dialect.name == "postgresql":
+        return int(connection.scalar(text("SELECT pg_database_size(current_database())")) or 0)
+    pages, page = (int(connection.exec_driver_sql(f"PRAGMA {p}").scalar() or 0) for p in ("page_count", "page_size"))
+    return pages * page
+
+
+def give_back(engine: Engine) -> int:
+    """Gives freed space back to the file system where much is free, and says how many bytes.
+
+    Little is left to be used again; so is all of PostgreSQL's, whose autovacuum sees to it. A file that somebody else
+    writes just now stays as it is: there is another day.
+    """
+    if engine.dialect.name != "sqlite" or not engine.url.database:
+        return 0
+    folder = Path(engine.url.database).parent
+    with closing(engine.raw_connection()) as raw:
+        cursor = raw.cursor()
+        free, pages, page = (cursor.execute(f"PRAGMA {name}").fetchone()[0] for name in _PAGES)
+        if free * page < _WORTH or free * 4 < pages or shutil.disk_usage(folder).free < 2 * pages * page:
+            return 0
+        try:
+            cursor.execute("VACUUM")
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+        left = cursor.execute("PRAGMA page_count").fetchone()[0]
+        return int(pages - left) * int(page)
 
 
 # ---- SQLite ----

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Column, Connection, Row, Select, bindparam, func, select
@@ -35,16 +35,25 @@ def _results(connection: Connection, run_id: int, *, samples: bool) -> Iterator[
     table = tables.results
     for row in connection.execute(_documented().where(table.c.run_id == run_id).order_by(table.c.id)):
         result = _result(row)
-        yield replace(result, samples=_samples(connection, row.id, f"result {row.result}")) if samples else result
+        yield replace(result, samples=samples_of(connection, row.id, f"result {row.result}")) if samples else result
 
 
-def result(connection: Connection, run_id: int, result_id: str) -> tuple[int, Result] | None:
-    """One result of the run in row `run_id`, without samples, and the number of its row; None when it has none such."""
-    table = tables.results
-    row = connection.execute(
-        _documented().where(table.c.run_id == run_id, table.c.result == plain(result_id))
-    ).one_or_none()
-    return None if row is None else (row.id, _result(row))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A result with where it lies."""
+
+    run: str
+    run_number: int  # of rows
+    number: int
+    result: Result  # without samples
+
+
+def kept(connection: Connection, result_id: str) -> Kept | None:
+    """The result of that id, without samples; None when there is none such."""
+    table, runs = tables.results, tables.runs
+    query = _documented(runs.c.run, table.c.run_id).join(runs, runs.c.id == table.c.run_id)
+    row = connection.execute(query.where(table.c.result == plain(result_id))).one_or_none()
+    return None if row is None else Kept(run=row.run, run_number=row.run_id, number=row.id, result=_result(row))
 
 
 def _documented(*others: Column[Any]) -> Select[Any]:
@@ -73,10 +82,27 @@ def samples(connection: Connection, result_id: str) -> tuple[Samples, ...]:
     number = connection.scalar(select(tables.results.c.id).where(tables.results.c.result == plain(result_id)))
     if number is None:
         raise StoreError(f"no result {result_id!r} in this store")
-    return _samples(connection, number, f"result {result_id}")
+    return samples_of(connection, number, f"result {result_id}")
 
 
-def _samples(connection: Connection, number: int, where: str) -> tuple[Samples, ...]:
+Head = tuple[int, int, int, int]  # copy, calls, loops, elapsed
+
+
+def heads(samples: Sequence[Samples]) -> list[Head]:
+    """What of samples stays when they age out."""
+    return [(one.copy, one.calls, one.loops, one.elapsed) for one in samples]
+
+
+def kept_heads(connection: Connection, number: int) -> list[Head]:
+    """The same of the result in row `number`, without its raw samples being read."""
+    table = tables.samples
+    query = select(table.c.document).where(table.c.result_id == number).order_by(table.c.position)
+    rows = [SamplesRow(document=document, columns={}) for document in connection.scalars(query)]
+    return heads([codec.read_samples(row, where=f"result in row {number}") for row in rows])
+
+
+def samples_of(connection: Connection, number: int, where: str) -> tuple[Samples, ...]:
+    """The raw samples of the result in row `number`."""
     heads, parts = tables.samples, tables.sample_columns
     columns: dict[int, dict[str, tuple[str, bytes]]] = defaultdict(dict)
     for row in connection.execute(
@@ -105,12 +131,23 @@ def case_names(connection: Connection) -> list[str]:
     return sorted(connection.scalars(select(names).distinct()))
 
 
+def headers() -> Select[Any]:
+    """Runs without their results, for `summarised` among others."""
+    table = tables.runs
+    return select(table.c.id, table.c.run, table.c.format, table.c.document)
+
+
 def summaries(connection: Connection, *, limit: int, tag: str) -> list[RunSummary]:
     """The newest runs first."""
-    table = tables.runs
-    query = select(table.c.id, table.c.run, table.c.format, table.c.document)
+    query = headers()
     if tag:
         query = query.join(tables.run_tags).where(tables.run_tags.c.tag == plain(tag))
+    return summarised(connection, query, limit=limit)
+
+
+def summarised(connection: Connection, query: Select[Any], *, limit: int) -> list[RunSummary]:
+    """The newest of the runs that a query of `headers` finds."""
+    table = tables.runs
     headers = connection.execute(query.order_by(table.c.at.desc(), table.c.id.desc()).limit(limit)).all()
     cases: dict[int, dict[str, None]] = defaultdict(dict)
     counts: dict[int, int] = defaultdict(int)

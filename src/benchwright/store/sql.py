@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, select
+from sqlalchemy.exc import IntegrityError
 
 from benchwright.errors import StoreError
 from benchwright.findings import Finding, Mute, Remark, State, Threshold
 from benchwright.records import Result, Run, Samples
-from benchwright.store import Miss, RunSummary, Series, findings, read, references, rules, tables, write
+from benchwright.store import (
+    Miss,
+    RunSummary,
+    Series,
+    audit,
+    browse,
+    facts,
+    findings,
+    read,
+    references,
+    retention,
+    tables,
+    tokens,
+    write,
+)
 from benchwright.store import engine as engines
+from benchwright.store import rules as ruling
+from benchwright.store.archive import Entry, Token
 from benchwright.store.codec import plain
+from benchwright.store.database import TIMEOUT
+from benchwright.store.facts import Info
 from benchwright.store.faults import explained
-from benchwright.store.glance import database_file
-from benchwright.store.upgrade import prepare
-
-TIMEOUT = 60.0  # seconds to wait for another writer
+from benchwright.store.indexed import Indexed
+from benchwright.store.retention import Pruned, Rules
 
 
-class SqlStore:
-    """A `Store` at `sqlite:///path` or `postgresql://...`. Opening it makes what is missing: folder, file, tables;
+class SqlStore(Indexed):
+    """An `Archive` at `sqlite:///path` or `postgresql://...`. Opening it makes what is missing: folder, file, tables;
     with `create` false, a missing file is an error.
 
     What a method wrote is on the disk when it returns. Several processes may write at once. One object serves several
@@ -32,19 +48,8 @@ class SqlStore:
     """
 
     def __init__(self, url: str, *, create: bool = True, timeout: float = TIMEOUT) -> None:
-        self._file = database_file(url) if url.startswith("sqlite") else None
-        self._engine = engines.connect(url, timeout=timeout)
-        self._place = str(self._file or self._engine.url.render_as_string(hide_password=True))
         self._known = write.Known()
-        self._one_writer = threading.Lock()
-        if self._file and not self._file.exists():
-            self._make_folder(self._file, create)
-        try:
-            with explained(self._place, self._file):
-                prepare(self._engine, self._place)
-        except BaseException:
-            self.close()
-            raise
+        super().__init__(url, create=create, timeout=timeout)
 
     def begin(self, run: Run) -> None:
         """Records the run without results."""
@@ -52,17 +57,36 @@ class SqlStore:
             if write.add_header(connection, run) is None:
                 raise StoreError(f"{self._place}: run {run.id!r} is there already")
 
+    def put_run(self, run: Run) -> bool:
+        """Begins a run, unless the same was begun: then False. Another one under its id is a `StoreError`."""
+        with self._writing() as connection:
+            if write.add_header(connection, run) is not None:
+                return True
+            if browse.header(connection, run.id) == replace(run, results=()):
+                return False
+        raise StoreError(f"{self._place}: another run has the id {run.id!r}", remedy="give it an id of its own")
+
     def add(self, run_id: str, result: Result, *, instead_of: str = "") -> None:
         """Keeps one result with its points and raw samples, in the place of another if one is named."""
         with self._writing() as connection:
-            table = tables.runs
-            query = select(table.c.id, table.c.revision).where(table.c.run == plain(run_id))
-            header = connection.execute(query).one_or_none()
-            if header is None:
-                raise StoreError(f"{self._place}: no run {run_id!r} to add a result to", remedy="call begin(run) first")
-            if instead_of:
-                self._remove(connection, header.id, run_id, instead_of)
-            write.add_results(connection, self._known, header.id, header.revision, [result])
+            self._add(connection, run_id, result, instead_of)
+        if instead_of:
+            self._forget()
+
+    def put(self, run_id: str, result: Result, *, instead_of: str = "") -> bool:
+        """Adds a result, unless the same is there: then False. Another one under its id is a `StoreError`.
+
+        Samples are the same when as many calls were made: those that are there may have aged out.
+        """
+        try:
+            added = self._put(run_id, result, instead_of)
+        except StoreError as error:
+            if not isinstance(error.__cause__, IntegrityError):
+                raise
+            added = self._put(run_id, result, instead_of)  # somebody else put it there in this moment
+        if instead_of:
+            self._forget()
+        return added
 
     def add_run(self, run: Run) -> bool:
         """Keeps a whole run in one transaction; False if a run of that id was there already (nothing changes)."""
@@ -138,71 +162,133 @@ class SqlStore:
     def mutes(self) -> list[Mute]:
         """What is muted, in order of the alphabet."""
         with self._reading() as connection:
-            return rules.mutes(connection)
+            return ruling.mutes(connection)
 
     def mute(self, mute: Mute) -> None:
         """Reports no change any more in what it names."""
         with self._writing() as connection:
-            rules.mute(connection, mute)
+            ruling.mute(connection, mute)
 
     def unmute(self, what: str) -> bool:
         """Reports changes there again; False when it was not muted."""
         with self._writing() as connection:
-            return rules.unmute(connection, what)
+            return ruling.unmute(connection, what)
 
     def thresholds(self) -> list[Threshold]:
         """Every threshold, in order of the alphabet."""
         with self._reading() as connection:
-            return rules.thresholds(connection)
+            return ruling.thresholds(connection)
 
     def set_threshold(self, threshold: Threshold) -> None:
         """Sets a threshold, in the place of one for the same cases and metric."""
         with self._writing() as connection:
-            rules.set_threshold(connection, threshold)
+            ruling.set_threshold(connection, threshold)
 
     def drop_threshold(self, case: str, metric: str = "") -> bool:
         """Takes a threshold away; False when there was none."""
         with self._writing() as connection:
-            return rules.drop_threshold(connection, case, metric)
+            return ruling.drop_threshold(connection, case, metric)
 
-    def close(self) -> None:
-        """Ends the connection."""
-        self._engine.dispose()
+    def token_add(self, name: str, scope: str, *, expires_at: str = "") -> str:
+        """Makes a token with one of `archive.SCOPES`; it is shown this once, and only its hash is kept."""
+        with self._writing() as connection:
+            return tokens.add(connection, name, scope, expires_at=expires_at)
 
-    @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        with explained(self._place, self._file), self._engine.connect() as connection:
-            yield connection
+    def token_find(self, token: str) -> Token | None:
+        """What a token may do; None when it is unknown, revoked or expired. Its use is put on record."""
+        with self._reading() as connection:
+            found = tokens.find(connection, token)
+        if found and not tokens.used_now(found):
+            with suppress(StoreError), self._writing() as connection:  # a store that cannot be written can be read
+                tokens.use(connection, found.name)
+        return found
 
-    @contextmanager
-    def _writing(self) -> Iterator[Connection]:
-        with self._one_writer:
-            try:
-                with (
-                    explained(self._place, self._file),
-                    self._engine.connect() as connection,
-                    engines.writing(connection).begin(),
-                ):
-                    yield connection
-            except BaseException:
-                self._known = write.Known()  # ids learnt in a transaction that was rolled back name nothing
-                raise
+    def tokens(self) -> list[Token]:
+        """Every token, by name."""
+        with self._reading() as connection:
+            return tokens.by_name(connection)
 
-    def _remove(self, connection: Connection, run: int, run_id: str, result_id: str) -> None:
-        found = read.result(connection, run, result_id)
-        if found is None:
+    def token_drop(self, name: str) -> bool:
+        """Revokes a token; False when there was none."""
+        with self._writing() as connection:
+            return tokens.drop(connection, name)
+
+    def audit_add(self, *, who: str, address: str, action: str, what: str) -> None:
+        """Adds a line to the audit log, which keeps the newest `audit.MOST`."""
+        with self._writing() as connection:
+            audit.add(connection, who=who, address=address, action=action, what=what)
+
+    def audit(self, *, limit: int = 100, before: int = 0) -> list[Entry]:
+        """The newest lines first; those before the line of a number, when one is given."""
+        with self._reading() as connection:
+            return audit.newest(connection, limit=limit, before=before)
+
+    def prune(self, rules: Rules, *, dry_run: bool = False) -> Pruned:
+        """Lets go what the rules say is too old, and gives space back where that is worth it; see `Rules`."""
+        with self._reading() as connection:
+            plan = retention.plan(connection, rules)
+        smaller = 0
+        if not dry_run:
+            retention.carry_out(self._writing, plan)
+            self._forget()
+            with explained(self._place, self._file):
+                smaller = engines.give_back(self._engine)
+        return Pruned(
+            runs=tuple(name for _, name in plan.runs),
+            results=plan.results,
+            aged=len(plan.aged),
+            sample_bytes=plan.sample_bytes,
+            given_back=smaller,
+        )
+
+    def size(self) -> int:
+        """Bytes that the whole database takes."""
+        with self._reading() as connection:
+            return engines.size(connection)
+
+    def info(self) -> Info:
+        """What kind of store this is, and how much it holds."""
+        with self._reading() as connection:
+            return facts.info(connection, self._place)
+
+    def _rolled_back(self) -> None:
+        self._known = write.Known()  # ids learnt in a transaction that was rolled back name nothing
+
+    def _put(self, run_id: str, result: Result, instead_of: str) -> bool:
+        with self._writing() as connection:
+            kept = read.kept(connection, result.id)
+            if kept is None or (instead_of == result.id and not self._is_same(connection, kept, run_id, result)):
+                self._add(connection, run_id, result, instead_of)
+                return True
+            if self._is_same(connection, kept, run_id, result):
+                return False
+        raise StoreError(f"{self._place}: another result has the id {result.id!r}", remedy="give it an id of its own")
+
+    def _is_same(self, connection: Connection, kept: read.Kept, run_id: str, result: Result) -> bool:
+        if (kept.run, kept.result) != (plain(run_id), replace(result, samples=())):
+            return False
+        return read.kept_heads(connection, kept.number) == read.heads(result.samples)
+
+    def _add(self, connection: Connection, run_id: str, result: Result, instead_of: str) -> None:
+        table = tables.runs
+        query = select(table.c.id, table.c.revision).where(table.c.run == plain(run_id))
+        header = connection.execute(query).one_or_none()
+        if header is None:
+            raise StoreError(f"{self._place}: no run {run_id!r} to add a result to", remedy="call begin(run) first")
+        gone = [self._number(connection, header.id, run_id, instead_of)] if instead_of else []
+        if instead_of == result.id:
+            write.remove_results(connection, gone)
+        write.add_results(connection, self._known, header.id, header.revision, [result])
+        # The old one goes last, so that SQLite does not give its number to the new one: `newest` grows.
+        write.remove_results(connection, gone if instead_of != result.id else [])
+
+    def _number(self, connection: Connection, run: int, run_id: str, result_id: str) -> int:
+        table = tables.results
+        query = select(table.c.id).where(table.c.run_id == run, table.c.result == plain(result_id))
+        number: int | None = connection.scalar(query)
+        if number is None:
             raise StoreError(
                 f"{self._place}: run {run_id!r} has no result {result_id!r} any more",
                 remedy="is somebody else resuming the same run?",
             )
-        write.remove_result(connection, *found)
-
-    def _make_folder(self, file: Path, create: bool) -> None:
-        if not create:
-            raise StoreError(f"{file}: no such store", remedy="benchwright run makes one; --store names another")
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(
-                f"{file.parent}: cannot make the folder: {error.strerror}", remedy="choose another place with --store"
-            ) from None
+        return number

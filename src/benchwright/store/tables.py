@@ -76,7 +76,7 @@ results = Table(
     Column("round", BigInteger, nullable=False),
     Column("status", Text, nullable=False),
     Column("started_at", Text, nullable=False),
-    Column("revision", Text, nullable=False),  # the result's own, else its run's, else ""
+    Column("revision", Text, nullable=False, index=True),  # the result's own, else its run's, else ""
     UniqueConstraint("result"),
     Index("ix_results_case_name", "case_name", "at"),
 )

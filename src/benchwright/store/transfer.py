@@ -22,6 +22,7 @@ from benchwright.store import Store
 from benchwright.store.files import new_file
 
 STANDARD = "-"  # standard output or input, as JSON Lines
+KINDS = ("jsonl", "jsonl.gz", "parquet")  # also the endings of names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,29 +33,52 @@ class Imported:
     present: tuple[str, ...]  # there already, and left as they were
 
 
-def export_runs(store: Store, run_ids: Iterable[str], path: str, *, samples: bool = True, force: bool = False) -> int:
-    """Writes the runs, in the order given, and says how many. One run is in memory at a time."""
+def export_runs(
+    store: Store, run_ids: Iterable[str], path: str, *, samples: bool = True, force: bool = False, kind: str = ""
+) -> int:
+    """Writes the runs, in the order given, and says how many. One run is in memory at a time.
+
+    `kind` is one of KINDS; without it, the ending of the name says so.
+    """
     runs = (store.run(run_id, samples=samples) for run_id in run_ids)
     if path == STANDARD:
+        if kind not in ("", "jsonl"):
+            raise OptionError(f"{kind} is not written to standard output", remedy="name a file")
         return write_lines(runs, sys.stdout.buffer)
-    kind = _kind(path)
+    kind = kind or _kind(path)
     with new_file(Path(path), force=force) as file:
         if kind == "parquet":
             from benchwright.store import parquet
 
             return parquet.write(runs, file)
-        if kind == "gz":
+        if kind == "jsonl.gz":
             # No time and no name inside: the same runs give the same bytes.
             with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
                 return write_lines(runs, cast(BinaryIO, packed))
         return write_lines(runs, file)
 
 
+def export_text(text: str, path: str, *, force: bool = False) -> int:
+    """Writes one run that was put into words elsewhere, whole or not at all."""
+    if path == STANDARD:
+        sys.stdout.buffer.write(text.encode())
+        sys.stdout.buffer.flush()
+    else:
+        with new_file(Path(path), force=force) as file:
+            file.write(text.encode())
+    return 1
+
+
 def import_runs(store: Store, path: str) -> Imported:
     """Adds every run of the file that the store does not hold yet."""
+    return add_all(store, read_runs(path))
+
+
+def add_all(store: Store, runs: Iterable[Run]) -> Imported:
+    """Adds every run that the store does not hold yet."""
     added: list[str] = []
     present: list[str] = []
-    for run in read_runs(path):
+    for run in runs:
         (added if store.add_run(run) else present).append(run.id)
     return Imported(added=tuple(added), present=tuple(present))
 
@@ -74,7 +98,7 @@ def read_runs(path: str) -> Iterator[Run]:
         return
     with ExitStack() as stack:
         file: IO[bytes] = stack.enter_context(Path(path).open("rb"))
-        if kind == "gz":
+        if kind == "jsonl.gz":
             file = cast(IO[bytes], stack.enter_context(gzip.GzipFile(fileobj=file)))
         yield from read_lines(file, path)
 
@@ -102,8 +126,13 @@ def read_lines(file: IO[bytes], name: str) -> Iterator[Run]:
         ) from None
 
 
+def is_ours(path: str) -> bool:
+    """Whether a name is one that exports of ours have: by its ending, or standard input."""
+    return path == STANDARD or path.endswith(tuple(f".{kind}" for kind in KINDS))
+
+
 def _kind(path: str) -> str:
-    for ending, kind in ((".jsonl", "jsonl"), (".jsonl.gz", "gz"), (".parquet", "parquet")):
-        if path.endswith(ending):
+    for kind in KINDS:
+        if path.endswith(f".{kind}"):
             return kind
     raise OptionError(f"{path}: the ending says no known format", remedy="use .jsonl, .jsonl.gz or .parquet")

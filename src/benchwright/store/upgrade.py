@@ -53,11 +53,11 @@ def upgrade(connection: Connection, *, to: str = "head") -> None:
 
 def _check(connection: Connection, place: str) -> str:
     """The version found; "" for an empty database. Anything we should not touch is an error."""
-    inspector = inspect(connection)
-    if not inspector.has_table(tables.VERSION_TABLE):
-        if others := inspector.get_table_names():
+    names = inspect(connection).get_table_names()  # once: between two looks another process may make them
+    if tables.VERSION_TABLE not in names:
+        if names:
             raise StoreError(
-                f"{place}: a database of something else (it has a table {others[0]!r}), not a Benchwright store",
+                f"{place}: a database of something else (it has a table {names[0]!r}), not a Benchwright store",
                 remedy="nothing was changed; give another file or an empty database with --store",
             )
         return ""

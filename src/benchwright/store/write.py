@@ -93,15 +93,13 @@ def add_results(connection: Connection, known: Known, run_id: int, revision: str
         _add_samples(connection, measured)
 
 
-def remove_result(connection: Connection, number: int, result: Result) -> None:
-    """Takes away the result in row `number` with its points and samples; series stay, whoever else is in them."""
-    keys = [schema.series_key(result.case, result.environment, metric.name) for metric in result.metrics]
-    series = connection.scalars(select(tables.series.c.id).where(tables.series.c.key.in_(keys))).all()
-    points = tables.points  # by series: its key begins with that, and looking through all points takes long
-    connection.execute(delete(points).where(points.c.series_id.in_(series), points.c.result_id == number))
-    for table in (tables.sample_columns, tables.samples, tables.documents):
-        connection.execute(delete(table).where(table.c.result_id == number))
-    connection.execute(delete(tables.results).where(tables.results.c.id == number))
+def remove_results(connection: Connection, numbers: Sequence[int]) -> None:
+    """Takes away the results in these rows with their points and samples; series stay, whoever else is in them."""
+    for start in range(0, len(numbers), _KEYS_AT_ONCE):
+        part = numbers[start : start + _KEYS_AT_ONCE]
+        for table in (tables.points, tables.sample_columns, tables.samples, tables.documents):
+            connection.execute(delete(table).where(table.c.result_id.in_(part)))
+        connection.execute(delete(tables.results).where(tables.results.c.id.in_(part)))
 
 
 def _result_row(result: Result, run_id: int, revision: str, environment_id: int) -> Row:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchwright.findings import Remark, State, Suspect
+from benchwright.findings import Remark, Suspect
 from benchwright.records import (
     Artifact,
     Estimate,
@@ -23,73 +23,16 @@ from benchwright.records import (
     Value,
     Verdict,
 )
+from benchwright.views.parts import About as About
+from benchwright.views.parts import CaseLine as CaseLine
+from benchwright.views.parts import FindingLine as FindingLine
+from benchwright.views.parts import Mark as Mark
+from benchwright.views.parts import Note as Note
+from benchwright.views.parts import Page as Page
+from benchwright.views.parts import RunLine as RunLine
+from benchwright.views.parts import SeriesLine as SeriesLine
 
-# ---- what several pages show ----
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeriesLine:
-    """A series in a list."""
-
-    key: str
-    unit: str
-    case: str
-    params: Mapping[str, Scalar]
-    metric: str
-    better: str  # "lower", "higher" or ""
-    machine: str
-    machine_name: str
-    count: int
-    last_at: int
-    last: float | None
-    spark: Sequence[float]  # the newest values, oldest first
-    findings: Sequence[str] = ()  # ids of open ones
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunLine:
-    """A run in a list."""
-
-    id: str
-    started_at: int
-    cases: Sequence[str]
-    results: int
-    failed: int
-    planned: int
-    revision: Revision | None
-    tags: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindingLine:
-    """A finding in a list."""
-
-    id: str
-    series: str
-    unit: str
-    case: str
-    params: Mapping[str, Scalar]
-    metric: str
-    machine: str
-    machine_name: str
-    verdict: Verdict
-    state: State
-    before: Estimate
-    after: Estimate
-    effect: Estimate
-    confidence: float | None
-    found_at: int
-    run: str
-    assignee: str
-    culprit: Suspect | None  # the most probable
-    spark: Sequence[float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """Where a list goes on; "" at its end."""
-
-    next: str = ""
+# ---- lists ----
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,31 +108,6 @@ class Overview:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """A change point of a series: where a finding lies."""
-
-    at: int
-    finding: str
-    verdict: Verdict
-    state: State
-    effect: Estimate
-    before: Estimate
-    after: Estimate
-    run: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
-    """An annotation."""
-
-    id: int
-    at: int
-    text: str
-    who: str
-    everywhere: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesView:
     """GET series/KEY: columns of equal length, oldest first. `run` and `revision` index `runs` and `revisions`."""
 
@@ -240,6 +158,7 @@ class ComparedLine:
     before_result: str  # id of one result, for the distributions; "" where there is none
     after_result: str
     series: Sequence[str]  # keys
+    machine: str = ""  # its name, where a side has several
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,6 +200,18 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """A place of a matrix whose newest try gave no number; a cell may still show an older one."""
+
+    row: int
+    column: int
+    status: Status
+    reason: str
+    run: str
+    result: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
     """GET matrix?metric=&rows=&columns=&baseline=: newest values by two dimensions."""
 
@@ -298,25 +229,10 @@ class Matrix:
     # what is fixed: dimension -> chosen, and what could be chosen
     chosen: Mapping[str, str]
     choices: Mapping[str, Sequence[str]]
+    missing: Sequence[Missing] = ()
 
 
 # ---- run and result ----
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseLine:
-    """One case of a run: its rounds together."""
-
-    case: str
-    params: Mapping[str, Scalar]
-    label: str
-    runtime: str
-    device: str
-    statuses: Mapping[str, int]
-    metrics: Sequence[Metric]  # combined, without values
-    results: Sequence[str]  # ids, by round
-    warnings: Sequence[ResultWarning]
-    reason: str  # why it has no numbers; ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -368,6 +284,7 @@ class ResultView:
     metrics: Sequence[Metric]
     series: Mapping[str, str]  # metric -> key
     distributions: Sequence[Distribution]
+    note: str  # why there are no calls to show: they aged out; "" when nothing is missing
     timelines: Sequence[Timeline]
     operators: Sequence[Operator]
     warnings: Sequence[ResultWarning]
@@ -460,18 +377,3 @@ class Live:
 
     runs: Sequence[LiveRun]
     newest: int
-
-
-# ---- who looks ----
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class About:
-    """GET about"""
-
-    version: str
-    store: str  # shown without secrets
-    who: str  # the token's name, or ""
-    scopes: Sequence[str]  # read, write, triage, admin: what this visitor may do
-    static: bool  # a published site: nothing can be changed
-    generated_at: int

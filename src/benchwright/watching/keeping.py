@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from benchwright.records import Result, Run
 from benchwright.store import Store
+from benchwright.store.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,11 @@ class Shared:
     def add(self, run_id: str, result: Result, *, instead_of: str = "") -> None:
         """Keeps one result."""
         self.store.add(run_id, result, instead_of=instead_of)
+
+    def tell_progress(self, progress: Progress) -> None:
+        """Tells the store what a run does, where it can be told."""
+        if tell := getattr(self.store, "tell_progress", None):
+            tell(progress)
 
     def close(self) -> None:
         """Leaves it open."""

@@ -17,6 +17,7 @@ from benchwright.planning import plan_in
 from benchwright.records import Case, Failure, Mode, Result, Run, Status
 from benchwright.sources import Request
 from benchwright.store import Store
+from benchwright.telling import Teller
 from benchwright.watching.journal import Entry, Journal, Outcome, What
 from benchwright.watching.keeping import Shared
 
@@ -41,6 +42,7 @@ class Taker:
     builder: Builder
     request: Request
     store: Store
+    place: str  # the store's URL
     journal: Journal
     rounds: int | None = None
     cpus: Sequence[int] = ()
@@ -122,7 +124,8 @@ class Taker:
             reason=reason,
             resumed=resumed,
         )
-        return Measuring(plan, lambda: Shared(self.store), self.listener)
+        teller = Teller(self.place, self.listener)
+        return Measuring(plan, teller.keeping(lambda: Shared(self.store)), teller)
 
     def _measured(self, measuring: Measuring, built: Built) -> Run:
         """Every case in every round that has no record yet. Being told to stop at once is a `KeyboardInterrupt`."""

@@ -93,7 +93,7 @@ def test_a_copy_that_is_killed_is_an_honest_record() -> None:
 
 class SlowToLoad:
     def __init__(self) -> None:
-        time.sleep(5)
+        time.sleep(1.5)
 
     def __call__(self, x: Any) -> Any:
         time.sleep(0.01)
@@ -102,10 +102,10 @@ class SlowToLoad:
 
 @pytest.mark.serial
 def test_a_load_slower_than_the_duration_leaves_a_full_window() -> None:
-    (report,) = npf.cpu.benchmark(SlowToLoad, ONE, n_models=1, workers_per_model=1, duration=2)
+    (report,) = npf.cpu.benchmark(SlowToLoad, ONE, n_models=1, workers_per_model=1, duration=1)
     assert report["status"] == "finished"
-    assert report["total_s"] >= 2 and report["total_infs"] > 100
-    assert report["load_avg_ms"] >= 5000
+    assert report["total_s"] >= 1 and report["total_infs"] > 50
+    assert report["load_avg_ms"] >= 1500
 
 
 class OneArgument:

@@ -73,20 +73,20 @@ def test_one_label_or_three_say_why(tmp_path: Path, labels: tuple[str, ...], why
     assert found.changes == () and why in found.notes[0]
 
 
-def test_a_missing_label_is_a_label(tmp_path: Path, benchwright: Benchwright) -> None:
+def test_a_missing_label_is_a_label(tmp_path: Path, inside: Benchwright) -> None:
     _write(tmp_path, None, 1.0)
     _write(tmp_path, "b", 2.0)
     (tmp_path / "broken_perfzero_summary.json").write_text("{")
-    ended = benchwright("perfzero", "diff", ".")
+    ended = inside("perfzero", "diff", ".")
     assert ended.returncode == 0, ended.stderr
     assert "control: (no label), treatment: b" in ended.stdout
     assert "+100.00%" in ended.stdout
     assert "broken_perfzero_summary.json: is no summary" in ended.stderr
-    (told,) = json.loads(benchwright("perfzero", "diff", ".", "--json").stdout)
+    (told,) = json.loads(inside("perfzero", "diff", ".", "--json").stdout)
     assert told["changes"][0]["metric"] == "wall_time"
 
 
-def test_a_folder_without_summaries_is_a_wrong_request(tmp_path: Path, benchwright: Benchwright) -> None:
+def test_a_folder_without_summaries_is_a_wrong_request(tmp_path: Path, inside: Benchwright) -> None:
     with pytest.raises(OptionError, match="no perfzero_summary"):
         differences(tmp_path)
-    assert benchwright("perfzero", "diff", "nowhere").returncode == 2
+    assert inside("perfzero", "diff", "nowhere").returncode == 2

@@ -39,9 +39,9 @@ def test_a_run_of_the_door_comes_out_as_it_was_written(project: Any) -> None:
     assert shown["benchmark_info"]["output_url"] and shown["benchmark_info"]["env_vars"] == {"PERFZERO_TAG": "x"}
 
 
-def test_other_runs_are_a_list_of_summaries(benchwright: Benchwright) -> None:
-    assert benchwright("run", "fake:constant?ms=2", "--rounds", "2", "--duration", "0.1", "--tag", "t").returncode == 0
-    ended = benchwright("show", "--format", "perfzero")
+def test_other_runs_are_a_list_of_summaries(inside: Benchwright) -> None:
+    assert inside("run", "fake:constant?ms=2", "--rounds", "2", "--duration", "0.1", "--tag", "t").returncode == 0
+    ended = inside("show", "--format", "perfzero")
     first, second = json.loads(ended.stdout)
     result = first["benchmark_result"]
     assert (result["name"], result["wall_time"], result["succeeded"]) == (
@@ -55,8 +55,8 @@ def test_other_runs_are_a_list_of_summaries(benchwright: Benchwright) -> None:
     assert first["ml_framework_info"]["name"] == "fake"
 
 
-def test_what_only_prints_text_does_not_fit(benchwright: Benchwright) -> None:
-    ended = benchwright("show", "--format", "perfzero", "--plot")
+def test_what_only_prints_text_does_not_fit(inside: Benchwright) -> None:
+    ended = inside("show", "--format", "perfzero", "--plot")
     assert ended.returncode == 2
 
 

@@ -25,8 +25,8 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_pdf_here_with_a_page_for_each_number(log: Path, benchwright: Benchwright) -> None:
-    ended = benchwright("perfzero", "plot", log.name)
+def test_a_pdf_here_with_a_page_for_each_number(log: Path, inside: Benchwright) -> None:
+    ended = inside("perfzero", "plot", log.name)
     assert ended.returncode == 0, ended.stderr
     pdf = (log.parent / "process_info.pdf").read_bytes()
     assert pdf.startswith(b"%PDF") and len(re.findall(rb"/Type /Page\b", pdf)) == 3
@@ -38,9 +38,9 @@ def test_pictures_hold_all_numbers(log: Path, tmp_path: Path, name: str, begin: 
     assert (tmp_path / name).read_bytes().startswith(begin)
 
 
-def test_an_empty_file_is_said_to_be_empty(tmp_path: Path, benchwright: Benchwright) -> None:
+def test_an_empty_file_is_said_to_be_empty(tmp_path: Path, inside: Benchwright) -> None:
     (tmp_path / "empty.log").touch()
-    ended = benchwright("perfzero", "plot", "empty.log")
+    ended = inside("perfzero", "plot", "empty.log")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "no samples" in ended.stdout
     assert not (tmp_path / "process_info.pdf").exists()

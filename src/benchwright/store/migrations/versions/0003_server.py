@@ -14,6 +14,7 @@ _ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 def upgrade() -> None:
     """One step up."""
     op.create_index("ix_points_result", "points", ["result_id"])
+    op.create_index("ix_results_revision", "results", ["revision"])
     op.create_table(
         "series_notes",
         sa.Column("id", _ID, primary_key=True),

@@ -1,0 +1,97 @@
+// The bar on top: places, search, theme, help. On a phone the places fold into a menu.
+
+import { useEffect, useState } from "preact/hooks";
+import { useTheme, type Choice } from "../parts/theme";
+import { href, type Route } from "../route";
+import type { About } from "../shapes";
+import { LiveDot } from "./livedot";
+
+/** Where one can go, and the key after `g` that leads there. */
+export const PLACES = [
+  { page: "overview", name: "Overview", key: "o" },
+  { page: "findings", name: "Findings", key: "f" },
+  { page: "series", name: "Series", key: "s" },
+  { page: "compare", name: "Compare", key: "c" },
+  { page: "matrix", name: "Matrix", key: "x" },
+  { page: "runs", name: "Runs", key: "r" },
+  { page: "machines", name: "Machines", key: "m" },
+  { page: "live", name: "Live", key: "l" },
+] as const;
+
+const NEXT: { [choice in Choice]: Choice } = { system: "light", light: "dark", dark: "system" };
+
+export function Navigation({ route, about, openHelp }: { route: Route; about: About | null; openHelp: () => void }) {
+  const [open, setOpen] = useState(false);
+  const [choice, choose] = useTheme();
+  useEffect(() => setOpen(false), [route.page, route.parts.join("/")]);
+  const present = route.page === "results" ? "runs" : route.page;
+  return (
+    <header class="frame-head" onKeyDown={(event) => event.key === "Escape" && setOpen(false)}>
+      <a class="brand" href={href("overview")}>
+        <Mark />
+        Benchwright
+      </a>
+      <button type="button" class="menu" aria-expanded={open} aria-controls="places" onClick={() => setOpen(!open)}>
+        Menu
+      </button>
+      <nav id="places" class={open ? "places open" : "places"} aria-label="Pages" onClick={() => setOpen(false)}>
+        {PLACES.filter(({ page }) => page !== "live" || !about?.static).map(({ page, name }) => (
+          <a key={page} href={href(page)} aria-current={present === page ? "page" : undefined}>
+            {name}
+            {page === "live" && <LiveDot />}
+          </a>
+        ))}
+      </nav>
+      <div class="tools">
+        <Search route={route} />
+        <button type="button" class="plain" onClick={() => choose(NEXT[choice])} aria-label={`Theme: ${choice}. Change`} title={`Theme: ${choice}`}>
+          <ThemeIcon choice={choice} />
+        </button>
+        <button type="button" class="plain" onClick={openHelp} aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)">
+          ?
+        </button>
+      </div>
+    </header>
+  );
+}
+
+function Search({ route }: { route: Route }) {
+  const [words, setWords] = useState("");
+  useEffect(() => setWords(route.page === "series" && !route.parts.length ? (route.query["words"] ?? "") : ""), [route]);
+  const go = (event: Event) => {
+    event.preventDefault();
+    location.hash = href("series", [], { words: words.trim() });
+  };
+  return (
+    <form class="search" role="search" onSubmit={go}>
+      <input
+        id="search"
+        type="search"
+        value={words}
+        onInput={(event) => setWords(event.currentTarget.value)}
+        placeholder="Search series"
+        aria-label="Search series"
+        aria-keyshortcuts="/"
+      />
+      <kbd aria-hidden="true">/</kbd>
+    </form>
+  );
+}
+
+function Mark() {
+  return (
+    <svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
+      <path d="M2 17.5V2.5M2 17.5h16" fill="none" stroke="currentColor" stroke-width="1.6" />
+      <path d="M5 8.5h5v5h7" fill="none" stroke="var(--link)" stroke-width="2" />
+    </svg>
+  );
+}
+
+function ThemeIcon({ choice }: { choice: Choice }) {
+  return (
+    <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+      <circle cx="8" cy="8" r="6" fill={choice === "dark" ? "currentColor" : "none"} stroke="currentColor" stroke-width="1.5" />
+      {choice === "system" && <path d="M8 2a6 6 0 0 1 0 12Z" fill="currentColor" />}
+    </svg>
+  );
+}

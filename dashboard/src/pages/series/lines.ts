@@ -1,0 +1,84 @@
+// From what the server tells of series to what a chart draws.
+
+import type { Query } from "../../api";
+import type { ChartLevel, ChartLine, ChartMark, ChartRange } from "../../parts/chart";
+import { change } from "../../parts/format";
+import { colour } from "../../parts/theme";
+import { href } from "../../route";
+import type { Mark, SeriesLine, SeriesView } from "../../shapes";
+
+/** How the address wants it drawn. */
+export interface Shown {
+  range: ChartRange | null;
+  log: boolean;
+  zero: boolean;
+  band: boolean;
+  relative: boolean;
+  /** More than two units have no axes of their own. */
+  mustRelate: boolean;
+}
+
+export function shownAs(views: readonly SeriesView[], query: Query): Shown {
+  const [from, to] = [Number(query["from"]), Number(query["to"])];
+  const mustRelate = new Set(views.map((view) => view.line.unit)).size > 2;
+  return {
+    range: from && to > from ? [from, to] : null,
+    log: query["log"] === "1",
+    zero: query["zero"] === "1",
+    band: query["band"] !== "0",
+    relative: mustRelate || (views.length > 1 && query["relative"] === "1"),
+    mustRelate,
+  };
+}
+
+/** The lines of a chart: the second unit at the right, or all relative to the first value of each. */
+export function linesOf(views: readonly SeriesView[], relative: boolean): ChartLine[] {
+  const labels = labelsOf(views.map((view) => view.line));
+  const unit = views[0]?.line.unit;
+  return views.map((view, index) => {
+    const line = { label: labels[index]!, unit: view.line.unit, at: view.at, point: view.point, low: view.low, high: view.high, colour: index };
+    if (!relative) return { ...line, right: view.line.unit !== unit };
+    const base = view.point.find((one) => one > 0) ?? 1;
+    const scaled = (all: readonly (number | null)[]) => all.map((one) => (one === null ? null : (100 * one) / base));
+    return { ...line, unit: "%", point: scaled(view.point), low: scaled(view.low), high: scaled(view.high) };
+  });
+}
+
+/** Names that tell series apart: what they have in common is left out. */
+export function labelsOf(lines: readonly SeriesLine[]): string[] {
+  const facts = lines.map((line) => {
+    const params = Object.entries(line.params).map(([name, given]) => [name, `${name}=${String(given)}`] as const);
+    return new Map<string, string>([["", line.case], ...params, ["metric ", line.metric], ["machine ", line.machine_name]]);
+  });
+  const names = [...new Set(facts.flatMap((one) => [...one.keys()]))];
+  const telling = names.filter((name) => new Set(facts.map((one) => one.get(name))).size > 1);
+  const kept = lines.length > 1 && telling.length ? telling : ["", "metric "];
+  return facts.map((one) => kept.flatMap((name) => one.get(name) ?? []).join(" "));
+}
+
+/** The change points of a series; `of` names it where there are several. */
+export function marksOf({ line, marks }: SeriesView, of: string): ChartMark[] {
+  return marks.map((mark) => ({
+    at: mark.at,
+    label: change(mark.effect.point, line.unit),
+    of,
+    verdict: mark.verdict,
+    up: mark.effect.point >= 1,
+    href: href("findings", [mark.finding]),
+  }));
+}
+
+/** The heights between change points: before the first, and after each until the next. */
+export function levelsOf(marks: readonly Mark[], at: readonly number[]): ChartLevel[] {
+  const sorted = marks.toSorted((a, b) => a.at - b.at);
+  const [first, last] = [at[0] ?? 0, at.at(-1) ?? 0];
+  const ink = () => colour("ink");
+  return sorted.flatMap((mark, index) => {
+    const after = { from: mark.at, to: sorted[index + 1]?.at ?? last, ...ends(mark.after), colour: ink };
+    return index ? [after] : [{ from: first, to: mark.at, ...ends(mark.before), colour: ink }, after];
+  });
+}
+
+function ends({ point, low, high }: Mark["before"]): Pick<ChartLevel, "point" | "low" | "high"> {
+  return { point, low, high };
+}

@@ -1,0 +1,106 @@
+// What people wrote beside a series, and a form to write more.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { send } from "../../api";
+import { may, useAbout } from "../../parts/about";
+import { date } from "../../parts/format";
+import { Problem } from "../../parts/states";
+import type { Note, SeriesView } from "../../shapes";
+
+interface NotesProps {
+  views: readonly SeriesView[];
+  /** The instant that was picked on the chart. */
+  at: number | null;
+  reload: () => void;
+}
+
+export function Notes({ views, at, reload }: NotesProps) {
+  const allowed = may(useAbout(), "triage");
+  const [error, setError] = useState("");
+  const notes = [...new Map(views.flatMap((view) => view.notes).map((note) => [note.id, note])).values()].sort((a, b) => a.at - b.at);
+  if (!notes.length && !allowed) return null;
+  const attempt = async (work: Promise<unknown>) => {
+    try {
+      await work;
+      setError("");
+      reload();
+      return true;
+    } catch (problem) {
+      setError((problem as Error).message);
+      return false;
+    }
+  };
+  const drop = (note: Note) => void attempt(send("DELETE", `notes/${note.id}`));
+  return (
+    <section class="section" aria-labelledby="notes">
+      <h2 id="notes">Notes</h2>
+      {notes.length > 0 && (
+        <ol class="notes">
+          {notes.map((note, index) => (
+            <li key={note.id} id={`note-${note.id}`} tabIndex={-1}>
+              <b class="note-number">{index + 1}</b>
+              <span class="note-text">{note.text}</span>
+              <span class="soft small">
+                {date(note.at)}
+                {note.who && ` · ${note.who}`}
+                {note.everywhere && " · on every series"}
+              </span>
+              {allowed && (
+                <button type="button" class="plain" onClick={() => drop(note)} aria-label={`Remove note ${index + 1}`}>
+                  Remove
+                </button>
+              )}
+            </li>
+          ))}
+        </ol>
+      )}
+      {error && <Problem error={error} />}
+      {allowed && <NoteForm view={views[0]!} at={at} keep={(body) => attempt(send("POST", `series/${encodeURIComponent(views[0]!.line.key)}/notes`, body))} />}
+    </section>
+  );
+}
+
+interface NoteBody {
+  at: number;
+  text: string;
+  everywhere: boolean;
+}
+
+function NoteForm({ view, at, keep }: { view: SeriesView; at: number | null; keep: (body: NoteBody) => Promise<boolean> }) {
+  const field = useRef<HTMLInputElement>(null);
+  const [when, setWhen] = useState(() => inputText(view.at.at(-1) ?? Date.now()));
+  useEffect(() => {
+    if (at === null) return;
+    setWhen(inputText(at));
+    field.current?.focus();
+  }, [at]);
+  const submit = async (event: SubmitEvent & { currentTarget: HTMLFormElement }) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const given = new FormData(form);
+    const text = String(given.get("text") ?? "").trim();
+    if (text && (await keep({ at: new Date(when).getTime(), text, everywhere: given.has("everywhere") }))) form.reset();
+  };
+  return (
+    <form class="row note-form" onSubmit={submit}>
+      <label class="field">
+        When
+        <input type="datetime-local" step="1" required value={when} onInput={(event) => setWhen(event.currentTarget.value)} />
+      </label>
+      <label class="field grow">
+        Note
+        <input ref={field} name="text" required maxLength={500} placeholder="Driver updated to 560" />
+      </label>
+      <label class="tick">
+        <input type="checkbox" name="everywhere" /> On every series
+      </label>
+      <button>Add note</button>
+    </form>
+  );
+}
+
+/** An instant as the browser's field for dates wants it: where the reader is, to the second. */
+function inputText(ms: number): string {
+  const at = new Date(ms);
+  return new Date(ms - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}

@@ -1,0 +1,34 @@
+// Files that a measurement left behind: <Artifacts result={result.id} artifacts={result.artifacts} />
+
+import { address, isStatic } from "../api";
+import type { Artifact } from "../shapes";
+import { value } from "./format";
+import { Table, type Column } from "./table";
+import "./artifacts.css";
+
+export function Artifacts({ result, artifacts }: { result: string; artifacts: readonly Artifact[] }) {
+  const columns: Column<Artifact>[] = [
+    { name: "name", head: "file", cell: (one) => <Name result={result} artifact={one} />, heads: true },
+    { name: "kind", head: "kind", cell: (one) => one.kind },
+    { name: "size", head: "size", cell: (one) => value(one.size, "B"), by: (one) => one.size, number: true },
+    { name: "path", head: "where it was written", cell: (one) => <span class="soft artifact-path">{one.path}</span> },
+    { name: "sha256", head: "SHA-256", cell: (one) => <code title={one.sha256}>{one.sha256.slice(0, 12)}</code> },
+  ];
+  return (
+    <section class="section">
+      <h2>Files</h2>
+      <Table caption="Files of this result" columns={columns} rows={artifacts} keyOf={(one) => one.name} cards />
+    </section>
+  );
+}
+
+/** A published site carries no files, so there is nothing to load. */
+function Name({ result, artifact }: { result: string; artifact: Artifact }) {
+  if (isStatic) return <>{artifact.name}</>;
+  const where = address(`results/${encodeURIComponent(result)}/artifacts/${encodeURIComponent(artifact.name)}`, {});
+  return (
+    <a href={where} download={artifact.name}>
+      {artifact.name}
+    </a>
+  );
+}

@@ -1,0 +1,170 @@
+// How numbers, instants and names are written, the same as the command line writes them.
+//   value(0.0183, "s") "18.3 ms" · estimate(e, "s") "18.3 ms" · interval(e, "s") "[18.1, 18.6]" · change(1.12, "s") "12 % slower"
+//   date(ms) "2026-11-16 07:06" · day(ms) "2026-11-16" · ago(ms) "3 hours ago" · duration(75) "1 min 15 s"
+//   caseLabel(case, params) · paramsText(params) · revisionShort(id) · count(3, "run") "3 runs" · whole(12345) "12,345" · share(0.873) "87 %"
+
+import type { Estimate, Scalar } from "../shapes";
+
+type Scale = readonly [factor: number, label: string];
+
+const SCALES: { [unit: string]: readonly Scale[] } = {
+  s: [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]],
+  B: [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]],
+  "/s": [[1e9, "G/s"], [1e6, "M/s"], [1e3, "k/s"], [1, "/s"]],
+  J: [[1, "J"], [1e-3, "mJ"], [1e-6, "µJ"]],
+  W: [[1e3, "kW"], [1, "W"], [1e-3, "mW"]],
+};
+// above one, below one, "times as ..."
+const WORDS: { [unit: string]: readonly [string, string, string] } = { s: ["slower", "faster", "long"], B: ["more", "less", "much"] };
+const OTHER = ["higher", "lower", "high"] as const;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
+/** The factor and the label that show `of` with one to three digits before the point. */
+export function scaleFor(of: number, unit: string): Scale {
+  const scales = SCALES[unit];
+  if (!scales) return [1, unit === "1" ? "" : unit];
+  const size = Math.abs(of);
+  return scales.find(([factor]) => size >= factor) ?? (size > 0 ? scales.at(-1)! : scales.find(([, label]) => label === unit)!);
+}
+
+/** A number with so many significant digits, and no exponent for everyday sizes. */
+export function number(of: number | null | undefined, digits = 3): string {
+  if (of === null || of === undefined || !Number.isFinite(of)) return "–";
+  if (of === 0) return "0";
+  const written = of.toExponential(digits - 1);
+  const magnitude = Number(written.slice(written.indexOf("e") + 1)); // of the rounded number: 0.9996 becomes 1.00
+  if (magnitude < -6) return written;
+  const decimals = Math.min(12, Math.max(0, digits - 1 - magnitude));
+  return of.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+}
+
+/** A value for people: value(1.83e-5, "s") is "18.3 µs". */
+export function value(of: number | null | undefined, unit: string, digits = 3): string {
+  if (of === null || of === undefined || !Number.isFinite(of)) return "–";
+  const scale = scaleFor(of, unit);
+  return labelled(number(of / scale[0], digits), scale[1]);
+}
+
+/** The point of an estimate. */
+export function estimate(of: Estimate | null | undefined, unit: string, digits = 3): string {
+  return of ? value(of.point, unit, digits) : "–";
+}
+
+/** Its interval on the scale of its point, or "" where there is none: "[18.1, 18.6]". */
+export function interval(of: Pick<Estimate, "point" | "low" | "high"> | null | undefined, unit: string, digits = 3): string {
+  if (!of || of.low === null || of.high === null) return "";
+  const [factor] = scaleFor(of.point, unit);
+  return `[${number(of.low / factor, digits)}, ${number(of.high / factor, digits)}]`;
+}
+
+/** What a ratio means: "12 % slower", "2.4 times as long". */
+export function change(ratio: number, unit: string): string {
+  const [above, below, times] = WORDS[unit] ?? OTHER;
+  if (!Number.isFinite(ratio)) return "–";
+  if (ratio >= 2) return `${number(ratio)} times as ${times}`;
+  return `${percent(Math.abs(ratio - 1))} ${ratio >= 1 ? above : below}`;
+}
+
+/** The interval of an effect in per cent: "[+9.8 %, +14 %]"; "" where there is none. */
+export function changeInterval(effect: Estimate): string {
+  if (effect.low === null || effect.high === null) return "";
+  return `[${signed(effect.low - 1)}, ${signed(effect.high - 1)}]`;
+}
+
+/** A share with its sign: "+12 %", "−3.1 %". */
+export function signed(part: number): string {
+  return `${part < 0 ? "−" : "+"}${percent(Math.abs(part))}`;
+}
+
+/** A share in per cent, with two digits where it is small. */
+export function percent(part: number): string {
+  const shown = 100 * part;
+  if (shown === 0) return "0 %";
+  return part < 0.0995 ? `${trimmed(shown, 2)} %` : `${trimmed(shown, 3)} %`;
+}
+
+/** A share in whole per cent: 0.873 is "87 %". */
+export function share(part: number): string {
+  return part > 0 && part < 0.01 ? "< 1 %" : `${Math.round(100 * part)} %`;
+}
+
+/** How many of something: count(1, "run") is "1 run". Names that do not take an s give the plural too. */
+export function count(of: number, one: string, many = `${one}s`): string {
+  return `${whole(of)} ${of === 1 ? one : many}`;
+}
+
+/** A whole number: 12345 is "12,345". */
+export function whole(of: number): string {
+  return of.toLocaleString("en-US");
+}
+
+// ---- time ----
+
+/** Day and minute, where the reader is: "2026-11-16 07:06". */
+export function date(ms: number): string {
+  if (!ms) return "–";
+  const at = new Date(ms);
+  return `${day(ms)} ${two(at.getHours())}:${two(at.getMinutes())}`;
+}
+
+export function day(ms: number): string {
+  if (!ms) return "–";
+  const at = new Date(ms);
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+}
+
+/** How long ago: "just now", "3 hours ago"; a day when that is more than a month. */
+export function ago(ms: number, now = Date.now()): string {
+  if (!ms) return "–";
+  const past = now - ms;
+  if (past < MINUTE) return past > -MINUTE ? "just now" : date(ms);
+  if (past < HOUR) return `${count(Math.floor(past / MINUTE), "minute")} ago`;
+  if (past < DAY) return `${count(Math.floor(past / HOUR), "hour")} ago`;
+  if (past < 31 * DAY) return `${count(Math.floor(past / DAY), "day")} ago`;
+  return day(ms);
+}
+
+/** A stretch of time in two units: "1 min 15 s". */
+export function duration(seconds: number): string {
+  if (seconds < 60) return value(seconds, "s");
+  const whole = Math.round(seconds);
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+}
+
+// ---- names ----
+
+/** "batch_size=8 runtime=torch" */
+export function paramsText(params: { [name: string]: Scalar }): string {
+  return Object.entries(params)
+    .map(([name, given]) => `${name}=${String(given)}`)
+    .join(" ");
+}
+
+/** A case with its params in one line. */
+export function caseLabel(name: string, params: { [name: string]: Scalar } = {}): string {
+  const text = paramsText(params);
+  return text ? `${name} ${text}` : name;
+}
+
+/** A commit as people quote it. */
+export function revisionShort(id: string): string {
+  return id.slice(0, 10);
+}
+
+/** The value with its unit as the command line joins them: no space before % and rates. */
+export function labelled(text: string, label: string): string {
+  if (!label || label === "1") return text;
+  return label === "%" || label.startsWith("/") ? `${text}${label}` : `${text} ${label}`;
+}
+
+function trimmed(of: number, digits: number): string {
+  return Number(of.toPrecision(digits)).toLocaleString("en-US", { maximumFractionDigits: 6 });
+}
+
+/** Two digits, as clocks and days have them. */
+export function two(of: number): string {
+  return String(of).padStart(2, "0");
+}

@@ -1,0 +1,99 @@
+// The colours of a heat map: which tone a cell has, how strong it is, and what a scale of them means.
+
+import type { Cell, Matrix } from "../shapes";
+import { number, value } from "./format";
+
+export interface Heat {
+  tone: "plain" | "better" | "worse" | "above" | "below";
+  strength: number; // from 0 to 1
+}
+
+export interface HeatScale {
+  of(cell: Cell): Heat;
+  /** The number a cell is coloured by: its value, or what it is relative to the base of its row. */
+  shown(cell: Cell): number | null;
+  relative: boolean;
+  legend: { heat: Heat; words: string }[];
+}
+
+/** What rows are measured against: a column, the best of each row, or nothing. */
+export type Base = { column: string } | "best" | null;
+
+const LEAST_REACH = 1.25; // a few per cent stay pale
+const MOST_REACH = 8;
+const LEGEND = 7;
+
+export function heatScale(matrix: Matrix, base: Base): HeatScale {
+  return base === null ? absolute(matrix) : relative(matrix, base);
+}
+
+/** One tone, stronger with the value, along the logarithm where all are positive. */
+function absolute({ cells, unit }: Matrix): HeatScale {
+  const points = cells.map((cell) => cell.estimate.point);
+  const [low, high] = [Math.min(...points), Math.max(...points)];
+  const along = low > 0 ? Math.log : (at: number) => at;
+  const span = along(high) - along(low) || 1;
+  const heat = (point: number): Heat => ({
+    tone: "plain",
+    strength: 0.08 + (0.92 * (along(point) - along(low))) / span,
+  });
+  const back = low > 0 ? Math.exp : (at: number) => at;
+  const steps =
+    points.length && high > low
+      ? Array.from({ length: LEGEND }, (_, i) => back(along(low) + (span * i) / (LEGEND - 1)))
+      : points.slice(0, 1);
+  return {
+    of: (cell) => heat(cell.estimate.point),
+    shown: (cell) => cell.estimate.point,
+    relative: false,
+    legend: steps.map((point) => ({ heat: heat(point), words: value(point, unit) })),
+  };
+}
+
+/** Two tones that part at 1: which side is better depends on the metric. */
+function relative(matrix: Matrix, base: Exclude<Base, null>): HeatScale {
+  const bases = basesOf(matrix, base);
+  const shown = (cell: Cell) => ratio(cell.estimate.point, bases.get(cell.row));
+  const all = matrix.cells.map(shown).filter((one): one is number => one !== null);
+  const reach = Math.min(MOST_REACH, Math.max(LEAST_REACH, ...all.map((one) => Math.max(one, 1 / one))));
+  const heat = (at: number): Heat => ({
+    tone: toneOf(at, matrix.better),
+    strength: Math.min(1, Math.abs(Math.log(at)) / Math.log(reach)),
+  });
+  const steps = Array.from({ length: LEGEND }, (_, i) => reach ** ((2 * i) / (LEGEND - 1) - 1));
+  return {
+    of: (cell) => heat(shown(cell) ?? 1),
+    shown,
+    relative: true,
+    legend: steps.map((at) => ({ heat: heat(at), words: `×${number(at, 2)}` })),
+  };
+}
+
+function basesOf({ cells, columns, better }: Matrix, base: Exclude<Base, null>): Map<number, number> {
+  const bases = new Map<number, number>();
+  for (const { row, column, estimate } of cells) {
+    const known = bases.get(row);
+    if (base !== "best") {
+      if (columns[column] === base.column) bases.set(row, estimate.point);
+    } else if (known === undefined || (better === "higher" ? estimate.point > known : estimate.point < known))
+      bases.set(row, estimate.point);
+  }
+  return bases;
+}
+
+function ratio(point: number, base: number | undefined): number | null {
+  return base !== undefined && base > 0 && point > 0 ? point / base : null;
+}
+
+function toneOf(at: number, better: string): Heat["tone"] {
+  if (Math.abs(at - 1) < 1e-9) return "plain";
+  if (!better) return at > 1 ? "above" : "below";
+  return at < 1 === (better === "lower") ? "better" : "worse";
+}
+
+/** The geometric mean of the ratios of a column, and over how many rows; null when there is none. */
+export function columnMean(matrix: Matrix, heat: HeatScale, column: number): { mean: number; rows: number } | null {
+  const ratios = matrix.cells.filter((cell) => cell.column === column).flatMap((cell) => heat.shown(cell) ?? []);
+  if (!ratios.length) return null;
+  return { mean: Math.exp(ratios.reduce((sum, one) => sum + Math.log(one), 0) / ratios.length), rows: ratios.length };
+}

@@ -1,0 +1,95 @@
+// Calls of a result, spread and over time, and what monitors saw meanwhile.
+//   <Calls distributions={result.distributions} query={route.query} /> · <Timelines timelines={result.timelines} />
+
+import { useMemo } from "preact/hooks";
+import { change } from "../route";
+import type { Distribution, Timeline } from "../shapes";
+import { Chart, type ChartLine } from "./chart";
+import { Distributions } from "./distribution";
+import { count } from "./format";
+
+export function Calls({
+  distributions,
+  query,
+}: {
+  distributions: readonly Distribution[];
+  query: { [name: string]: string };
+}) {
+  const shown = distributions.find((one) => one.column === query.column) ?? distributions[0]!;
+  const [log, whole] = [query.log === "1", query.whole === "1"];
+  return (
+    <section class="section">
+      <div class="row">
+        <h2>Calls</h2>
+        {distributions.length > 1 &&
+          distributions.map(({ column }) => (
+            <button
+              type="button"
+              key={column}
+              aria-pressed={column === shown.column}
+              onClick={() => change({ column }, true)}
+            >
+              {column}
+            </button>
+          ))}
+        <span class="row push">
+          <button type="button" aria-pressed={log} onClick={() => change({ log: log ? undefined : "1" }, true)}>
+            log scale
+          </button>
+          <button type="button" aria-pressed={whole} onClick={() => change({ whole: whole ? undefined : "1" }, true)}>
+            whole range
+          </button>
+        </span>
+      </div>
+      <div class="panel">
+        <Distributions shown={[{ name: shown.column, tone: 0, distribution: shown }]} log={log} whole={whole} />
+        {shown.over_time.length > 1 && <OverTime distribution={shown} log={log} />}
+      </div>
+    </section>
+  );
+}
+
+function OverTime({ distribution, log }: { distribution: Distribution; log: boolean }) {
+  const { column, unit, over_time: calls } = distribution;
+  const lines = useMemo(
+    (): ChartLine[] => [
+      { label: column, unit, at: calls.map(([at]) => at), point: calls.map(([, took]) => took), scattered: true },
+    ],
+    [distribution],
+  );
+  const thinned = calls.length < distribution.count;
+  return (
+    <figure>
+      <figcaption class="soft small">
+        {thinned
+          ? `Calls over time: of ${count(distribution.count, "call")} the shortest and longest of each stretch`
+          : "Every call over time"}
+      </figcaption>
+      <Chart label={`${column} of calls over time`} lines={lines} log={log} xUnit="s" height={240} />
+    </figure>
+  );
+}
+
+export function Timelines({ timelines }: { timelines: readonly Timeline[] }) {
+  return (
+    <section class="section">
+      <h2>Memory, CPU and others over time</h2>
+      <div class="timelines">
+        {timelines.map((timeline) => (
+          <One key={timeline.name} timeline={timeline} />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function One({ timeline }: { timeline: Timeline }) {
+  const { name, unit, seconds, values } = timeline;
+  const lines = useMemo((): ChartLine[] => [{ label: name, unit, at: seconds, point: values }], [timeline]);
+  return (
+    <figure class="panel">
+      <figcaption>{name.replaceAll("_", " ")}</figcaption>
+      <Chart label={`${name} over time`} lines={lines} zero xUnit="s" height={180} />
+    </figure>
+  );
+}

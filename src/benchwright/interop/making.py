@@ -1,0 +1,199 @@
+"""What every importer makes: metrics that claim no more than was told, environments, runs with ids of their content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from benchwright._version import VERSION
+from benchwright.records import (
+    Better,
+    Case,
+    Environment,
+    Estimate,
+    Failure,
+    Metric,
+    Result,
+    ResultWarning,
+    Revision,
+    Run,
+    Status,
+    Target,
+    Value,
+)
+from benchwright.stats import summary
+
+SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "second": 1.0, "seconds": 1.0}
+_ARCHITECTURES = re.compile(r"\b(x86_64|amd64|AMD64|i[3-6]86|aarch64|arm64|armv\w+|ppc64le|s390x|riscv64)\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """Who told it, and when: what all results of one file have in common."""
+
+    tool: str
+    environment: Environment
+    started_at: str
+    revision: Revision | None = None
+    warnings: tuple[ResultWarning, ...] = ()  # that hold for each of them
+
+
+def result(
+    told: Told,
+    case: Case,
+    *,
+    metrics: Iterable[Metric] = (),
+    failure: Failure | None = None,
+    status: Status | None = None,
+    **more: Any,
+) -> Result:
+    """One result; its id is given when the run is made."""
+    ended = status or (Status.FAILED if failure else Status.OK)
+    fields: dict[str, Any] = {"round": 0, "started_at": told.started_at, "duration": 0.0} | more
+    fields["warnings"] = (*told.warnings, *fields.get("warnings", ()))
+    return Result(
+        id="",
+        case=case,
+        status=ended,
+        environment=told.environment,
+        revision=told.revision,
+        metrics=tuple(metrics),
+        error=failure,
+        **fields,
+    )
+
+
+def run(told: Told, identity: Any, results: Sequence[Result], *, sorts: bool = True, **more: Any) -> Run:
+    """The run of a document. `identity` is its content: the same content gives the same ids.
+
+    `sorts` puts the instant before it; leave it out where the instant is not part of the content.
+    """
+    digest = content_hash(identity)
+    run_id = f"{_compact(told.started_at)}-{digest[:12]}" if sorts else f"{told.tool}-{digest[:16]}"
+    numbered = tuple(replace(one, id=f"{run_id}-{i}") for i, one in enumerate(results))
+    fields: dict[str, Any] = {"reason": f"imported from {told.tool}", "planned": len(results)} | more
+    return Run(
+        id=run_id, started_at=told.started_at, harness=VERSION, revision=told.revision, results=numbered, **fields
+    )
+
+
+def case(tool: str, name: str, params: Mapping[str, Any] | None = None, **more: Any) -> Case:
+    """What was measured; the tool stands where a runtime would."""
+    return Case(name=name, target=Target(runtime=tool, uri=name), params=dict(params or {}), **more)
+
+
+def latencies(values: Sequence[float], *, each: str = "") -> list[Metric]:
+    """Seconds in their order, with the intervals that they give, and kept; `each` says what one stands for."""
+    mean, median = summary.mean_interval(values), summary.quantile_interval(values, 0.5)
+    found = [("latency", mean), ("latency_p50", median)]
+    if len(values) > 1:
+        ends = (("latency_min", min(values)), ("latency_max", max(values)))
+        found += [(name, Estimate(point=value, low=None, high=None, method="exact")) for name, value in ends]
+    metrics = [_metric(name, "s", Better.LOWER, _above_zero(one, each), len(values)) for name, one in found]
+    return [replace(metrics[0], values=tuple(values)), *metrics[1:]]
+
+
+def reported(
+    name: str, unit: str, better: Better | None, point: float | None, *, what: str = "", count: int = 1
+) -> list[Metric]:
+    """A number that only its tool's word is known of: no interval. None gives nothing."""
+    if point is None:
+        return []
+    method = f"reported: {what}" if what else "reported"
+    return [_metric(name, unit, better, Estimate(point=point, low=None, high=None, method=method), count)]
+
+
+def environment(
+    tool: str, version: str, *, machine: Mapping[str, Value | None], system: Mapping[str, Value | None], **more: Any
+) -> Environment:
+    """What is known of a machine. Without a CPU's name it is its host's that tells it from others."""
+    known = {name: value for name, value in machine.items() if value not in (None, "")}
+    around = {name: value for name, value in system.items() if value not in (None, "")}
+    if "cpu" not in known:
+        known["cpu"] = f"unavailable: {tool} does not tell"
+        if "host" in around:
+            known["host"] = around["host"]
+    came_from: dict[str, Value] = {"tool": tool, "version": version} if version else {"tool": tool}
+    return Environment(machine=known, system={**around, "imported_from": came_from}, **more)
+
+
+def undated(tool: str) -> ResultWarning:
+    """For a format that does not say when something was measured."""
+    return ResultWarning(
+        code="import-undated",
+        seen=f"{tool} does not say when it measured; the time is that of the file",
+        remedy="import files soon, or keep their times when copying them",
+    )
+
+
+def unplaced(tool: str) -> ResultWarning:
+    """For a format that does not say where something was measured."""
+    return ResultWarning(
+        code="import-unplaced",
+        seen=f"{tool} does not say on which machine it measured",
+        remedy="import the files of each machine into a store of its own: here they are one series",
+    )
+
+
+def instant(text: str) -> str:
+    """An ISO instant in UTC; one that names no zone is taken as UTC. "" for what is no instant."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return ""
+    return _iso(moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC))
+
+
+def since_1970(seconds: float | None) -> str:
+    """Seconds since 1970 as an ISO instant; "" for what is no instant."""
+    try:
+        return "" if seconds is None else _iso(datetime.fromtimestamp(seconds, UTC))
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+def architecture(platform: str) -> str:
+    """The architecture in a text such as `Linux-6.1-x86_64-with-glibc2.36`."""
+    found = _ARCHITECTURES.search(platform.replace("-", " "))
+    return found[0] if found else ""
+
+
+def content_hash(value: Any) -> str:
+    """Hex digits that depend on content alone, however it was laid out."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def scalar(text: str) -> str | int | float:
+    """A number where a text is one."""
+    for kind in (int, float):
+        if re.fullmatch(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?", text, re.ASCII):
+            try:
+                return kind(text)
+            except ValueError:
+                continue
+    return text
+
+
+def _metric(name: str, unit: str, better: Better | None, estimate: Estimate, count: int) -> Metric:
+    return Metric(name=name, unit=unit, better=better, estimate=estimate, count=count)
+
+
+def _above_zero(estimate: Estimate, each: str) -> Estimate:
+    """No time is negative, whatever a few scattered values leave possible."""
+    low = None if estimate.low is None else max(0.0, estimate.low)
+    return replace(estimate, low=low, method=f"{estimate.method}; each value {each}" if each else estimate.method)
+
+
+def _iso(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds")
+
+
+def _compact(started_at: str) -> str:
+    """As in the ids of runs that were measured here."""
+    moment = datetime.fromisoformat(started_at)
+    return f"{moment:%Y%m%dT%H%M%S}{moment.microsecond // 1000:03d}"

@@ -1,0 +1,112 @@
+"""pytest-benchmark's JSON (`--benchmark-json=FILE`, or what `--benchmark-autosave` leaves)."""
+
+from __future__ import annotations
+
+from benchwright.interop import making
+from benchwright.interop.given import Given
+from benchwright.interop.making import Told
+from benchwright.interop.place import Place, document
+from benchwright.records import Better, Case, Metric, Result, Revision, Run, Scalar
+
+_SUMMARIES = (("latency", "mean"), ("latency_p50", "median"), ("latency_min", "min"), ("latency_max", "max"))
+_UNKNOWN = ("", "unknown", "unversioned", "(unknown)", "(error)")
+
+
+class PytestBenchmark:
+    """One result for each test; the rounds that pytest-benchmark timed are its values, where they were saved."""
+
+    name = "pytest-benchmark"
+
+    def fits(self, what: Given) -> bool:
+        """Whether it tells of a machine and of benchmarks in this tool's words."""
+        data = what.data
+        return isinstance(data, dict) and "machine_info" in data and isinstance(data.get("benchmarks"), list)
+
+    def runs(self, what: Given) -> list[Run]:
+        """One run."""
+        whole = document(what)
+        told = _told(whole, what)
+        return [making.run(told, what.data, [_result(told, row) for row in whole["benchmarks"]])]
+
+
+def _told(whole: Place, what: Given) -> Told:
+    about, dated = whole["machine_info"], making.instant(whole["datetime"].text(""))
+    cpu = about["cpu"] if isinstance(about["cpu"].data, dict) else Place({}, "cpu")
+    environment = making.environment(
+        PytestBenchmark.name,
+        whole["version"].text(""),
+        machine={
+            "cpu": cpu["brand_raw"].text("") or cpu["brand"].text("") or about["processor"].text(""),
+            "vendor": cpu["vendor_id_raw"].text(""),
+            "threads": cpu["count"].value(),
+        },
+        system={
+            "os": about["system"].text(""),
+            "architecture": about["machine"].text(""),
+            "kernel": about["release"].text(""),
+            "host": about["node"].text(""),
+            "python": about["python_version"].text(""),
+            "python_implementation": about["python_implementation"].text(""),
+            "python_build": about["python_compiler"].text(""),
+        },
+    )
+    return Told(
+        tool=PytestBenchmark.name,
+        environment=environment,
+        started_at=dated or what.modified_at,
+        revision=_revision(whole["commit_info"]),
+        warnings=() if dated else (making.undated(PytestBenchmark.name),),
+    )
+
+
+def _revision(commit: Place) -> Revision | None:
+    if commit["id"].text("") in _UNKNOWN:
+        return None
+    branch = commit["branch"].text("")
+    return Revision(
+        vcs="git",
+        id=commit["id"].text(),
+        branch="" if branch in _UNKNOWN else branch,
+        dirty=bool(commit["dirty"].data),
+        committed_at=making.instant(commit["time"].text("")),
+    )
+
+
+def _result(told: Told, row: Place) -> Result:
+    stats = row["stats"]
+    loops = stats["iterations"].maybe() or 1.0
+    details = {"options": row["options"].value(), "extra_info": row["extra_info"].value()}
+    details |= {"iterations": stats["iterations"].value(), "stddev": stats["stddev"].value()}
+    return making.result(
+        told,
+        _case(row),
+        metrics=_metrics(stats),
+        duration=(stats["total"].maybe() or 0.0) * loops,
+        details={name: value for name, value in details.items() if value},
+    )
+
+
+def _metrics(stats: Place) -> list[Metric]:
+    values = stats["data"].numbers()
+    if values:
+        loops = int(stats["iterations"].maybe() or 1)
+        return making.latencies(values, each=f"the mean of {loops} calls" if loops > 1 else "")
+    rounds = int(stats["rounds"].maybe() or 1)
+    return [
+        metric
+        for name, key in _SUMMARIES
+        for metric in making.reported(
+            name, "s", Better.LOWER, stats[key].number(), what=f"{key} of {rounds} rounds", count=rounds
+        )
+    ]
+
+
+def _case(row: Place) -> Case:
+    """The test without what stands in brackets, which is in its params."""
+    params: dict[str, Scalar] = {name: value.scalar() for name, value in row["params"].items()}
+    if not params and row["param"].data is not None:
+        params = {"param": row["param"].scalar()}
+    name = row["fullname"].text("") or row["name"].text()
+    group = row["group"].text("")
+    bare = name.partition("[")[0] if params and name.endswith("]") else name
+    return making.case(PytestBenchmark.name, bare, params, tags=(group,) if group else ())

@@ -1,0 +1,142 @@
+"""Who asks, and what they may do.
+
+A token comes as `Authorization: Bearer ...`, from a browser as a cookie that scripts cannot read. Without one, a server
+on one's own machine trusts everyone who reaches it; elsewhere it lets everyone read; with `require_token`, nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, HTTPException, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.concurrency import run_in_threadpool
+
+from benchwright import config
+from benchwright._version import VERSION
+from benchwright.server.errors import refusal
+from benchwright.server.frame import frame
+from benchwright.server.limits import neighbourhood
+from benchwright.store.archive import SCOPES
+from benchwright.views.shapes import About
+
+COOKIE = "benchwright_token"
+# A request that bears one of these came through a proxy, from who knows where, however near the proxy is.
+_FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
+
+_bearer = HTTPBearer(auto_error=False, description="A token that `benchwright token create` printed.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visitor:
+    """Somebody who asks."""
+
+    name: str  # the token's; "" without one
+    scopes: tuple[str, ...]
+    address: str
+
+
+async def visitor(
+    request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)] = None
+) -> Visitor:
+    """Who asks. A wrong token is refused, slowly; so is whoever asks too often."""
+    cookie = request.cookies.get(COOKIE, "")
+    found = await known(request, given.credentials if given else cookie)
+    if found is None and given:
+        raise await wrong_token(request)
+    # A browser whose cookie is out of date is somebody without a token: it can still read what everyone can.
+    someone = found or Visitor(name="", scopes=_open_to_all(request), address=address(request))
+    _not_too_often(request, someone)
+    return someone
+
+
+async def known(request: Request, token: str) -> Visitor | None:
+    """Whose token it is, if anybody's."""
+    if not token or len(token) > 200:
+        return None
+    found = await run_in_threadpool(frame(request).store.token_find, token)
+    if found is None:
+        return None
+    scopes = SCOPES[: SCOPES.index(found.scope) + 1]
+    return Visitor(name=found.name, scopes=scopes, address=address(request))
+
+
+async def wrong_token(request: Request) -> HTTPException:
+    """The refusal of a token that nobody has. Right tokens are never shut out by somebody's wrong ones."""
+    here = frame(request)
+    if wait := here.failed.take(neighbourhood(address(request))):
+        return _later(wait, "too many wrong tokens")
+    await asyncio.sleep(here.settings.limits.failure_delay)
+    return _unauthorized("this token is not known here, was revoked, or has expired")
+
+
+def address(request: Request) -> str:
+    """Where the request comes from."""
+    return request.client.host if request.client else ""
+
+
+def introduced(request: Request, someone: Visitor) -> About:
+    """Who looks, at what, and what they may do."""
+    return About(
+        version=VERSION,
+        store=config.shown_url(frame(request).settings.store_url) if someone.scopes else "",
+        who=someone.name,
+        scopes=someone.scopes,
+        static=False,
+        generated_at=time.time_ns() // 1_000_000,
+    )
+
+
+def _open_to_all(request: Request) -> tuple[str, ...]:
+    settings = frame(request).settings
+    if settings.require_token:
+        return ()
+    forwarded = any(name in request.headers for name in _FORWARDED)
+    return SCOPES if settings.trusts_everyone and not forwarded else ("read",)
+
+
+def _not_too_often(request: Request, someone: Visitor) -> None:
+    key = f"token {someone.name}" if someone.name else f"address {neighbourhood(someone.address)}"
+    if wait := frame(request).asked.take(key):
+        raise _later(wait, "too many requests")
+
+
+def _later(wait: float, what: str) -> HTTPException:
+    seconds = max(1, math.ceil(wait))
+    return refusal(429, what, f"wait {seconds} s", {"Retry-After": str(seconds)})
+
+
+def _unauthorized(what: str) -> HTTPException:
+    remedy = "benchwright token create NAME makes a token; send it as Authorization: Bearer TOKEN"
+    return refusal(401, what, remedy, {"WWW-Authenticate": "Bearer"})
+
+
+def require(someone: Visitor, scope: str) -> Visitor:
+    """The visitor, if they have the scope, or a refusal."""
+    if scope in someone.scopes:
+        return someone
+    if not someone.name:
+        raise _unauthorized(f"this needs a token with the scope {scope!r}")
+    told = f"the token {someone.name!r} has the scope {someone.scopes[-1]!r}; this needs {scope!r}"
+    raise refusal(403, told, "use another token")
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """A dependency: a visitor with this scope, or a refusal."""
+
+    scope: str
+
+    async def __call__(self, someone: Annotated[Visitor, Depends(visitor)]) -> Visitor:
+        return require(someone, self.scope)
+
+
+Anyone = Annotated[Visitor, Depends(visitor)]
+Reads = Annotated[Visitor, Depends(Needs("read"))]
+Triages = Annotated[Visitor, Depends(Needs("triage"))]
+Writes = Annotated[Visitor, Depends(Needs("write"))]
+Admins = Annotated[Visitor, Depends(Needs("admin"))]

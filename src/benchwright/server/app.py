@@ -1,0 +1,96 @@
+"""The application: one list of routers, one database."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from types import ModuleType
+from typing import cast
+
+import anyio.to_thread
+from fastapi import FastAPI
+
+from benchwright.errors import OptionError
+from benchwright.server import described, errors, pages
+from benchwright.server.frame import Frame
+from benchwright.server.limits import Buckets
+from benchwright.server.routes import (
+    about,
+    artifacts,
+    badges,
+    hooks,
+    live,
+    metrics,
+    reading,
+    session,
+    triage,
+    uploads,
+    verbs,
+)
+from benchwright.server.settings import Settings
+from benchwright.server.shield import Shield
+from benchwright.server.upkeep import Upkeep
+from benchwright.store import open_store
+from benchwright.store.sql import SqlStore
+
+API = "/api/v1"
+
+# Below /api/v1, in the order in which paths are tried; `reading` is last, since it takes what others leave.
+ROUTERS = (about, session, uploads, artifacts, verbs, triage, live, hooks, reading)
+# At the root.
+OTHERS: tuple[ModuleType, ...] = (metrics, badges)
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The server's application, with its database open. It closes when the application ends."""
+    here = _frame(settings)
+    app = FastAPI(
+        title="Benchwright",
+        openapi_url=f"{API}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        responses=described.PROBLEMS,
+        lifespan=_life,
+        redirect_slashes=False,
+    )
+    app.state.frame = here
+    app.add_middleware(Shield, here=here)
+    errors.handle(app)
+    for module in ROUTERS:
+        app.include_router(module.router, prefix=API)
+    for other in OTHERS:
+        app.include_router(other.router)
+    app.include_router(pages.router)
+    described.describe(app)
+    return app
+
+
+def _frame(settings: Settings) -> Frame:
+    store = None if settings.store_url.startswith(("http://", "https://")) else open_store(settings.store_url)
+    if not isinstance(store, SqlStore):
+        raise OptionError(
+            "a server keeps its results in a database of its own",
+            remedy="give --store a file or a postgresql:// address",
+        )
+    limits = settings.limits
+    return Frame(
+        settings=settings,
+        store=store,
+        asked=Buckets(rate=limits.rate, burst=limits.burst),
+        failed=Buckets(rate=limits.failures / 60, burst=limits.failures),
+        refused=Buckets(rate=0.5, burst=30),
+    )
+
+
+@asynccontextmanager
+async def _life(app: FastAPI) -> AsyncIterator[None]:
+    here = cast(Frame, app.state.frame)
+    anyio.to_thread.current_default_thread_limiter().total_tokens = here.settings.limits.threads
+    upkeep = Upkeep(here)
+    upkeep.start()
+    try:
+        yield
+    finally:
+        here.stopping.set()
+        upkeep.end()
+        here.store.close()

@@ -1,0 +1,149 @@
+"""Bodies of requests: read in pieces, unpacked, and never more of them than is allowed."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import AsyncIterator, Iterator
+from typing import Annotated
+
+from fastapi import Depends, HTTPException, Request
+
+from benchwright.server.errors import refusal
+from benchwright.server.frame import frame
+from benchwright.server.settings import MIB, Limits
+
+_STEP = MIB // 4  # bytes that are unpacked at once
+_INNOCENT = 8 * MIB  # whatever the ratio
+
+
+async def pieces(request: Request, most: int) -> AsyncIterator[bytes]:
+    """The body, unpacked; a refusal when it is larger than `most`, comes too slowly, or is damaged."""
+    limits = frame(request).settings.limits
+    if _declared(request) > most:
+        raise _too_large(most)
+    unpack = _unpacker(request.headers.get("content-encoding", ""), limits.ratio)
+    total = 0
+    async for piece in _patiently(request, limits):
+        for part in unpack(piece):
+            total += len(part)
+            if total > most:
+                raise _too_large(most)
+            yield part
+    unpack.end()
+
+
+async def lines(request: Request, most: int, longest: int) -> AsyncIterator[bytes]:
+    """The body line by line as it comes, without the empty ones; none may be larger than `longest`."""
+    begun = bytearray()
+    async for piece in pieces(request, most):
+        *ended, rest = piece.split(b"\n")
+        for part in ended:
+            begun += part
+            if begun.strip():
+                yield bytes(begun)
+            begun.clear()
+        begun += rest
+        if len(begun) > longest:
+            raise _too_large(longest)
+    if begun.strip():
+        yield bytes(begun)
+
+
+async def whole(request: Request, most: int) -> bytes:
+    """All of the body."""
+    body = bytearray()
+    async for piece in pieces(request, most):
+        body += piece
+    return bytes(body)
+
+
+async def _small(request: Request) -> bytes:
+    return await whole(request, frame(request).settings.limits.small)
+
+
+async def _document(request: Request) -> bytes:
+    return await whole(request, frame(request).settings.limits.document)
+
+
+Small = Annotated[bytes, Depends(_small)]  # a change that a person makes
+Document = Annotated[bytes, Depends(_document)]  # a result, or a run without its results
+
+
+def _declared(request: Request) -> int:
+    text = request.headers.get("content-length", "0")
+    if not (text.isascii() and text.isdigit() and len(text) < 20):
+        raise refusal(400, "Content-Length is no number")
+    return int(text)
+
+
+def _too_large(most: int) -> HTTPException:
+    size = f"{most / MIB:g} MiB" if most >= MIB else f"{most} bytes"
+    return refusal(413, f"this is more than {size}", "send less at once: results one by one, runs in several streams")
+
+
+async def _patiently(request: Request, limits: Limits) -> AsyncIterator[bytes]:
+    """The pieces as they come; a refusal when one is late, or all of them take too long."""
+    stream = request.stream()
+    end = asyncio.get_running_loop().time() + limits.longest
+    while True:
+        left = end - asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout(min(limits.patience, left)):
+                piece = await anext(stream, None)
+        except TimeoutError:
+            raise refusal(408, "the body comes too slowly", "send it again", {"Connection": "close"}) from None
+        if piece is None:
+            return
+        if piece:
+            yield piece
+
+
+def _unpacker(encoding: str, ratio: int) -> _Plain | _Gunzip:
+    if encoding.strip().lower() in ("", "identity"):
+        return _Plain()
+    if encoding.strip().lower() in ("gzip", "x-gzip"):
+        return _Gunzip(ratio)
+    raise refusal(415, "this Content-Encoding is not known here", "send it plain, or with gzip")
+
+
+class _Plain:
+    def __call__(self, piece: bytes) -> Iterator[bytes]:
+        yield piece
+
+    def end(self) -> None:
+        pass
+
+
+class _Gunzip:
+    """Unpacks one or more gzip members, a step at a time."""
+
+    def __init__(self, ratio: int) -> None:
+        self._ratio = ratio
+        self._stream = zlib.decompressobj(31)
+        self._packed = self._unpacked = 0
+
+    def __call__(self, piece: bytes) -> Iterator[bytes]:
+        self._packed += len(piece)
+        full = False
+        while piece or full:
+            if self._stream.eof:
+                self._stream = zlib.decompressobj(31)
+            try:
+                part = self._stream.decompress(piece, _STEP)
+            except zlib.error:
+                raise _damaged() from None
+            full = len(part) == _STEP
+            piece = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
+            self._unpacked += len(part)
+            if self._unpacked > max(_INNOCENT, self._ratio * self._packed):
+                raise refusal(413, f"this unpacks to more than {self._ratio} times its size", "send it plain")
+            yield part
+
+    def end(self) -> None:
+        if self._packed and not self._stream.eof:
+            raise _damaged()
+
+
+def _damaged() -> HTTPException:
+    return refusal(400, "the body is not a whole gzip file", "was it cut off? send it again")

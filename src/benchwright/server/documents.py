@@ -1,0 +1,169 @@
+"""What was sent, as records: strictly by `schema`, and within bounds that a database and a page can live with."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import math
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from benchwright import schema
+from benchwright.errors import DecodeError
+from benchwright.records import Result, Run
+from benchwright.server.errors import refusal
+from benchwright.server.settings import MIB, Limits
+
+LONGEST_ID = 200
+LONGEST_NAME = 500  # characters of what a database keeps an index of
+_SIGNED = range(-(2**63), 2**63)
+T = TypeVar("T")
+
+
+def run_of(body: bytes, limits: Limits, *, where: str = "body") -> Run:
+    """The run in a versioned document."""
+    document = parsed(body, limits, where=where)
+    _bounded_samples(document, limits)
+    run = schema.open_document(document, Run, where=where)
+    check_run(run, where)
+    return run
+
+
+def result_of(body: bytes, limits: Limits, *, where: str = "body") -> Result:
+    """The result in a versioned document."""
+    document = parsed(body, limits, where=where)
+    _bounded_samples(document, limits)
+    result = schema.open_document(document, Result, where=where)
+    _check(result, f"{where}: result")
+    return result
+
+
+def record_of(kind: type[T], body: bytes, limits: Limits, *, where: str = "body") -> T:
+    """A plain JSON object as a record."""
+    return schema.decode(kind, parsed(body, limits, where=where), where=where)
+
+
+def parsed(body: bytes, limits: Limits, *, where: str = "body") -> Any:
+    """JSON whose numbers are finite and of 64 bits, and which is not nested without end."""
+    try:
+        data = json.loads(body, parse_int=_whole, parse_float=_finite, parse_constant=_finite)
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise DecodeError(f"{where}: not JSON: {error}", remedy="send what benchwright export writes") from None
+    except OverflowError as error:
+        raise DecodeError(f"{where}: {error}") from None
+    except RecursionError:
+        raise _too_deep(where, limits) from None
+    if _is_deeper(data, limits.depth):
+        raise _too_deep(where, limits)
+    return data
+
+
+def _whole(text: str) -> int:
+    if len(text) > 20 or not -(2**63) <= (number := int(text)) < 2**64:
+        raise OverflowError(f"{text[:20]}... is a number of more than 64 bits")
+    return number
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise OverflowError(f"{text[:20]} is not a finite number")
+    return number
+
+
+def _is_deeper(data: Any, most: int) -> bool:
+    """Whether lists and mappings stand more than `most` deep within each other. Itself it does not recurse."""
+    level = [data]
+    for _ in range(most):
+        level = [item for holder in level for item in _held(holder)]
+        if not level:
+            return False
+    return any(isinstance(item, dict | list) for item in level)
+
+
+def _held(holder: Any) -> list[Any]:
+    items = holder.values() if isinstance(holder, dict) else holder if isinstance(holder, list) else ()
+    return [item for item in items if isinstance(item, dict | list)]
+
+
+def _too_deep(where: str, limits: Limits) -> DecodeError:
+    return DecodeError(f"{where}: lists and mappings within each other, more than {limits.depth} deep")
+
+
+def _bounded_samples(document: Any, limits: Limits) -> None:
+    """Refuses samples that unpack to more than is allowed, before anything unpacks them."""
+    total = 0
+    for text in _packed_columns(document):
+        total += _unpacked_size(text, limits.samples - total)
+        if total > limits.samples:
+            raise refusal(413, f"its samples unpack to more than {limits.samples / MIB:g} MiB", "keep fewer of them")
+
+
+def _packed_columns(document: Any) -> Iterator[str]:
+    data = document.get("data") if isinstance(document, dict) else None
+    results = data.get("results", [data]) if isinstance(data, dict) else []
+    for result in _dicts(results):
+        for samples in _dicts(result.get("samples")):
+            for columns in _dicts([samples.get("columns")]):
+                yield from (text for text in columns.values() if isinstance(text, str))
+
+
+def _dicts(items: Any) -> list[dict[str, Any]]:
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def _unpacked_size(text: str, most: int) -> int:
+    """How many bytes it unpacks to, counted to a step beyond `most`; 0 for what `schema` will refuse anyway."""
+    stream, size = zlib.decompressobj(), 0
+    try:
+        packed = base64.b64decode(text, validate=True)
+        while packed and size <= most and not stream.eof:
+            size += len(stream.decompress(packed, MIB))
+            packed = stream.unconsumed_tail
+    except (binascii.Error, ValueError, zlib.error):
+        return 0
+    return size
+
+
+def check_run(run: Run, where: str) -> None:
+    """Refuses a run whose ids or names a database cannot be searched by."""
+    check_id(run.id, f"{where}: run.id")
+    names = {"tag": run.tags, "revision": [run.revision.id] if run.revision else []}
+    check_names(names, f"{where}: run")
+    for i, result in enumerate(run.results):
+        _check(result, f"{where}: run.results[{i}]")
+
+
+def _check(result: Result, where: str) -> None:
+    check_id(result.id, f"{where}.id")
+    if result.round not in _SIGNED:
+        raise DecodeError(f"{where}.round: {result.round} is no number of a round")
+    names = {
+        "case.name": [result.case.name],
+        "metrics": [text for metric in result.metrics for text in (metric.name, metric.unit)],
+        "metrics.estimate.method": [metric.estimate.method for metric in result.metrics],
+        "revision": [result.revision.id] if result.revision else [],
+    }
+    check_names(names, where)
+
+
+def check_names(names: Mapping[str, Iterable[str]], where: str) -> None:
+    """Refuses names that are too long to be found by, told by the place they stand in."""
+    for place, texts in names.items():
+        if any(len(text) > LONGEST_NAME for text in texts):
+            raise DecodeError(f"{where}.{place}: longer than {LONGEST_NAME} characters")
+
+
+def check_id(text: str, where: str) -> None:
+    """Refuses what cannot be an id, which stands in addresses and file names."""
+    if not is_id(text):
+        raise DecodeError(
+            f"{where}: {text[:60]!r} cannot be an id", remedy=f"1 to {LONGEST_ID} printable characters without slashes"
+        )
+
+
+def is_id(text: str) -> bool:
+    """Whether it can name a run or a result: in an address, in a file name, on a screen."""
+    return 0 < len(text) <= LONGEST_ID and text.isprintable() and not {"/", "\\"} & {*text} and text not in (".", "..")

@@ -1,0 +1,74 @@
+"""Errors as answers: `{"error": what, "remedy": what to do}` with a status that says whose turn it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException as AnyHTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+
+from benchwright.errors import BenchwrightError, DecodeError, NotInstalledError, StoreError, UserError
+
+MOST_SHOWN = 1000  # characters of a message: what was sent is not sent back at length
+
+
+def refusal(status: int, what: str, remedy: str = "", headers: Mapping[str, str] | None = None) -> HTTPException:
+    """An exception for a request that is not carried out."""
+    return HTTPException(status, detail={"error": what, "remedy": remedy}, headers=dict(headers or {}) or None)
+
+
+def status_of(error: BenchwrightError) -> int:
+    """Whose turn it is: 404 for what is not there, 400 for what cannot be read, 409 for ids that are taken, 503
+    for a database that fails."""
+    if isinstance(error, StoreError):
+        cause = error.__cause__  # a database's own complaint is always the cause of ours
+        return 404 if cause is None else 409 if type(cause).__name__ == "IntegrityError" else 503
+    if isinstance(error, NotInstalledError):
+        return 503
+    return 400 if isinstance(error, DecodeError | UserError) else 500
+
+
+def problem(status: int, error: str, remedy: str = "", **more: Any) -> Response:
+    """An answer that says what is wrong and what to do; `more` stands beside it."""
+    told = {"error": error[:MOST_SHOWN], "remedy": remedy[:MOST_SHOWN], **more}
+    headers = {"Cache-Control": "no-store"}
+    return Response(json.dumps(told), status_code=status, headers=headers, media_type="application/json")
+
+
+def handle(app: FastAPI) -> None:
+    """Has every error of the app answered in the same shape."""
+    app.add_exception_handler(AnyHTTPException, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(BenchwrightError, _explained)
+    app.add_exception_handler(ClientDisconnect, _gone)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, AnyHTTPException)
+    detail: Any = error.detail
+    if isinstance(detail, str):  # a path or a method that the framework does not know
+        detail = {"error": f"{request.url.path}: {detail.lower()}", "remedy": "see api/v1/openapi.json"}
+    answer = problem(error.status_code, **detail)
+    answer.headers.update(error.headers or {})
+    return answer
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    where = ".".join(map(str, first["loc"][1:])) or str(first["loc"][0])
+    return problem(422, f"{where}: {first['msg']}", "see api/v1/openapi.json")
+
+
+async def _explained(request: Request, error: Exception) -> Response:
+    assert isinstance(error, BenchwrightError)
+    return problem(status_of(error), error.message, error.remedy)
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    return problem(400, "the body ended early", "send it again")

@@ -1,0 +1,58 @@
+"""The dashboard's files, sent with an ETag. The page itself is at `/` and nowhere else."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from benchwright import dashboard
+from benchwright.errors import OptionError
+from benchwright.server.errors import refusal
+from benchwright.server.frame import packed
+
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".woff2": "font/woff2",
+    ".json": "application/json",
+}
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/")
+def index(request: Request) -> Response:
+    """The page."""
+    return _sent(request, "index.html")
+
+
+@router.get("/{name}")
+def file(request: Request, name: str) -> Response:
+    """A file that the page asks for."""
+    return _sent(request, name)
+
+
+def _sent(request: Request, name: str) -> Response:
+    try:
+        found = _read(_stamps()).get(name)
+    except OptionError as error:
+        raise refusal(503, error.message, error.remedy) from None
+    if found is None or (name == "index.html" and request.url.path != "/"):
+        raise refusal(404, f"/{name}: no such page", "the dashboard is at /")
+    ending = name[name.rfind(".") :]
+    return packed(request, found, media_type=TYPES.get(ending, "application/octet-stream"))
+
+
+@lru_cache(maxsize=1)
+def _read(stamps: tuple[int, ...]) -> dict[str, bytes]:
+    return dashboard.bundle()
+
+
+def _stamps() -> tuple[int, ...]:
+    """Tells whether the files were built anew, which happens while one works on them."""
+    paths = [dashboard.BUNDLE / name for name in dashboard.NAMES]
+    return tuple(path.stat().st_mtime_ns if path.exists() else 0 for path in paths)

@@ -1,0 +1,1 @@
+"""What the server answers, one module per subject. Each holds a `router`; `app.ROUTERS` names them all."""

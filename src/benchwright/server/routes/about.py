@@ -1,0 +1,35 @@
+"""Who looks, at what, and what they may do."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from benchwright.server.access import Admins, Anyone, introduced
+from benchwright.server.answers import AuditLine, AuditPage
+from benchwright.server.described import told
+from benchwright.server.frame import answer, archive
+from benchwright.views.shapes import About
+
+router = APIRouter(tags=["server"])
+
+
+@router.get("/about", responses=told(About), summary="Who looks, and what they may do")
+def about(request: Request, visitor: Anyone) -> Response:
+    """Answers everyone, also those who may read nothing: a page must know whether to ask for a token."""
+    return answer(request, introduced(request, visitor))
+
+
+@router.get("/audit", responses=told(AuditPage), summary="Who changed what")
+def audit(
+    request: Request,
+    visitor: Admins,
+    before: int = Query(0, ge=0, le=2**63 - 1, description="Lines older than this one; 0 for the newest."),
+    limit: int = Query(100, ge=1, le=1000),
+) -> Response:
+    """Changes and refusals, the newest first. Needs the scope admin."""
+    entries = archive(request).audit(limit=limit, before=before)
+    lines = [
+        AuditLine(id=e.id, at=e.at // 1000, who=e.who, address=e.address, action=e.action, what=e.what) for e in entries
+    ]
+    return answer(request, AuditPage(lines=lines, next=str(lines[-1].id) if len(lines) == limit else ""))

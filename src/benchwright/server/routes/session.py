@@ -1,0 +1,41 @@
+"""A browser's token, in a cookie that its scripts cannot read."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from benchwright.server.access import COOKIE, Anyone, introduced, known, wrong_token
+from benchwright.server.answers import Login
+from benchwright.server.bodies import Small
+from benchwright.server.described import takes, told
+from benchwright.server.documents import record_of
+from benchwright.server.frame import answer, frame, record_once
+from benchwright.views.shapes import About
+
+router = APIRouter(tags=["server"])
+DAYS = 30
+
+
+@router.post("/session", responses=told(About), openapi_extra=takes(Login), summary="Keep a token in the browser")
+async def log_in(request: Request, someone: Anyone, body: Small) -> Response:
+    """The token is from then on sent by the browser itself, until it is revoked or the browser forgets it."""
+    token = record_of(Login, body, frame(request).settings.limits).token.strip()
+    visitor = await known(request, token)
+    if visitor is None:
+        raise await wrong_token(request)
+    await run_in_threadpool(record_once, request, visitor, "log in")
+    response = answer(request, introduced(request, visitor))
+    response.set_cookie(
+        COOKIE, token, max_age=DAYS * 86400, httponly=True, samesite="strict", secure=request.url.scheme == "https"
+    )
+    return response
+
+
+@router.delete("/session", status_code=204, summary="Forget the token")
+async def log_out(request: Request) -> Response:
+    """Takes the cookie away."""
+    response = Response(status_code=204)
+    response.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=request.url.scheme == "https")
+    return response

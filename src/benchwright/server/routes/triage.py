@@ -1,0 +1,140 @@
+"""What people make of findings, and what they write beside series."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Request
+from starlette.responses import Response
+
+from benchwright.errors import DecodeError
+from benchwright.findings import Finding, Remark, State
+from benchwright.server.access import Triages, Visitor
+from benchwright.server.answers import NewNote, Triage
+from benchwright.server.bodies import Small
+from benchwright.server.described import takes, told
+from benchwright.server.documents import LONGEST_ID, record_of
+from benchwright.server.errors import refusal
+from benchwright.server.frame import answer, archive, frame, record
+from benchwright.store.archive import Annotation
+from benchwright.views.findings import finding_view
+from benchwright.views.shapes import FindingView, Note
+
+router = APIRouter(tags=["triage"])
+LONGEST_TEXT = 10_000
+_INSTANTS = range(-62_135_596_800_000, 253_402_300_800_000)  # milliseconds: the years 1 to 9999
+_WORDS = {
+    State.OPEN: "reopened",
+    State.ACKNOWLEDGED: "acknowledged",
+    State.RESOLVED: "resolved",
+    State.IGNORED: "ignored",
+}
+
+
+@router.patch(
+    "/findings/{finding_id}",
+    responses=told(FindingView),
+    openapi_extra=takes(Triage),
+    summary="What becomes of a finding",
+)
+def change(
+    request: Request, visitor: Triages, finding_id: Annotated[str, Path(max_length=LONGEST_ID)], body: Small
+) -> Response:
+    """Sets its state or who looks after it, and adds what was said to its story."""
+    wish = record_of(Triage, body, frame(request).settings.limits)
+    _not_long(wish.comment)
+    _not_long(wish.assignee or "", most=200)
+    store = archive(request)
+    found = store.finding(finding_id)
+    for step in _steps(found, wish):
+        remark = Remark(at=_now(), who=_who(visitor), what=step.what, text=step.text)
+        found = store.update_finding(found.id, remark, **step.changes)
+        record(request, visitor, f"finding {step.what}", found.id)
+    return answer(request, finding_view(store, found.id))
+
+
+@router.post(
+    "/series/{key}/notes",
+    responses=told(Note, status=201, note="The note as it is kept."),
+    openapi_extra=takes(NewNote),
+    status_code=201,
+    summary="Write something beside a series",
+)
+def write(request: Request, visitor: Triages, key: Annotated[str, Path(max_length=64)], body: Small) -> Response:
+    """A note at an instant of a series, or of every series."""
+    note = record_of(NewNote, body, frame(request).settings.limits)
+    _not_long(note.text)
+    if not note.text.strip():
+        raise DecodeError("body: the note says nothing", remedy="write something")
+    if note.at not in _INSTANTS:
+        raise DecodeError(f"body: {note.at} is no instant", remedy="give milliseconds since 1970")
+    store = archive(request)
+    if not note.everywhere:
+        _known_series(request, key)
+    kept = store.annotate(
+        Annotation(
+            id=0,
+            series="" if note.everywhere else key,
+            at=note.at * 1000,
+            text=note.text,
+            who=_who(visitor),
+            made_at=_now(),
+        )
+    )
+    record(request, visitor, "note", f"{kept.id} {kept.series or 'every series'}")
+    view = Note(id=kept.id, at=note.at, text=kept.text, who=kept.who, everywhere=note.everywhere)
+    return answer(request, view, status=201)
+
+
+@router.delete("/notes/{number}", status_code=204, summary="Take a note away")
+def erase(request: Request, visitor: Triages, number: Annotated[int, Path(ge=1, le=2**63 - 1)]) -> Response:
+    """Takes a note away, whoever wrote it."""
+    if not archive(request).drop_annotation(number):
+        raise refusal(404, f"no note {number}", "somebody may have taken it away already")
+    record(request, visitor, "note removed", str(number))
+    return Response(status_code=204)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One line of a finding's story, and what changes with it."""
+
+    what: str
+    text: str
+    changes: dict[str, Any]
+
+
+def _steps(found: Finding, wish: Triage) -> list[_Step]:
+    """What of the wish is new; the comment goes with the first of it."""
+    steps = []
+    if wish.state is not None and wish.state is not found.state:
+        steps.append(_Step(_WORDS[wish.state], wish.comment, {"state": wish.state}))
+    if wish.assignee is not None and wish.assignee != found.assignee:
+        said = f"to {wish.assignee}" if wish.assignee else "to nobody"
+        text = f"{said}. {wish.comment}" if wish.comment and not steps else said
+        steps.append(_Step("assigned", text, {"assignee": wish.assignee}))
+    if not steps and wish.comment:
+        steps.append(_Step("comment", wish.comment, {}))
+    return steps
+
+
+def _known_series(request: Request, key: str) -> None:
+    from benchwright.store.archive import Chosen
+
+    if not archive(request).series(Chosen(keys=(key,), limit=1)):
+        raise refusal(404, f"no series {key!r}", "GET series lists them")
+
+
+def _not_long(text: str, most: int = LONGEST_TEXT) -> None:
+    if len(text) > most:
+        raise DecodeError(f"body: a text of more than {most} characters", remedy="write less")
+
+
+def _who(visitor: Visitor) -> str:
+    return visitor.name or f"somebody at {visitor.address}"
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,172 @@
+"""Results that come from elsewhere. Everything is known by its id, so that sending it again does no harm."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Annotated, Any
+
+from fastapi import APIRouter, HTTPException, Path, Query, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from benchwright import schema
+from benchwright.errors import BenchwrightError, DecodeError, StoreError
+from benchwright.records import Run
+from benchwright.server import bodies
+from benchwright.server.access import Reads, Writes
+from benchwright.server.answers import Answered, Kept, Uploaded
+from benchwright.server.bodies import Document, Small
+from benchwright.server.described import takes, takes_document, told, told_document
+from benchwright.server.documents import LONGEST_ID, record_of, result_of, run_of
+from benchwright.server.errors import problem, refusal, status_of
+from benchwright.server.frame import answer, archive, frame, packed, record, record_once
+from benchwright.store.archive import Progress
+from benchwright.store.sql import SqlStore
+
+router = APIRouter(tags=["uploads"])
+Id = Annotated[str, Path(min_length=1, max_length=LONGEST_ID)]
+LINES = "application/x-ndjson"
+
+
+@router.put(
+    "/runs/{run_id}",
+    responses=told(Kept) | told(Kept, status=201),
+    openapi_extra=takes_document("run"),
+    summary="Begin a run",
+)
+def begin(request: Request, visitor: Writes, run_id: Id, body: Document) -> Response:
+    """A run without results. The same again is fine; another one under that id is refused with 409."""
+    run = run_of(body, frame(request).settings.limits)
+    _same_id(run.id, run_id)
+    if run.results:
+        raise refusal(
+            400, "a run is begun without results", "PUT each below runs/ID/results, or POST the whole to runs"
+        )
+    with _clashes(archive(request), run_id):
+        added = archive(request).put_run(run)
+    if added:
+        record(request, visitor, "upload run", run_id)
+    return answer(request, Kept(id=run_id, added=added), status=201 if added else 200)
+
+
+@router.put(
+    "/runs/{run_id}/results/{result_id}",
+    responses=told(Kept) | told(Kept, status=201),
+    openapi_extra=takes_document("result"),
+    summary="Add a result",
+)
+def add(
+    request: Request,
+    visitor: Writes,
+    run_id: Id,
+    result_id: Id,
+    body: Document,
+    instead_of: Annotated[str, Query(max_length=LONGEST_ID, description="The result that goes for it.")] = "",
+) -> Response:
+    """A result of a run that was begun, raw samples included. The same again is fine; another one is a 409."""
+    result = result_of(body, frame(request).settings.limits)
+    _same_id(result.id, result_id)
+    with _clashes(archive(request), run_id):
+        added = archive(request).put(run_id, result, instead_of=instead_of)
+    record_once(request, visitor, "upload results", run_id)
+    return answer(request, Kept(id=result_id, added=added), status=201 if added else 200)
+
+
+@router.post(
+    "/runs",
+    responses=told(Uploaded),
+    openapi_extra=takes_document("run", LINES, note="One document, or JSON Lines: one document a line."),
+    summary="Add whole runs",
+)
+async def add_runs(request: Request, visitor: Writes) -> Response:
+    """Runs as `benchwright export` writes them; each is kept as soon as it has come, whatever comes after it.
+
+    A run that is there already is left alone, but for results that it did not have.
+    """
+    limits, store = frame(request).settings.limits, archive(request)
+    as_lines = request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json"
+    source = bodies.lines(request, limits.stream, limits.run) if as_lines else _one(request, limits.run)
+    added: list[str] = []
+    present: list[str] = []
+    number = 0
+    try:
+        async for body in source:
+            number += 1
+            where = f"line {number}" if as_lines else "body"
+            run = await run_in_threadpool(run_of, body, limits, where=where)
+            new = await run_in_threadpool(_keep, store, run)
+            (added if new else present).append(run.id)
+            if new:
+                await run_in_threadpool(record, request, visitor, "upload run", run.id)
+    except BenchwrightError as error:
+        return problem(status_of(error), error.message, error.remedy, added=added, present=present)
+    except HTTPException as error:
+        said: Any = error.detail
+        return problem(error.status_code, **said, added=added, present=present)
+    if not number:
+        raise refusal(400, "there is no run in this body", "send what benchwright export writes")
+    return await run_in_threadpool(answer, request, Uploaded(added=added, present=present))
+
+
+@router.put("/runs/{run_id}/progress", status_code=204, openapi_extra=takes(Progress), summary="What a run does now")
+def progress(request: Request, visitor: Writes, run_id: Id, body: Small) -> Response:
+    """The last word of a run that is under way, for those who watch; the phase `ended` takes it away."""
+    word = record_of(Progress, body, frame(request).settings.limits)
+    _same_id(word.run, run_id)
+    archive(request).tell_progress(word)
+    return Response(status_code=204)
+
+
+@router.get("/runs/{run_id}/document", responses=told_document("run"), summary="A run as a document")
+def document(request: Request, visitor: Reads, run_id: Id, samples: bool = False) -> Response:
+    """The run with its results, as `benchwright export` writes it; with raw samples when they are asked for."""
+    run = archive(request).run(run_id, samples=samples)
+    return packed(request, schema.dumps(run).encode())
+
+
+@router.get("/results/{result_id}/samples", responses=told(Answered), summary="Raw samples of a result")
+def samples(request: Request, visitor: Reads, result_id: Id) -> Response:
+    """Every call that was measured, as packed arrays of nanoseconds."""
+    return answer(request, {"answer": schema.encode(archive(request).samples(result_id))})
+
+
+def _keep(store: SqlStore, run: Run) -> bool:
+    """Adds the run, or what is missing of it; False when nothing was."""
+    if store.add_run(run):
+        return True
+    with _clashes(store, run.id):
+        store.put_run(replace(run, results=()))
+        held = {outcome.result for outcome in store.outcomes([run.id])}
+        new = [store.put(run.id, result) for result in run.results if result.id not in held]
+        return any(new)
+
+
+@contextmanager
+def _clashes(store: SqlStore, run_id: str) -> Iterator[None]:
+    """What a store refuses although it knows the run is something else under the same id."""
+    try:
+        yield
+    except StoreError as error:
+        if status_of(error) == 404 and _is_known(store, run_id):
+            raise refusal(409, error.message, error.remedy or "give it another id") from None
+        raise
+
+
+def _is_known(store: SqlStore, run_id: str) -> bool:
+    try:
+        return store.find(run_id) == run_id
+    except StoreError:
+        return False
+
+
+def _same_id(told_id: str, asked: str) -> None:
+    if told_id != asked:
+        raise DecodeError(
+            f"body: its id is {told_id[:60]!r}, the address says {asked!r}", remedy="send it to its own address"
+        )
+
+
+async def _one(request: Request, most: int) -> AsyncIterator[bytes]:
+    yield await bodies.whole(request, most)

@@ -1,0 +1,128 @@
+"""The verbs of a `Store`, one by one: what a store that is reached over HTTP is made of."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Request
+from starlette.responses import Response
+
+from benchwright import schema
+from benchwright.errors import DecodeError, did_you_mean
+from benchwright.findings import Finding, Mute, Remark, State, Threshold
+from benchwright.records import Value
+from benchwright.server.access import Reads, require
+from benchwright.server.answers import Answered
+from benchwright.server.bodies import Document
+from benchwright.server.described import takes_object, told
+from benchwright.server.documents import check_id, check_names, parsed
+from benchwright.server.errors import refusal
+from benchwright.server.frame import answer, archive, frame, record
+from benchwright.store import Store
+
+router = APIRouter(tags=["store"])
+_WORDS = tuple[str, ...]
+_COUNTS = range(2**31)
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """What a verb needs: a scope, and arguments of these kinds."""
+
+    scope: str
+    kinds: Mapping[str, Any]
+    says: str = ""  # the line in the audit log; "" for what changes nothing
+
+
+VERBS = {
+    "find": Verb("read", {"reference": str}),
+    "runs": Verb("read", {"limit": int, "tag": str}),
+    "run_ids": Verb("read", {}),
+    "history": Verb("read", {"case": str, "metrics": _WORDS, "limit": int}),
+    "misses": Verb("read", {"case": str, "limit": int}),
+    "case_names": Verb("read", {}),
+    "findings": Verb("read", {"states": tuple[State, ...], "series": _WORDS, "limit": int}),
+    "finding": Verb("read", {"reference": str}),
+    "keep_finding": Verb("write", {"finding": Finding}, "keep finding"),
+    "update_finding": Verb(
+        "triage", {"reference": str, "remark": Remark | None, "changes": dict[str, Value]}, "update finding"
+    ),
+    "mutes": Verb("read", {}),
+    "mute": Verb("triage", {"mute": Mute}, "mute"),
+    "unmute": Verb("triage", {"what": str}, "unmute"),
+    "thresholds": Verb("read", {}),
+    "set_threshold": Verb("triage", {"threshold": Threshold}, "set threshold"),
+    "drop_threshold": Verb("triage", {"case": str, "metric": str}, "drop threshold"),
+}
+_FIXED = frozenset({"id", "series", "remarks"})  # of a finding
+
+
+@router.post("/store/{verb}", responses=told(Answered), openapi_extra=takes_object(), summary="A verb of the store")
+def call(
+    request: Request,
+    visitor: Reads,
+    verb: Annotated[str, Path(json_schema_extra={"enum": sorted(VERBS)})],
+    body: Document,
+) -> Response:
+    """The arguments by name, as a JSON object; what the verb returns is the `answer`."""
+    if verb not in VERBS:
+        raise refusal(404, f"no verb {verb[:60]!r}", did_you_mean(verb[:60], VERBS))
+    asked = VERBS[verb]
+    require(visitor, asked.scope)
+    arguments = arguments_of(verb, parsed(body, frame(request).settings.limits))
+    found = getattr(archive(request), verb)(**arguments)
+    if asked.says:
+        record(request, visitor, asked.says, _named(arguments))
+    return answer(request, {"answer": schema.encode(found)})
+
+
+def arguments_of(verb: str, data: Any) -> dict[str, Any]:
+    """The arguments in a body, each of its kind, none missing."""
+    kinds = VERBS[verb].kinds
+    if not isinstance(data, dict):
+        raise DecodeError(f"{verb}: the arguments are not a mapping")
+    if unknown := sorted(data.keys() - kinds.keys()):
+        raise DecodeError(f"{verb}: unknown argument {unknown[0][:60]!r}", remedy=did_you_mean(unknown[0][:60], kinds))
+    if missing := sorted(_required(verb) - data.keys()):
+        raise DecodeError(f"{verb}: {missing[0]!r} is missing")
+    arguments = {name: schema.decode(kinds[name], value, where=f"{verb}.{name}") for name, value in data.items()}
+    if arguments.get("limit", 0) not in _COUNTS:
+        raise DecodeError(f"{verb}.limit: {arguments['limit']} is too many")
+    for argument in arguments.values():
+        _check(argument, verb)
+    return arguments | _changes(arguments.pop("changes", {}))
+
+
+def _required(verb: str) -> set[str]:
+    parameters = list(inspect.signature(getattr(Store, verb)).parameters.values())[1:]
+    return {one.name for one in parameters if one.default is one.empty and one.kind is not one.VAR_KEYWORD}
+
+
+def _check(record: Any, verb: str) -> None:
+    """Names that are kept must be such as can be found again."""
+    if isinstance(record, Finding):
+        check_id(record.id, f"{verb}.finding.id")
+        check_names({"series": [record.series]}, verb)
+    elif isinstance(record, Mute):
+        check_names({"mute.what": [record.what]}, verb)
+    elif isinstance(record, Threshold):
+        check_names({"threshold": [record.case, record.metric]}, verb)
+
+
+def _changes(given: dict[str, Any]) -> dict[str, Any]:
+    """Fields of a finding that are to change, each of its kind."""
+    kinds = typing.get_type_hints(Finding)
+    for name in given:
+        if name in _FIXED or name not in kinds:
+            raise DecodeError(f"update_finding.changes: {name[:60]!r} is nothing of a finding that changes")
+    return {name: schema.decode(kinds[name], value, where=f"update_finding.{name}") for name, value in given.items()}
+
+
+def _named(arguments: dict[str, Any]) -> str:
+    """What a verb was about, for the audit log."""
+    first = next(iter(arguments.values()), "")
+    return str(next((getattr(first, name) for name in ("id", "what", "case") if hasattr(first, name)), first))

@@ -1,0 +1,75 @@
+"""What a server is told when it starts."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchwright.store.glance import database_file
+from benchwright.store.retention import Rules
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one request may ask for. Sizes are bytes, after unpacking; times are seconds."""
+
+    small: int = MIB  # a change that a person makes
+    document: int = 64 * MIB  # a result, or a run without its results
+    run: int = 256 * MIB  # a whole run in one document
+    stream: int = 1024 * MIB  # many runs, one a line
+    artifact: int = 1024 * MIB
+    samples: int = 512 * MIB  # what the packed samples of one document unpack to
+    ratio: int = 200  # of a packed body to what it unpacks to, once that is more than a few MiB
+    depth: int = 64  # of lists and mappings within each other
+    patience: float = 30.0  # between two pieces of a body
+    longest: float = 3600.0  # for a whole body
+    rate: float = 300.0  # requests a second, of one token or address, in the long run
+    burst: int = 1500  # and at once
+    failures: int = 10  # wrong tokens of one address before it has to wait
+    failure_delay: float = 0.25  # before a wrong token is answered
+    connections: int = 512
+    threads: int = 12  # requests that are worked on at the same time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where a server's data lies, who may reach it, and how much each may ask."""
+
+    store_url: str
+    artifacts: Path  # uploaded files go here; of files that runs left on this machine only those in here are served
+    host: str = "127.0.0.1"
+    require_token: bool = False
+    names: tuple[str, ...] = ()  # under which it is reached besides its address, behind a proxy
+    log: bool = False  # one line on standard error for each request
+    limits: Limits = field(default_factory=Limits)
+    retention: Rules = field(default_factory=Rules)
+
+    @property
+    def on_loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        return is_loopback(self.host)
+
+    @property
+    def trusts_everyone(self) -> bool:
+        """Whether whoever reaches it may do everything: on one's own machine, unless tokens are asked for."""
+        return self.on_loopback and not self.require_token
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or an address means this machine."""
+    if host.lower().rstrip(".") == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def artifacts_of(store_url: str) -> Path:
+    """Where files of results lie unless somebody says so: beside an SQLite file, else where runs here leave them."""
+    if "://" in store_url and not store_url.startswith("sqlite"):
+        return Path(".benchwright", "artifacts").absolute()
+    return database_file(store_url).parent / "artifacts"

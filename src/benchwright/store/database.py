@@ -1,0 +1,77 @@
+"""A database that holds a store's tables: opened and made ready, read and written. What it means stands elsewhere."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from benchwright.errors import StoreError
+from benchwright.store import engine as engines
+from benchwright.store.faults import explained
+from benchwright.store.glance import database_file
+from benchwright.store.upgrade import prepare
+
+TIMEOUT = 60.0  # seconds to wait for another writer
+
+
+class Database:
+    """The tables at `sqlite:///path` or `postgresql://...`. Opening makes what is missing: folder, file, tables; with
+    `create` false, a missing file is an error.
+
+    What was written is on the disk when it is committed. Several processes may write at once. One object serves several
+    threads, but not a forked child.
+    """
+
+    def __init__(self, url: str, *, create: bool = True, timeout: float = TIMEOUT) -> None:
+        self._file = database_file(url) if url.startswith("sqlite") else None
+        self._engine = engines.connect(url, timeout=timeout)
+        self._place = str(self._file or self._engine.url.render_as_string(hide_password=True))
+        self._one_writer = threading.Lock()
+        if self._file and not self._file.exists():
+            self._make_folder(self._file, create)
+        try:
+            with explained(self._place, self._file):
+                prepare(self._engine, self._place)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with explained(self._place, self._file), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with self._one_writer:
+            try:
+                with (
+                    explained(self._place, self._file),
+                    self._engine.connect() as connection,
+                    engines.writing(connection).begin(),
+                ):
+                    yield connection
+            except BaseException:
+                self._rolled_back()
+                raise
+
+    def _rolled_back(self) -> None:
+        """What was learnt in a transaction that is undone now is wrong."""
+
+    def _make_folder(self, file: Path, create: bool) -> None:
+        if not create:
+            raise StoreError(f"{file}: no such store", remedy="benchwright run makes one; --store names another")
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"{file.parent}: cannot make the folder: {error.strerror}", remedy="choose another place with --store"
+            ) from None

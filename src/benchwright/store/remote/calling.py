@@ -1,0 +1,217 @@
+"""Requests to one server: answered, refused for good, or in trouble that may pass.
+
+Nothing is led elsewhere: what is sent carries a token and is meant for one server.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchwright import config
+from benchwright._version import VERSION
+from benchwright.errors import NotInstalledError, StoreError
+from benchwright.store.remote.address import TOKEN, Address, token_file
+from benchwright.store.remote.request import JSON, Request
+
+try:
+    import httpx2
+except ImportError:
+    raise NotInstalledError("httpx2, which talks to a server", "'benchwright[client]'") from None
+
+API = "api/v1/"
+CONNECT, SILENCE = 5.0, 60.0  # seconds
+IDLE = 4.0  # seconds that a connection is kept: servers usually close them after five
+MOST_WAIT = 3600.0  # seconds that a server can ask for
+_CHUNK = 1 << 20
+_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 507})
+_DENIED = frozenset({401, 403})
+
+
+class PassingError(StoreError):
+    """The server cannot be asked now, but the same request may do later; after `wait` seconds, when it says so."""
+
+    wait: float = 0.0
+
+
+class DeniedError(PassingError):
+    """One side does not trust the other: a token is missing, wrong or may not do this, or a certificate is unknown."""
+
+
+class RefusedError(StoreError):
+    """The server will never do this."""
+
+    status: int = 0
+
+
+class Caller:
+    """One server, over connections that are kept open. May be used by several threads."""
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        headers = {"User-Agent": f"benchwright/{VERSION}", "Accept": JSON}
+        if address.token:
+            headers["Authorization"] = f"Bearer {address.token}"
+        try:
+            self._client = httpx2.Client(
+                base_url=address.url + API,
+                headers=headers,
+                timeout=httpx2.Timeout(SILENCE, connect=CONNECT),
+                limits=httpx2.Limits(max_connections=4, keepalive_expiry=IDLE),
+                mounts={"http://": None, "https://": None} if address.is_near else None,  # no proxy leads there
+                verify=address.url.startswith("https:"),  # elsewhere there is nothing to verify, and it costs 30 ms
+            )
+        except (httpx2.InvalidURL, ValueError) as error:
+            raise StoreError(f"{address.url}: {error}", remedy="write https://bench.example/") from None
+
+    def introduce(self) -> Sequence[str]:
+        """What whoever has this token may do, as the server says; a `StoreError` when it is no server of ours."""
+        response = self._answered(Request(method="GET", path="about"))
+        about = _json(response) if response.is_success else None
+        if not isinstance(about, dict) or not isinstance(about.get("scopes"), list):
+            raise self._stranger(response)
+        if not about["scopes"]:
+            raise DeniedError(f"{self.address.url} asks for a token", remedy=self._without_access(401, ""))
+        return [str(scope) for scope in about["scopes"]]
+
+    def __call__(self, request: Request, *, silent: bool = False) -> Mapping[str, Any]:
+        """The answer; an empty one only where nothing need be said.
+
+        Whatever is not in our own words, the page of a proxy that wants a login for example, counts as no answer.
+        """
+        response = self._answered(request)
+        if silent and response.status_code == 204:
+            return {}
+        told = _json(response) if response.is_success else None
+        if isinstance(told, dict):
+            return told
+        raise self._complaint(response)
+
+    def document(self, path: str) -> bytes:
+        """An answer as it is: a document of `schema`."""
+        response = self._answered(Request(method="GET", path=path))
+        if response.is_success:
+            return response.content
+        raise self._complaint(response)
+
+    def close(self) -> None:
+        """Ends the connections."""
+        self._client.close()
+
+    def _answered(self, request: Request) -> httpx2.Response:
+        """A connection that the server had just closed is no trouble yet: the second try has a new one."""
+        try:
+            try:
+                return self._once(request)
+            except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):
+                if not request.repeatable:
+                    raise
+                return self._once(request)
+        except OSError as error:  # while a file was read; of the network's errors none comes so
+            raise RefusedError(f"{error.filename or request.file}: {error.strerror}") from None
+        except httpx2.TransportError as error:
+            said = f"{self.address.url} cannot be reached: {_in_words(error)}"
+            if "CERTIFICATE_VERIFY_FAILED" in said:
+                raise DeniedError(said, remedy="SSL_CERT_FILE can name a file of further certificates") from None
+            raise PassingError(said, remedy="is the server up, and the address right?") from None
+        except httpx2.HTTPError as error:  # an answer that cannot be unpacked
+            raise PassingError(
+                f"{self.address.url}: {_in_words(error)}", remedy="is it a Benchwright server?"
+            ) from None
+
+    def _once(self, request: Request) -> httpx2.Response:
+        headers = {"Content-Type": request.kind} if request.body or request.file else {}
+        if request.packed:
+            headers["Content-Encoding"] = "gzip"
+        if not request.file:
+            return self._client.request(request.method, request.path, content=request.body or None, headers=headers)
+        _check_file(request)
+        headers["Content-Length"] = str(request.size)
+        return self._client.request(request.method, request.path, content=_pieces(request), headers=headers)
+
+    def _complaint(self, response: httpx2.Response) -> StoreError:
+        """What went wrong. Only what is said in our own words is final: anything else may be a proxy in between."""
+        status = f"{response.status_code} {response.reason_phrase}".strip()
+        told = _json(response)
+        ours = isinstance(told, dict) and isinstance(told.get("error"), str)
+        said = " ".join(told["error"].split()) if ours else status
+        remedy = str(told.get("remedy") or "") if ours else "is it a Benchwright server?"
+        if response.status_code in _DENIED and (ours or response.status_code == 401):
+            return DeniedError(f"{self.address.url}: {said}", remedy=self._without_access(response.status_code, remedy))
+        if ours and response.status_code not in _PASSING and response.is_client_error:
+            refused = RefusedError(said, remedy=remedy)
+            refused.status = response.status_code
+            return refused
+        if response.has_redirect_location:
+            to = config.shown_url(response.headers["Location"])
+            said, remedy = f"leads to {to}", "a token is not sent elsewhere: name that address as the store"
+        error = PassingError(f"{self.address.url}: {said}", remedy=remedy)
+        error.wait = _seconds(response.headers.get("Retry-After", ""))
+        return error
+
+    def _stranger(self, response: httpx2.Response) -> StoreError:
+        """What answers, but not as we do: trouble that may pass, a token that is missing, or another kind of server."""
+        complaint = self._complaint(response)
+        if isinstance(complaint, DeniedError) or response.status_code in _PASSING:
+            return complaint
+        if response.has_redirect_location:
+            return StoreError(complaint.message, remedy=complaint.remedy)
+        remedy = f"check the address; both sides must speak {API.rstrip('/')}: is one much older than the other?"
+        return StoreError(f"{self.address.url} is no Benchwright server that this version understands", remedy=remedy)
+
+    def _without_access(self, status: int, remedy: str) -> str:
+        if self.address.token:
+            return remedy or "ask for a token with more rights: benchwright token create NAME --scope write"
+        return f"give a token: set {TOKEN}, or write it to {token_file()}" if status == 401 else remedy
+
+
+def _pieces(request: Request) -> Iterator[bytes]:
+    """The file, as long as it is the one that was recorded."""
+    left = request.size
+    with Path(request.file).open("rb") as file:
+        while piece := file.read(_CHUNK):
+            left -= len(piece)
+            if left < 0:
+                break
+            yield piece
+    if left:
+        raise RefusedError(f"{request.file}: it changed while it was sent")
+
+
+def _check_file(request: Request) -> None:
+    try:
+        size = Path(request.file).stat().st_size
+    except OSError as error:
+        raise RefusedError(f"{request.file}: {error.strerror}") from None
+    if size != request.size:
+        raise RefusedError(f"{request.file}: it has changed since it was recorded")
+
+
+def _json(response: httpx2.Response) -> Any:
+    try:
+        return json.loads(response.content)
+    except ValueError:
+        return None
+
+
+def _in_words(error: Exception) -> str:
+    """The reason, without the numbers of the operating system before it."""
+    if isinstance(error, httpx2.TimeoutException):
+        return "no answer in time"
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text.partition("] ")[2] or text if text.startswith("[Errno") else text
+
+
+def _seconds(text: str) -> float:
+    """`Retry-After`, as seconds or as a date."""
+    if text.strip().isdigit():
+        return min(float(text), MOST_WAIT)
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return min(max(0.0, parsedate_to_datetime(text).timestamp() - time.time()), MOST_WAIT)
+    except ValueError:
+        return 0.0

@@ -1,0 +1,196 @@
+"""What waits for a server: one file for each request, in order. Nothing confuses it: not a full disk, not `kill -9`.
+
+A file is whole or absent, and goes only when the server has taken what it holds or will never take it. Any number of
+processes add at once; one of them sends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+
+from benchwright.errors import StoreError
+from benchwright.store.remote.request import Request
+
+VARIABLE = "BENCHWRIGHT_SPOOL"
+FORMAT = 1
+_ENDING, _PARTIAL, _SERVER, _LOCK, _REFUSED = ".entry", ".partial", "server", "lock", "refused"
+_FORGOTTEN = 3600.0  # seconds after which nobody is still writing a file
+
+
+def folder_of(server: str) -> Path:
+    """Where what is meant for that server waits."""
+    name = re.sub(r"[^a-z0-9.-]+", "-", server.partition("://")[2].rstrip("/"))[:60]
+    return top() / f"{name}-{hashlib.sha256(server.encode()).hexdigest()[:8]}"
+
+
+def top() -> Path:
+    """The folder of all spools: BENCHWRIGHT_SPOOL, else among the user's own state."""
+    if named := os.environ.get(VARIABLE):
+        return Path(named).expanduser().absolute()
+    stated = os.environ.get("XDG_STATE_HOME", "")
+    try:
+        folder = Path(stated) if Path(stated).is_absolute() else Path.home() / ".local" / "state"
+    except RuntimeError:
+        raise StoreError("there is no home folder to keep a spool in", remedy=f"set {VARIABLE}") from None
+    return folder / "benchwright" / "spool"
+
+
+def servers() -> list[str]:
+    """The servers that something waits for, or was refused by."""
+    found = []
+    for path in sorted(top().glob(f"*/{_SERVER}")):
+        server = path.read_text(encoding="utf-8").strip()
+        spool = Spool(server)
+        if not spool.is_empty or spool.refused:
+            found.append(server)
+    return found
+
+
+class Spool:
+    """The requests that wait for one server. Nothing is made on the disk before the first one comes."""
+
+    def __init__(self, server: str) -> None:
+        self.server, self.folder = server, folder_of(server)
+        self._last = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits."""
+        return next(self._names(self.folder), None) is None
+
+    @property
+    def refused(self) -> int:
+        """How many requests were moved aside."""
+        return sum(1 for _ in self._names(self.folder / _REFUSED))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self._names(self.folder))
+
+    def add(self, request: Request) -> None:
+        """Keeps a request behind all others; it is on the disk when this returns. A `StoreError` says why it cannot."""
+        head = {name: value for name, value in asdict(request).items() if name != "body"}
+        line = json.dumps({"spool": FORMAT, "length": len(request.body), "at": time.time(), **head})
+        try:
+            self._make()
+            _write(self.folder / self._next(), line.encode() + b"\n" + request.body)
+        except OSError as error:
+            raise StoreError(
+                f"{self.folder}: what {self.server} cannot take now cannot be kept here either: {error.strerror}",
+                remedy=f"free space, or choose another place with {VARIABLE}",
+            ) from None
+
+    def entries(self) -> list[Path]:
+        """What waits, in order."""
+        return [self.folder / name for name in sorted(self._names(self.folder))]
+
+    def read(self, entry: Path) -> Request:
+        """The request that an entry holds. What cannot be one is a `ValueError`."""
+        line, _, body = entry.read_bytes().partition(b"\n")
+        head = json.loads(line)
+        if not isinstance(head, dict) or head.get("spool") != FORMAT or head.get("length") != len(body):
+            raise ValueError("it is damaged, or of another version")
+        known = {each.name for each in fields(Request)} - {"body"}
+        return replace(Request(**{name: head[name] for name in known}), body=body)
+
+    def remove(self, entry: Path) -> None:
+        """Forgets a request that the server has taken."""
+        entry.unlink(missing_ok=True)
+
+    def refuse(self, entry: Path, reason: str) -> None:
+        """Moves a request aside that the server will never take, with the reason beside it."""
+        aside = self.folder / _REFUSED
+        aside.mkdir(mode=0o700, exist_ok=True)
+        with contextlib.suppress(OSError):  # a full disk: the reason was told, too
+            (aside / entry.with_suffix(".txt").name).write_text(reason + "\n", encoding="utf-8")
+        entry.rename(aside / entry.name)
+
+    def take_back(self) -> int:
+        """Puts what was refused back in line, each where it was; how many."""
+        aside = self.folder / _REFUSED
+        names = sorted(self._names(aside))
+        for name in names:
+            (aside / name).rename(self.folder / name)
+            (aside / name).with_suffix(".txt").unlink(missing_ok=True)
+        return len(names)
+
+    @contextlib.contextmanager
+    def sending(self, patience: float = 0.0) -> Iterator[bool]:
+        """True for the one process that may send now; False for others, after `patience` seconds."""
+        self._make()
+        self._tidy()
+        handle = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            yield _locked(handle, time.monotonic() + patience)
+        finally:
+            os.close(handle)
+
+    def _names(self, folder: Path) -> Iterator[str]:
+        try:
+            with os.scandir(folder) as found:
+                yield from (each.name for each in found if each.name.endswith(_ENDING))
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            raise StoreError(f"{folder}: {error.strerror}", remedy=f"{VARIABLE} can name another place") from None
+
+    def _next(self) -> str:
+        """A name behind all that are there, also when the clock went back since; processes at once share no order."""
+        if not self._last:
+            newest = max(self._names(self.folder), default="0-")
+            self._last = int(newest.partition("-")[0])
+        self._last = max(self._last + 1, time.time_ns())
+        return f"{self._last:020}-{os.urandom(3).hex()}{_ENDING}"
+
+    def _tidy(self) -> None:
+        """Removes what processes that were killed had half written."""
+        for path in self.folder.glob(f"*{_PARTIAL}"):
+            with contextlib.suppress(OSError):
+                if path.stat().st_mtime < time.time() - _FORGOTTEN:
+                    path.unlink()
+
+    def _make(self) -> None:
+        if not (self.folder / _SERVER).exists():
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _write(self.folder / _SERVER, self.server.encode() + b"\n")
+
+
+def _write(path: Path, content: bytes) -> None:
+    """A file that is whole, or not there, whatever happens."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}{_PARTIAL}")
+    try:
+        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with open(handle, "wb") as file:  # noqa: PTH123 - of the handle, which has its mode
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.rename(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _locked(handle: int, until: float) -> bool:
+    import fcntl
+
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.05)

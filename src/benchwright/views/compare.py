@@ -1,0 +1,333 @@
+"""Two sides against each other, as `benchwright compare` judges them, from points alone.
+
+Cases pair by what is left of them when the dimension that is compared is taken out: between runs and revisions the
+series itself, between machines the case with its params, between runtimes the case with its other params.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from benchwright import schema
+from benchwright.errors import StoreError, did_you_mean
+from benchwright.records import Better, Environment, Estimate, Scalar, Status, Value, Verdict
+from benchwright.report import notes
+from benchwright.report.comparison import (
+    JUDGED,
+    ONLY_FIRST,
+    ONLY_SECOND,
+    OTHER_MACHINES,
+    OTHER_VERSION,
+    ComparedMetric,
+    ComparedRow,
+    Rounds,
+    doubted,
+    judge,
+    notes_of,
+    standing_out,
+)
+from benchwright.report.rows import show_scalar, together
+from benchwright.store.archive import Archive, Outcome, Valued
+from benchwright.views import sides
+from benchwright.views.lines import params_of
+from benchwright.views.names import machine_names
+from benchwright.views.shapes import ComparedLine, Comparison, Difference
+from benchwright.why import changed
+
+_DIRECTIONS = {"": None, **{better.value: better for better in Better}}
+_FACTS = ("packages", "runtimes", "machine", "devices", "system", "knobs")  # in the order they are shown
+Name = tuple[str, ...]
+
+
+def compare(archive: Archive, a: str, b: str, *, metrics: Sequence[str] = ()) -> Comparison:
+    """The second side against the first: `run:REF`, `revision:ID`, `machine:KEY` or `runtime:NAME` each.
+
+    Without metrics, those that `benchwright compare` judges, or where there are none of them all that have a direction.
+    """
+    filled = sides.fill(archive, a, b)
+    known = sorted({value.metric for side in filled for value in side.values})
+    wanted = _wanted(metrics, filled, known)
+    cases = _cases(filled, wanted)
+    rows = standing_out([_row(case) for case in cases])
+    names = _machine_names(archive, filled)
+    lines = sorted((line for pair in zip(cases, rows, strict=True) for line in _lines(*pair, names)), key=_effect)
+    return Comparison(
+        a=filled[0].side,
+        b=filled[1].side,
+        lines=lines,
+        differences=_differences(archive, filled),
+        metrics=known,
+        counts=Counter(line.verdict.value for line in lines),
+        notes=notes_of(rows),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Metric:
+    """The values of one metric on both sides; one of them may be empty."""
+
+    before: Sequence[Valued]
+    after: Sequence[Valued]
+
+    @property
+    def known(self) -> Valued:
+        """Any of them: what they have in common."""
+        return (self.after or self.before)[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Case:
+    """A case with its metrics, and how its results ended on both sides."""
+
+    name: str
+    params: dict[str, Scalar]
+    metrics: Sequence[_Metric]
+    outcomes: tuple[Sequence[Outcome], Sequence[Outcome]]
+    across: frozenset[str]  # the kinds of the sides
+
+    @property
+    def label(self) -> str:
+        """Name and params in one line."""
+        return " ".join([self.name, *(f"{name}={show_scalar(value)}" for name, value in self.params.items())])
+
+
+def _wanted(metrics: Sequence[str], filled: Sequence[sides.Filled], known: Sequence[str]) -> list[str]:
+    for name in metrics:
+        if name not in known:
+            raise StoreError(f"neither side has a metric {name!r}", remedy=did_you_mean(name, known))
+    if metrics:
+        return list(dict.fromkeys(metrics))
+    judged = [name for name in JUDGED if name in known]
+    return judged or sorted({value.metric for side in filled for value in side.values if value.better})
+
+
+# ---- which goes with which ----
+
+
+def _cases(filled: tuple[sides.Filled, sides.Filled], wanted: Sequence[str]) -> list[_Case]:
+    kinds = frozenset(side.kind for side in filled)
+    pairs = list(_pairs(filled, frozenset(wanted), kinds))
+    ended = [_by_case(side.outcomes, kinds) for side in filled]
+    groups: dict[Name, list[_Metric]] = {}
+    for pair in pairs:
+        groups.setdefault(_case_name(pair.known, kinds), []).append(pair)
+    place = {name: i for i, name in enumerate(wanted)}
+    return [
+        _Case(
+            name=metrics[0].known.case,
+            params=_params(metrics[0].known.params, kinds),
+            metrics=sorted(metrics, key=lambda one: place[one.known.metric]),
+            outcomes=(ended[0].get(name[:2], ()), ended[1].get(name[:2], ())),
+            across=kinds,
+        )
+        for name, metrics in groups.items()
+    ]
+
+
+def _pairs(
+    filled: tuple[sides.Filled, sides.Filled], wanted: frozenset[str], kinds: frozenset[str]
+) -> Iterator[_Metric]:
+    """Equal names first; then, of runs on two machines, what is equal but for the machine; then what is left over."""
+    exact = not kinds & {"machine", "runtime"}
+    before, after = (_by_name(side.values, wanted, kinds, exact=exact) for side in filled)
+    for name in [name for name in before if name in after]:
+        yield _Metric(before=before.pop(name), after=after.pop(name))
+    loose = [_one_of_each(side, kinds) for side in (before, after)]
+    for common in [name for name in loose[0] if name in loose[1]]:
+        yield _Metric(before=before.pop(loose[0][common]), after=after.pop(loose[1][common]))
+    yield from (_Metric(before=values, after=()) for values in before.values())
+    yield from (_Metric(before=(), after=values) for values in after.values())
+
+
+def _by_name(
+    values: Iterable[Valued], wanted: frozenset[str], kinds: frozenset[str], *, exact: bool
+) -> dict[Name, list[Valued]]:
+    """The rounds of each; of two series with the same name, those of the newer."""
+    found: dict[Name, list[Valued]] = {}
+    for value in values:
+        if value.metric not in wanted:
+            continue
+        name = (value.series, value.unit) if exact else (*_case_name(value, kinds), value.metric, value.unit)
+        there = found.setdefault(name, [])
+        if there and (there[0].series, there[0].run) != (value.series, value.run):
+            if value.at <= there[0].at:
+                continue
+            there.clear()
+        there.append(value)
+    return found
+
+
+def _one_of_each(side: dict[Name, list[Valued]], kinds: frozenset[str]) -> dict[Name, Name]:
+    """Names without the machine that only one of the side has -> its name."""
+    loose: dict[Name, list[Name]] = {}
+    for name, values in side.items():
+        loose.setdefault((*_case_name(values[0], kinds)[:2], values[0].metric, values[0].unit), []).append(name)
+    return {name: names[0] for name, names in loose.items() if len(names) == 1}
+
+
+def _case_name(value: Valued | Outcome, kinds: frozenset[str]) -> Name:
+    return (value.case, _same(value.params, kinds), "" if "machine" in kinds else value.machine)
+
+
+@lru_cache(maxsize=4096)
+def _same(params: str, kinds: frozenset[str]) -> str:
+    """Params in one spelling, whatever their order was."""
+    return repr(sorted(_params(params, kinds).items()))
+
+
+def _params(text: str, kinds: frozenset[str]) -> dict[str, Scalar]:
+    told = params_of(text)
+    if "runtime" in kinds:
+        told.pop("runtime", None)
+    return told
+
+
+def _by_case(outcomes: Iterable[Outcome], kinds: frozenset[str]) -> dict[Name, list[Outcome]]:
+    found: dict[Name, list[Outcome]] = {}
+    for outcome in outcomes:
+        found.setdefault(_case_name(outcome, kinds)[:2], []).append(outcome)
+    return found
+
+
+# ---- one case ----
+
+
+def _row(case: _Case) -> ComparedRow:
+    unsure = notes.distrusted([name for name, trusted in _trusted(case).items() if not trusted])
+    both = [metric for metric in case.metrics if metric.before and metric.after]
+    found = tuple(judge(_rounds(metric), unsure=unsure) for metric in both)
+    said = list(_failures(case))
+    if both and "machine" not in case.across and any(m.before[0].machine != m.after[0].machine for m in both):
+        said.append(OTHER_MACHINES)
+    versions = [{one.version for one in side if one.status is Status.OK} for side in case.outcomes]
+    if both and "runtime" not in case.across and all(versions) and versions[0] != versions[1]:
+        said.append(OTHER_VERSION)
+    if unsure:
+        said.append(doubted(unsure))
+    return ComparedRow(label=case.label, metrics=found, notes=tuple(said), verdict=Verdict.UNCLEAR)
+
+
+def _rounds(metric: _Metric) -> Rounds:
+    known = metric.known
+    return Rounds(
+        name=known.metric,
+        unit=known.unit,
+        better=_DIRECTIONS.get(known.better),
+        before=tuple(value.estimate for value in metric.before),
+        after=tuple(value.estimate for value in metric.after),
+    )
+
+
+def _trusted(case: _Case) -> dict[str, bool]:
+    """Whether the instrument trusts the results that the values of each side came from."""
+    found = {}
+    for name, ended, values in (
+        ("first", case.outcomes[0], [value for metric in case.metrics for value in metric.before]),
+        ("second", case.outcomes[1], [value for metric in case.metrics for value in metric.after]),
+    ):
+        behind = {value.result for value in values}
+        found[name] = not notes.doubtful([one.verdict for one in ended if one.result in behind])
+    return found
+
+
+def _failures(case: _Case) -> Iterator[str]:
+    """What went wrong on a side, unless it went wrong on both as much."""
+    for i, name in enumerate(("first", "second")):
+        bad = [one for one in case.outcomes[i] if one.status is not Status.OK]
+        fine = len(bad) < len(case.outcomes[i])
+        other = all(one.status is Status.OK for one in case.outcomes[1 - i])
+        if bad and not fine:
+            yield f"{name} run: {_reason(bad[0])}"
+        elif bad and i == 1 and other:
+            yield f"{name} run: {_reason(bad[0])} in some rounds"
+
+
+def _reason(outcome: Outcome) -> str:
+    reason = notes.reason(outcome.failure) if outcome.failure else ""
+    return f"{outcome.status}: {reason}" if reason else str(outcome.status)
+
+
+# ---- lines ----
+
+
+def _machine_names(archive: Archive, filled: Sequence[sides.Filled]) -> Mapping[str, str]:
+    """Names that tell lines of the same case apart; none where each side is of one machine."""
+    several = any(len({value.machine for value in side.values}) > 1 for side in filled)
+    return machine_names(archive) if several else {}
+
+
+def _lines(case: _Case, row: ComparedRow, names: Mapping[str, str]) -> Iterator[ComparedLine]:
+    judged = iter(row.metrics)
+    for metric in case.metrics:
+        found = next(judged) if metric.before and metric.after else None
+        yield _line(case, metric, found, names.get(metric.known.machine, ""))
+
+
+def _line(case: _Case, metric: _Metric, found: ComparedMetric | None, machine: str) -> ComparedLine:
+    known = metric.known
+    verdict, sentence = (found.verdict, found.sentence) if found else _alone(case, metric)
+    return ComparedLine(
+        case=case.name,
+        params=case.params,
+        metric=known.metric,
+        unit=known.unit,
+        better=known.better,
+        before=found.before if found else _together(metric.before),
+        after=found.after if found else _together(metric.after),
+        ratio=found.ratio if found else None,
+        verdict=verdict,
+        sentence=sentence,
+        before_result=metric.before[0].result if metric.before else "",
+        after_result=metric.after[0].result if metric.after else "",
+        series=list(dict.fromkeys(value.series for value in (*metric.before[:1], *metric.after[:1]))),
+        machine=machine,
+    )
+
+
+def _together(values: Sequence[Valued]) -> Estimate | None:
+    return together(values[0].metric, [value.estimate for value in values]) if values else None
+
+
+def _alone(case: _Case, metric: _Metric) -> tuple[Verdict, str]:
+    """What to say of a metric that one side lacks: worse when it went wrong in the second, else nothing."""
+    lacking = 0 if metric.after else 1
+    ended = case.outcomes[lacking]
+    bad = [one for one in ended if one.status is not Status.OK]
+    if not bad:
+        return Verdict.UNCLEAR, ONLY_FIRST if lacking else ONLY_SECOND
+    verdict = Verdict.WORSE if lacking and len(bad) == len(ended) else Verdict.UNCLEAR
+    return verdict, f"{('first', 'second')[lacking]} run: {_reason(bad[0])}"
+
+
+def _effect(line: ComparedLine) -> tuple[bool, float]:
+    """Sorts what went wrong first, then by the size of the change; what one side alone has comes last."""
+    if line.ratio is None:
+        return (line.verdict is not Verdict.WORSE, 0.0 if line.verdict is Verdict.WORSE else 1.0)
+    return (True, -abs(math.log(line.ratio.point)))
+
+
+# ---- what else differs ----
+
+
+def _differences(archive: Archive, filled: Sequence[sides.Filled]) -> list[Difference]:
+    """The facts of both environments that differ, as the newest result of each side recorded them."""
+    newest = [max(side.values, key=lambda value: value.at).result for side in filled if side.values]
+    if len(newest) < len(filled):
+        return []
+    before, after = (_facts(archive.environment_of(result)) for result in newest)
+    found = []
+    for what, pair in changed(before, after).items():
+        assert isinstance(pair, list)
+        found.append(Difference(what=what, before=pair[0], after=pair[1]))
+    return sorted(found, key=lambda one: _FACTS.index(one.what.partition(".")[0]))
+
+
+def _facts(environment: Environment) -> dict[str, Value]:
+    """All but what is true for a moment; accelerators by their place."""
+    told = schema.encode(environment)
+    told["devices"] = {str(i): facts for i, facts in enumerate(told["accelerators"])}
+    return {name: told[name] for name in _FACTS}

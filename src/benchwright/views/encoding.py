@@ -1,0 +1,71 @@
+"""Views as JSON. orjson does it where it is installed; the standard library says the same, more slowly."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Callable, Mapping
+from enum import Enum
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+
+def dumps(view: Any) -> bytes:
+    """A view as JSON in UTF-8, its arrays as lists. NaN and infinity become null: a page shows a gap there."""
+    fast = _orjson()
+    if fast is None:
+        return plainly(view)
+    try:
+        return fast(view)
+    except TypeError:  # a byte of a log that is no text, a number beyond 64 bits: rare, and JSON can say them
+        return plainly(view)
+
+
+def plainly(view: Any) -> bytes:
+    """The same with the standard library alone."""
+    return json.dumps(_plain(view), ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+@cache
+def _orjson() -> Callable[[Any], bytes] | None:
+    try:
+        import orjson
+    except ImportError:
+        return None
+    options = orjson.OPT_SERIALIZE_NUMPY
+    return lambda view: orjson.dumps(view, option=options, default=_unknown)
+
+
+def _unknown(value: Any) -> Any:
+    """What orjson does not know: other mappings and sequences, arrays that do not lie in one piece."""
+    if isinstance(value, np.ndarray):
+        return np.ascontiguousarray(value) if not value.flags.c_contiguous else value.tolist()
+    if isinstance(value, Mapping):
+        return dict(value)
+    if hasattr(value, "__iter__"):
+        return list(value)
+    raise TypeError(f"cannot write a {type(value).__name__} as JSON")
+
+
+def _plain(value: Any) -> Any:
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None:
+        return value
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if dataclasses.is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, str | int):
+        return value
+    if hasattr(value, "__iter__"):
+        return [_plain(item) for item in value]
+    raise TypeError(f"cannot write a {kind.__name__} as JSON")

@@ -1,0 +1,134 @@
+"""What is new, what changed, what fails. However large the store, the work is bounded."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from benchwright.errors import StoreError
+from benchwright.findings import Finding, State
+from benchwright.records import Status, Verdict
+from benchwright.store.archive import Archive, Chosen, Listed
+from benchwright.views.lines import finding_lines, milliseconds, run_line, series_lines
+from benchwright.views.names import machine_names
+from benchwright.views.shapes import Failing, Overview, SuiteLine
+
+RUNS = 10
+CHANGED = 12  # of the worse and of the better
+FAILING = 20
+SERIES = 2000  # looked at
+SPARKS = 3  # of a suite
+SUITES = 24
+_FINDINGS = 500
+_RECENT_RUNS = 40  # what fails is looked for in these
+_MISSES = 3  # of a case that fails, for the reason: each is a document to read
+_SUITE = re.compile(r"/|::|\.")
+_WORTH_SEEING = ("latency_p50", "throughput", "latency", "rss_peak")
+
+
+def overview(archive: Archive) -> Overview:
+    """The first page."""
+    names = machine_names(archive)
+    runs = archive.runs_page(limit=_RECENT_RUNS)
+    found = sorted(archive.findings(states=[State.OPEN], limit=_FINDINGS), key=_size, reverse=True)
+    failing = _failing(archive, names, milliseconds(runs[-1].started_at) * 1000 if runs else 0)
+    changed = {
+        verdict: finding_lines(archive, [one for one in found if one.verdict is verdict][:CHANGED], names=names)
+        for verdict in (Verdict.WORSE, Verdict.BETTER)
+    }
+    totals = archive.totals()
+    return Overview(
+        runs=[run_line(one) for one in runs[:RUNS]],
+        worse=changed[Verdict.WORSE],
+        better=changed[Verdict.BETTER],
+        failing=failing[:FAILING],
+        suites=_suites(archive, names, found, failing),
+        counts={
+            **{name: totals.get(name, 0) for name in ("runs", "results", "series", "points", "machines")},
+            "findings": sum(totals.get(state.value, 0) for state in State),
+        },
+    )
+
+
+def _size(finding: Finding) -> float:
+    return abs(math.log(finding.effect.point)) if finding.effect.point > 0 else math.inf
+
+
+def _failing(archive: Archive, names: Mapping[str, str], since: int) -> list[Failing]:
+    """The cases whose newest run on a machine did not go well, the newest first."""
+    newest: dict[tuple[str, str], tuple[int, str]] = {}
+    statuses = archive.statuses(since=since)
+    for case, machine, run, _, _, at in statuses:
+        newest[case, machine] = max(newest.get((case, machine), (0, "")), (at, run))
+    bad = [one for one in statuses if one[3] not in (Status.OK, Status.SKIPPED) and one[2] == newest[one[0], one[1]][1]]
+    bad.sort(key=lambda one: -one[5])
+    return [
+        Failing(
+            case=case,
+            machine=machine,
+            machine_name=names.get(machine, ""),
+            run=run,
+            status=status,
+            count=count,
+            at=at // 1000,
+            reason=_reason(archive, case, run) if i < FAILING else "",
+        )
+        for i, (case, machine, run, status, count, at) in enumerate(bad)
+    ]
+
+
+def _reason(archive: Archive, case: str, run: str) -> str:
+    try:
+        ended = archive.misses(case, limit=_MISSES)
+    except StoreError:
+        return ""
+    return next((one.reason for one in reversed(ended) if one.run == run), "")
+
+
+# ---- suites ----
+
+
+def suite_of(case: str) -> str:
+    """What stands before the first of `/`, `::` or `.` of a case's name."""
+    return _SUITE.split(case, maxsplit=1)[0] or case
+
+
+def _suites(
+    archive: Archive, names: Mapping[str, str], found: Sequence[Finding], failing: Sequence[Failing]
+) -> list[SuiteLine]:
+    """Suites by machine, those that changed or fail first."""
+    groups: dict[tuple[str, str], list[Listed]] = {}
+    for one in archive.series(Chosen(limit=SERIES)):
+        groups.setdefault((suite_of(one.series.case), one.series.machine), []).append(one)
+    changed = {finding.series for finding in found}
+    worse, better = (
+        Counter((suite_of(one.case), one.machine) for one in found if one.verdict is verdict)
+        for verdict in (Verdict.WORSE, Verdict.BETTER)
+    )
+    failed = Counter((suite_of(one.case), one.machine) for one in failing)
+    shown = sorted(groups, key=lambda place: (-worse[place], -failed[place], -better[place], place))[:SUITES]
+    picked = {place: sorted(groups[place], key=lambda one: _interest(one, changed))[:SPARKS] for place in shown}
+    lines = iter(series_lines(archive, [one for place in shown for one in picked[place]], names=names, opened=found))
+    return [
+        SuiteLine(
+            suite=place[0],
+            machine=place[1],
+            machine_name=names.get(place[1], ""),
+            series=len(groups[place]),
+            worse=worse[place],
+            better=better[place],
+            failing=failed[place],
+            last_at=max(one.last_at for one in groups[place]) // 1000,
+            sparks=[next(lines) for _ in picked[place]],
+        )
+        for place in shown
+    ]
+
+
+def _interest(one: Listed, changed: set[str]) -> tuple[bool, int, int]:
+    """Sorts the changed first, then the metrics that most people look at, then the newest."""
+    metric = one.series.metric
+    rank = _WORTH_SEEING.index(metric) if metric in _WORTH_SEEING else len(_WORTH_SEEING)
+    return (one.series.key not in changed, rank, -one.last_at)

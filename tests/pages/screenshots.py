@@ -1,0 +1,114 @@
+"""python tests/pages/screenshots.py OUT_DIR [NAME...]: every page, light and dark, desk and phone.
+
+To look at, not a test: the pages of the sample store, with a run that is under way.
+"""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.request import urlopen
+
+from playwright.sync_api import sync_playwright
+
+from benchwright.server.settings import Settings
+from benchwright.store.archive import Progress
+from benchwright.store.sql import SqlStore
+
+HERE = Path(__file__).parent
+SIZES = {"desk": (1280, 900), "phone": (390, 844)}
+
+
+def main(out: Path, wanted: list[str]) -> None:
+    """Takes the pictures, all or those of the pages that are named."""
+    fixtures = SimpleNamespace(**runpy.run_path(str(HERE / "conftest.py")))
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        store = Path(folder, "results.db")
+        _fill(store)
+        chromium = playwright.chromium.launch(executable_path=fixtures.CHROMIUM, args=fixtures.FLAGS)
+        settings = Settings(store_url=f"sqlite:///{store}", artifacts=Path(folder))
+        for server in fixtures.serving(settings):
+            pages = {name: path for name, path in _pages(server) if not wanted or name in wanted}
+            for scheme in ("light", "dark"):
+                for size in SIZES:
+                    _take(chromium, server, pages, out, scheme, size)
+        chromium.close()
+
+
+def _fill(path: Path) -> None:
+    """The sample, and a run of it that is half done."""
+    sample = SimpleNamespace(**runpy.run_path(str(HERE / "sample_store.py")))
+    sample.build(path)
+    with closing(SqlStore(f"sqlite:///{path}")) as store:
+        run = replace(sample.made.run(118), id="20261001T080000000-0000ff", planned=22)
+        begun = [replace(result, id=f"live{number:016}") for number, result in enumerate(run.results[:9])]
+        store.begin(replace(run, results=()))
+        for result in begun:
+            store.add(run.id, result)
+        now = begun[-1].case
+        store.tell_progress(
+            Progress(
+                run=run.id,
+                started_at=(datetime.now(UTC) - timedelta(seconds=95)).isoformat(),
+                planned=22,
+                done=len(begun),
+                case=now.name,
+                params={name: str(value) for name, value in now.params.items()},
+                phase="measuring",
+                host="bench-rack",
+            )
+        )
+
+
+def _pages(server: str) -> Iterator[tuple[str, str]]:
+    """Name and address of every kind of page."""
+
+    def read(path: str) -> Any:
+        with urlopen(f"{server}api/v1/{path}") as answer:
+            return json.load(answer)
+
+    series = [one["key"] for one in read("series?metric=latency_p50&limit=3")["series"]]
+    runs = [one["id"] for one in read("runs?limit=5")["runs"]]
+    result = read(f"runs/{runs[2]}")["cases"][0]["results"][0]
+    yield from (
+        (name, f"#/{name}") for name in ("overview", "findings", "series", "matrix", "runs", "machines", "live")
+    )
+    yield "finding", f"#/findings/{read('findings?state=open')['findings'][0]['id']}"
+    yield "finding-acknowledged", f"#/findings/{read('findings?state=acknowledged')['findings'][0]['id']}"
+    yield "one-series", f"#/series/{series[0]}"
+    yield "three-series", f"#/series/{','.join(series)}"
+    yield "compare", f"#/compare?a=run:{runs[4]}&b=run:{runs[2]}"
+    yield "run", f"#/runs/{runs[1]}"
+    yield "result", f"#/results/{result}"
+    yield "machine", f"#/machines/{read('machines')['machines'][0]['key']}"
+
+
+def _take(chromium: Any, server: str, pages: dict[str, str], out: Path, scheme: str, size: str) -> None:
+    width, height = SIZES[size]
+    context = chromium.new_context(
+        viewport={"width": width, "height": height}, color_scheme=scheme, timezone_id="UTC", locale="en-GB"
+    )
+    page = context.new_page()
+    for name, path in pages.items():
+        page.goto("about:blank")
+        page.goto(server + path)
+        page.locator("main h1").first.wait_for()
+        page.wait_for_timeout(500)  # charts, sparklines, what comes late
+        sideways = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        page.screenshot(path=out / f"{name}-{size}-{scheme}.png", full_page=True)
+        print(f"{name}-{size}-{scheme}", f"scrolls sideways by {sideways}" if sideways > 0 else "")
+    context.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])

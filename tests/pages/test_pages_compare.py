@@ -1,0 +1,167 @@
+"""Compare, matrix and runs in a real Chromium, on the sample store."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+from urllib.request import urlopen
+
+import pytest
+from playwright.sync_api import expect
+
+Pages = Callable[..., Any]
+RESNET = "vision/resnet50.onnx"
+
+
+@pytest.fixture(scope="module")
+def runs(server: str) -> list[str]:
+    """Ids of runs on the first machine, the newest first; the last two have every call and their operators."""
+    with urlopen(f"{server}api/v1/runs?limit=80") as answer:
+        lines = json.load(answer)["runs"]
+    return [line["id"] for line in lines][1::2]
+
+
+def check_phone(page: Any) -> None:
+    """All of it can be seen on a phone without scrolling sideways."""
+    page.set_viewport_size({"width": 360, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+# ---- compare ----
+
+
+def test_a_comparison_sorts_by_effect_and_its_filters_are_in_the_address(page_of: Pages, runs: list[str]) -> None:
+    page = page_of(f"#/compare?a=run:{runs[30]}&b=run:{runs[0]}")
+    expect(page.get_by_role("heading", level=2).first).to_contain_text(f"{runs[0]} against {runs[30]}: ")
+    rows = page.get_by_role("table", name="Compared metrics").locator("> tbody > tr")
+    page.get_by_role("combobox", name="Metric").select_option("latency_p50")
+    page.get_by_role("button", name=re.compile(r"^\d+ worse$")).click()
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text(RESNET)
+    expect(rows.first).to_contain_text(re.compile(r"1[12][.\d]* % slower"))
+    assert page.locator(".ratio-interval").count() == 2
+    expect(page).to_have_url(re.compile("metric=latency_p50&verdict=worse$"))
+    page.get_by_label("Search", exact=True).fill("batch_size 8 resnet50")
+    expect(rows).to_have_count(1)
+    page.reload()
+    expect(rows).to_have_count(1)
+    page.get_by_role("link", name="Swap").click()
+    expect(page.get_by_role("heading", level=2).first).to_contain_text(f"{runs[30]} against {runs[0]}: ")
+
+
+def test_a_line_opens_to_distributions_rounds_and_operators(page_of: Pages, runs: list[str]) -> None:
+    page = page_of(f"#/compare?a=run:{runs[1]}&b=run:{runs[0]}&metric=latency_p50&words=resnet50+onnxruntime")
+    page.get_by_role("button", name=f"{RESNET} runtime=onnxruntime device=cpu batch_size=1 latency_p50").click()
+    expect(page).to_have_url(re.compile("open=[0-9a-f]+$"))
+    drawn = page.get_by_role("img", name=re.compile("Histogram of before: 2,000 calls, half within .*; after: 2,000"))
+    expect(drawn.locator(".plot-area")).to_have_count(2)
+    curve = page.get_by_role("img", name=re.compile("Cumulative share"))
+    curve.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".plot-words", has_text="before")).to_contain_text(
+        re.compile(r"ms: before \d.* %, after \d.* %")
+    )
+    expect(page.get_by_role("img", name="Rounds: before 2 rounds, after 2 rounds")).to_be_visible()
+    operators = page.get_by_role("table", name="Operators, the largest difference first")
+    expect(operators.locator("tbody tr").first).to_contain_text("conv1")
+    expect(operators.get_by_role("row", name=re.compile("^input_copy"))).to_contain_text("not there")
+    page.get_by_role("button", name="by kind").click()
+    expect(operators.locator("tbody th").first).to_have_text("Conv")
+    check_phone(page)
+
+
+def test_sides_are_found_by_searching_and_machines_and_backends_compare_too(page_of: Pages, runs: list[str]) -> None:
+    page = page_of("#/compare")
+    expect(page.get_by_text("Choose two sides.")).to_be_visible()
+    before, after = page.get_by_role("group", name="Before"), page.get_by_role("group", name="After")
+    before.get_by_label("Kind").select_option("Backend")
+    before.get_by_role("combobox", name="Backend").fill("tor")
+    page.get_by_role("option", name="torch").wait_for()
+    page.keyboard.press("Enter")
+    after.get_by_label("Kind").select_option("Backend")
+    field = after.get_by_role("combobox", name="Backend")
+    field.click()
+    page.get_by_role("option", name="openvino").click()
+    expect(field).to_have_value("openvino")
+    expect(page.get_by_role("heading", level=2).first).to_contain_text("openvino against torch: ")
+    expect(page.get_by_role("table", name="Compared metrics")).not_to_contain_text("runtime=")
+    after.get_by_label("Kind").select_option("Run")
+    after.get_by_role("combobox", name="Run").fill(runs[3][-6:])
+    page.get_by_role("option", name=runs[3]).wait_for()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(quote(f"run:{runs[3]}", safe="")))
+
+
+def test_what_else_differs_is_listed_and_an_unknown_side_is_explained(page_of: Pages, runs: list[str]) -> None:
+    page = page_of(f"#/compare?a=run:{runs[39]}&b=run:{runs[0]}")
+    numpy = page.get_by_role("table", name="Facts that differ").get_by_role("row", name=re.compile("packages.numpy"))
+    expect(numpy).to_contain_text("2.3.1")
+    expect(numpy).to_contain_text("2.3.2")
+    lost = page_of(f"#/compare?a=run:nothing&b=run:{runs[0]}", complains=True)
+    expect(lost.get_by_role("alert")).to_contain_text("nothing")
+
+
+# ---- matrix ----
+
+
+def test_a_matrix_is_a_table_that_keys_walk_and_cells_lead_to_series(page_of: Pages) -> None:
+    page = page_of("#/matrix?metric=latency_p50&rows=case&columns=runtime")
+    table = page.get_by_role("table", name=re.compile("latency_p50 by case and runtime"))
+    expect(table.get_by_role("columnheader")).to_have_text(["-", "onnxruntime", "openvino", "torch"])
+    expect(table.get_by_text("not measured").first).to_be_visible()
+    expect(table.get_by_text("failed since")).to_have_count(1)
+    start = table.locator("[tabindex='0']")
+    expect(start).to_have_count(1)
+    start.focus()
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowDown")
+    here = table.locator(":focus")
+    expect(here).to_contain_text(re.compile(r"^\d.* ms"))
+    assert here.get_attribute("data-place") == "1 3"
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("#/series/[0-9a-f]+$"))
+
+
+def test_a_matrix_is_relative_to_a_column_or_the_best_and_turns(page_of: Pages) -> None:
+    page = page_of("#/matrix?metric=throughput&rows=case&columns=runtime")
+    page.get_by_label("Relative to").select_option("torch")
+    expect(page).to_have_url(re.compile("baseline=torch$"))
+    row = page.get_by_role("row").filter(has_text=RESNET)
+    expect(row.locator(".heat-better")).to_have_count(2)
+    expect(row).to_contain_text("×1.00")
+    expect(page.get_by_role("row", name=re.compile("^geometric mean"))).to_contain_text("2 rows")
+    page.get_by_label("Relative to").select_option("best of each row")
+    expect(row.locator(".heat-worse")).to_have_count(2)
+    page.get_by_role("combobox", name="batch_size", exact=True).select_option("8")
+    expect(page.get_by_role("row").filter(has_text="text/bert")).to_have_count(0)
+    page.get_by_role("button", name="Swap").click()
+    expect(page.get_by_role("rowheader", name="openvino")).to_be_visible()
+    expect(page.get_by_label("What the colours mean")).to_contain_text("higher is better")
+    check_phone(page)
+
+
+# ---- runs ----
+
+
+def test_runs_are_filtered_paged_and_two_of_them_compared(page_of: Pages, runs: list[str]) -> None:
+    page = page_of("#/runs")
+    rows = page.get_by_role("table", name="Runs, the newest first").locator("tbody tr")
+    expect(rows).to_have_count(50)
+    page.get_by_role("link", name="Older").click()
+    expect(page.get_by_role("link", name="Newest")).to_be_visible()
+    page.get_by_label("Tag").fill("release-2.0")
+    page.keyboard.press("Enter")
+    expect(rows).to_have_count(2)
+    expect(page).to_have_url(re.compile("tag=release-2.0$"))
+    page.get_by_label("Tag").fill("no-such")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("No run fits these filters.")).to_be_visible()
+    page.goto(page.url.split("#")[0] + "#/runs")
+    check_phone(page)
+    page.get_by_role("checkbox", name=f"Compare {runs[0]}").check()
+    page.get_by_role("checkbox", name=f"Compare {runs[2]}").check()
+    page.get_by_role("link", name=f"Compare {runs[0]} with {runs[2]}").click()
+    expect(page.get_by_role("heading", level=2).first).to_contain_text(f"{runs[0]} against {runs[2]}: ")

@@ -1,0 +1,247 @@
+"""The verbs of a store over HTTP, against the real server: what it answers is what its database answers."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from benchwright import schema
+from benchwright.errors import StoreError
+from benchwright.findings import Finding, Mute, Remark, State, Threshold
+from benchwright.records import Artifact, Estimate, Failure, Result, Run, Samples, Status, Verdict
+from benchwright.store.archive import Progress
+from benchwright.store.remote import RemoteStore
+from benchwright.store.remote.spool import Spool
+from benchwright.store.sql import SqlStore
+
+
+@pytest.fixture(scope="module")
+def running(serve: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with serve(tmp_path_factory.mktemp("server")) as running:
+        yield running
+
+
+@pytest.fixture
+def store(running: Any) -> Iterator[RemoteStore]:
+    """The store over HTTP."""
+    opened = RemoteStore(running.address)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def database(running: Any) -> Iterator[SqlStore]:
+    """The same store, as its server has it."""
+    opened = SqlStore(running.settings.store_url)
+    yield opened
+    opened.close()
+
+
+def test_a_run_is_kept_result_by_result(store: RemoteStore, database: SqlStore, made: SimpleNamespace) -> None:
+    run = _run(made, 1)
+    store.begin(run)
+    assert database.run(run.id) == replace(run, results=())
+    for result in run.results:
+        store.add(run.id, result)
+    assert store.run(run.id) == database.run(run.id) == run
+    assert store.run(run.id, samples=False) == database.run(run.id, samples=False) != run
+    assert store.samples(run.results[0].id) == run.results[0].samples
+
+
+def test_sending_again_changes_nothing_and_something_else_under_the_same_id_is_refused(
+    store: RemoteStore, made: SimpleNamespace
+) -> None:
+    run = _run(made, 2)
+    for _ in range(2):
+        store.begin(run)
+        for result in run.results:
+            store.add(run.id, result)
+    assert store.run(run.id) == run
+    with pytest.raises(StoreError):
+        store.begin(replace(run, reason="another"))
+    with pytest.raises(StoreError):
+        store.add(run.id, replace(run.results[0], duration=9.0))
+    with pytest.raises(StoreError, match="no-such-run"):
+        store.add("no-such-run", replace(run.results[0], id="r"))
+    assert store.run(run.id) == run
+
+
+def test_a_result_goes_in_the_place_of_another_once_however_often_it_is_sent(
+    store: RemoteStore, made: SimpleNamespace
+) -> None:
+    run = _run(made, 3)
+    better = replace(run.results[1], id="run-0003-again")
+    store.begin(run)
+    for result in run.results:
+        store.add(run.id, result)
+    for _ in range(2):
+        store.add(run.id, better, instead_of=run.results[1].id)
+    assert [result.id for result in store.run(run.id).results] == [run.results[0].id, better.id]
+
+
+def test_a_whole_run_is_kept_once(store: RemoteStore, database: SqlStore, made: SimpleNamespace) -> None:
+    run = _run(made, 4)
+    assert [store.add_run(run), store.add_run(run), store.add_run(replace(run, reason="another"))] == [
+        True,
+        False,
+        False,
+    ]
+    assert database.run(run.id) == run
+
+
+def test_every_question_is_answered_as_the_database_answers_it(
+    store: RemoteStore, database: SqlStore, made: SimpleNamespace
+) -> None:
+    for i in range(5, 8):
+        store.add_run(replace(_run(made, i), tags=("nightly",)))
+    failed = replace(
+        made.run_of(8, 1.0).results[0], status=Status.FAILED, metrics=(), error=Failure(kind="exit", message="died")
+    )
+    store.add_run(replace(made.run_of(8, 1.0), results=(failed,)))
+    for asked in (
+        lambda s: s.find("last~1"),
+        lambda s: s.find("nightly"),
+        lambda s: s.find(made.commit(6)[:9]),
+        lambda s: s.runs(limit=3),
+        lambda s: s.runs(tag="nightly"),
+        lambda s: list(s.run_ids()),
+        lambda s: s.history("bench*"),
+        lambda s: s.history("bench*", metrics=["latency"], limit=2),
+        lambda s: s.misses("*"),
+        lambda s: s.case_names(),
+        lambda s: (s.findings(), s.mutes(), s.thresholds()),
+    ):
+        assert asked(store) == asked(database)
+    assert store.history("bench*") and store.misses("*") and store.case_names()
+
+
+@pytest.mark.parametrize("asked", [lambda s: s.find("nonsense"), lambda s: s.run("nonsense"), lambda s: s.finding("x")])
+def test_what_is_not_there_is_the_same_error(asked: Any, store: RemoteStore, database: SqlStore) -> None:
+    said = []
+    for each in (store, database):
+        with pytest.raises(StoreError) as caught:
+            asked(each)
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+
+
+def test_findings_and_rules_are_changed_as_in_the_database(store: RemoteStore, database: SqlStore) -> None:
+    found = Finding(
+        id="f1",
+        series="s" * 32,
+        before=Estimate(point=1.0, low=0.9, high=1.1),
+        after=Estimate(point=2.0, low=None, high=None),
+        effect=Estimate(point=2.0, low=1.8, high=2.2),
+        method="pairs",
+        verdict=Verdict.WORSE,
+        runs=("run-0005",),
+        found_at="2026-03-01T10:00:00+00:00",
+        why={"packages": {"numpy": ["2.0", "2.1"]}},
+    )
+    assert store.keep_finding(found) == found == store.keep_finding(replace(found, id="f2"))
+    remark = Remark(at="2026-03-01T11:00:00+00:00", who="ada", what="acknowledged", text="<b>known</b>")
+    changed = store.update_finding("f1", remark, state=State.ACKNOWLEDGED, assignee="ada", why={"seen": True})
+    assert changed == store.finding("f") == database.finding("f1")
+    assert (changed.state, changed.remarks) == (State.ACKNOWLEDGED, (remark,))
+    assert store.findings(states=[State.ACKNOWLEDGED], series=[found.series]) == [changed]
+    assert store.findings(states=[State.OPEN]) == []
+
+    store.mute(Mute(what="bench*", who="ada"))
+    store.set_threshold(Threshold(case="*", smallest=0.05))
+    assert (store.mutes(), store.thresholds()) == (database.mutes(), database.thresholds())
+    assert [len(store.mutes()), store.unmute("bench*"), store.unmute("bench*")] == [1, True, False]
+    assert [len(store.thresholds()), store.drop_threshold("*"), store.drop_threshold("*")] == [1, True, False]
+
+
+def test_files_of_a_result_arrive_byte_for_byte(
+    store: RemoteStore, running: Any, made: SimpleNamespace, tmp_path: Path
+) -> None:
+    import hashlib
+
+    import httpx2
+
+    content = bytes(range(256)) * 5000
+    (tmp_path / "a b.bin").write_bytes(content)
+    named = Artifact(
+        name="deep/a b.bin",
+        kind="file",
+        path=str(tmp_path / "a b.bin"),
+        size=len(content),
+        sha256=hashlib.sha256(content).hexdigest(),
+    )
+    run = made.run_of(9, 1.0)
+    store.begin(run)
+    store.add(run.id, replace(run.results[0], id="r9-0", artifacts=(named,)))
+    got = httpx2.get(f"{running.address}api/v1/results/r9-0/artifacts/deep/a b.bin", trust_env=False)
+    assert got.content == content
+
+
+def test_what_a_run_does_now_is_told(store: RemoteStore, database: SqlStore, made: SimpleNamespace) -> None:
+    run = made.run_of(10, 1.0)
+    store.begin(run)
+    word = Progress(run=run.id, started_at=run.started_at, planned=4, done=1, phase="warming", params={"a": "1"})
+    store.tell_progress(word)
+    assert [replace(each, spoke_at=0) for each in database.progress() if each.run == run.id] == [word]
+    store.tell_progress(replace(word, phase="ended"))
+    assert [each for each in database.progress() if each.run == run.id] == []
+
+
+def test_the_command_line_takes_a_server_as_its_store(
+    running: Any, inside: Callable[..., Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    at = ("--store", running.address)
+    asked = ("run", "bench.py::fast", "--rounds", "1", "--duration", "0.02", "--warmup", "0", *at)
+    (tmp_path / "bench.py").write_text("from pathlib import Path\n\n\ndef fast():\n    Path('ok').stat()\n")
+    assert inside(*asked, "--tag", "over-http").returncode == 1  # there is no such file
+    (tmp_path / "ok").touch()
+    resumed = inside(*asked, "--resume", "over-http")
+    assert resumed.returncode == 0, resumed.stderr
+    shown = inside("show", "over-http", "--json", *at)
+    run = schema.loads(shown.stdout, Run)
+    assert [result.status for result in run.results] == [Status.OK] and run.tags == ("over-http",)
+    for verb in (["list"], ["history", "bench.py::fast"], ["findings"], ["compare", "last", "last"]):
+        told = inside(*verb, *at)
+        assert told.returncode == 0, told.stderr
+    assert Spool(running.address).is_empty and not caplog.messages
+
+
+def test_tokens_decide(
+    serve: Callable[..., Any], tmp_path: Path, made: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serve(tmp_path, require_token=True) as running:
+        database = SqlStore(running.settings.store_url)
+        tokens = {scope: database.token_add(scope, scope) for scope in ("read", "write")}
+        with pytest.raises(StoreError, match="asks for a token") as caught:
+            RemoteStore(running.address)
+        assert "BENCHWRIGHT_TOKEN" in caught.value.remedy
+        monkeypatch.setenv("BENCHWRIGHT_TOKEN", "bw_wrong")
+        with pytest.raises(StoreError, match="not known here") as caught:
+            RemoteStore(running.address)
+        assert "bw_wrong" not in str(caught.value)
+        monkeypatch.setenv("BENCHWRIGHT_TOKEN", tokens["read"])
+        store = RemoteStore(running.address)
+        assert store.case_names() == []
+        with pytest.raises(StoreError, match="may only read"):
+            store.begin(made.run_of(0, 1.0))
+        store.close()
+        store = RemoteStore(running.address.replace("//", f"//{tokens['write']}@"))
+        assert store.add_run(made.run_of(0, 1.0))
+        database.token_drop("write")  # while it is being used: what is measured waits for another token
+        store.begin(made.run_of(1, 1.0))
+        assert len(Spool(running.address)) == 1
+        store.close()
+        database.close()
+
+
+def _run(made: SimpleNamespace, i: int) -> Run:
+    """A run whose first result has raw samples."""
+    run: Run = made.run_of(i, 0.01)
+    raw = Samples(copy=0, calls=3, loops=1, elapsed=60, columns={"latency": array("q", [10, 20, 30])})
+    first: Result = replace(run.results[0], samples=(raw,), revision=run.revision)
+    return replace(run, results=(first, replace(run.results[1], revision=run.revision)))

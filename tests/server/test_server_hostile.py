@@ -1,0 +1,160 @@
+"""Input that means harm is refused, or kept as the plain data that it is."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchwright import schema
+from benchwright.records import Run
+
+JSON = {"Content-Type": "application/json"}
+SCRIPT = "<script>alert(1)</script>\u2028\"'`${7*7}"
+
+
+@pytest.fixture(scope="module")
+def small(serving: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A server with little patience: bounds that a test reaches without megabytes."""
+    bounds = {"small": 1000, "document": 20_000, "run": 20_000, "stream": 50_000, "samples": 1 << 20, "ratio": 20}
+    with serving(tmp_path_factory.mktemp("small"), limits={**bounds, "patience": 0.05}) as made:
+        yield made
+
+
+def test_a_script_in_a_name_comes_back_as_text_in_json_and_nothing_else(server: Any, runs: Any) -> None:
+    run: Run = runs.run_of(1, 0.5)
+    case = replace(run.results[0].case, name=SCRIPT, params={SCRIPT: SCRIPT})
+    run = replace(run, tags=(SCRIPT,), results=(replace(run.results[0], case=case),))
+    assert server.post("runs", content=schema.dumps(run), headers=JSON).status_code == 200
+    for path in (f"runs/{run.id}/document", "store/case_names"):
+        told = server.post(path, content="{}") if path.startswith("store") else server.get(path)
+        assert told.headers["content-type"] == "application/json"
+        assert told.headers["x-content-type-options"] == "nosniff"
+        assert "default-src 'none'" in told.headers["content-security-policy"]
+        assert SCRIPT in json.dumps(told.json(), ensure_ascii=False).replace('\\"', '"')
+
+
+@pytest.mark.parametrize(
+    "name", ["..", "%2e%2e", "a%00b", "x" * 300, "a%0Ab", "%ED%A0%80", "..%2f..%2fetc", "a%5c..%5cb", "%F0%9F%92%A9%00"]
+)
+def test_ids_that_play_tricks_with_paths_name_nothing(server: Any, runs: Any, name: str) -> None:
+    run = replace(runs.run_of(2, 0.5), id="..", results=())
+    for told in (
+        server.put(f"runs/{name}", content=schema.dumps(run)),
+        server.get(f"runs/{name}/document"),
+        server.get(f"results/{name}/samples"),
+        server.get(f"results/{name}/artifacts/{name}"),
+    ):
+        assert 400 <= told.status_code < 500 and set(told.json()) == {"error", "remedy"}
+
+
+@pytest.mark.parametrize("bad", ["..", "", "a/b", "a\x00b", "x" * 201, "a\nb", "\ud800"])
+def test_ids_within_documents_are_checked_too(server: Any, runs: Any, bad: str) -> None:
+    run: Run = runs.run_of(3, 0.5)
+    inner = replace(run, results=(replace(run.results[0], id=bad),))
+    for document in (replace(run, id=bad), inner):
+        told = server.post("runs", content=schema.dumps(document), headers=JSON)
+        assert told.status_code == 400 and "cannot be an id" in told.json()["error"]
+    assert run.id not in {*server.store.run_ids()}
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        (b"[" * 100_000, "deep"),
+        (b'{"a":' * 200 + b"1" + b"}" * 200, "deep"),
+        (b'{"format": 1, "kind": "run", "data": {"id": 1, "started_at": "", "harness": ""}}', "run.id"),
+        (b'{"format": 1, "kind": "run", "data": {"idd": "a"}}', "unknown key 'idd'"),
+        (b'{"format": 99, "kind": "run", "data": {}}', "format 99"),
+        (b'{"format": 1, "kind": "case", "data": {}}', "not a 'run'"),
+        (b'{"format": ' + b"9" * 5000 + b"}", "64 bits"),
+        (b'{"format": 1e999}', "finite"),
+        (b'{"format": NaN}', "finite"),
+        (b"\xff\xfe\x00", "not JSON"),
+        (b"", "not JSON"),
+        (b"null", "not a Benchwright document"),
+    ],
+)
+def test_a_body_that_cannot_be_read_is_an_error_that_names_the_place(server: Any, body: bytes, place: str) -> None:
+    for told in (server.put("runs/a", content=body), server.post("runs", content=body, headers=JSON)):
+        assert told.status_code == 400 and place in told.json()["error"]
+
+
+def test_numbers_and_names_that_no_database_holds_are_refused(server: Any, runs: Any) -> None:
+    run: Run = runs.run_of(4, 0.5)
+    first = run.results[0]
+    for result in (
+        replace(first, round=2**63),
+        replace(first, case=replace(first.case, name="n" * 501)),
+        replace(first, started_at="yesterday"),
+    ):
+        told = server.post("runs", content=schema.dumps(replace(run, results=(result,))), headers=JSON)
+        assert told.status_code == 400, told.json()
+    assert run.id not in {*server.store.run_ids()}
+
+
+def test_what_is_too_large_is_refused_and_nothing_is_kept(small: Any, runs: Any) -> None:
+    run: Run = runs.run_of(5, 0.5)
+    large = replace(run, results=(), reason="r" * 30_000)
+    for told in (
+        small.put(f"runs/{run.id}", content=schema.dumps(large)),
+        small.put(f"runs/{run.id}", content=iter([schema.dumps(large).encode()])),  # no Content-Length tells it
+        small.post("runs", content=schema.dumps(large), headers=JSON),
+        small.post("runs", content=schema.dumps(large)),
+        small.post("runs", content=iter([b"\n" * 60_000])),
+        small.patch("findings/x", content=b" " * 2000),
+    ):
+        assert told.status_code == 413 and "more than" in told.json()["error"]
+    assert [*small.store.run_ids()] == []
+
+
+def test_a_bomb_does_not_go_off(small: Any, server: Any, runs: Any) -> None:
+    packed = gzip.compress(b" " * 100_000)
+    gzipped = {**JSON, "Content-Encoding": "gzip"}
+    assert small.put("runs/a", content=packed, headers=gzipped).status_code == 413
+    assert server.put("runs/a", content=gzip.compress(b" " * 10_000_000), headers=gzipped).status_code == 413
+    for damaged in (b"not gzip", packed[:-9], packed + b"more"):
+        assert server.patch("findings/x", content=damaged[:500], headers=gzipped).status_code == 400
+    assert server.put("runs/a", content=b"", headers={"Content-Encoding": "br"}).status_code == 415
+    document = json.loads(schema.dumps(runs.run_of(6, 0.5)))
+    bomb = base64.b64encode(zlib.compress(bytes(4 << 20))).decode()
+    document["data"]["results"][0]["samples"] = [
+        {"copy": 0, "calls": 1, "loops": 1, "elapsed": 1, "columns": {"latency": bomb}}
+    ]
+    told = small.post("runs", content=json.dumps(document), headers=JSON)
+    assert told.status_code == 413 and "samples" in told.json()["error"]
+
+
+@pytest.mark.parametrize("length", ["-1", "1e3", "٣", "9" * 30, "abc"])
+def test_a_length_that_is_no_length_is_refused(server: Any, length: str) -> None:
+    told = server.put("runs/a", content=iter([b"{}"]), headers={"Content-Length": length.encode()})
+    assert told.status_code == 400
+
+
+def test_a_refused_body_is_not_sent_back_at_length(server: Any) -> None:
+    told = server.post("store/history", content=json.dumps({"x" * 100_000: 1, SCRIPT: 2}))
+    assert told.status_code == 400 and len(told.content) < 3000
+
+
+def test_nothing_of_the_insides_is_told(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server.store, "case_names", lambda: 1 / 0)
+    from starlette.testclient import TestClient
+
+    asking = TestClient(server.made, base_url="http://127.0.0.1", raise_server_exceptions=False)
+    told = asking.post("/api/v1/store/case_names", content="{}")
+    assert told.status_code == 500 and "Zero" not in told.text and set(told.json()) == {"error", "remedy"}
+    assert told.headers["content-security-policy"]
+
+
+def test_files_stay_where_they_belong(server: Any, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    for path in ("/../../etc/passwd", "/..%2f..%2fetc%2fpasswd", f"/{secret}", "/app.js/../secret", "/index.html"):
+        assert server.get(f"http://127.0.0.1:8765{path}").status_code == 404

@@ -1,0 +1,139 @@
+"""The server as a process: one line that says where it is, and an end within a moment."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from benchwright import schema
+from benchwright.server.serving import listen, server_for
+
+Call = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@contextmanager
+def running(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`benchwright serve` on a free port, and what it says on standard output."""
+    command = [sys.executable, "-m", "benchwright", "serve", "--port", "0", "--store", "results.db", *options]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        yield process, process.stdout.readline()
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_it_says_where_it_is_and_ends_at_a_signal_although_somebody_listens(tmp_path: Path) -> None:
+    with running(tmp_path, "--json", "--log") as (process, line):
+        address = urlsplit(json.loads(line)["address"])
+        listening = http.client.HTTPConnection(address.netloc, timeout=30)
+        listening.request("GET", "/api/v1/live", headers={"Accept": "text/event-stream"})
+        stream = listening.getresponse()
+        assert stream.status == 200 and stream.readline()
+        asking = http.client.HTTPConnection(address.netloc, timeout=30)
+        asking.request("GET", "/api/v1/about?token=secret")
+        assert asking.getresponse().status == 200
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=10)
+        assert process.returncode == 0 and "Traceback" not in said and "Cancel" not in said
+        assert "GET /api/v1/about 200" in said and "secret" not in said
+        listening.close()
+        asking.close()
+
+
+def test_broken_requests_and_slow_bodies_are_answered(tmp_path: Path, serving: Any, runs: Any) -> None:
+    server = serving(tmp_path, limits={"patience": 0.1})
+    opened = listen("127.0.0.1", 0)
+    running = server_for(server.made)
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [opened]})
+    thread.start()
+    try:
+        ask = b"PUT /api/v1/runs/a HTTP/1.1\r\nHost: localhost\r\n"
+        answers = [
+            _answer(opened.getsockname(), request)
+            for request in (
+                ask + b"Content-Length: 10\r\n\r\n{",  # and nothing more
+                ask + b"Content-Length: -1\r\n\r\n",
+                ask + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}",
+                ask + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+                b"GET / HTTP/1.1\r\n\r\n",
+            )
+        ]
+        assert [line[9:12] for line in answers] == [b"408", b"400", b"400", b"400", b"403"]
+        lines = f"{schema.dumps(runs.run_of(1, 0.5))}\n{schema.dumps(runs.run_of(2, 0.5))}\n".encode()
+        with socket.create_connection(opened.getsockname(), timeout=10) as connection:
+            head = f"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(lines)}\r\n\r\n"
+            connection.sendall(head.encode() + lines[:-9])  # and is cut off
+            while not (kept := [*server.store.run_ids()]):
+                time.sleep(0.01)
+        assert kept == ["run-0001"]
+    finally:
+        running.should_exit = True
+        thread.join(10)
+    assert not thread.is_alive()
+    assert [*server.store.run_ids()] == ["run-0001"]
+
+
+def _answer(address: Any, request: bytes) -> bytes:
+    with socket.create_connection(address, timeout=10) as connection:
+        connection.sendall(request)
+        return connection.makefile("rb").readline()
+
+
+def test_a_port_that_is_taken_is_an_error_that_says_what_to_do(inside: Call) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ended = inside("serve", "--port", str(taken.getsockname()[1]))
+    assert ended.returncode == 2 and "in use" in ended.stderr and "--port 0" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--host", "192.0.2.1", "--port", "0"), "--host"),
+        (("--host", "no such host", "--port", "0"), "--host"),
+        (("--store", "https://bench.example/", "--port", "0"), "database of its own"),
+        (("--store", "missing-scheme://x", "--port", "0"), "missing-scheme"),
+    ],
+)
+def test_what_cannot_be_served_is_an_error(inside: Call, arguments: tuple[str, ...], said: str) -> None:
+    ended = inside("serve", *arguments)
+    assert ended.returncode == 2 and said in ended.stderr and ended.stdout == ""
+
+
+def test_tokens_are_made_listed_and_revoked(inside: Call) -> None:
+    made = inside("token", "create", "ci", "--scope", "write", "--expires", "90d")
+    assert made.returncode == 0 and made.stdout.startswith("bw_") and len(made.stdout) > 40
+    listed = json.loads(inside("token", "list", "--json").stdout)
+    assert [(one["name"], one["scope"]) for one in listed] == [("ci", "write")] and listed[0]["expires_at"]
+    shown = inside("token", "list").stdout
+    assert "ci" in shown and made.stdout.strip() not in shown
+    assert inside("token", "create", "ci").returncode == 2
+    assert inside("token", "revoke", "ic").stderr.startswith("benchwright: there is no token 'ic'")
+    assert inside("token", "revoke", "ci").returncode == 0
+    assert inside("token", "list").stdout.startswith("no tokens")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("a\nb",), (" ",), ("a", "--expires", "soon"), ("a", "--expires", "-1d"), ("a", "--scope", "root")]
+)
+def test_a_token_that_makes_no_sense_is_refused(inside: Call, arguments: tuple[str, ...]) -> None:
+    assert inside("token", "create", *arguments).returncode == 2
+
+
+def test_tokens_of_a_server_elsewhere_are_made_there(inside: Call) -> None:
+    ended = inside("token", "create", "a", "--store", "https://bench.example/")
+    assert ended.returncode == 2 and "server's machine" in ended.stderr

@@ -1,0 +1,31 @@
+"""Once a day a server lets go what is too old."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchwright.server.upkeep import Upkeep, tidy
+from benchwright.store.retention import Rules
+
+
+def test_what_is_too_old_goes_by_itself(serving: Callable[..., Any], runs: Any, tmp_path: Path) -> None:
+    server = serving(tmp_path, retention=Rules(runs=86400.0))
+    runs.fill(server.store, [0.5, 0.5])  # months ago
+    with server:
+        deadline = time.monotonic() + 20
+        while not server.store.audit() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert [line.what for line in server.store.audit()] == ["2 runs, samples of 0 results"]
+        assert [*server.store.run_ids()] == []
+
+
+def test_without_rules_everything_stays(server: Any, runs: Any) -> None:
+    runs.fill(server.store, [0.5])
+    tidy(server.made.state.frame)
+    upkeep = Upkeep(server.made.state.frame)
+    upkeep.start()
+    upkeep.end()
+    assert [*server.store.run_ids()] == ["run-0000"] and server.store.audit() == []

@@ -1,0 +1,98 @@
+"""The verbs of a store, over HTTP, answer what the store answers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from benchwright import schema
+from benchwright.findings import Finding, Mute, Remark, State, Threshold
+from benchwright.records import Estimate, Verdict
+from benchwright.server.routes.verbs import VERBS
+from benchwright.store import Store
+
+# Those of `Store` that are reached by addresses of their own, or are nothing to ask for.
+ELSEWHERE = {"begin", "add", "add_run", "run", "samples", "close"}
+
+
+def asked(server: Any, verb: str, **arguments: Any) -> Any:
+    told = server.post(f"store/{verb}", content=json.dumps(schema.encode(arguments)))
+    assert told.status_code == 200, told.json()
+    return told.json()["answer"]
+
+
+def finding(name: str) -> Finding:
+    one = Estimate(point=1.0, low=0.9, high=1.1)
+    return Finding(
+        id=name,
+        series="s",
+        before=one,
+        after=one,
+        effect=one,
+        method="m",
+        verdict=Verdict.WORSE,
+        runs=(name,),
+        found_at="2026-03-01T10:00:00+00:00",
+    )
+
+
+def test_every_verb_of_a_store_can_be_asked_for() -> None:
+    verbs = {name for name, member in vars(Store).items() if callable(member) and not name.startswith("_")}
+    assert {*VERBS} == verbs - ELSEWHERE
+
+
+def test_reading_verbs_answer_what_the_store_answers(server: Any, runs: Any) -> None:
+    runs.fill(server.store, [0.5, 0.6])
+    store, case = server.store, runs.CASE.name
+    assert asked(server, "find", reference="last~1") == store.find("last~1")
+    assert asked(server, "runs", limit=1) == schema.encode(store.runs(limit=1))
+    assert asked(server, "run_ids") == [*store.run_ids()]
+    told = schema.encode(store.history("*", metrics=("latency_p50",), limit=1))
+    assert asked(server, "history", case="*", metrics=["latency_p50"], limit=1) == told
+    assert asked(server, "misses", case=case) == schema.encode(store.misses(case))
+    assert asked(server, "case_names") == [case]
+
+
+def test_findings_are_kept_and_changed(server: Any) -> None:
+    assert asked(server, "keep_finding", finding=finding("f1")) == schema.encode(finding("f1"))
+    remark = Remark(at="2026-03-02T10:00:00+00:00", who="Ada", what="resolved")
+    changed = asked(server, "update_finding", reference="f1", remark=remark, changes={"state": State.RESOLVED})
+    assert changed == schema.encode(replace(finding("f1"), state=State.RESOLVED, remarks=(remark,)))
+    assert asked(server, "finding", reference="f") == changed
+    assert asked(server, "findings", states=[State.RESOLVED], series=["s"]) == [changed]
+
+
+def test_rules_are_kept_and_taken_away(server: Any) -> None:
+    mute, threshold = Mute(what="a*", who="Ada"), Threshold(case="b", smallest=0.05)
+    assert asked(server, "mute", mute=mute) is None and asked(server, "mutes") == [schema.encode(mute)]
+    assert [asked(server, "unmute", what="a*") for _ in range(2)] == [True, False]
+    assert asked(server, "set_threshold", threshold=threshold) is None
+    assert asked(server, "thresholds") == [schema.encode(threshold)]
+    assert asked(server, "drop_threshold", case="b")
+    said = [line["action"] for line in server.get("audit").json()["lines"]]
+    assert said[:4] == ["drop threshold", "set threshold", "unmute", "unmute"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "body", "status", "place"),
+    [
+        ("nonsense", "{}", 404, "no verb"),
+        ("history", "{}", 400, "'case' is missing"),
+        ("history", '{"case": 1}', 400, "history.case"),
+        ("history", '{"case": "a", "limt": 1}', 400, "'limt'"),
+        ("history", '{"case": "a", "limit": -1}', 400, "limit"),
+        ("runs", "[]", 400, "not a mapping"),
+        ("find", '{"reference": "nobody"}', 404, "nobody"),
+        ("keep_finding", json.dumps({"finding": schema.encode(finding("../x"))}), 400, "cannot be an id"),
+        ("mute", json.dumps({"mute": {"what": "x" * 501}}), 400, "500 characters"),
+        ("set_threshold", json.dumps({"threshold": {"case": "x" * 501, "smallest": 0.1}}), 400, "500 characters"),
+        ("update_finding", '{"reference": "f1", "changes": {"id": "f2"}}', 400, "'id'"),
+        ("update_finding", '{"reference": "f1", "changes": {"state": "lost"}}', 400, "state"),
+    ],
+)
+def test_what_is_asked_wrongly_is_explained(server: Any, verb: str, body: str, status: int, place: str) -> None:
+    told = server.post(f"store/{verb}", content=body)
+    assert told.status_code == status and place in told.json()["error"]

@@ -1,0 +1,141 @@
+"""Runs, one run, and one result with all its calls."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchwright import schema
+from benchwright.errors import StoreError
+from benchwright.records import Run, Samples, Status
+from benchwright.stats.histogram import fold
+from benchwright.store.sql import SqlStore
+from benchwright.views.distributions import distributions
+from benchwright.views.results import AGED, FOLDED, result_view
+from benchwright.views.runs import run_view, runs_page
+
+Keep = Callable[[Sequence[Run]], SqlStore]
+
+
+def test_runs_go_on_where_the_last_page_ended(archive: SqlStore, project: SimpleNamespace) -> None:
+    first = runs_page(archive, limit=7)
+    second = runs_page(archive, limit=7, before=first.next)
+    assert [run.id for run in (*first.runs, *second.runs)] == [project.run_id(i) for i in range(119, 105, -1)]
+    assert runs_page(archive, limit=200).next == ""
+    assert [run.id for run in runs_page(archive, tag="release-2.0").runs] == [project.run_id(i) for i in (61, 60)]
+    assert first.runs[0].failed == 2
+
+
+def test_a_run_has_its_cases_with_rounds_together(archive: SqlStore, project: SimpleNamespace) -> None:
+    view = run_view(archive, "last")
+    assert view.line.id == project.run_id(119)
+    assert view.previous == project.run_id(117)  # the same machine
+    assert list(view.machines.values()) == ["Example Server 7, 32 cores"]
+    assert len(view.cases) == 11
+    failed = next(one for one in view.cases if one.case == "audio/whisper.onnx")
+    assert failed.statuses == {"failed": 2}
+    assert "5.6 GiB wanted" in failed.reason
+    fine = view.cases[0]
+    assert fine.reason == "" and len(fine.results) == 2
+    assert {metric.name: metric.estimate.method for metric in fine.metrics}["latency_p50"] == "t over 2 processes"
+    assert run_view(archive, project.run_id(0)).previous == ""
+
+
+def test_a_result_has_everything_that_was_recorded(archive: SqlStore, project: SimpleNamespace) -> None:
+    run = archive.run(project.run_id(118), samples=False)
+    result = next(one for one in run.results if one.round == 1 and one.case.target.runtime == "torch")
+    view = result_view(archive, result.id)
+    assert (view.run, view.round, view.status, view.note) == (run.id, 1, Status.OK, "")
+    assert [one.name for one in view.timelines] == ["rss", "cpu"]
+    assert view.warnings[0].code == "noisy-machine"
+    assert [one.name for one in view.artifacts] == ["worker.log", "calls.trace.json"]
+    assert view.rounds[1] == view.id and len(view.rounds) == 2
+    assert view.series["latency_p50"] == schema.series_key(result.case, result.environment, "latency_p50")
+    assert view.revision == run.revision
+    assert view.command == run.command
+    assert view.environment["machine"]["cpu"] == "Example Core 9000"  # type: ignore[index,call-overload]
+    first = next(one for one in run.results if one.case.target.runtime == "onnxruntime")
+    assert result_view(archive, first.id).operators[0].name == "conv1"
+
+
+def test_a_failed_result_has_its_log(archive: SqlStore) -> None:
+    failed = next(one for one in archive.run(archive.find("last"), samples=False).results if one.error)
+    view = result_view(archive, failed.id)
+    assert view.error is not None and view.error.remedy.startswith("free memory")
+    assert view.log_tail.endswith("MemoryError: 5.6 GiB wanted")
+    assert (view.distributions, view.note) == ([], "")
+
+
+def test_a_result_is_found_by_the_number_in_a_series(archive: SqlStore) -> None:
+    assert result_view(archive, "1").id == archive.result_ids([1])[1]
+    for unknown in ("0", "999999999", "nope", "9" * 40, "²"):
+        with pytest.raises(StoreError, match="no result"):
+            result_view(archive, unknown)
+
+
+# ---- calls ----
+
+
+def test_a_distribution_counts_every_call(archive: SqlStore, project: SimpleNamespace) -> None:
+    run = archive.run(project.run_id(118))
+    result = run.results[0]
+    (found,) = result_view(archive, result.id).distributions
+    values = np.frombuffer(result.samples[0].columns["latency"], np.int64) / 1e9
+    assert (found.column, found.count, sum(found.counts)) == ("latency", 2000, 2000)
+    assert len(found.edges) == len(found.counts) + 1
+    assert (found.edges[0], found.edges[-1]) == (values.min(), values.max())
+    shares = dict(found.quantiles)
+    assert shares[0.5] == np.sort(values)[999]
+    assert shares[1.0] == values.max()
+    assert [value for _, value in found.over_time] == values.tolist()  # few enough to be shown one by one
+
+
+def test_many_calls_are_thinned_without_losing_a_spike(project: SimpleNamespace) -> None:
+    values = np.full(1_000_000, 1_000_000, np.int64)
+    values[123_456], values[777_777] = 90_000_000, 1_000
+    (found,) = distributions(_with_calls(project, values))
+    assert len(found.over_time) <= 2000
+    assert found.count == 1_000_000
+    ends = np.cumsum(values) / 1e9
+    assert (ends[123_456], 0.09) in found.over_time
+    assert (ends[777_777], 1e-6) in found.over_time
+    moments = [moment for moment, _ in found.over_time]
+    assert moments == sorted(moments)
+
+
+@pytest.mark.parametrize("values", [[5], [7, 7, 7], [0, 0], [1, 2]])
+def test_few_or_equal_calls_still_have_a_picture(project: SimpleNamespace, values: list[int]) -> None:
+    (found,) = distributions(_with_calls(project, np.array(values, np.int64)))
+    assert sum(found.counts) == len(values)
+    assert all(low < high for low, high in zip(found.edges, found.edges[1:], strict=False))
+    assert found.quantiles[-1] == (1.0, max(values) / 1e9)
+
+
+def test_calls_that_were_folded_are_shown_from_their_histogram_and_said_to_be(
+    kept: Keep, project: SimpleNamespace
+) -> None:
+    run = project.run(118)
+    calls = run.results[0].samples[0]
+    bare = replace(calls, columns={}, histograms={"latency": fold(calls.columns["latency"])})
+    archive = kept(
+        [replace(run, results=(replace(run.results[0], samples=(bare,)), replace(run.results[1], samples=())))]
+    )
+    folded = result_view(archive, run.results[0].id)
+    assert folded.note == FOLDED
+    assert folded.distributions[0].count == 2000
+    assert list(folded.distributions[0].over_time) == []
+    removed = result_view(archive, run.results[1].id)
+    assert (removed.note, list(removed.distributions)) == (AGED, [])
+
+
+def _with_calls(project: SimpleNamespace, values: np.ndarray) -> Any:
+    ends = np.cumsum(values)
+    columns = {"latency": array("q", values.tobytes()), "end": array("q", ends.tobytes())}
+    samples = Samples(copy=0, calls=len(values), loops=1, elapsed=int(ends[-1]), columns=columns)
+    return replace(project.run(0).results[0], samples=(samples,))
