@@ -11,7 +11,7 @@ WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")  
 export BENCHWRIGHT_TENSORFLOW_PYTHON ?= $(abspath $(TENSORFLOW))/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-adbd lint bench docs schema dashboard types clean
+.PHONY: help demo test test-adbd lint bench dashboard types docs schema clean
 
 help:  ## List these commands.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 11 | sed 's/^/  make /'

@@ -21,7 +21,7 @@ _BUILT_WITH = [
     r"/" + r"root/",
     r"/" + r"opt/(?:wheels|pypi)",
     r"file" + r":///opt",
-    r"https?://[^\s\"'`)]*(?:pypi|pythonhosted|npm|registry|artifactory|nexus|mirror)[^\s\"'`)]*",
+    r"https?://(?!\S*/funding/)[^\s\"'`)]*(?:pypi|pythonhosted|npm|registry|artifactory|nexus|mirror)[^\s\"'`)]*",
 ]
 
 

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from benchwright.errors import OptionError
 from benchwright.publishing import Counts, publish
+from benchwright.publishing.folder import Folder
 from benchwright.publishing.names import Stems, answer_name
 from benchwright.publishing.scripts import data_script, site_script
 from benchwright.store.sql import SqlStore
@@ -140,9 +141,22 @@ def test_a_site_that_was_cut_off_is_written_again(
     _answers(folder)
 
 
+def test_a_newer_version_that_was_cut_off_trusts_no_older_answer(tmp_path: Path) -> None:
+    Folder(tmp_path, "old").finish()
+    assert Folder(tmp_path, "old").is_same_maker
+    assert not Folder(tmp_path, "new").is_same_maker  # and is cut off
+    assert not Folder(tmp_path, "new").is_same_maker and not Folder(tmp_path, "old").is_same_maker
+
+
 def test_a_wrong_request(inside: Callable[..., subprocess.CompletedProcess[str]], sample: Path, tmp_path: Path) -> None:
     site = str(tmp_path / "site")
-    for wrong in (["last", "--site", site], ["--runs", "3"], ["--site", site, "--runs", "0"]):
+    for wrong in (
+        ["last", "--site", site],
+        ["--runs", "3"],
+        ["--site", site, "--runs", "0"],
+        ["--site", site, "--svg", "plots"],
+        ["--site", site, "-o", "report.html"],
+    ):
         assert inside("report", *wrong, "--store", str(sample)).returncode == 2
     assert [*tmp_path.iterdir()] == []
 

@@ -1,7 +1,7 @@
 // Where pages get their data: from the server they came from, or from files that lie beside a published site.
 // A file calls benchwright_site.put(name, data): scripts load everywhere, also from a disk, where fetch does not.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 export type Query = { [name: string]: string | undefined };
 
@@ -75,7 +75,15 @@ export function useAsked<T>(key: string | null, ask: () => Promise<T>, again = 0
     };
   }, [key, again, tries]);
   const present: Answer<T> = key !== null && answer.key === key ? answer : { waiting: key !== null };
-  return { ...present, retry: () => setTries(tries + 1) };
+  return isStatic ? present : { ...present, retry: () => setTries(tries + 1) }; // files do not come later
+}
+
+/** The same answer, with the data of the question before while a new one is under way: what was pressed keeps the focus. */
+export function useLast<T>(answer: Answer<T>): Answer<T> {
+  const last = useRef<T | undefined>(undefined);
+  if (answer.data !== undefined) last.current = answer.data;
+  const { current } = last;
+  return answer.waiting && answer.data === undefined && current !== undefined ? { ...answer, data: current } : answer;
 }
 
 /** Where the server answers; relative, so that it may live below any path. */
@@ -104,9 +112,18 @@ async function fromServer(method: string, where: string, body?: unknown): Promis
     throw new Error("the server cannot be reached");
   }
   const text = await response.text();
-  if (response.ok) return text ? JSON.parse(text) : null;
+  if (response.ok) return text ? parsed(text) : null;
   if (response.status === 401) askForToken();
   throw new Error(message(text) ?? `the server answered ${response.status}`);
+}
+
+/** Something between the page and its server may answer with a page of its own. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error("what came is not an answer of a Benchwright server");
+  }
 }
 
 function message(text: string): string | undefined {

@@ -1,7 +1,7 @@
 // The frame around every page: navigation, search, theme, keys, the prompt for a token, and which page an address means.
 
-import type { ComponentType } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import type { ComponentChildren, ComponentType } from "preact";
+import { useEffect, useErrorBoundary, useRef, useState } from "preact/hooks";
 import { askForToken, send, useData } from "./api";
 import { Help } from "./frame/help";
 import { Navigation, PLACES } from "./frame/navigation";
@@ -19,7 +19,7 @@ import { SeriesPage } from "./pages/series";
 import { AboutContext, may } from "./parts/about";
 import { date } from "./parts/format";
 import { useKeys } from "./parts/keys";
-import { Empty } from "./parts/states";
+import { Empty, Problem } from "./parts/states";
 import { href, useRoute, type Route } from "./route";
 import type { About } from "./shapes";
 
@@ -28,17 +28,17 @@ export interface PageProps {
   route: Route;
 }
 
-const PAGES: { [name: string]: ComponentType<PageProps> } = {
-  overview: OverviewPage,
-  series: SeriesPage,
-  compare: ComparePage,
-  matrix: MatrixPage,
-  runs: RunsPage,
-  results: ResultPage,
-  findings: FindingsPage,
-  machines: MachinesPage,
-  live: LivePage,
-};
+const PAGES = new Map<string, ComponentType<PageProps>>([
+  ["overview", OverviewPage],
+  ["series", SeriesPage],
+  ["compare", ComparePage],
+  ["matrix", MatrixPage],
+  ["runs", RunsPage],
+  ["results", ResultPage],
+  ["findings", FindingsPage],
+  ["machines", MachinesPage],
+  ["live", LivePage],
+]);
 
 export function Shell() {
   const route = useRoute();
@@ -53,7 +53,7 @@ export function Shell() {
     { keys: "/", does: "Search", run: () => document.getElementById("search")?.focus() },
     { keys: "?", does: "This help", run: () => setHelp(true) },
   ]);
-  const Page = PAGES[route.page] ?? Nowhere;
+  const Page = PAGES.get(route.page) ?? Nowhere;
   return (
     <AboutContext.Provider value={about}>
       <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), main.current?.focus())}>
@@ -61,7 +61,9 @@ export function Shell() {
       </a>
       <Navigation route={route} about={about} openHelp={() => setHelp(true)} />
       <main id="main" ref={main} tabIndex={-1}>
-        <Page key={visit} route={route} />
+        <Guarded route={route}>
+          <Page key={visit} route={route} />
+        </Guarded>
       </main>
       <Footer about={about} signedOut={again} />
       <Help open={help} close={() => setHelp(false)} />
@@ -82,6 +84,14 @@ function useArrival(route: Route, main: { current: HTMLElement | null }): void {
     scrollTo(0, 0);
     main.current?.focus({ preventScroll: true });
   }, [place]);
+}
+
+/** A page that fails says so, and the frame stays; another page is tried anew. */
+function Guarded({ route, children }: PageProps & { children: ComponentChildren }) {
+  const [error, forget] = useErrorBoundary();
+  const place = [route.page, ...route.parts].join("/");
+  useEffect(() => void (error && forget()), [place]);
+  return error ? <Problem error={`the page could not be drawn (${String(error)})`} retry={forget} /> : <>{children}</>;
 }
 
 function Nowhere({ route }: PageProps) {

@@ -12,6 +12,7 @@ import functools
 import hashlib
 import json
 import math
+import operator
 import sys
 import types
 import typing
@@ -26,6 +27,7 @@ from benchwright.errors import DecodeError, did_you_mean
 from benchwright.records import Int64s
 
 FORMAT = 1
+_LEVEL = 4  # of zlib: for nanoseconds 6 takes four times as long, and makes nothing smaller
 Migration = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 # MIGRATIONS[n] lifts the data of a document of kind `kind` from format n to n + 1.
@@ -101,37 +103,56 @@ def open_document(
 
 def encode(value: Any) -> Any:
     """A record as plain JSON values. int64 arrays become compressed base64."""
-    kind = type(value)
-    if kind in _AS_THEY_ARE or (kind is float and math.isfinite(value)):  # most values, and the tests below are slow
-        return value
-    if kind is tuple or kind is list:
-        return [encode(item) for item in value]
-    if isinstance(value, Enum):
-        return value.value
-    if hasattr(kind, "__dataclass_fields__"):
-        return {
-            name: item if type(item := getattr(value, name)) in _AS_THEY_ARE else encode(item)
-            for name in _fields(cast(type, kind))
-        }
-    if isinstance(value, str | int | float):
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ValueError(f"{value} cannot be recorded: a missing number is a status, not a NaN")
-        return value
-    if isinstance(value, array):
-        return pack_int64(value)
-    if isinstance(value, Mapping):
-        return {str(key): encode(item) for key, item in value.items()}
-    if isinstance(value, Iterable):
-        return [encode(item) for item in value]
-    raise TypeError(f"cannot encode {type(value).__name__}")
+    kind: Any = type(value)
+    return value if kind in _AS_THEY_ARE else _encoder(kind)(value)
 
 
 _AS_THEY_ARE = frozenset({str, int, bool, type(None)})
 
 
+@functools.cache
+def _encoder(kind: type) -> Callable[[Any], Any]:
+    """How values of a type are encoded: asked once for each type, since the tests are slow and results are many."""
+    if issubclass(kind, Enum):
+        return operator.attrgetter("value")
+    if dataclasses.is_dataclass(kind):
+        return _record_encoder(kind)
+    if issubclass(kind, float):
+        return _encode_float
+    if issubclass(kind, str | int):
+        return lambda value: value
+    if issubclass(kind, array):
+        return pack_int64
+    if issubclass(kind, Mapping):
+        return lambda value: {str(key): encode(item) for key, item in value.items()}
+    if issubclass(kind, Iterable):
+        return lambda value: [encode(item) for item in value]
+    raise TypeError(f"cannot encode {kind.__name__}")
+
+
+def _record_encoder(kind: type) -> Callable[[Any], Any]:
+    names, finite = tuple(_fields(kind)), math.isfinite
+
+    def encoded(record: Any) -> Any:
+        given = {}
+        for name in names:
+            item = getattr(record, name)
+            of: Any = type(item)
+            given[name] = item if of in _AS_THEY_ARE or (of is float and finite(item)) else _encoder(of)(item)
+        return given
+
+    return encoded
+
+
+def _encode_float(value: float) -> float:
+    if not math.isfinite(value):
+        raise ValueError(f"{value} cannot be recorded: a missing number is a status, not a NaN")
+    return value
+
+
 def pack_int64(values: Int64s) -> str:
     """int64 values as base64 of zlib of little-endian bytes."""
-    return base64.b64encode(zlib.compress(_little_endian(values).tobytes(), 6)).decode("ascii")
+    return base64.b64encode(zlib.compress(_little_endian(values).tobytes(), _LEVEL)).decode("ascii")
 
 
 def unpack_int64(text: str) -> Int64s:
@@ -151,88 +172,143 @@ def _little_endian(values: Int64s) -> Int64s:
 # ---- decoding ----
 
 
+# Where a value stands: a name, or a place, a mark and what follows. It is written out only when something is wrong.
+Place = Any
+Decoder = Callable[[Any, Place], Any]
+
+
 def decode(cls: type[T], data: Any, *, where: str = "") -> T:
     """`data` as a `cls`: every key known, every value of its declared type, or a `DecodeError` with the place."""
-    return cast(T, _decode(cls, data, where or cls.__name__))
+    return cast(T, _decoder(cast(Any, cls))(data, where or cls.__name__))
 
 
-def _decode(kind: Any, data: Any, where: str) -> Any:
+@functools.cache
+def _decoder(kind: Any) -> Decoder:
+    """How values of a declared type are decoded: asked once for each type, since the tests are slow."""
     if dataclasses.is_dataclass(kind):
-        return _decode_record(cast(type, kind), data, where)
+        return functools.partial(_decode_record, cast(type, kind))
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
-        return _decode_union(arguments, data, where)
-    if origin is tuple:
-        items = _expect(data, list, where)
-        return tuple(_decode(arguments[0], item, f"{where}[{i}]") for i, item in enumerate(items))
-    if origin is list:
-        return [_decode(arguments[0], item, f"{where}[{i}]") for i, item in enumerate(_expect(data, list, where))]
+        return functools.partial(_decode_union, arguments)
+    if origin in (tuple, list):
+        return functools.partial(_decode_items, origin, arguments[0])
     if origin in (dict, Mapping):
-        mapping = _expect(data, dict, where)
-        return {_key(arguments[0], k, where): _decode(arguments[1], v, f"{where}.{k}") for k, v in mapping.items()}
+        return functools.partial(_decode_mapping, *arguments)
     if kind is array:
-        return _decode_array(data, where)
+        return _decode_array
     if isinstance(kind, typing.ForwardRef):
-        return data  # records.Value: any JSON value
+        return lambda data, where: data  # records.Value: any JSON value
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return _decode_enum(kind, data, where)
-    if kind is float and isinstance(data, int) and not isinstance(data, bool):
-        return float(data)
-    return _expect(data, kind, where)
+        return functools.partial(_decode_enum, kind)
+    if kind is float:
+        return _decode_float
+    return lambda data, where: _expect(data, kind, where)
 
 
-def _decode_record(cls: type, data: Any, where: str) -> Any:
+@functools.cache
+def _fitting(kind: Any) -> frozenset[type]:
+    """The types whose values are taken as they are where `kind` is declared, if there are any: most values are."""
+    if kind in (str, int, float, bool):
+        return frozenset({kind})
+    if typing.get_origin(kind) not in (typing.Union, types.UnionType):
+        return frozenset()
+    arguments = typing.get_args(kind)
+    rest = [a for a in arguments if a is not type(None)]
+    fitting = _fitting(rest[0]) if len(rest) == 1 else {a for a in rest if isinstance(a, type) and a in _PLAIN}
+    return frozenset(fitting) | {type(None)} & {*arguments}
+
+
+_PLAIN = frozenset({str, int, float, bool})
+
+
+def _decode_record(cls: type, data: Any, where: Place) -> Any:
     mapping = _expect(data, dict, where)
+    fields, required = _plan(cls)
+    if not mapping.keys() <= fields.keys():
+        _refuse_unknown(mapping, fields, _written(where))
+    if not required <= mapping.keys():
+        missing = next(name for name in fields if name in required and name not in mapping)
+        raise DecodeError(f"{_written(where)}: {missing!r} is missing")
+    given = {}
+    for name, value in mapping.items():
+        fitting, decoder = fields[name]
+        given[name] = value if type(value) in fitting else decoder(value, (where, ".", name))
+    return cls(**given)
+
+
+@functools.cache
+def _plan(cls: type) -> tuple[dict[str, tuple[frozenset[type], Decoder]], frozenset[str]]:
+    """Of each field what is taken as it is, and the way to decode the rest; and the fields that are required."""
     fields = _fields(cls)
-    _refuse_unknown(mapping, fields, where)
-    missing = [name for name, (_, required) in fields.items() if required and name not in mapping]
-    if missing:
-        raise DecodeError(f"{where}: {missing[0]!r} is missing")
-    return cls(**{k: _decode(fields[k][0], v, f"{where}.{k}") for k, v in mapping.items()})
+    ways = {name: (_fitting(kind), _decoder(kind)) for name, (kind, _) in fields.items()}
+    return ways, frozenset(name for name, (_, required) in fields.items() if required)
 
 
-def _decode_union(arguments: tuple[Any, ...], data: Any, where: str) -> Any:
+def _decode_items(made: Callable[[Iterable[Any]], Any], kind: Any, data: Any, where: Place) -> Any:
+    items = _expect(data, list, where)
+    fitting, decoder = _fitting(kind), _decoder(kind)
+    return made(item if type(item) in fitting else decoder(item, (where, "", f"[{i}]")) for i, item in enumerate(items))
+
+
+def _decode_mapping(key: Any, kind: Any, data: Any, where: Place) -> Any:
+    mapping = _expect(data, dict, where)
+    fitting, decoder = _fitting(kind), _decoder(kind)
+    return {
+        (k if key is str else _key(key, k, where)): v if type(v) in fitting else decoder(v, (where, ".", k))
+        for k, v in mapping.items()
+    }
+
+
+def _decode_union(arguments: tuple[Any, ...], data: Any, where: Place) -> Any:
     if data is None and type(None) in arguments:
         return None
     rest = [a for a in arguments if a is not type(None)]
     if len(rest) == 1:
-        return _decode(rest[0], data, where)
+        return _decoder(rest[0])(data, where)
     if any(isinstance(a, type) and type(data) is a for a in rest):
         return data
     if any(typing.get_origin(a) in (list, dict) and isinstance(data, typing.get_origin(a)) for a in rest):
         return data
     names = ", ".join(getattr(a, "__name__", str(a)) for a in rest)
-    raise DecodeError(f"{where}: {_shown(data)} is not one of {names}")
+    raise DecodeError(f"{_written(where)}: {_shown(data)} is not one of {names}")
 
 
-def _decode_array(data: Any, where: str) -> Int64s:
+def _decode_float(data: Any, where: Place) -> Any:
+    return float(data) if isinstance(data, int) and not isinstance(data, bool) else _expect(data, float, where)
+
+
+def _decode_array(data: Any, where: Place) -> Int64s:
     try:
         return unpack_int64(_expect(data, str, where))
     except (ValueError, zlib.error):
-        raise DecodeError(f"{where}: not a packed int64 array") from None
+        raise DecodeError(f"{_written(where)}: not a packed int64 array") from None
 
 
-def _decode_enum(kind: type[Enum], data: Any, where: str) -> Enum:
+def _decode_enum(kind: type[Enum], data: Any, where: Place) -> Enum:
     try:
         return kind(data)
     except ValueError:
-        known = [str(member.value) for member in kind]
-        raise DecodeError(f"{where}: unknown value {_shown(data)}", remedy=did_you_mean(str(data), known)) from None
+        known, place = [str(member.value) for member in kind], _written(where)
+        raise DecodeError(f"{place}: unknown value {_shown(data)}", remedy=did_you_mean(str(data), known)) from None
 
 
-def _key(kind: Any, key: str, where: str) -> Any:
+def _key(kind: Any, key: str, where: Place) -> Any:
     if kind is int:
         try:
             return int(key)
         except ValueError:
-            raise DecodeError(f"{where}: key {key!r} is not a whole number") from None
+            raise DecodeError(f"{_written(where)}: key {key!r} is not a whole number") from None
     return key
 
 
-def _expect(data: Any, kind: Any, where: str) -> Any:
+def _expect(data: Any, kind: Any, where: Place) -> Any:
     if not isinstance(data, kind) or (isinstance(data, bool) and kind is not bool):
-        raise DecodeError(f"{where}: {_shown(data)} is not {_NAMES.get(kind, kind.__name__)}")
+        raise DecodeError(f"{_written(where)}: {_shown(data)} is not {_NAMES.get(kind, kind.__name__)}")
     return data
+
+
+def _written(where: Place) -> str:
+    return where if isinstance(where, str) else f"{_written(where[0])}{where[1]}{where[2]}"
 
 
 def _refuse_unknown(mapping: dict[str, Any], known: Iterable[str], where: str) -> None:

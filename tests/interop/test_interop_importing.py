@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from benchwright import interop, plugins, schema
-from benchwright.errors import DecodeError, TargetError
+from benchwright.errors import BenchwrightError, DecodeError, TargetError
+from benchwright.interop import making
+from benchwright.interop.given import Given
 from benchwright.records import Better, Estimate, Mode, Result, Run, Status
 
 FILES = Path(__file__).parent / "files"
@@ -207,6 +212,14 @@ def test_loadgen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "read"),
+    [("8", 8), ("-1.5", -1.5), ("1e3", 1000.0), ("1e999", "1e999"), ("9" * 5000, "9" * 5000), ("0x8", "0x8"), ("", "")],
+)
+def test_a_text_that_is_a_number_becomes_one(text: str, read: object) -> None:
+    assert (making.scalar(text), type(making.scalar(text))) == (read, type(read))
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ('{"results": [{"command": "a", "times": ["x"]}]}', r"results\[0\]\.times\[0\]: 'x' is not a number"),
@@ -223,6 +236,39 @@ def test_what_cannot_be_read_is_told_with_its_place(text: str, said: str, tmp_pa
     file.write_text(text)
     with pytest.raises(DecodeError, match=said):
         read(str(file))
+
+
+def _places(data: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield place
+    inner = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in inner:
+        yield from _places(value, (*place, key))
+
+
+def _changed(data: Any, place: tuple[Any, ...], value: Any) -> Any:
+    if not place:
+        return value
+    copy = dict(data) if isinstance(data, dict) else list(data)
+    copy[place[0]] = _changed(data[place[0]], place[1:], value)
+    return copy
+
+
+STRANGE = [None, True, -1, 1e308, float("nan"), float("inf"), 10**400, "", "x", "1e999", [], {}, [[]], {"a": 1}, ["x"]]
+DOCUMENTS = {name: FILES / file for name, file in EVERY.items() if file.endswith(".json")}
+DOCUMENTS["asv"] = FILES / "asv" / "box" / "4f1e0d2c-virtualenv-py3.12.json"
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+@given(draw=st.data())
+@settings(max_examples=100)
+def test_a_file_that_is_wrong_anywhere_is_refused_or_read(name: str, draw: st.DataObject) -> None:
+    whole = json.loads(DOCUMENTS[name].read_text())
+    place = draw.draw(st.sampled_from([*_places(whole)]))
+    wrong = _changed(whole, place, draw.draw(st.sampled_from(STRANGE)))
+    what = Given(name="given", path=None, data=wrong, modified_at="2026-02-03T09:00:00.000+00:00")
+    with contextlib.suppress(BenchwrightError):
+        for run in plugins.load("importers", name)().runs(what):
+            schema.dumps(run)
 
 
 def test_the_verb(inside: Callable[..., Any]) -> None:

@@ -65,7 +65,8 @@ def test_a_theme_is_the_systems_until_one_is_chosen_and_then_kept(page_of: Pages
 
 
 def test_an_address_that_means_nothing_says_so(page_of: Pages) -> None:
-    expect(page_of("#/nowhere").get_by_role("main")).to_contain_text("There is no page named nowhere.")
+    for name in ("nowhere", "constructor"):
+        expect(page_of(f"#/{name}").get_by_role("main")).to_contain_text(f"There is no page named {name}.")
     expect(page_of("#/series/none", complains=True).get_by_role("alert")).to_contain_text("no series 'none'")
 
 
@@ -96,6 +97,29 @@ def test_a_server_that_wants_a_token_asks_for_it_and_then_says_how_to_begin(
     expect(page.get_by_role("main")).to_contain_text(f"benchwright run model.onnx --store {address}")
     expect(page.get_by_role("contentinfo")).to_contain_text("signed in as me")
     assert page.evaluate("document.cookie") == ""
+    page.get_by_role("button", name="Sign out").click()
+    prompt.get_by_role("button", name="Not now").click()
+    expect(page.get_by_role("contentinfo").get_by_role("button", name="Sign in")).to_be_visible()
+
+
+def test_a_server_that_was_away_is_asked_again(page_of: Pages) -> None:
+    page = page_of("#/runs", complains=True)
+    page.get_by_role("table", name="Runs").wait_for()
+    page.route("**/api/v1/matrix*", lambda route: route.abort())
+    page.keyboard.type("gx")
+    expect(page.get_by_role("alert")).to_contain_text("the server cannot be reached")
+    page.unroute("**/api/v1/matrix*")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("table", name=re.compile("by case"))).to_be_visible()
+
+
+def test_a_page_that_fails_leaves_the_frame(page_of: Pages) -> None:
+    page = page_of("#/nowhere", complains=True)
+    page.route("**/api/v1/overview", lambda route: route.fulfill(json={"runs": [{}], "counts": {}}))
+    page.keyboard.type("go")
+    expect(page.get_by_role("alert")).to_contain_text("the page could not be drawn")
+    page.keyboard.type("gs")
+    expect(page.get_by_role("table", name="Series")).to_be_visible()
 
 
 # ---- overview ----

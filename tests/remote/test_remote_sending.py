@@ -18,7 +18,9 @@ from benchwright.errors import StoreError
 from benchwright.records import Artifact, Result, Run
 from benchwright.store import open_store
 from benchwright.store.remote import RemoteStore, sending, waiting
+from benchwright.store.remote.calling import SILENCE, Caller
 from benchwright.store.remote.request import Request
+from benchwright.store.remote.sending import BRIEF
 from benchwright.store.remote.spool import Spool
 
 
@@ -93,6 +95,27 @@ def test_a_server_that_is_away_from_the_beginning_costs_no_result(
     second.add("run-0000", results[1])
     second.close()
     assert desk.writes[-3:] == ["PUT runs/run-0000", *_puts(results)[:2]]
+
+
+def test_a_server_that_hangs_costs_a_run_little_time(
+    desk: Any, results: list[Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[float] = []
+    once = Caller._once
+
+    def noted(self: Caller, request: Any, silence: float) -> Any:
+        given.append(silence)
+        return once(self, request, silence)
+
+    store = RemoteStore(desk.address)
+    desk.fail(3)
+    monkeypatch.setattr(Caller, "_once", noted)
+    store.begin(_run(results))
+    for result in results[:2]:
+        store._outbox._not_before = 0.0  # as if time had passed
+        store.add("run-0000", result)
+    store.close()  # at the end nothing is disturbed any more
+    assert given == [SILENCE, BRIEF, BRIEF, *[SILENCE] * 3] and Spool(desk.address).is_empty
 
 
 def test_a_question_is_asked_after_what_waits_was_sent(desk: Any, results: list[Result]) -> None:

@@ -34,7 +34,8 @@ def test_what_came_through_a_proxy_is_not_from_this_machine(server: Any) -> None
 
 def test_elsewhere_everyone_may_read_and_changes_need_a_token(serving: Callable[..., Any], tmp_path: Path) -> None:
     with serving(tmp_path, host="0.0.0.0") as server:
-        assert server.get("about").json()["scopes"] == ["read"]
+        assert server.get("about").json()["scopes"] == ["read"] and server.get("about").json()["store"] == ""
+        assert server.get("about", headers=server.token("Eve", "read")).json()["store"]
         assert server.post("store/mutes", content="{}").status_code == 200
         told = server.request(*CHANGE[:2], content=CHANGE[2])
         assert told.status_code == 401 and "triage" in told.json()["error"] and told.json()["remedy"]
@@ -121,8 +122,11 @@ def test_the_names_of_this_machine_are_known(server: Any, host: str) -> None:
 def test_a_name_can_be_given(serving: Callable[..., Any], tmp_path: Path) -> None:
     with serving(tmp_path, names=("bench.example",)) as server:
         assert server.get("about", headers={"Host": "bench.example"}).status_code == 200
-        assert status(server, host="bench.example", origin="https://bench.example") == 200
+        here = {"host": "bench.example", "origin": "https://bench.example"}
+        assert status(server, **here, **server.token("Ada", "triage")) == 200
         assert server.get("about", headers={"Host": "other.example"}).status_code == 403
+        # Whoever comes through the proxy seems to come from this machine, whatever the proxy tells of it.
+        assert status(server, **here) == 401 and server.get("about").json()["scopes"] == ["read"]
 
 
 @pytest.mark.parametrize(
@@ -159,5 +163,6 @@ def test_a_bucket_fills_again() -> None:
 def test_addresses_that_belong_together_count_as_one() -> None:
     assert neighbourhood("2001:db8::1") == neighbourhood("2001:db8::2") != neighbourhood("2001:db8:0:1::1")
     assert neighbourhood("192.0.2.1") != neighbourhood("192.0.2.2")
+    assert neighbourhood("::ffff:192.0.2.1") == neighbourhood("192.0.2.1") != neighbourhood("::ffff:192.0.2.2")
     assert is_loopback("localhost") and is_loopback("::1") and not is_loopback("0.0.0.0")
     assert not Settings(store_url="", artifacts=Path(), host="0.0.0.0").trusts_everyone

@@ -22,6 +22,7 @@ from benchwright.compat.harness.remote_reporter import How, send
 from benchwright.compat.perfzero import exporting
 from benchwright.errors import UploadError
 from benchwright.events import nobody
+from benchwright.interop import posting
 from benchwright.records import Status
 from benchwright.server.serving import listen, server_for
 
@@ -135,6 +136,14 @@ def test_a_form_a_header_and_whole_numbers_are_taken(guarded: Any) -> None:
     assert latency.estimate.low is None and latency.count == 9
 
 
+def test_entries_of_one_name_are_all_kept(guarded: Any) -> None:
+    sent = envelope(document(7.0), document(8.0))
+    assert guarded.post("hooks/fai-pep", json=sent, headers=guarded.token("twice", "write")).json() == {"count": 2}
+    kept = [guarded.store.run(run_id) for run_id in guarded.store.run_ids()]
+    names = [metric.name for run in kept for metric in run.results[0].metrics if metric.values in ((7e-6,), (8e-6,))]
+    assert names == ["NET latency", "NET latency_2"]
+
+
 def test_what_is_refused(guarded: Any) -> None:
     reader = guarded.token("reader", "read")
     sent = envelope(document(6.0))
@@ -187,4 +196,24 @@ def test_perfzero_sends_its_summaries(reached: Any, tmp_path: Path) -> None:
     accuracy = result.metric("acc")
     assert accuracy is not None and (accuracy.estimate.point, accuracy.least, accuracy.most) == (0.75, 0.5, 1.0)
     assert result.metric("reported_wall_time") is not None and result.environment.runtimes == {"tensorflow": "2.99.0"}
-    assert bad.results[0].status is Status.FAILED and not bad.results[0].metrics
+    assert bad.results[0].status is Status.FAILED and {m.name for m in bad.results[0].metrics} <= {"rss_peak"}
+
+
+def test_a_summary_that_cannot_be_sent_says_why(reached: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def posted(address: str, token: str = "") -> None:
+        monkeypatch.setenv("BENCHWRIGHT_STORE", address)
+        monkeypatch.setenv("BENCHWRIGHT_TOKEN", token)
+        posting.perfzero({"execution_timestamp": WHEN, "benchmark_result": {"name": "a.b", "wall_time": 2.5}})
+
+    before = len([*reached.store.run_ids()])
+    for address, token, said in (
+        (".benchwright/results.db", "", "no server is named"),
+        (reached.address, "wrong", "answered 401: this token is not known here"),
+        ("http://127.0.0.1:9/", "", "cannot be reached"),
+    ):
+        with pytest.raises(UploadError, match=said) as raised:
+            posted(address, token)
+        assert reached.token not in str(raised.value)
+    for _ in range(2):
+        posted(reached.address.replace("//", f"//{reached.token}@"))
+    assert len([*reached.store.run_ids()]) == before + 1

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from benchwright import schema
 from benchwright.records import Run
@@ -110,6 +111,7 @@ def test_what_is_too_large_is_refused_and_nothing_is_kept(small: Any, runs: Any)
         small.post("runs", content=schema.dumps(large)),
         small.post("runs", content=iter([b"\n" * 60_000])),
         small.patch("findings/x", content=b" " * 2000),
+        small.post("store/mutes", content=b" " * 2000),  # a question is short
     ):
         assert told.status_code == 413 and "more than" in told.json()["error"]
     assert [*small.store.run_ids()] == []
@@ -151,6 +153,30 @@ def test_nothing_of_the_insides_is_told(server: Any, monkeypatch: pytest.MonkeyP
     told = asking.post("/api/v1/store/case_names", content="{}")
     assert told.status_code == 500 and "Zero" not in told.text and set(told.json()) == {"error", "remedy"}
     assert told.headers["content-security-policy"]
+
+
+def test_where_the_store_lies_is_not_told(
+    server: Any, runs: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run: Run = runs.run_of(7, 0.5)
+    assert server.put(f"runs/{run.id}", content=schema.dumps(replace(run, results=()))).status_code == 201
+    other = replace(run, results=(), reason="another")
+    for told in (
+        server.put(f"runs/{run.id}", content=schema.dumps(other)),
+        server.post("runs", content=schema.dumps(other)),
+        server.put(f"runs/none/results/{run.results[0].id}", content=schema.dumps(run.results[0])),
+    ):
+        assert told.status_code in (404, 409) and "results.db" not in told.text
+    monkeypatch.setattr(server.store, "_place", "postgresql://db.internal/bench")
+    monkeypatch.setattr(server.store, "_file", None)
+    monkeypatch.setattr(server.store._engine, "connect", _fails)
+    told = server.get("runs")
+    assert told.status_code == 503 and "internal" not in told.text and told.json()["remedy"]
+    assert "db.internal/bench" in capsys.readouterr().err
+
+
+def _fails() -> None:
+    raise OperationalError("SELECT 1", {}, Exception("db.internal does not answer"))
 
 
 def test_files_stay_where_they_belong(server: Any, tmp_path: Path) -> None:

@@ -128,6 +128,13 @@ def test_programs_may_look_once_and_need_a_token_where_one_is_needed(server: Any
     assert guarded.get("live", headers={"Accept": "text/event-stream"}).status_code == 401
 
 
+def test_listeners_leave_connections_to_others(serving: Any, tmp_path: Path) -> None:
+    with serving(tmp_path, limits={"listeners": 0}) as server:
+        told = server.get("live", headers={"Accept": "text/event-stream"})
+        assert told.status_code == 503 and told.headers["retry-after"]
+        assert server.get("live").status_code == 200
+
+
 # ---- from end to end ----
 
 

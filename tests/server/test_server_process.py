@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from benchwright import schema
+from benchwright.server import connections
 from benchwright.server.serving import listen, server_for
 
 Call = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -88,6 +89,32 @@ def test_broken_requests_and_slow_bodies_are_answered(tmp_path: Path, serving: A
     assert [*server.store.run_ids()] == ["run-0001"]
 
 
+def test_nobody_holds_a_connection_by_saying_nothing(
+    tmp_path: Path, serving: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(tmp_path) as server, listen("127.0.0.1", 0) as opened:
+        running = server_for(server.made)
+        thread = threading.Thread(target=running.run, kwargs={"sockets": [opened]})
+        thread.start()
+        try:
+            address = opened.getsockname()
+            for begun in (b"GET /", b"GET / HTTP/1.1\r\nHost: localhost\r\nX: "):
+                assert _answer(address, begun + b"a" * connections.LONGEST).startswith(b"HTTP/1.1 400")
+            monkeypatch.setattr(connections, "PATIENCE", 0.1)
+            for silent in (b"", b"GET / HTT", b"GET / HTTP/1.1\r\nHost: local"):
+                assert _answer(address, silent) == b""
+            refused = b"PUT /api/v1/runs/a HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 1000\r\n\r\n"
+            with socket.create_connection(address, timeout=10) as connection, connection.makefile("rb") as answer:
+                connection.sendall(refused)
+                assert answer.readline().startswith(b"HTTP/1.1 403")
+                connection.sendall(b"{")  # and never the rest
+                answer.read()
+        finally:
+            running.should_exit = True
+            thread.join(10)
+    assert not thread.is_alive()
+
+
 def _answer(address: Any, request: bytes) -> bytes:
     with socket.create_connection(address, timeout=10) as connection:
         connection.sendall(request)
@@ -109,9 +136,10 @@ def test_a_port_that_is_taken_is_an_error_that_says_what_to_do(inside: Call) -> 
         (("--store", "missing-scheme://x", "--port", "0"), "missing-scheme"),
     ],
 )
-def test_what_cannot_be_served_is_an_error(inside: Call, arguments: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_served_is_an_error(inside: Call, tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
     ended = inside("serve", *arguments)
     assert ended.returncode == 2 and said in ended.stderr and ended.stdout == ""
+    assert [*tmp_path.iterdir()] == []  # no store was made
 
 
 def test_tokens_are_made_listed_and_revoked(inside: Call) -> None:

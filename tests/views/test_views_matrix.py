@@ -28,7 +28,7 @@ def test_cases_by_runtimes_is_what_one_sees_first(archive: SqlStore) -> None:
         "case",
         "runtime",
     )
-    assert list(view.columns) == [ABSENT, "onnxruntime", "openvino", "torch"]
+    assert list(view.columns) == ["onnxruntime", "openvino", "torch", ABSENT]
     assert view.dimensions[:2] == ["case", "machine"]
     assert view.chosen["batch_size"] == "1"
     assert list(view.choices["batch_size"]) == ["1", "8"]

@@ -44,7 +44,13 @@ export function Navigation({ route, about, openHelp }: { route: Route; about: Ab
       </nav>
       <div class="tools">
         <Search route={route} />
-        <button type="button" class="plain" onClick={() => choose(NEXT[choice])} aria-label={`Theme: ${choice}. Change`} title={`Theme: ${choice}`}>
+        <button
+          type="button"
+          class="plain"
+          onClick={() => choose(NEXT[choice])}
+          aria-label={`Theme: ${choice}. Change`}
+          title={`Theme: ${choice}`}
+        >
           <ThemeIcon choice={choice} />
         </button>
         <button type="button" class="plain" onClick={openHelp} aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)">

@@ -1,23 +1,26 @@
 // Compare: two runs, revisions, machines or backends side by side, the largest effect first.
 // In the address: a and b (run:ID, revision:ID, machine:KEY, runtime:NAME), words, metric, verdict, sort, open (a series).
 
-import { isStatic, useData } from "../api";
-import { ComparedTable } from "../parts/compared";
+import { isStatic, useData, useLast, type Query } from "../api";
 import { CopyLink } from "../parts/copy";
 import { count, date, revisionShort } from "../parts/format";
+import { Fact } from "../parts/fact";
 import { written } from "../parts/facts";
-import { Sides, sideOf } from "../parts/sides";
+import { Choice } from "../parts/filters";
 import { Answered, Empty } from "../parts/states";
 import { Table, type Column } from "../parts/table";
+import { hasWords } from "../parts/words";
 import { change, href } from "../route";
 import type { Comparison, ComparedLine, Difference, Side, Verdict } from "../shapes";
 import type { PageProps } from "../shell";
-import "./compare.css";
+import "./compare/compare.css";
+import { Sides, sideOf } from "./compare/sides";
+import { ComparedTable } from "./compare/table";
 
 const DIFFERENCE: Column<Difference>[] = [
-  { name: "what", head: "fact", cell: (one) => one.what, by: (one) => one.what, heads: true },
-  { name: "before", head: "before", cell: (one) => written(one.before, one.what.split(".").at(-1)) },
-  { name: "after", head: "after", cell: (one) => written(one.after, one.what.split(".").at(-1)) },
+  { name: "what", head: "Fact", cell: (one) => one.what, by: (one) => one.what, heads: true },
+  { name: "before", head: "Before", cell: (one) => written(one.before, one.what.split(".").at(-1)) },
+  { name: "after", head: "After", cell: (one) => written(one.after, one.what.split(".").at(-1)) },
 ];
 const VERDICTS: readonly Verdict[] = ["worse", "better", "unclear", "same"];
 
@@ -28,14 +31,14 @@ export function ComparePage({ route }: PageProps) {
   // The judged metrics come by themselves; any other is asked for, where there is somebody to ask.
   const further = metric && first.data && !isStatic && !first.data.lines.some((line) => line.metric === metric);
   const second = useData<Comparison>(further ? "compare" : null, { a, b, metric });
-  const answer = further ? second : first;
+  const answer = useLast(further ? second : first);
   return (
     <div class="stack">
       <div class="row">
         <h1>Compare</h1>
         <span class="push">{both && <CopyLink />}</span>
       </div>
-      <Sides a={a} b={b} />
+      <Sides query={route.query} />
       {both ? (
         <Answered answer={answer}>{(comparison) => <Compared comparison={comparison} query={route.query} />}</Answered>
       ) : (
@@ -52,7 +55,7 @@ export function ComparePage({ route }: PageProps) {
   );
 }
 
-function Compared({ comparison, query }: { comparison: Comparison; query: { [name: string]: string } }) {
+function Compared({ comparison, query }: { comparison: Comparison; query: Query }) {
   const { a, b, counts, notes } = comparison;
   const lines = comparison.lines.filter((line) => wanted(line, query));
   const said = VERDICTS.filter((verdict) => counts[verdict]).map((verdict) => `${counts[verdict]} ${verdict}`);
@@ -99,48 +102,32 @@ function Compared({ comparison, query }: { comparison: Comparison; query: { [nam
 function SideFacts({ name, side }: { name: string; side: Side }) {
   const newest = side.runs.at(-1);
   return (
-    <div>
-      <dt>{name}</dt>
-      <dd>
-        {newest ? <a href={href("runs", [newest])}>{date(side.at)}</a> : date(side.at)}
-        {side.revision && <code> {revisionShort(side.revision)}</code>}
-        {side.runs.length > 1 && <span class="soft"> and {count(side.runs.length - 1, "other run")}</span>}
-      </dd>
-    </div>
+    <Fact name={name}>
+      {newest ? <a href={href("runs", [newest])}>{date(side.at)}</a> : date(side.at)}
+      {side.revision && <code> {revisionShort(side.revision)}</code>}
+      {side.runs.length > 1 && <span class="soft"> and {count(side.runs.length - 1, "other run")}</span>}
+    </Fact>
   );
 }
 
-function wanted(line: ComparedLine, { words = "", metric = "", verdict = "" }: { [name: string]: string }): boolean {
+function wanted(line: ComparedLine, { words = "", metric, verdict }: Query): boolean {
   if ((metric && line.metric !== metric) || (verdict && line.verdict !== verdict)) return false;
-  const text =
-    `${line.case} ${Object.entries(line.params).flat().join(" ")} ${line.metric} ${line.machine}`.toLowerCase();
-  return words
-    .toLowerCase()
-    .split(/\s+/)
-    .every((part) => text.includes(part));
+  return hasWords(`${line.case} ${Object.entries(line.params).flat().join(" ")} ${line.metric} ${line.machine}`, words);
 }
 
-function Filters({ comparison, query }: { comparison: Comparison; query: { [name: string]: string } }) {
+function Filters({ comparison, query }: { comparison: Comparison; query: Query }) {
   return (
-    <div class="row compared-filters">
-      <label class="field">
+    <div class="row filters">
+      <label class="field grow">
         Search
         <input
           type="search"
           placeholder="case, parameter, metric"
-          value={query.words ?? ""}
+          value={query["words"] ?? ""}
           onInput={(event) => change({ words: event.currentTarget.value }, true)}
         />
       </label>
-      <label class="field">
-        Metric
-        <select value={query.metric ?? ""} onChange={(event) => change({ metric: event.currentTarget.value })}>
-          <option value="">all</option>
-          {metricsOf(comparison).map((metric) => (
-            <option key={metric}>{metric}</option>
-          ))}
-        </select>
-      </label>
+      <Choice label="Metric" name="metric" query={query} options={metricsOf(comparison).map((one) => [one, one])} />
       <div class="field" role="group" aria-label="Verdict">
         Verdict
         <div class="row compared-verdicts">
@@ -149,9 +136,9 @@ function Filters({ comparison, query }: { comparison: Comparison; query: { [name
               type="button"
               key={verdict}
               class={verdict}
-              aria-pressed={query.verdict === verdict}
+              aria-pressed={query["verdict"] === verdict}
               disabled={!comparison.counts[verdict]}
-              onClick={() => change({ verdict: query.verdict === verdict ? undefined : verdict })}
+              onClick={() => change({ verdict: query["verdict"] === verdict ? undefined : verdict })}
             >
               {comparison.counts[verdict] ?? 0} {verdict}
             </button>

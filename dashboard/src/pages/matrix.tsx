@@ -1,22 +1,22 @@
 // Matrix: any metric by two dimensions, as values or relative to a column or to the best of each row.
 // In the address: metric, rows, columns, baseline (a column), best, and each further dimension by its name.
 
-import { isThere, useData, type Query } from "../api";
+import { isThere, useData, useLast, type Query } from "../api";
 import { CopyLink } from "../parts/copy";
-import { heatScale, type Base } from "../parts/heat";
-import { HeatLegend, HeatTable } from "../parts/heattable";
 import { Answered, Empty } from "../parts/states";
 import { change } from "../route";
 import type { Matrix } from "../shapes";
 import type { PageProps } from "../shell";
-import "./matrix.css";
+import { heatScale, nameOf, type Base } from "./matrix/heat";
+import { HeatLegend, HeatTable } from "./matrix/heattable";
+import "./matrix/matrix.css";
 
 const BEST = "best of each row";
 
 export function MatrixPage({ route }: PageProps) {
   // What cells are relative to is worked out here, so that a published site needs one file for all of it.
   const { baseline = "", best = "", ...asked } = route.query;
-  const answer = useData<Matrix>("matrix", asked as Query);
+  const answer = useLast(useData<Matrix>("matrix", asked));
   return (
     <div class="stack">
       <div class="row">
@@ -80,7 +80,7 @@ function Controls({ matrix, base, asked }: { matrix: Matrix; base: Base; asked: 
   const toRows = (to: string) => (to === columns ? turned : { rows: to, baseline: undefined });
   const toColumns = (to: string) => (to === rows ? turned : { columns: to, baseline: undefined });
   return (
-    <div class="row matrix-controls">
+    <div class="row filters">
       <Choice
         label="Metric"
         value={matrix.metric}
@@ -108,7 +108,7 @@ function Controls({ matrix, base, asked }: { matrix: Matrix; base: Base; asked: 
         label="Relative to"
         value={relative}
         options={["", BEST, ...matrix.columns]}
-        none="nothing: values"
+        called={(option) => (option ? nameOf(option, columns) : "nothing: values")}
         onChange={setRelative}
       />
       {fixed.map(([name, choices]) => (
@@ -117,6 +117,7 @@ function Controls({ matrix, base, asked }: { matrix: Matrix; base: Base; asked: 
           label={name}
           value={matrix.chosen[name] ?? ""}
           options={choices.filter((to) => can({ [name]: to }))}
+          called={(option) => nameOf(option, name)}
           onChange={(to) => change({ [name]: to })}
         />
       ))}
@@ -128,18 +129,18 @@ interface ChoiceProps {
   label: string;
   value: string;
   options: readonly string[];
-  none?: string;
+  called?: (option: string) => string;
   onChange: (value: string) => void;
 }
 
-function Choice({ label, value, options, none = "", onChange }: ChoiceProps) {
+function Choice({ label, value, options, called = String, onChange }: ChoiceProps) {
   return (
     <label class="field">
       {label}
       <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
         {options.map((option) => (
           <option key={option} value={option}>
-            {option || none}
+            {called(option)}
           </option>
         ))}
       </select>

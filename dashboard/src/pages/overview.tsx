@@ -1,15 +1,16 @@
 // What is new, what got worse, what is failing, per suite and machine. An empty store shows how to begin.
 
 import { useData } from "../api";
-import { Effect, StatusBadge } from "../parts/badges";
+import { Effect, StatusBadge, Tally } from "../parts/badges";
 import { Command } from "../parts/copy";
-import { ago, count, date, estimate, paramsText, revisionShort, share } from "../parts/format";
+import { ago, count, date, estimate, paramsText, revisionShort, share, whole } from "../parts/format";
+import { caseNames, RevisionText, Tags } from "../parts/runcells";
 import { Spark } from "../parts/spark";
 import { Answered, Empty } from "../parts/states";
 import { Table, type Column } from "../parts/table";
 import { href } from "../route";
 import type { PageProps } from "../shell";
-import type { Failing, FindingLine, Overview, RunLine, SuiteLine } from "../shapes";
+import type { Failing, FindingLine, Overview, RunLine, SuiteLine, Verdict } from "../shapes";
 import "./overview.css";
 
 export function OverviewPage(_: PageProps) {
@@ -31,7 +32,7 @@ function Present({ data }: { data: Overview }) {
       <Worse findings={data.worse} />
       {data.failing.length > 0 && <FailingNow failing={data.failing} />}
       {data.better.length > 0 && <Better findings={data.better} />}
-      <Suites suites={data.suites} />
+      <Suites data={data} />
       <Newest runs={data.runs} />
     </div>
   );
@@ -49,7 +50,7 @@ function Counts({ counts }: { counts: { [name: string]: number } }) {
       {shown.map(([name, page]) => (
         <li key={name}>
           <a href={href(page)}>
-            <b>{(counts[name] ?? 0).toLocaleString("en-US")}</b> {name}
+            <b>{whole(counts[name] ?? 0)}</b> {name}
           </a>
         </li>
       ))}
@@ -132,7 +133,7 @@ function Better({ findings }: { findings: FindingLine[] }) {
 }
 
 const BETTER: Column<FindingLine>[] = [
-  { name: "case", head: "Case", heads: true, wide: true, cell: (f) => <Named case={f.case} params={f.params} link={href("findings", [f.id])} /> },
+  { name: "case", head: "Case", heads: true, wide: true, cell: (f) => <Named finding={f} /> },
   { name: "metric", head: "Metric", cell: (f) => f.metric },
   { name: "spark", head: "Lately", cell: (f) => <Spark values={f.spark} base={f.before.point} verdict={f.verdict} /> },
   { name: "effect", head: "Change", by: (f) => f.effect.point, cell: (f) => <Effect effect={f.effect} unit={f.unit} verdict={f.verdict} /> },
@@ -161,31 +162,41 @@ const FAILING: Column<Failing>[] = [
 
 // ---- suites ----
 
-function Suites({ suites }: { suites: SuiteLine[] }) {
+function Suites({ data }: { data: Overview }) {
+  const verdicts = new Map([...data.better, ...data.worse].map((finding) => [finding.series, finding.verdict]));
   return (
     <section class="section" aria-labelledby="suites">
       <h2 id="suites">Suites and machines</h2>
-      <Table caption="Suites by machine" columns={SUITES} rows={suites} keyOf={(s) => `${s.suite} ${s.machine}`} cards />
+      <Table
+        caption="Suites by machine"
+        columns={suiteColumns(verdicts)}
+        rows={data.suites}
+        keyOf={(s) => `${s.suite} ${s.machine}`}
+        cards
+      />
     </section>
   );
 }
 
-const SUITES: Column<SuiteLine>[] = [
-  { name: "suite", head: "Suite", heads: true, by: (s) => s.suite, cell: (s) => <a href={href("series", [], { words: s.suite, machine: s.machine })}>{s.suite}</a> },
-  { name: "machine", head: "Machine", by: (s) => s.machine_name, cell: (s) => <span class="soft">{s.machine_name}</span> },
-  { name: "series", head: "Series", number: true, by: (s) => s.series, cell: (s) => s.series.toLocaleString("en-US") },
-  { name: "worse", head: "Worse", number: true, by: (s) => s.worse, cell: (s) => <Tally of={s.worse} kind="worse" /> },
-  { name: "better", head: "Better", number: true, by: (s) => s.better, cell: (s) => <Tally of={s.better} kind="better" /> },
-  { name: "failing", head: "Failing", number: true, by: (s) => s.failing, cell: (s) => <Tally of={s.failing} kind="worse" /> },
-  { name: "sparks", head: "Lately", cell: (s) => <Sparks suite={s} /> },
-  { name: "last", head: "Last", by: (s) => s.last_at, cell: (s) => <span class="nowrap">{ago(s.last_at)}</span> },
-];
-
-function Tally({ of, kind }: { of: number; kind: string }) {
-  return of ? <b class={kind}>{of}</b> : <span class="soft">0</span>;
+/** `verdicts` of the changes that are open, by series. */
+function suiteColumns(verdicts: ReadonlyMap<string, Verdict>): Column<SuiteLine>[] {
+  return [
+    { name: "suite", head: "Suite", heads: true, by: (s) => s.suite, cell: (s) => <SuiteLink suite={s} /> },
+    { name: "machine", head: "Machine", by: (s) => s.machine_name, cell: (s) => <span class="soft">{s.machine_name}</span> },
+    { name: "series", head: "Series", number: true, by: (s) => s.series, cell: (s) => whole(s.series) },
+    { name: "worse", head: "Worse", number: true, by: (s) => s.worse, cell: (s) => <Tally of={s.worse} kind="worse" /> },
+    { name: "better", head: "Better", number: true, by: (s) => s.better, cell: (s) => <Tally of={s.better} kind="better" /> },
+    { name: "failing", head: "Failing", number: true, by: (s) => s.failing, cell: (s) => <Tally of={s.failing} kind="worse" /> },
+    { name: "last", head: "Last", by: (s) => s.last_at, cell: (s) => <span class="nowrap">{ago(s.last_at)}</span> },
+    { name: "sparks", head: "Lately", cell: (s) => <Sparks suite={s} verdicts={verdicts} /> },
+  ];
 }
 
-function Sparks({ suite }: { suite: SuiteLine }) {
+function SuiteLink({ suite: { suite, machine } }: { suite: SuiteLine }) {
+  return <a href={href("series", [], { words: suite, machine })}>{suite}</a>;
+}
+
+function Sparks({ suite, verdicts }: { suite: SuiteLine; verdicts: ReadonlyMap<string, Verdict> }) {
   return (
     <ul class="sparks">
       {suite.sparks.slice(0, 3).map((line) => {
@@ -193,7 +204,7 @@ function Sparks({ suite }: { suite: SuiteLine }) {
         return (
           <li key={line.key}>
             <a href={href("series", [line.key])} title={name} aria-label={name}>
-              <Spark values={line.spark} verdict={line.findings.length ? "worse" : undefined} />
+              <Spark values={line.spark} verdict={verdicts.get(line.key)} />
             </a>
           </li>
         );
@@ -218,34 +229,21 @@ function Newest({ runs }: { runs: RunLine[] }) {
 
 const RUNS: Column<RunLine>[] = [
   { name: "at", head: "Started", heads: true, cell: (r) => <a class="nowrap" href={href("runs", [r.id])}>{date(r.started_at)}</a> },
-  { name: "cases", head: "Cases", wide: true, cell: (r) => casesText(r.cases) },
+  { name: "cases", head: "Cases", wide: true, cell: (r) => caseNames(r.cases) },
   { name: "results", head: "Results", number: true, cell: (r) => r.results },
   { name: "failed", head: "Failed", number: true, cell: (r) => <Tally of={r.failed} kind="worse" /> },
-  { name: "revision", head: "Revision", cell: (r) => r.revision && <RevisionText run={r} /> },
-  { name: "tags", head: "Tags", cell: (r) => r.tags.join(", ") },
+  { name: "tags", head: "Tags", cell: (r) => r.tags.length > 0 && <Tags tags={r.tags} /> },
+  { name: "revision", head: "Revision", cell: (r) => r.revision && <RevisionText revision={r.revision} /> },
 ];
-
-function RevisionText({ run }: { run: RunLine }) {
-  if (!run.revision) return null;
-  return (
-    <span class="revision">
-      <code>{revisionShort(run.revision.id)}</code> <span class="soft">{run.revision.subject}</span>
-    </span>
-  );
-}
-
-function casesText(cases: string[]): string {
-  return cases.length > 3 ? `${cases.slice(0, 3).join(", ")} and ${cases.length - 3} more` : cases.join(", ");
-}
 
 function about(finding: FindingLine): string {
   return [finding.metric, paramsText(finding.params)].filter(Boolean).join(" · ");
 }
 
-function Named({ case: name, params, link }: { case: string; params: FindingLine["params"]; link: string }) {
+function Named({ finding }: { finding: FindingLine }) {
   return (
     <span>
-      <a href={link}>{name}</a> <span class="soft small">{paramsText(params)}</span>
+      <a href={href("findings", [finding.id])}>{finding.case}</a> <span class="soft small">{paramsText(finding.params)}</span>
     </span>
   );
 }

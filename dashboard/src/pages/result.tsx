@@ -1,27 +1,25 @@
 // One result: everything that was recorded of one case in one round.
 // In the address: column, log and whole (of the distribution).
 
-import { useData } from "../api";
-import { Artifacts } from "../parts/artifacts";
+import { useData, type Query } from "../api";
 import { StatusBadge } from "../parts/badges";
-import { Rounds } from "../parts/casetable";
+import { RoundLinks } from "../parts/casetable";
 import { Failed, Warnings } from "../parts/cautions";
 import { Command, CopyLink } from "../parts/copy";
 import { Fact } from "../parts/fact";
 import { Facts } from "../parts/facts";
-import { duration, paramsText, revisionShort } from "../parts/format";
+import { duration, paramsText } from "../parts/format";
 import { Metrics } from "../parts/metrics";
 import { Operators } from "../parts/operators";
-import { shellWords } from "../parts/shellwords";
+import { RevisionText } from "../parts/runcells";
 import { Answered, Empty } from "../parts/states";
-import { Calls, Timelines } from "../parts/overtime";
 import { When } from "../parts/when";
 import { href } from "../route";
 import type { ResultView, Value } from "../shapes";
 import type { PageProps } from "../shell";
-import "./result.css";
-
-type Query = { [name: string]: string };
+import { Artifacts } from "./result/artifacts";
+import { Calls, Timelines } from "./result/overtime";
+import "./result/result.css";
 
 export function ResultPage({ route }: PageProps) {
   const id = route.parts[0] ?? "";
@@ -65,7 +63,7 @@ function Shown({ result, query }: { result: ResultView; query: Query }) {
       {result.command.length > 0 && (
         <section class="section">
           <h2>To repeat it</h2>
-          <Command text={shellWords(result.command)} />
+          <Command text={result.command} />
         </section>
       )}
       <Recorded result={result} />
@@ -100,16 +98,12 @@ function Head({ result }: { result: ResultView }) {
         {result.uri && <Fact name="Target">{result.uri}</Fact>}
         {revision && (
           <Fact name="Revision">
-            <a href={href("runs", [], { revision: revision.id })}>
-              <code>{revisionShort(revision.id)}</code>
-            </a>{" "}
-            {revision.dirty && <span class="unclear">with local changes </span>}
-            <span class="soft">{revision.subject}</span>
+            <RevisionText revision={revision} linked />
           </Fact>
         )}
         {result.rounds.length > 0 && (
           <Fact name="Rounds">
-            <Rounds results={allRounds(result)} here={result.id} />
+            <RoundLinks results={allRounds(result)} here={result.id} />
           </Fact>
         )}
       </dl>

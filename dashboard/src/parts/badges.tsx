@@ -1,11 +1,12 @@
 // Small signs, each a shape and a word, so that no colour is needed to read them.
 //   <VerdictBadge verdict="worse" /> · <StatusBadge status="failed" count={3} /> · <StateBadge state="open" />
 //   <Effect effect={finding.effect} unit="s" verdict="worse" interval /> "▲ 12 % slower [+9.8 %, +14 %]"
-//   <Arrow up /> the triangle alone · <Swatch index={2} /> the colour of a chart's line
+//   <Tally of={3} kind="worse" /> a number that matters · <Arrow up /> the triangle alone
+//   <Swatch index={2} /> the colour of a chart's line
 
 import type { Estimate, State, Status, Verdict } from "../shapes";
 import "./badges.css";
-import { change, changeInterval } from "./format";
+import { change, changeInterval, whole } from "./format";
 
 export function VerdictBadge({ verdict }: { verdict: Verdict }) {
   return (
@@ -40,6 +41,11 @@ export function Effect(props: { effect: Estimate; unit: string; verdict: Verdict
       {within && <span class="within soft"> {within}</span>}
     </span>
   );
+}
+
+/** How many there are of something that matters; none is pale. */
+export function Tally({ of, kind }: { of: number; kind: "worse" | "better" }) {
+  return of ? <b class={kind}>{whole(of)}</b> : <span class="soft">0</span>;
 }
 
 export function Arrow({ up }: { up: boolean }) {

@@ -23,8 +23,9 @@ export function CopyLink({ label = "Copy link" }: { label?: string }) {
   return <CopyButton text={() => location.href} label={label} />;
 }
 
-/** A command to type, with a button that copies it. */
-export function Command({ text }: { text: string }) {
+/** A command to type, in one text or in its words, with a button that copies it. */
+export function Command({ text: given }: { text: string | readonly string[] }) {
+  const text = typeof given === "string" ? given : given.map(quoted).join(" ");
   return (
     <div class="command">
       <pre tabIndex={0}>
@@ -33,6 +34,11 @@ export function Command({ text }: { text: string }) {
       <CopyButton text={text} about={text} />
     </div>
   );
+}
+
+/** A word as a shell reads it back; what is plain stays as it is. */
+function quoted(word: string): string {
+  return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
 }
 
 /** Browsers give the clipboard to safe origins alone; a server in the house is often none. */

@@ -3,7 +3,7 @@
 
 import type { Distribution } from "../shapes";
 import { Swatch } from "./badges";
-import { count, value } from "./format";
+import { count, value, whole } from "./format";
 import { Plot, type Pixels } from "./plot";
 import { plain, scale, type Scale } from "./scale";
 import { Table, type Column } from "./table";
@@ -116,13 +116,13 @@ function Levels({ shown }: { shown: readonly Shown[] }) {
       ),
       heads: true,
     },
-    at(0, "least"),
+    at(0, "Least"),
     ...LEVELS.map((level) => at(level, `p${level * 100}`)),
-    at(1, "largest"),
+    at(1, "Largest"),
     {
       name: "calls",
-      head: "calls",
-      cell: ({ distribution }) => distribution.count.toLocaleString("en-US"),
+      head: "Calls",
+      cell: ({ distribution }) => whole(distribution.count),
       number: true,
     },
   ];

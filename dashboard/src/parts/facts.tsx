@@ -4,6 +4,7 @@
 import { useState } from "preact/hooks";
 import type { Value } from "../shapes";
 import { value } from "./format";
+import { hasWords } from "./words";
 import "./facts.css";
 
 const WITHOUT_SEARCH = 12;
@@ -12,10 +13,7 @@ const BYTES = new Set(["memory", "memory_available", "total", "used", "L1d", "L1
 export function Facts({ facts, label }: { facts: { [name: string]: Value }; label: string }) {
   const [words, setWords] = useState("");
   const lines = flat(facts);
-  const parts = words.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = lines.filter(([path, text]) =>
-    parts.every((part) => `${path.join(" ")} ${text}`.toLowerCase().includes(part)),
-  );
+  const found = lines.filter(([path, text]) => hasWords(`${path.join(" ")} ${text}`, words));
   return (
     <div class="known">
       {lines.length > WITHOUT_SEARCH && (

@@ -1,21 +1,26 @@
 // How numbers, instants and names are written, the same as the command line writes them.
 //   value(0.0183, "s") "18.3 ms" · estimate(e, "s") "18.3 ms" · interval(e, "s") "[18.1, 18.6]" · change(1.12, "s") "12 % slower"
 //   date(ms) "2026-11-16 07:06" · day(ms) "2026-11-16" · ago(ms) "3 hours ago" · duration(75) "1 min 15 s"
-//   caseLabel(case, params) · paramsText(params) · revisionShort(id) · count(3, "run") "3 runs" · whole(12345) "12,345" · share(0.873) "87 %"
+//   count(3, "run") "3 runs" · whole(12345) "12,345" · share(0.873) "87 %" · percent(0.0123) "1.2 %" · signed(-0.03) "−3 %"
+//   caseLabel(case, params) · paramsText(params) · revisionShort(id)
 
 import type { Estimate, Scalar } from "../shapes";
 
 type Scale = readonly [factor: number, label: string];
 
-const SCALES: { [unit: string]: readonly Scale[] } = {
-  s: [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]],
-  B: [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]],
-  "/s": [[1e9, "G/s"], [1e6, "M/s"], [1e3, "k/s"], [1, "/s"]],
-  J: [[1, "J"], [1e-3, "mJ"], [1e-6, "µJ"]],
-  W: [[1e3, "kW"], [1, "W"], [1e-3, "mW"]],
-};
+// units are users' words: a map has no names of its own
+const SCALES: ReadonlyMap<string, readonly Scale[]> = new Map([
+  ["s", [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]]],
+  ["B", [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]]],
+  ["/s", [[1e9, "G/s"], [1e6, "M/s"], [1e3, "k/s"], [1, "/s"]]],
+  ["J", [[1, "J"], [1e-3, "mJ"], [1e-6, "µJ"]]],
+  ["W", [[1e3, "kW"], [1, "W"], [1e-3, "mW"]]],
+]);
 // above one, below one, "times as ..."
-const WORDS: { [unit: string]: readonly [string, string, string] } = { s: ["slower", "faster", "long"], B: ["more", "less", "much"] };
+const WORDS: ReadonlyMap<string, readonly [string, string, string]> = new Map([
+  ["s", ["slower", "faster", "long"]],
+  ["B", ["more", "less", "much"]],
+]);
 const OTHER = ["higher", "lower", "high"] as const;
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -23,7 +28,7 @@ export const DAY = 24 * HOUR;
 
 /** The factor and the label that show `of` with one to three digits before the point. */
 export function scaleFor(of: number, unit: string): Scale {
-  const scales = SCALES[unit];
+  const scales = SCALES.get(unit);
   if (!scales) return [1, unit === "1" ? "" : unit];
   const size = Math.abs(of);
   return scales.find(([factor]) => size >= factor) ?? (size > 0 ? scales.at(-1)! : scales.find(([, label]) => label === unit)!);
@@ -61,7 +66,7 @@ export function interval(of: Pick<Estimate, "point" | "low" | "high"> | null | u
 
 /** What a ratio means: "12 % slower", "2.4 times as long". */
 export function change(ratio: number, unit: string): string {
-  const [above, below, times] = WORDS[unit] ?? OTHER;
+  const [above, below, times] = WORDS.get(unit) ?? OTHER;
   if (!Number.isFinite(ratio)) return "–";
   if (ratio >= 2) return `${number(ratio)} times as ${times}`;
   return `${percent(Math.abs(ratio - 1))} ${ratio >= 1 ? above : below}`;

@@ -1,6 +1,7 @@
 // Keyboard shortcuts. A page announces its own while it is shown, and the help (`?`) lists them:
 //   useKeys([{ keys: "j", does: "Next finding", run: next }, { keys: "g o", does: "Overview", run: () => ... }])
-// One key, or two after each other; without `run` it is only listed, as something else hears it. Never while somebody types, never together with Ctrl, Alt or Meta.
+// One key, or two after each other; without `run` it is only listed, as something else hears it.
+// Never while somebody types, never together with Ctrl, Alt or Meta.
 
 import { useEffect, useRef } from "preact/hooks";
 
@@ -35,7 +36,8 @@ export function startKeys(): void {
     if (document.querySelector("dialog[open]")) return;
     const after = Date.now() - firstAt < PATIENCE ? first : "";
     const known = allKeys().filter((one) => one.run);
-    const found = (after && known.findLast((one) => one.keys === `${after} ${event.key}`)) || known.findLast((one) => one.keys === event.key);
+    const named = (keys: string) => known.findLast((one) => one.keys === keys);
+    const found = (after ? named(`${after} ${event.key}`) : undefined) ?? named(event.key);
     first = found ? "" : event.key;
     firstAt = Date.now();
     if (!found) return;

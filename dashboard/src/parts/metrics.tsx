@@ -3,7 +3,7 @@
 
 import { href } from "../route";
 import type { Metric } from "../shapes";
-import { estimate, interval, percent, value } from "./format";
+import { estimate, interval, percent, value, whole } from "./format";
 import { Table, type Column } from "./table";
 
 export function Metrics({
@@ -14,22 +14,22 @@ export function Metrics({
   series?: { [metric: string]: string };
 }) {
   const ends = metrics.some((m) => m.least !== null || m.most !== null);
-  const least: Column<Metric> = { name: "least", head: "least", cell: (m) => value(m.least, m.unit), number: true };
-  const most: Column<Metric> = { name: "most", head: "largest", cell: (m) => value(m.most, m.unit), number: true };
+  const least: Column<Metric> = { name: "least", head: "Least", cell: (m) => value(m.least, m.unit), number: true };
+  const most: Column<Metric> = { name: "most", head: "Largest", cell: (m) => value(m.most, m.unit), number: true };
   const columns: Column<Metric>[] = [
-    { name: "name", head: "metric", cell: (m) => <Name metric={m} series={series[m.name]} />, heads: true },
-    { name: "value", head: "value", cell: (m) => <strong>{estimate(m.estimate, m.unit, 4)}</strong>, number: true },
+    { name: "name", head: "Metric", cell: (m) => <Name metric={m} series={series[m.name]} />, heads: true },
+    { name: "value", head: "Value", cell: (m) => <strong>{estimate(m.estimate, m.unit, 4)}</strong>, number: true },
     {
       name: "interval",
-      head: "interval",
+      head: "Interval",
       cell: (m) => interval(m.estimate, m.unit, 4) || <span class="soft">none</span>,
       number: true,
     },
     { name: "width", head: "±", cell: (m) => halfWidth(m), number: true },
     ...(ends ? [least, most] : []),
-    { name: "count", head: "of", cell: (m) => m.count.toLocaleString("en-US"), number: true },
-    { name: "better", head: "better", cell: (m) => <span class="soft">{m.better ?? "–"}</span> },
-    { name: "method", head: "how", cell: (m) => <span class="soft nowrap">{how(m)}</span> },
+    { name: "count", head: "Of", cell: (m) => whole(m.count), number: true },
+    { name: "better", head: "Better", cell: (m) => <span class="soft">{m.better ?? "–"}</span> },
+    { name: "method", head: "How", cell: (m) => <span class="soft nowrap">{how(m)}</span> },
   ];
   return <Table caption="Metrics" columns={columns} rows={metrics} keyOf={(m) => m.name} />;
 }

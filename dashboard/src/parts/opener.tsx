@@ -1,19 +1,17 @@
-// A row of a table that opens to show more below it.
-// The table has the class "folds": on a phone its rows become lines, and cells show their data-head.
-//   <Opener open={open} onToggle={toggle}>words</Opener> in a cell of the row; then, when open, <More columns={7}>...</More>
+// A button in a row of a table that shows more below it: <Opener open={open} onToggle={toggle}>words</Opener>
+//   const { isOpen, toggle } = openRows(query.open)   which rows are open is in the address
 
 import type { ComponentChildren } from "preact";
+import { change } from "../route";
 import "./opener.css";
 
-export function Opener({
-  open,
-  onToggle,
-  children,
-}: {
+interface OpenerProps {
   open: boolean;
   onToggle: () => void;
   children: ComponentChildren;
-}) {
+}
+
+export function Opener({ open, onToggle, children }: OpenerProps) {
   return (
     <button type="button" class="plain opener" aria-expanded={open} onClick={onToggle}>
       <span class="opener-sign" aria-hidden="true" />
@@ -22,10 +20,11 @@ export function Opener({
   );
 }
 
-export function More({ columns, children }: { columns: number; children: ComponentChildren }) {
-  return (
-    <tr class="more">
-      <td colSpan={columns}>{children}</td>
-    </tr>
-  );
+export function openRows(open = ""): { isOpen: (key: string) => boolean; toggle: (key: string) => void } {
+  const keys = new Set(open.split("|").filter(Boolean));
+  const toggle = (key: string) => {
+    if (!keys.delete(key)) keys.add(key);
+    change({ open: [...keys].join("|") }, true);
+  };
+  return { isOpen: (key) => keys.has(key), toggle };
 }

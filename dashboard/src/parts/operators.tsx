@@ -6,6 +6,7 @@ import type { Operator } from "../shapes";
 import { percent, value } from "./format";
 import { useWidth } from "./plot";
 import { Table, type Column } from "./table";
+import { hasWords } from "./words";
 import "./operators.css";
 
 const AT_FIRST = 12;
@@ -14,10 +15,8 @@ const LETTER = 6.6; // pixels: words are written where they fit
 const KINDS_TOLD_APART = 8;
 
 export function Operators({ operators }: { operators: readonly Operator[] }) {
-  const [all, setAll] = useState(false);
   const [words, setWords] = useState("");
-  const found = operators.filter((o) => `${o.name} ${o.kind} ${o.shapes}`.toLowerCase().includes(words.toLowerCase()));
-  const shown = all ? found : found.slice(0, AT_FIRST);
+  const found = operators.filter((o) => hasWords(`${o.name} ${o.kind} ${o.shapes}`, words));
   const largest = Math.max(...operators.map((o) => o.share));
   return (
     <>
@@ -28,20 +27,11 @@ export function Operators({ operators }: { operators: readonly Operator[] }) {
           <input type="search" value={words} onInput={(event) => setWords(event.currentTarget.value)} />
         </label>
       )}
-      {shown.length > 0 && (
-        <Table
-          caption="Operators, the longest first"
-          columns={columns(operators, largest)}
-          rows={shown}
-          keyOf={keyOf}
-        />
+      {found.length > 0 ? (
+        <Table caption="Operators, the longest first" columns={columns(operators, largest)} rows={found} keyOf={keyOf} few={AT_FIRST} />
+      ) : (
+        <p class="soft">No operator is called that.</p>
       )}
-      {found.length > AT_FIRST && (
-        <button type="button" onClick={() => setAll(!all)}>
-          {all ? `Show the ${AT_FIRST} longest` : `Show all ${found.length}`}
-        </button>
-      )}
-      {!found.length && <p class="soft">No operator is called that.</p>}
     </>
   );
 }
@@ -49,18 +39,18 @@ export function Operators({ operators }: { operators: readonly Operator[] }) {
 function columns(all: readonly Operator[], largest: number): Column<Operator>[] {
   const shapes: Column<Operator> = {
     name: "shapes",
-    head: "shapes",
+    head: "Shapes",
     cell: (o) => <span class="soft">{o.shapes}</span>,
   };
   return [
-    { name: "name", head: "operator", cell: (o) => o.name, heads: true },
-    { name: "kind", head: "kind", cell: (o) => o.kind, by: (o) => o.kind },
-    { name: "time", head: "time a call", cell: (o) => value(o.seconds, "s"), by: (o) => o.seconds, number: true },
-    { name: "share", head: "share", cell: (o) => percent(o.share), number: true },
+    { name: "name", head: "Operator", cell: (o) => o.name, heads: true },
+    { name: "kind", head: "Kind", cell: (o) => o.kind, by: (o) => o.kind },
+    { name: "time", head: "Time a call", cell: (o) => value(o.seconds, "s"), by: (o) => o.seconds, number: true },
+    { name: "share", head: "Share", cell: (o) => percent(o.share), number: true },
     { name: "drawn", head: "", cell: (o) => <Share part={o.share / (largest || 1)} /> },
     {
       name: "calls",
-      head: "times a call",
+      head: "Times a call",
       cell: (o) => String(Number(o.calls.toFixed(2))),
       by: (o) => o.calls,
       number: true,

@@ -20,10 +20,10 @@ interface Props {
   writeY?: (value: number) => string;
   read?: (x: number) => string;
   height?: number;
-  children: (px: Pixels, py: Pixels, box: Box) => ComponentChildren;
+  children: (px: Pixels, py: Pixels) => ComponentChildren;
 }
 
-export interface Box {
+interface Box {
   left: number;
   right: number;
   top: number;
@@ -65,7 +65,7 @@ export function Plot({ label, x, y, writeX, writeY, read, height = 200, children
         onKeyDown={step}
       >
         <Axes x={x} y={y} px={px} py={py} box={box} writeX={writeX} writeY={writeY} />
-        {children(px, py, box)}
+        {children(px, py)}
         {words && (
           <line class="plot-cursor" x1={px(x.value(cursor!))} x2={px(x.value(cursor!))} y1={box.top} y2={box.bottom} />
         )}
@@ -116,7 +116,7 @@ function Axes({ x, y, px, py, box, writeX, writeY }: AxesProps) {
 }
 
 /** The ticks whose words do not run into each other. */
-function spaced(ticks: number[], px: Pixels, write: (value: number) => string): number[] {
+export function spaced(ticks: number[], px: Pixels, write: (value: number) => string): number[] {
   let free = -Infinity;
   return ticks.filter((tick) => {
     const half = write(tick).length * 3.6 + 4;

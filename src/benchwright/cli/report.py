@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from benchwright.cli.options import json_option, opened, store_option
 from benchwright.errors import OptionError
@@ -51,6 +52,9 @@ def command(
     With --site DIR, write all pages of the dashboard with the data of the newest runs, for any web space or a disk.
     """
     if site is not None:
+        asked = click.get_current_context().get_parameter_source("output")
+        if svg is not None or asked is ParameterSource.COMMANDLINE:
+            raise click.UsageError("-o and --svg go with a report; --site writes a folder of its own")
         _publish(site, store, runs, newest, force=force, as_json=as_json)
         return
     if newest is not None:

@@ -22,7 +22,8 @@ from benchwright.cli.options import json_option, store_option
     "names",
     multiple=True,
     metavar="HOST",
-    help="A name under which people reach it, behind a proxy. Repeatable; with one, other names are refused.",
+    help="A name under which people reach it, behind a proxy. Repeatable; with one, other names are refused, "
+    "and changes need a token.",
 )
 @click.option(
     "--artifacts",
@@ -77,7 +78,9 @@ def command(
         click.echo(json.dumps({"address": address, "store": shown}) if as_json else f"{address}  (store: {shown})")
         if not settings.on_loopback:
             who = "a token is needed to read" if require_token else "everyone who reaches it can read"
-            click.echo(f"{who}; put a proxy with TLS before it, or tokens travel in the open", err=True)
+            click.echo(
+                f"listening on {host}: {who}; put a proxy with TLS before it, or tokens travel in the open", err=True
+            )
 
     serve(settings, port=port, ready=ready)
     return 0

@@ -14,7 +14,19 @@ from benchwright.interop import making
 from benchwright.interop.given import Given, given
 from benchwright.interop.making import Told
 from benchwright.interop.place import Place, document, finite
-from benchwright.records import Better, Case, Estimate, Failure, Metric, Result, Revision, Run, Scalar, Status
+from benchwright.records import (
+    Better,
+    Case,
+    Environment,
+    Estimate,
+    Failure,
+    Metric,
+    Result,
+    Revision,
+    Run,
+    Scalar,
+    Status,
+)
 
 VERSION = 2
 BENCHMARKS, MACHINE = "benchmarks.json", "machine.json"
@@ -79,7 +91,7 @@ def _run(what: Given, about: Place) -> Run:
     return making.run(told, what.data, results)
 
 
-def _environment(whole: Place) -> Any:
+def _environment(whole: Place) -> Environment:
     machine = whole["params"]
     system, _, kernel = machine["os"].text("").partition(" ")
     return making.environment(

@@ -10,7 +10,7 @@ from benchwright.errors import DecodeError
 from benchwright.interop import making
 from benchwright.interop.making import Told
 from benchwright.interop.place import Place, finite
-from benchwright.records import Failure, Result, Revision, Run, Scalar
+from benchwright.records import Environment, Failure, Result, Revision, Run, Scalar
 from benchwright.specs.rows import figures
 from benchwright.specs.rows.entries import Entry
 
@@ -126,7 +126,7 @@ def _params(facts: Place, side: str) -> dict[str, Scalar]:
     return {name: value for name, value in told.items() if value}
 
 
-def _environment(facts: Place) -> Any:
+def _environment(facts: Place) -> Environment:
     """The platform's name and its hash are all that is told of a device."""
     platform = _text(facts, "platform")
     return making.environment(

@@ -75,7 +75,7 @@ def _failure(codes: Sequence[object]) -> Failure | None:
     bad = [code for code in codes if code != 0]
     if not bad:
         return None
-    shown = ", ".join("a signal" if code is None else str(code) for code in dict.fromkeys(bad))
+    shown = ", ".join(dict.fromkeys("a signal" if code is None else str(code) for code in bad))
     return Failure(
         kind="exit",
         message=f"{len(bad)} of {len(codes)} calls ended with another exit code than 0: {shown}",

@@ -54,7 +54,7 @@ class LoadGen:
         """Whether the logs are there."""
         if what.is_folder and what.path is not None:
             return any((what.path / name).is_file() for name in (SUMMARY, DETAIL))
-        return what.body.startswith(_MARK.encode()) or _TITLE in what.text[:500]
+        return what.body.startswith(_MARK.encode()) or _TITLE.encode() in what.body[:500]
 
     def runs(self, what: Given) -> list[Run]:
         """The run of the logs, valid or not."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
+import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from benchwright._version import VERSION
+from benchwright.errors import DecodeError
+from benchwright.interop.place import finite
 from benchwright.records import (
     Better,
     Case,
@@ -29,6 +33,8 @@ from benchwright.records import (
 from benchwright.stats import summary
 
 SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "second": 1.0, "seconds": 1.0}
+_MOST = 1e100  # of a value: its square is still a number
+_NUMBER = re.compile(r"[-+]?\d{1,300}(\.\d+)?([eE][-+]?\d+)?", re.ASCII)
 _ARCHITECTURES = re.compile(r"\b(x86_64|amd64|AMD64|i[3-6]86|aarch64|arm64|armv\w+|ppc64le|s390x|riscv64)\b")
 
 
@@ -55,6 +61,7 @@ def result(
     """One result; its id is given when the run is made."""
     ended = status or (Status.FAILED if failure else Status.OK)
     fields: dict[str, Any] = {"round": 0, "started_at": told.started_at, "duration": 0.0} | more
+    fields["duration"] = finite(fields["duration"]) or 0.0
     fields["warnings"] = (*told.warnings, *fields.get("warnings", ()))
     return Result(
         id="",
@@ -62,7 +69,7 @@ def result(
         status=ended,
         environment=told.environment,
         revision=told.revision,
-        metrics=tuple(metrics),
+        metrics=tuple(_unique(metrics)),
         error=failure,
         **fields,
     )
@@ -89,13 +96,21 @@ def case(tool: str, name: str, params: Mapping[str, Any] | None = None, **more: 
 
 def latencies(values: Sequence[float], *, each: str = "") -> list[Metric]:
     """Seconds in their order, with the intervals that they give, and kept; `each` says what one stands for."""
-    mean, median = summary.mean_interval(values), summary.quantile_interval(values, 0.5)
+    mean, median = mean_of(values), summary.quantile_interval(values, 0.5)
     found = [("latency", mean), ("latency_p50", median)]
     if len(values) > 1:
         ends = (("latency_min", min(values)), ("latency_max", max(values)))
         found += [(name, Estimate(point=value, low=None, high=None, method="exact")) for name, value in ends]
     metrics = [_metric(name, "s", Better.LOWER, _above_zero(one, each), len(values)) for name, one in found]
     return [replace(metrics[0], values=tuple(values)), *metrics[1:]]
+
+
+def mean_of(values: Sequence[float]) -> Estimate:
+    """The mean of values that are small enough to be reckoned with."""
+    absurd = next((value for value in values if abs(value) > _MOST), None)
+    if absurd is not None:
+        raise DecodeError(f"{absurd:g} is not a value that anything has", remedy="see what wrote it")
+    return summary.mean_interval(values)
 
 
 def reported(
@@ -170,13 +185,25 @@ def content_hash(value: Any) -> str:
 
 def scalar(text: str) -> str | int | float:
     """A number where a text is one."""
-    for kind in (int, float):
-        if re.fullmatch(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?", text, re.ASCII):
-            try:
-                return kind(text)
-            except ValueError:
-                continue
-    return text
+    if not _NUMBER.fullmatch(text):
+        return text
+    number = float(text)
+    if not math.isfinite(number):
+        return text
+    return int(text) if text.lstrip("+-").isdigit() else number
+
+
+def _unique(metrics: Iterable[Metric]) -> Iterator[Metric]:
+    """Each under a name of its own: what a file tells twice is numbered."""
+    taken: set[str] = set()
+    for metric in metrics:
+        name = next(n for n in _numbered(metric.name) if n not in taken)
+        taken.add(name)
+        yield replace(metric, name=name)
+
+
+def _numbered(name: str) -> Iterator[str]:
+    return itertools.chain([name], (f"{name}_{number}" for number in itertools.count(2)))
 
 
 def _metric(name: str, unit: str, better: Better | None, estimate: Estimate, count: int) -> Metric:

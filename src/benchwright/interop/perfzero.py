@@ -8,7 +8,7 @@ from typing import Any
 from benchwright.interop import making
 from benchwright.interop.making import Told
 from benchwright.interop.place import Place
-from benchwright.records import Failure, Metric, Result, ResultWarning, Revision, Run
+from benchwright.records import Better, Environment, Failure, Metric, Result, ResultWarning, Revision, Run
 from benchwright.runtimes import entries, reporting
 
 TOOL = "perfzero"
@@ -36,7 +36,7 @@ def _result(told: Told, whole: Place) -> Result:
     return making.result(
         told,
         making.case(TOOL, outcome["name"].text()),
-        metrics=metrics,
+        metrics=[*metrics, *_memory(whole["process_info"])],
         failure=Failure(kind="exception", message="the method failed", remedy="its perfzero.log says why")
         if failed
         else None,
@@ -65,6 +65,13 @@ def _metrics(outcome: Place) -> tuple[list[Metric], list[ResultWarning]]:
     return reporting.metrics(reporting.told_by(entry))
 
 
+def _memory(process: Place) -> list[Metric]:
+    """The largest that was seen; 0 is what a method gets that was too short to be looked at."""
+    return making.reported(
+        "rss_peak", "B", Better.LOWER, process["max_rss"].maybe() or None, what="looked at now and then"
+    )
+
+
 def _number(place: Place) -> float:
     """A number, or the word that stands for one that JSON cannot hold."""
     if isinstance(place.data, str):
@@ -87,7 +94,7 @@ def _revision(packages: Place) -> Revision | None:
     return Revision(vcs="git", id=known[0]["hash"].text(), branch=known[0]["branch"].text(""))
 
 
-def _environment(whole: Place) -> Any:
+def _environment(whole: Place) -> Environment:
     system, framework = whole["system_info"], whole["ml_framework_info"]
     model, name = system["accelerator_model"].text(""), framework["name"].text("")
     packages = whole["benchmark_info"]["site_package_info"]

@@ -26,25 +26,30 @@ HOOK = "api/v1/hooks/perfzero"
 def perfzero(summary: Mapping[str, Any]) -> None:
     """Sends a summary. Sent again, it is kept once. An `UploadError` says why it did not arrive."""
     server = os.environ.get("BENCHWRIGHT_STORE", "")
-    if urlsplit(server).scheme not in ("http", "https"):
+    parts = urlsplit(server)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UploadError("no server is named", remedy="set BENCHWRIGHT_STORE to its address, https://bench.example/")
+    url = parts._replace(netloc=parts.netloc.rpartition("@")[2], path=f"{parts.path.rstrip('/')}/{HOOK}", query="")
     headers = {"Content-Type": "application/json", "User-Agent": f"benchwright/{VERSION}"}
-    if token := os.environ.get("BENCHWRIGHT_TOKEN", ""):
+    if token := parts.username or os.environ.get("BENCHWRIGHT_TOKEN", ""):
         headers["Authorization"] = f"Bearer {token}"
-    url = f"{server.rstrip('/')}/{HOOK}"
     body = json.dumps(dict(summary)).encode()
-    request = urllib.request.Request(url, data=body, headers=headers, method="POST")  # noqa: S310 - http or https, as checked above
+    request = urllib.request.Request(url.geturl(), data=body, headers=headers, method="POST")  # noqa: S310 - checked above
+    _post(request, shown(url.geturl()))
+
+
+def _post(request: urllib.request.Request, where: str) -> None:
     try:
         with opener().open(request, timeout=TIMEOUT):  # without redirects: the token is for this server
             return
     except urllib.error.HTTPError as error:
         with error:
-            raise UploadError(f"{shown(server)} answered {error.code}: {_said(error)}") from None
+            raise UploadError(f"{where} answered {error.code}: {_said(error)}") from None
     except urllib.error.URLError as error:
         reason = error.reason if isinstance(error.reason, str) else in_words(error.reason)
-        raise UploadError(f"{shown(server)} cannot be reached: {reason}") from None
+        raise UploadError(f"{where} cannot be reached: {reason}") from None
     except (http.client.HTTPException, OSError) as error:
-        raise UploadError(f"{shown(server)} cannot be reached: {in_words(error)}") from None
+        raise UploadError(f"{where} cannot be reached: {in_words(error)}") from None
 
 
 def _said(error: urllib.error.HTTPError) -> str:

@@ -10,8 +10,7 @@ from benchwright.interop import making
 from benchwright.interop.given import Given
 from benchwright.interop.making import Told
 from benchwright.interop.place import Place, document, kept
-from benchwright.records import Better, Estimate, Metric, Result, Run, Value
-from benchwright.stats import summary
+from benchwright.records import Better, Environment, Metric, Result, Run, Value
 
 _NAMED = {"byte": ("memory", "B"), "integer": ("value", "")}  # what other units than seconds are called
 _KNOBS = (
@@ -80,12 +79,12 @@ def _metrics(about: Place, values: tuple[float, ...]) -> list[Metric]:
 
 def _in_unit(unit: str, values: tuple[float, ...]) -> Metric:
     name, ours = _NAMED.get(unit, ("value", unit))
-    mean: Estimate = summary.mean_interval(values)
+    mean = making.mean_of(values)
     found = Metric(name=name, unit=ours, better=Better.LOWER, estimate=mean, count=len(values))
     return replace(found, values=values)
 
 
-def _environment(about: Place) -> Any:
+def _environment(about: Place) -> Environment:
     platform = about["platform"].text("")
     return making.environment(
         Pyperf.name,

@@ -74,7 +74,7 @@ class _Site:
         for file, content in bundle.items():
             folder.write(file, index_page(content) if file == "index.html" else content)
         folder.write(*self._as_before(*about))
-        folder.remove_others()
+        folder.finish()
         return folder.counts
 
     def _stands(self, answer: Answer) -> bool:

@@ -41,9 +41,10 @@ class Folder:
             (self._path / DATA).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OptionError(f"{path}: cannot be made: {error.strerror}", remedy="name another folder") from None
-        mark = json.dumps({"benchwright": VERSION, "made_by": made_by}).encode() + b"\n"
-        self.is_same_maker = not force and self.content(MARK) == mark
-        self._replace(self._path / MARK, mark)  # first: whoever is cut off can begin again
+        self._mark = _mark(made_by)
+        self.is_same_maker = not force and self.content(MARK) == self._mark
+        if not self.is_same_maker:  # first: whoever is cut off can begin again, and trusts nothing that is older
+            self._replace(self._path / MARK, _mark(""))
 
     def write(self, name: str, content: bytes) -> bool:
         """Puts a file there; False when it was there already, the very same."""
@@ -73,12 +74,14 @@ class Folder:
         except OSError:
             return None
 
-    def remove_others(self) -> None:
-        """Takes away answers of an older site; of somebody else's files none."""
+    def finish(self) -> None:
+        """Takes away answers of an older site, of somebody else's files none; from now on this site can be trusted."""
         for file in sorted((self._path / DATA).glob("*.js")):
             if f"{DATA}/{file.name}" not in self._now and _is_ours(file):
                 file.unlink(missing_ok=True)
                 self.counts.removed += 1
+        if not self.is_same_maker:
+            self._replace(self._path / MARK, self._mark)
 
     def _check(self) -> None:
         path = self._path
@@ -101,6 +104,10 @@ class Folder:
             raise OptionError(f"{file}: cannot be written: {error.strerror}", remedy="name another folder") from None
         finally:
             beside.unlink(missing_ok=True)
+
+
+def _mark(made_by: str) -> bytes:
+    return json.dumps({"benchwright": VERSION, "made_by": made_by}).encode() + b"\n"
 
 
 def _is_ours(file: Path) -> bool:

@@ -7,6 +7,7 @@ noise of a side that the instrument itself calls unreliable can explain (`report
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -289,9 +290,11 @@ def standing_out(found: Sequence[ComparedRow]) -> list[ComparedRow]:
     called = iter(benjamini_hochberg([m.p_value for m in all_metrics], FALSE_RATE) if all_metrics else ())
     kept = []
     for row in found:
-        fresh = tuple(m if next(called) else _doubted(m, len(all_metrics)) for m in row.metrics)
-        verdict = row.verdict if row.verdict is not _worst_of(row.metrics) else _worst_of(fresh)
-        kept.append(replace(row, metrics=fresh, verdict=verdict))
+        fresh = tuple([m if next(called) else _doubted(m, len(all_metrics)) for m in row.metrics])
+        if any(map(operator.is_not, fresh, row.metrics)):
+            verdict = row.verdict if row.verdict is not _worst_of(row.metrics) else _worst_of(fresh)
+            row = replace(row, metrics=fresh, verdict=verdict)
+        kept.append(row)
     return kept
 
 
@@ -304,7 +307,8 @@ def _doubted(metric: ComparedMetric, count: int) -> ComparedMetric:
 
 
 def _worst_of(metrics: Sequence[ComparedMetric]) -> Verdict:
-    return next((v for v in _WORST_FIRST if any(m.verdict is v for m in metrics)), Verdict.UNCLEAR)
+    there = [m.verdict for m in metrics]
+    return next((v for v in _WORST_FIRST if v in there), Verdict.UNCLEAR)
 
 
 def _check(metrics: Sequence[str], table: Sequence[Row]) -> None:

@@ -26,7 +26,7 @@ from benchwright.views.shapes import About
 
 COOKIE = "benchwright_token"
 # A request that bears one of these came through a proxy, from who knows where, however near the proxy is.
-_FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
+_FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via")
 
 _bearer = HTTPBearer(auto_error=False, description="A token that `benchwright token create` printed.")
 
@@ -80,10 +80,11 @@ def address(request: Request) -> str:
 
 
 def introduced(request: Request, someone: Visitor) -> About:
-    """Who looks, at what, and what they may do."""
+    """Who looks, at what, and what they may do. Where the store lies is told to those who are known."""
+    is_known = bool(someone.name) or "admin" in someone.scopes
     return About(
         version=VERSION,
-        store=config.shown_url(frame(request).settings.store_url) if someone.scopes else "",
+        store=config.shown_url(frame(request).settings.store_url) if is_known else "",
         who=someone.name,
         scopes=someone.scopes,
         static=False,

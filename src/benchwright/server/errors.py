@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from benchwright.errors import BenchwrightError, DecodeError, NotInstalledError, StoreError, UserError
+from benchwright.server.frame import frame
 
 MOST_SHOWN = 1000  # characters of a message: what was sent is not sent back at length
 
@@ -31,6 +33,15 @@ def status_of(error: BenchwrightError) -> int:
     if isinstance(error, NotInstalledError):
         return 503
     return 400 if isinstance(error, DecodeError | UserError) else 500
+
+
+def explained(request: Request, error: BenchwrightError) -> tuple[int, str, str]:
+    """Status, what is wrong, what to do: for visitors, who need not know where the store lies. The log says it."""
+    status = status_of(error)
+    if status == 503 and isinstance(error, StoreError):
+        sys.stderr.write(f"{error.message}\n")
+        return status, "the server's database cannot do this now", "try again later; the server's log says why"
+    return status, error.message.removeprefix(f"{frame(request).store.place}: "), error.remedy
 
 
 def problem(status: int, error: str, remedy: str = "", **more: Any) -> Response:
@@ -67,7 +78,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
 
 async def _explained(request: Request, error: Exception) -> Response:
     assert isinstance(error, BenchwrightError)
-    return problem(status_of(error), error.message, error.remedy)
+    return problem(*explained(request, error))
 
 
 async def _gone(request: Request, error: Exception) -> Response:

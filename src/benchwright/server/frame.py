@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 WORTH_PACKING = 2048  # bytes: a smaller answer fits a packet or two anyway
 REVALIDATE = "private, no-cache"  # keep it, and ask each time whether it is still the same
 _MINUTES = 600.0
+_STRANGERS = 4  # bodies at once that must be read to know who sends them: together they could fill the memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +38,7 @@ class Frame:
     refused: Buckets  # lines of the audit log about refusals, by address
     told: Buckets = field(default_factory=lambda: Buckets(rate=1 / _MINUTES, burst=1))  # lines that repeat
     traffic: Traffic = field(default_factory=Traffic)
+    strangers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_STRANGERS))
     stopping: asyncio.Event = field(default_factory=asyncio.Event)  # set when streams should end
 
 

@@ -40,4 +40,6 @@ def neighbourhood(address: str) -> str:
         return address
     if parsed.version == 4 or parsed.is_loopback:
         return str(parsed)
+    if parsed.ipv4_mapped:  # a socket for both kinds tells addresses of IPv4 so
+        return str(parsed.ipv4_mapped)
     return str(ipaddress.ip_network((parsed, 64), strict=False))

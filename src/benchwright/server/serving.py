@@ -16,6 +16,7 @@ from fastapi import FastAPI
 
 from benchwright.errors import OptionError
 from benchwright.server.app import create_app
+from benchwright.server.connections import Connection
 from benchwright.server.frame import Frame
 from benchwright.server.settings import Settings
 
@@ -25,13 +26,13 @@ GRACE = 1  # seconds that requests under way are given at the end
 
 def serve(settings: Settings, *, port: int, ready: Callable[[str], None]) -> None:
     """Answers requests until Ctrl-C or SIGTERM. `ready` is told the address once it can be asked."""
-    app = create_app(settings)
-    listening = listen(settings.host, port)
-    gc.collect()
-    gc.freeze()  # what is there now stays: looking through it in the middle of a request takes tens of milliseconds
-    gc.set_threshold(20_000, 20, 20)  # one answer is made of thousands of records, and leaves none behind
-    ready(address_of(listening, settings.host))
-    server_for(app).run(sockets=[listening])
+    with listen(settings.host, port) as listening:  # first: where this fails, no store has been made
+        app = create_app(settings)
+        gc.collect()
+        gc.freeze()  # what is there now stays: looking through it in the middle of a request takes tens of milliseconds
+        gc.set_threshold(20_000, 20, 20)  # one answer is made of thousands of records, and leaves none behind
+        ready(address_of(listening, settings.host))
+        server_for(app).run(sockets=[listening])
 
 
 def server_for(app: FastAPI) -> uvicorn.Server:
@@ -44,6 +45,7 @@ def server_for(app: FastAPI) -> uvicorn.Server:
         access_log=False,
         server_header=False,
         lifespan="on",
+        http=Connection,
         ws="none",
         backlog=BACKLOG,
         limit_concurrency=here.settings.limits.connections,
@@ -73,7 +75,8 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address_of(listening: socket.socket, host: str) -> str:
-    """What to type into a browser."""
+    """What to type into a browser here: an address that means all of them cannot be asked for everywhere."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
     name = f"[{host}]" if ":" in host else host
     return f"http://{name}:{listening.getsockname()[1]}/"
 

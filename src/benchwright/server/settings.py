@@ -31,6 +31,7 @@ class Limits:
     failures: int = 10  # wrong tokens of one address before it has to wait
     failure_delay: float = 0.25  # before a wrong token is answered
     connections: int = 512
+    listeners: int = 256  # streams of what goes on: whoever opens many leaves connections to the others
     threads: int = 12  # requests that are worked on at the same time
 
 
@@ -54,8 +55,11 @@ class Settings:
 
     @property
     def trusts_everyone(self) -> bool:
-        """Whether whoever reaches it may do everything: on one's own machine, unless tokens are asked for."""
-        return self.on_loopback and not self.require_token
+        """Whether whoever reaches it may do everything: on one's own machine, unless tokens are asked for.
+
+        With a name it is reached through a proxy, which makes everyone look as if they were on this machine.
+        """
+        return self.on_loopback and not self.require_token and not self.names
 
 
 def is_loopback(host: str) -> bool:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from benchwright.records import Better, Estimate, Verdict
 from benchwright.stats.distributions import normal_cdf, normal_quantile, student_cdf, student_quantile
@@ -49,14 +50,14 @@ def compare(
     """
     if not a or not b:
         raise ValueError("a comparison needs at least one round on each side")
+    if len(a) == len(b) == 1 and a[0].point > 0.0 < b[0].point:
+        return _judged(_one_process_each(a[0], b[0], confidence, allowance), better, confidence, math.log1p(smallest))
     if min([e.point for e in (*a, *b)]) <= 0.0:
         return _without_ratio(a, b)
-    difference = _difference(a, b, confidence, allowance)
-    return _judged(difference, better, confidence, math.log1p(smallest))
+    return _judged(_difference(a, b, confidence), better, confidence, math.log1p(smallest))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Difference:
+class _Difference(NamedTuple):
     """log b - log a: the centre, half the interval's width (None: unknown), the p-value, the method and a caveat."""
 
     centre: float
@@ -66,12 +67,9 @@ class _Difference:
     caveat: str = ""
 
 
-def _difference(a: Sequence[Estimate], b: Sequence[Estimate], confidence: float, allowance: float) -> _Difference:
+def _difference(a: Sequence[Estimate], b: Sequence[Estimate], confidence: float) -> _Difference:
     centre = _mean_log(b) - _mean_log(a)
     within = math.hypot(_within_error(a, confidence), _within_error(b, confidence))
-    if len(a) == len(b) == 1:
-        known = all(e.low is not None and e.high is not None and e.confidence >= confidence for e in (*a, *b))
-        return _one_process_each(centre, within if known else None, confidence, allowance)
     errors = [(max(math.sqrt(variance), within), df) for variance, df in _variances(a, b)]
     alone = min(len(a), len(b)) == 1
     return _Difference(
@@ -101,51 +99,51 @@ def _variances(a: Sequence[Estimate], b: Sequence[Estimate]) -> list[tuple[float
     return found
 
 
-def _one_process_each(centre: float, error: float | None, confidence: float, allowance: float) -> _Difference:
-    method, caveat = _said_of_one_process(allowance)
-    if error is None:
-        return _Difference(centre=centre, half=None, p_value=1.0, method=method, caveat=caveat)
-    slack = math.log1p(allowance)
+def _one_process_each(a: Estimate, b: Estimate, confidence: float, allowance: float) -> _Difference:
+    """A page judges a thousand such pairs: what is the same for all of them is made once."""
+    slack, method, caveat = _said_of_one_process(allowance)
+    centre = math.log(b.point) - math.log(a.point)
+    error_a, error_b = _own_error(a, confidence), _own_error(b, confidence)
+    if error_a is None or error_b is None or a.confidence < confidence or b.confidence < confidence:
+        return _Difference(centre, None, 1.0, method, caveat)
+    error = math.hypot(error_a, error_b)
     beyond = max(0.0, abs(centre) - slack)
-    return _Difference(
-        centre=centre,
-        half=normal_quantile((1.0 + confidence) / 2) * error + slack,
-        p_value=_two_sided(beyond, error, math.inf),
-        method=method,
-        caveat=caveat,
-    )
+    half = normal_quantile((1.0 + confidence) / 2) * error + slack
+    return _Difference(centre, half, _two_sided(beyond, error, math.inf), method, caveat)
 
 
 @lru_cache(maxsize=16)
-def _said_of_one_process(allowance: float) -> tuple[str, str]:
-    """The method and its caveat."""
+def _said_of_one_process(allowance: float) -> tuple[float, str, str]:
+    """What is allowed for, as a logarithm; the method and its caveat."""
     allowed = f"{100 * allowance:g} %"
     caveat = f"one process each cannot exclude differences between processes; {allowed} are allowed for them"
-    return f"within one process each, widened by {allowed}", caveat
+    return math.log1p(allowance), f"within one process each, widened by {allowed}", caveat
 
 
-def _judged(d: _Difference, better: Better | None, confidence: float, smallest: float) -> Comparison:
-    low = None if d.half is None else math.exp(max(d.centre - d.half, -_LARGEST))
-    high = None if d.half is None else math.exp(min(d.centre + d.half, _LARGEST))
-    ratio = Estimate(point=math.exp(d.centre), low=low, high=high, confidence=confidence, method=d.method)
-    verdict, why = _verdict(d, better, smallest)
-    return Comparison(ratio=ratio, verdict=verdict, why=f"{why}; {d.caveat}" if d.caveat else why, p_value=d.p_value)
+def _judged(difference: _Difference, better: Better | None, confidence: float, smallest: float) -> Comparison:
+    centre, half, p_value, method, caveat = difference
+    low = high = None
+    if half is not None:
+        low, high = math.exp(max(centre - half, -_LARGEST)), math.exp(min(centre + half, _LARGEST))
+    ratio = Estimate(point=math.exp(centre), low=low, high=high, confidence=confidence, method=method)
+    verdict, why = _verdict(centre, half, better, smallest)
+    return Comparison(ratio=ratio, verdict=verdict, why=f"{why}; {caveat}" if caveat else why, p_value=p_value)
 
 
-def _verdict(d: _Difference, better: Better | None, smallest: float) -> tuple[Verdict, str]:
-    bound = _percent(smallest)
-    if d.half is None:
+def _verdict(centre: float, half: float | None, better: Better | None, smallest: float) -> tuple[Verdict, str]:
+    if half is None:
         return Verdict.UNCLEAR, "too few values for an interval"
-    if abs(d.centre) + d.half <= smallest:
-        return Verdict.SAME, f"the whole interval lies within {bound}"
-    if abs(d.centre) <= d.half:
-        return Verdict.UNCLEAR, f"the interval includes no change and reaches beyond {bound}"
-    if abs(d.centre) < smallest:
-        return Verdict.UNCLEAR, f"a change, but perhaps one within {bound}"
-    direction = "higher" if d.centre > 0 else "lower"
+    change = abs(centre)
+    if change + half <= smallest:
+        return Verdict.SAME, f"the whole interval lies within {_percent(smallest)}"
+    if change <= half:
+        return Verdict.UNCLEAR, f"the interval includes no change and reaches beyond {_percent(smallest)}"
+    if change < smallest:
+        return Verdict.UNCLEAR, f"a change, but perhaps one within {_percent(smallest)}"
+    direction = "higher" if centre > 0 else "lower"
     if better is None:
         return Verdict.UNCLEAR, f"{direction}, and neither direction is better"
-    improved = (d.centre > 0) == (better is Better.HIGHER)
+    improved = (centre > 0) == (better is Better.HIGHER)
     return (Verdict.BETTER if improved else Verdict.WORSE), f"{direction}, and the interval excludes no change"
 
 
@@ -172,12 +170,16 @@ def _squares(rounds: Sequence[Estimate]) -> float:
 
 def _within_error(rounds: Sequence[Estimate], confidence: float) -> float:
     """The standard error of the mean logarithm that the rounds' own intervals imply; rounds without one add nothing."""
-    errors = [
-        max(e.high - e.point, e.point - e.low) / e.point / normal_quantile((1.0 + max(e.confidence, confidence)) / 2)
-        for e in rounds
-        if e.low is not None and e.high is not None
-    ]
+    errors = [error for e in rounds if (error := _own_error(e, confidence)) is not None]
     return math.hypot(*errors) / len(rounds)
+
+
+def _own_error(e: Estimate, confidence: float) -> float | None:
+    """The standard error of a logarithm that the estimate's interval implies; None without an interval."""
+    if e.low is None or e.high is None:
+        return None
+    far = max(e.high - e.point, e.point - e.low)
+    return far / e.point / normal_quantile((1.0 + max(e.confidence, confidence)) / 2)
 
 
 def _two_sided(difference: float, error: float, df: float) -> float:

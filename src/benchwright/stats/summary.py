@@ -193,8 +193,8 @@ def _skewness(centred: _Floats, variance: float) -> float:
     count = centred.size
     if count < 3:
         return 0.0
-    third = float(np.dot(centred * centred, centred))
-    return count / (count - 1) / (count - 2) * third / (variance * math.sqrt(variance))
+    units = centred / math.sqrt(variance)  # of spread: the cube of a tiny one would be nothing at all
+    return count / (count - 1) / (count - 2) * float(np.dot(units * units, units))
 
 
 def _hall(t: float, lean: float) -> float:

@@ -6,6 +6,7 @@ Only databases are archives; a store that is reached over HTTP is asked through 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -148,6 +149,10 @@ class Entry:
 
 class Archive(Store, Protocol):
     """A store with indexes. Reading never waits for writers."""
+
+    def at_once(self) -> AbstractContextManager[None]:
+        """What this thread reads within, it reads over one connection: many questions for the price of one hello."""
+        ...
 
     def series(self, chosen: Chosen) -> list[Listed]:
         """The series that were chosen, in the order of their numbers; without points only those that keys name."""

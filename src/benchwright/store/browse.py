@@ -16,6 +16,7 @@ from benchwright.store.catalog import pattern
 from benchwright.store.codec import plain
 
 T = TypeVar("T")
+_STATUSES = {status.value: status for status in Status}  # asked for thousands of times
 _AT_ONCE = 500
 
 
@@ -113,8 +114,9 @@ def outcomes(connection: Connection, runs: Sequence[str], machines: Mapping[int,
         .where(tables.runs.c.run.in_([plain(run) for run in dict.fromkeys(runs)]))
         .order_by(table.c.id)
     )
-    rows = connection.execute(query).all()
-    return [_outcome(machines.get(environment, ""), *told) for environment, *told in rows]
+    cursor = connection.execute(query).cursor
+    assert cursor is not None
+    return [_outcome(machines.get(environment, ""), *told) for environment, *told in cursor.fetchall()]
 
 
 def _outcome(machine: str, run: str, result: str, case: str, number: int, status: str, document: bytes) -> Outcome:
@@ -126,7 +128,7 @@ def _outcome(machine: str, run: str, result: str, case: str, number: int, status
         params=about.params,
         machine=machine,
         round=number,
-        status=Status(status),
+        status=_STATUSES[status],
         failure=about.failure,
         version=about.version,
         verdict=about.verdict,

@@ -116,15 +116,14 @@ def glance(document: bytes, status: str, *, where: str) -> Glance:
     declaration. What stands before its `status` is the id, the case and the round; after `instrument` and `error` come
     records that have no keys of these names.
     """
-    text = _expanded(document, where).decode("ascii")
-    end = text.find(f'"status":"{status}","environment":{{')
-    start, stop = text.find('"case":', 0, end), text.rfind(',"round":', 0, end)
+    text = _expanded(document, where)
+    end = text.find(b'"status":"%b","environment":{' % status.encode("ascii"))
+    start, stop = text.find(b'"case":', 0, end), text.rfind(b',"round":', 0, end)
     if end < 0 or start < 0 or stop < 0:
         raise _damaged(where, ValueError("not a result"))
     try:
-        params, version = _case(text[start + len('"case":') : stop])
-        error = _DECODER.raw_decode(text, text.rindex('"error":') + len('"error":'))[0]
-        instrument = _DECODER.raw_decode(text, text.rindex('"instrument":') + len('"instrument":'))[0]
+        params, version = _case(text[start + len(b'"case":') : stop])
+        error, instrument = _last(text, b'"error":'), _last(text, b'"instrument":')
     except ValueError as fault:
         raise _damaged(where, fault) from None
     return Glance(
@@ -135,8 +134,14 @@ def glance(document: bytes, status: str, *, where: str) -> Glance:
     )
 
 
+def _last(text: bytes, name: bytes) -> Any:
+    """What stands behind the last key of that name."""
+    start = text.rindex(name) + len(name)
+    return None if text.startswith(b"null", start) else _DECODER.raw_decode(text[start:].decode("ascii"))[0]
+
+
 @lru_cache(maxsize=2000)  # the same cases are measured run after run
-def _case(text: str) -> tuple[str, str]:
+def _case(text: bytes) -> tuple[str, str]:
     """The params, as compact JSON, and the version of a case."""
     case = json.loads(text)
     return _dumps(case.get("params", {})), str(case.get("version", ""))

@@ -10,6 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Connection, Select, bindparam, select
@@ -61,15 +62,21 @@ class Histories:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[int, _Kept] = OrderedDict()  # by series, the last used last
+        self._numbers: dict[tuple[str, str], int] = {}  # by key and unit: rows of series stay for ever
         self._lock = threading.Lock()
 
     def read(self, connection: Connection, key: str, unit: str, *, limit: int) -> Columns:
         """The newest points of a series that are ok."""
-        table = tables.series
-        where = (table.c.key == plain(key), table.c.unit == plain(unit))
-        series = connection.scalar(select(table.c.id).where(*where))
+        name = (plain(key), plain(unit))
+        series = self._numbers.get(name)
         if series is None:
-            raise StoreError(f"no series {key!r} in {unit!r} in this store", remedy="benchwright history shows them")
+            table = tables.series
+            series = connection.scalar(select(table.c.id).where(table.c.key == name[0], table.c.unit == name[1]))
+            if series is None:
+                raise StoreError(
+                    f"no series {key!r} in {unit!r} in this store", remedy="benchwright history shows them"
+                )
+            self._numbers[name] = series
         return _columns(self._points(connection, series, limit).at(slice(-limit, None)))
 
     def forget(self) -> None:
@@ -119,8 +126,8 @@ def _read(
     columns: dict[str, Iterable[int]] = {
         "at": at,
         "result": result,
-        "run": [runs.setdefault(name, len(runs)) for name in run],
-        "revision": [revisions.setdefault(name, len(revisions)) for name in revision],
+        "run": _indexed(run, runs),
+        "revision": _indexed(revision, revisions),
     }
     arrays: dict[str, Array] = {name: numpy.array(values, dtype=numpy.int64) for name, values in columns.items()}
     for name, values in zip(("point", "low", "high"), numbers, strict=True):
@@ -130,6 +137,13 @@ def _read(
 
 def _places(names: Sequence[str]) -> dict[str, int]:
     return {name: place for place, name in enumerate(names)}
+
+
+def _indexed(names: Sequence[str], places: dict[str, int]) -> list[int]:
+    """The places of names; new ones come after those that are known."""
+    for name in dict.fromkeys(names):
+        places.setdefault(name, len(places))
+    return [places[name] for name in names]
 
 
 def _joined(kept: _Points, fresh: _Points) -> _Points:
@@ -150,6 +164,7 @@ def _sorted(points: _Points) -> _Points:
     return points.at(numpy.lexsort((points.arrays["result"], at)))
 
 
+@cache
 def _newest() -> Select[Any]:
     points = tables.points
     return (
@@ -159,6 +174,7 @@ def _newest() -> Select[Any]:
     )
 
 
+@cache
 def _recent() -> Select[Any]:
     # By results: `+ 0` hides the series from the planner, which would walk through its whole history to find few.
     points = tables.points
@@ -204,5 +220,10 @@ def _columns(points: _Points) -> Columns:
 def _named(places: Array, names: tuple[str, ...]) -> tuple[Array, tuple[str, ...]]:
     import numpy
 
-    used, again = numpy.unique(places, return_inverse=True)
-    return again.astype(numpy.int64), tuple(names[place] for place in used.tolist())
+    if not len(places):
+        return places, ()
+    seen = numpy.zeros(len(names), dtype=numpy.int64)
+    seen[places] = 1
+    if seen.all():
+        return places, names
+    return (numpy.cumsum(seen) - 1)[places], tuple(names[place] for place in numpy.flatnonzero(seen).tolist())

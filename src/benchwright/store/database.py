@@ -30,7 +30,9 @@ class Database:
         self._file = database_file(url) if url.startswith("sqlite") else None
         self._engine = engines.connect(url, timeout=timeout)
         self._place = str(self._file or self._engine.url.render_as_string(hide_password=True))
+        self._reader = engines.reading(self._engine)
         self._one_writer = threading.Lock()
+        self._held = threading.local()
         if self._file and not self._file.exists():
             self._make_folder(self._file, create)
         try:
@@ -40,14 +42,37 @@ class Database:
             self.close()
             raise
 
+    @property
+    def place(self) -> str:
+        """Where it is, as its errors name it: a file, or an address without the password."""
+        return self._place
+
     def close(self) -> None:
         """Ends the connection."""
         self._engine.dispose()
 
     @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """What this thread reads within, it reads over one connection: many questions for the price of one hello."""
+        if getattr(self._held, "connection", None) is not None:
+            yield
+            return
+        with self._reading() as connection:
+            self._held.connection = connection
+            try:
+                yield
+            finally:
+                self._held.connection = None
+
+    @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with explained(self._place, self._file), self._engine.connect() as connection:
-            yield connection
+        held: Connection | None = getattr(self._held, "connection", None)
+        with explained(self._place, self._file):
+            if held is not None:
+                yield held
+                return
+            with self._reader.connect() as connection:
+                yield connection
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:

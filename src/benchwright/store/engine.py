@@ -7,8 +7,9 @@ import shutil
 import sqlite3
 import time
 import urllib.parse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,15 @@ def connect(url: str, *, timeout: float) -> Engine:
     return _postgresql(url, timeout)
 
 
+def reading(engine: Engine) -> Engine:
+    """The engine, for connections that only read.
+
+    In PostgreSQL without transactions: each statement sees what is committed by then either way, and a transaction
+    would cost two more round trips. In SQLite a transaction costs next to nothing and keeps the view the same.
+    """
+    return engine.execution_options(isolation_level="AUTOCOMMIT") if engine.dialect.name == "postgresql" else engine
+
+
 def writing(connection: Connection) -> Connection:
     """The connection, about to begin a transaction that writes."""
     return connection.execution_options(benchwright_writes=True)
@@ -66,11 +76,50 @@ def insert_missing(dialect: Dialect, table: Table) -> Insert:
 
 def insert_tuples(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
     """Adds rows given as tuples in the order of the table's columns; by name each would cost several times as much."""
-    dialect = connection.dialect
-    quoted = [dialect.identifier_preparer.quote(name) for name in (table.name, *table.c.keys())]
-    marks = ", ".join(["?" if dialect.paramstyle == "qmark" else "%s"] * len(table.c))
-    sql = f"INSERT INTO {quoted[0]} ({', '.join(quoted[1:])}) VALUES ({marks})"  # noqa: S608 - names of our own tables
-    connection.exec_driver_sql(sql, list(rows))
+    sql = _insert(connection.dialect, table, tuple(table.c.keys()))
+    connection.exec_driver_sql(sql, list(rows) if connection.dialect.name == "sqlite" else _as_columns(rows))
+
+
+def insert_numbered(
+    connection: Connection, table: Table, names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]
+) -> Mapping[Any, int]:
+    """Adds rows with these columns; the numbers that they were given, by their first column, which is unique."""
+    in_rows = connection.dialect.name == "sqlite"
+    sql = _insert(connection.dialect, table, names, len(rows) if in_rows else 1)
+    given = tuple(value for row in rows for value in row) if in_rows else _as_columns(rows)
+    found = connection.exec_driver_sql(f"{sql} RETURNING {names[0]}, id", given)
+    return {name: number for name, number in found}
+
+
+def find(connection: Connection, table: Table, names: tuple[str, ...], values: Sequence[str]) -> list[tuple[Any, ...]]:
+    """These columns of the rows whose first one has one of the values."""
+    sql = _select(connection.dialect, table, names, len(values))
+    return [tuple(row) for row in connection.exec_driver_sql(sql, tuple(values))]
+
+
+@lru_cache(maxsize=256)
+def _insert(dialect: Dialect, table: Table, names: tuple[str, ...], count: int = 1) -> str:
+    """SQLite takes one row after the other; for PostgreSQL one array for each column costs far less."""
+    head = f"INSERT INTO {table.name} ({', '.join(map(dialect.identifier_preparer.quote, names))})"
+    if dialect.name == "sqlite":
+        return f"{head} VALUES {', '.join([f'({_marks(dialect, len(names))})'] * count)}"
+    arrays = ", ".join(f"%s::{table.c[name].type.compile(dialect)}[]" for name in names)
+    return f"{head} SELECT * FROM unnest({arrays})"
+
+
+@lru_cache(maxsize=256)
+def _select(dialect: Dialect, table: Table, names: tuple[str, ...], count: int) -> str:
+    columns = [*map(dialect.identifier_preparer.quote, names)]
+    where = f"{columns[0]} IN ({_marks(dialect, count)})"
+    return f"SELECT {', '.join(columns)} FROM {table.name} WHERE {where}"  # noqa: S608 - names of our own tables
+
+
+def _marks(dialect: Dialect, count: int) -> str:
+    return ", ".join(["?" if dialect.paramstyle == "qmark" else "%s"] * count)
+
+
+def _as_columns(rows: Sequence[tuple[Any, ...]]) -> tuple[list[Any], ...]:
+    return tuple([*column] for column in zip(*rows, strict=True))
 
 
 def for_each(

@@ -11,6 +11,7 @@ from benchwright.store.archive import Annotation, Chosen, Columns, Listed, Machi
 from benchwright.store.columns_of import Histories
 from benchwright.store.database import Database
 from benchwright.store.machines import Machines, statuses
+from benchwright.store.names import Names
 
 _SUBJECTS = 100_000  # remembered at most
 
@@ -25,6 +26,7 @@ class Indexed(Database):
         self._points = catalog.points_tally()
         self._machines = Machines()
         self._histories = Histories()
+        self._names = Names()
         self._subjects: dict[str, str] = {}
         super().__init__(url, **options)
 
@@ -56,7 +58,7 @@ class Indexed(Database):
     def values_of_runs(self, runs: Sequence[str], *, metrics: Sequence[str] = ()) -> list[Valued]:
         """Every value of these runs that is ok, in the order they were kept."""
         with self._reading() as connection:
-            return values.of_runs(connection, runs, metrics=metrics)
+            return values.of_runs(connection, self._names, runs, metrics=metrics)
 
     def newest_values(
         self, *, metrics: Sequence[str] = (), case: str = "", machine: str = "", revision: str = "", tag: str = ""
@@ -64,7 +66,7 @@ class Indexed(Database):
         """Of each series the values of the newest run that has any."""
         wanted = values.Wanted(metrics=tuple(metrics), case=case, machine=machine, revision=revision, tag=tag)
         with self._reading() as connection:
-            return values.newest(connection, wanted)
+            return values.newest(connection, self._names, wanted)
 
     def runs_page(
         self, *, before: str = "", limit: int = 50, tag: str = "", case: str = "", revision: str = "", machine: str = ""

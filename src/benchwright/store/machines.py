@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Connection, func, select
@@ -27,6 +28,7 @@ class Machines:
         self.results: Tally[_Group, _Sums] = Tally(_grouped, _added)
         self._known: dict[int, tuple[str, Environment]] = {}  # by row
         self._lock = threading.Lock()
+        self._made: tuple[Mapping[_Group, _Sums], list[Machine]] | None = None  # what of, and what
 
     def keys(self, connection: Connection) -> dict[int, str]:
         """The machine of each environment's row: schema.environment_key."""
@@ -34,13 +36,18 @@ class Machines:
 
     def all(self, connection: Connection) -> list[Machine]:
         """Every machine, the one that measured last first."""
+        results, made = self.results(connection), self._made
+        if made and made[0] is results:  # a moment ago
+            return [*made[1]]
         groups: dict[str, list[tuple[_Group, _Sums]]] = defaultdict(list)
         known = self._environments(connection)
-        for group, sums in self.results(connection).items():
+        for group, sums in results.items():
             if group[0] in known:  # else it came a moment ago: the next look shows it
                 groups[known[group[0]][0]].append((group, sums))
         found = [_machine(key, parts, known) for key, parts in groups.items()]
-        return sorted(found, key=lambda machine: (-machine.last_at, machine.key))
+        found.sort(key=lambda machine: (-machine.last_at, machine.key))
+        self._made = (results, found)
+        return [*found]
 
     def _environments(self, connection: Connection) -> dict[int, tuple[str, Environment]]:
         table = tables.environments

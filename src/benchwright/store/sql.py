@@ -7,8 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, select
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, OperationalError
 
 from benchwright.errors import StoreError
 from benchwright.findings import Finding, Mute, Remark, State, Threshold
@@ -21,10 +20,10 @@ from benchwright.store import (
     browse,
     facts,
     findings,
+    putting,
     read,
     references,
     retention,
-    tables,
     tokens,
     write,
 )
@@ -36,7 +35,9 @@ from benchwright.store.database import TIMEOUT
 from benchwright.store.facts import Info
 from benchwright.store.faults import explained
 from benchwright.store.indexed import Indexed
+from benchwright.store.putting import Upload
 from benchwright.store.retention import Pruned, Rules
+from benchwright.store.together import Job, Together
 
 
 class SqlStore(Indexed):
@@ -49,6 +50,7 @@ class SqlStore(Indexed):
 
     def __init__(self, url: str, *, create: bool = True, timeout: float = TIMEOUT) -> None:
         self._known = write.Known()
+        self._together = Together(self._put_all)
         super().__init__(url, create=create, timeout=timeout)
 
     def begin(self, run: Run) -> None:
@@ -68,22 +70,20 @@ class SqlStore(Indexed):
 
     def add(self, run_id: str, result: Result, *, instead_of: str = "") -> None:
         """Keeps one result with its points and raw samples, in the place of another if one is named."""
+        upload = _upload(run_id, result, instead_of)
         with self._writing() as connection:
-            self._add(connection, run_id, result, instead_of)
+            putting.add(connection, self._known, self._place, upload)
         if instead_of:
             self._forget()
 
     def put(self, run_id: str, result: Result, *, instead_of: str = "") -> bool:
         """Adds a result, unless the same is there: then False. Another one under its id is a `StoreError`.
 
-        Samples are the same when as many calls were made: those that are there may have aged out.
+        Samples are the same when as many calls were made: those that are there may have aged out. What several threads
+        put at the same time shares a transaction; each returns when its own is on the disk.
         """
-        try:
-            added = self._put(run_id, result, instead_of)
-        except StoreError as error:
-            if not isinstance(error.__cause__, IntegrityError):
-                raise
-            added = self._put(run_id, result, instead_of)  # somebody else put it there in this moment
+        upload = _upload(run_id, result, instead_of)
+        added = self._together(upload.name, upload)
         if instead_of:
             self._forget()
         return added
@@ -94,8 +94,8 @@ class SqlStore(Indexed):
             number = write.add_header(connection, run)
             if number is None:
                 return False
-            revision = plain(run.revision.id) if run.revision else ""
-            write.add_results(connection, self._known, number, revision, run.results)
+            home = write.Home(number=number, revision=plain(run.revision.id) if run.revision else "")
+            write.add_results(connection, self._known, home, run.results)
             return True
 
     def find(self, reference: str) -> str:
@@ -254,41 +254,33 @@ class SqlStore(Indexed):
     def _rolled_back(self) -> None:
         self._known = write.Known()  # ids learnt in a transaction that was rolled back name nothing
 
-    def _put(self, run_id: str, result: Result, instead_of: str) -> bool:
+    def _put_all(self, jobs: Sequence[Job[Upload]]) -> None:
+        """One transaction for all. Where one of them spoils it, each has its own."""
+        try:
+            outcomes = self._put([job.work for job in jobs])
+        except (StoreError, ValueError, OverflowError) as error:
+            if isinstance(error.__cause__, OperationalError):  # a lock, a disk, a connection: it is nobody's fault
+                raise
+            outcomes = [self._put_alone(job.work) for job in jobs]
+        for job, outcome in zip(jobs, outcomes, strict=True):
+            if isinstance(outcome, bool):
+                job.done = outcome
+            else:
+                job.error = outcome
+
+    def _put_alone(self, upload: Upload, tries: int = 2) -> putting.Outcome:
+        try:
+            return self._put([upload])[0]
+        except (StoreError, ValueError, OverflowError) as error:
+            if tries > 1 and isinstance(error.__cause__, IntegrityError):  # somebody else put it there in this moment
+                return self._put_alone(upload, tries - 1)
+            return error
+
+    def _put(self, uploads: Sequence[Upload]) -> list[putting.Outcome]:
         with self._writing() as connection:
-            kept = read.kept(connection, result.id)
-            if kept is None or (instead_of == result.id and not self._is_same(connection, kept, run_id, result)):
-                self._add(connection, run_id, result, instead_of)
-                return True
-            if self._is_same(connection, kept, run_id, result):
-                return False
-        raise StoreError(f"{self._place}: another result has the id {result.id!r}", remedy="give it an id of its own")
+            return putting.put_all(connection, self._known, self._place, uploads)
 
-    def _is_same(self, connection: Connection, kept: read.Kept, run_id: str, result: Result) -> bool:
-        if (kept.run, kept.result) != (plain(run_id), replace(result, samples=())):
-            return False
-        return read.kept_heads(connection, kept.number) == read.heads(result.samples)
 
-    def _add(self, connection: Connection, run_id: str, result: Result, instead_of: str) -> None:
-        table = tables.runs
-        query = select(table.c.id, table.c.revision).where(table.c.run == plain(run_id))
-        header = connection.execute(query).one_or_none()
-        if header is None:
-            raise StoreError(f"{self._place}: no run {run_id!r} to add a result to", remedy="call begin(run) first")
-        gone = [self._number(connection, header.id, run_id, instead_of)] if instead_of else []
-        if instead_of == result.id:
-            write.remove_results(connection, gone)
-        write.add_results(connection, self._known, header.id, header.revision, [result])
-        # The old one goes last, so that SQLite does not give its number to the new one: `newest` grows.
-        write.remove_results(connection, gone if instead_of != result.id else [])
-
-    def _number(self, connection: Connection, run: int, run_id: str, result_id: str) -> int:
-        table = tables.results
-        query = select(table.c.id).where(table.c.run_id == run, table.c.result == plain(result_id))
-        number: int | None = connection.scalar(query)
-        if number is None:
-            raise StoreError(
-                f"{self._place}: run {run_id!r} has no result {result_id!r} any more",
-                remedy="is somebody else resuming the same run?",
-            )
-        return number
+def _upload(run_id: str, result: Result, instead_of: str) -> Upload:
+    [prepared] = write.prepare([result])  # outside the transaction, so that others can write meanwhile
+    return Upload(run_id=run_id, prepared=prepared, instead_of=instead_of)

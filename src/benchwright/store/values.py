@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, select
+from sqlalchemy import Column, Connection, Select, bindparam, select
 
 from benchwright.records import Estimate, Status
 from benchwright.store import tables
 from benchwright.store.archive import Valued
 from benchwright.store.catalog import pattern
 from benchwright.store.codec import plain
+from benchwright.store.names import Names
 
 _RUNS = 50  # of a tag or a revision: the newest of them have every series that is still measured
 _AT_ONCE = 500
@@ -29,20 +30,19 @@ class Wanted:
     tag: str = ""
 
 
-def of_runs(connection: Connection, runs: Sequence[str], *, metrics: Sequence[str]) -> list[Valued]:
+def of_runs(connection: Connection, names: Names, runs: Sequence[str], *, metrics: Sequence[str]) -> list[Valued]:
     """Every value of these runs that is ok, in the order they were kept."""
-    names = dict.fromkeys(plain(run) for run in runs)
-    numbers = connection.scalars(select(tables.runs.c.id).where(tables.runs.c.run.in_(names))).all()
-    return _valued(connection, numbers, Wanted(metrics=tuple(metrics)))
+    ids = [*dict.fromkeys(plain(run) for run in runs)]
+    return _valued(connection, names, tables.runs.c.run, ids, Wanted(metrics=tuple(metrics)))
 
 
-def newest(connection: Connection, wanted: Wanted) -> list[Valued]:
+def newest(connection: Connection, names: Names, wanted: Wanted) -> list[Valued]:
     """Of each series that is wanted the values of the newest run that has any."""
     if wanted.revision or wanted.tag:
-        values = _valued(connection, _runs(connection, wanted), wanted)
+        numbers = _runs(connection, wanted)
     else:
-        last = _last_runs(connection, wanted)
-        values = _valued(connection, sorted(set(last.values())), wanted)
+        numbers = sorted(set(_last_runs(connection, wanted).values()))
+    values = _valued(connection, names, tables.runs.c.id, numbers, wanted)
     ends: dict[tuple[str, str], tuple[int, str]] = {}
     for value in values:
         name = (value.series, value.unit)
@@ -91,33 +91,30 @@ def _of_series(query: Select[Any], wanted: Wanted) -> Select[Any]:
     return query
 
 
-def _valued(connection: Connection, runs: Sequence[int], wanted: Wanted) -> list[Valued]:
-    """The values of the runs in these rows."""
-    query = _of_series(_query(), wanted)
+def _valued(
+    connection: Connection, names: Names, column: Column[Any], runs: Sequence[Any], wanted: Wanted
+) -> list[Valued]:
+    """The values of the runs that the column names."""
+    query = _query().where(column.in_(bindparam("runs", expanding=True)))
+    if wanted.metrics or wanted.machine or wanted.case:
+        query = _of_series(query.join(tables.series, tables.series.c.id == tables.points.c.series_id), wanted)
     if wanted.revision:
         query = query.where(tables.results.c.revision == plain(wanted.revision))
-    case = pattern(wanted.case) if "*" in wanted.case else None
-    found: list[Valued] = []
+    rows: list[Any] = []
     for start in range(0, len(runs), _AT_ONCE):
-        rows = list(connection.execute(query, {"runs": runs[start : start + _AT_ONCE]}).cursor.fetchall())
-        rows.sort()  # by the numbers of result and series, quicker than the database sorts whole rows
-        found += [_value(row) for row in rows if not case or case.fullmatch(row[3])]
-    return found
+        cursor = connection.execute(query, {"runs": runs[start : start + _AT_ONCE]}).cursor
+        assert cursor is not None
+        # By the numbers of result and series, quicker than the database sorts whole rows.
+        rows += sorted(cursor.fetchall())
+    return _named(connection, names, rows, wanted.case if "*" in wanted.case else "")
 
 
 def _query() -> Select[Any]:
-    series, points, results, runs = tables.series, tables.points, tables.results, tables.runs
+    points, results, runs = tables.points, tables.results, tables.runs
     return (
         select(
             results.c.id,
-            series.c.id,
-            series.c.key,
-            series.c.case_name,
-            series.c.params,
-            series.c.metric,
-            series.c.unit,
-            series.c.better,
-            series.c.machine,
+            points.c.series_id,
             runs.c.run,
             results.c.result,
             results.c.round,
@@ -127,17 +124,29 @@ def _query() -> Select[Any]:
             points.c.low,
             points.c.high,
             points.c.confidence,
-            tables.methods.c.method,
+            points.c.method_id,
         )
         .join_from(runs, results, results.c.run_id == runs.c.id)
         .join(points, points.c.result_id == results.c.id)
-        .join(series, series.c.id == points.c.series_id)
-        .join(tables.methods, tables.methods.c.id == points.c.method_id)
-        .where(runs.c.id.in_(bindparam("runs", expanding=True)), results.c.status == Status.OK.value)
+        .where(results.c.status == Status.OK.value)
     )
 
 
-def _value(row: Any) -> Valued:
-    """From the columns of `_query`, which stand in the order of the fields."""
-    estimate = Estimate(point=row[14], low=row[15], high=row[16], confidence=row[17], method=row[18])
-    return Valued._make((*row[2:14], estimate))
+def _named(connection: Connection, names: Names, rows: Sequence[Any], case: str) -> list[Valued]:
+    """From the columns of `_query`, those of cases that fit."""
+    series = names.series(connection, [row[1] for row in rows])
+    methods = names.methods(connection, [row[11] for row in rows])
+    if case:
+        fits = pattern(case)
+        rows = [row for row in rows if fits.fullmatch(series[row[1]][1])]
+    make = Valued._make
+    return [
+        make(
+            (
+                *series[row[1]],
+                *row[2:7],
+                Estimate(point=row[7], low=row[8], high=row[9], confidence=row[10], method=methods[row[11]]),
+            )
+        )
+        for row in rows
+    ]

@@ -13,8 +13,8 @@ from benchwright import schema
 from benchwright.errors import StoreError
 from benchwright.records import Environment, Metric, Result, Run
 from benchwright.store import codec, tables
-from benchwright.store.codec import plain
-from benchwright.store.engine import insert_missing, insert_tuples
+from benchwright.store.codec import EnvironmentRow, SamplesRow, plain
+from benchwright.store.engine import insert_missing, insert_numbered, insert_tuples
 
 Row = dict[str, Any]
 Key = tuple[str, ...]
@@ -37,14 +37,23 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Measured:
-    """A result that has its row, with what its points need."""
+class Prepared:
+    """A result with all that can be made of it before a transaction begins: others may write in the meantime."""
 
-    number: int  # of the row
     result: Result
     at: int
     case: str  # schema.case_key
-    machine: str  # schema.environment_key
+    environment: EnvironmentRow
+    document: bytes
+    samples: Sequence[SamplesRow]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Home:
+    """The run that a result belongs to."""
+
+    number: int  # of the row
+    revision: str
 
 
 def add_header(connection: Connection, run: Run) -> int | None:
@@ -65,32 +74,39 @@ def add_header(connection: Connection, run: Run) -> int | None:
     return number
 
 
-def add_results(connection: Connection, known: Known, run_id: int, revision: str, results: Sequence[Result]) -> None:
-    """Results of the run in row `run_id`, with their points and samples; `revision` is the run's own."""
+def prepare(results: Sequence[Result]) -> list[Prepared]:
+    """What the tables will hold of these results. What cannot be kept is an error here."""
+    records: dict[int, Environment] = {id(result.environment): result.environment for result in results}
+    environments = {identity: codec.environment_row(record) for identity, record in records.items()}  # most share one
+    return [
+        Prepared(
+            result=result,
+            at=_instant(result),
+            case=schema.case_key(result.case),
+            environment=environments[id(result.environment)],
+            document=codec.result_document(result),
+            samples=codec.samples_rows(result.samples),
+        )
+        for result in results
+    ]
+
+
+def add_results(connection: Connection, known: Known, home: Home, results: Sequence[Result]) -> None:
+    """Results of a run, with their points and samples."""
     remaining = iter(results)
     while chunk := list(islice(remaining, _RESULTS_AT_ONCE)):
-        environments = _environments(connection, known, chunk)
-        rows = [_result_row(result, run_id, revision, environments[id(result.environment)][0]) for result in chunk]
-        returned = insert(tables.results).returning(tables.results.c.id, sort_by_parameter_order=True)
-        numbers = connection.execute(returned, rows).scalars().all()
-        documents = map(codec.result_document, chunk)
-        insert_tuples(
-            connection,
-            tables.documents,
-            [(number, schema.FORMAT, document) for number, document in zip(numbers, documents, strict=True)],
-        )
-        measured = [
-            _Measured(
-                number=number,
-                result=result,
-                at=row["at"],
-                case=schema.case_key(result.case),
-                machine=environments[id(result.environment)][1],
-            )
-            for number, result, row in zip(numbers, chunk, rows, strict=True)
-        ]
-        _add_points(connection, known, measured)
-        _add_samples(connection, measured)
+        add_prepared(connection, known, [(home, prepared) for prepared in prepare(chunk)])
+
+
+def add_prepared(connection: Connection, known: Known, given: Sequence[tuple[Home, Prepared]]) -> None:
+    """Results with their points and samples, each in its run."""
+    _learn_environments(connection, known, [one for _, one in given])
+    rows = [_result_row(one, home, known.environments[one.environment.hash]) for home, one in given]
+    numbers = insert_numbered(connection, tables.results, _RESULT, rows)
+    measured = [(numbers[row[0]], one) for row, (_, one) in zip(rows, given, strict=True)]
+    insert_tuples(connection, tables.documents, [(number, schema.FORMAT, one.document) for number, one in measured])
+    _add_points(connection, known, measured)
+    _add_samples(connection, measured)
 
 
 def remove_results(connection: Connection, numbers: Sequence[int]) -> None:
@@ -102,46 +118,51 @@ def remove_results(connection: Connection, numbers: Sequence[int]) -> None:
         connection.execute(delete(tables.results).where(tables.results.c.id.in_(part)))
 
 
-def _result_row(result: Result, run_id: int, revision: str, environment_id: int) -> Row:
+def _instant(result: Result) -> int:
     if len({metric.name for metric in result.metrics}) < len(result.metrics):
         raise StoreError(f"result {result.id}: two metrics have the same name")
-    return {
-        "result": plain(result.id),
-        "run_id": run_id,
-        "environment_id": environment_id,
-        "case_name": plain(result.case.name),
-        "at": codec.microseconds(result.started_at, where=f"result {result.id}: started_at"),
-        "round": result.round,
-        "status": result.status.value,
-        "started_at": plain(result.started_at),
-        "revision": plain(result.revision.id) if result.revision else revision,
-    }
+    return codec.microseconds(result.started_at, where=f"result {result.id}: started_at")
 
 
-def _environments(connection: Connection, known: Known, results: Sequence[Result]) -> dict[int, tuple[int, str]]:
-    """The row's id and the key of each environment, by the identity of the record: most results share one."""
-    records: dict[int, Environment] = {id(result.environment): result.environment for result in results}
-    rows = {identity: codec.environment_row(record) for identity, record in records.items()}
+def _result_row(one: Prepared, home: Home, environment_id: int) -> tuple[Any, ...]:
+    """In the order of `_RESULT`."""
+    result = one.result
+    return (
+        plain(result.id),
+        home.number,
+        environment_id,
+        plain(result.case.name),
+        one.at,
+        result.round,
+        result.status.value,
+        plain(result.started_at),
+        plain(result.revision.id) if result.revision else home.revision,
+    )
+
+
+_RESULT = ("result", "run_id", "environment_id", "case_name", "at", "round", "status", "started_at", "revision")
+
+
+def _learn_environments(connection: Connection, known: Known, sources: Sequence[Prepared]) -> None:
     wanted: dict[Key, Row] = {
         (row.hash,): {"hash": row.hash, "document": row.document}
-        for row in rows.values()
+        for row in (one.environment for one in sources)
         if row.hash not in known.environments
     }
     found = _rows_of(connection, tables.environments, ("hash",), wanted)
     known.environments |= {hash_: row.id for (hash_,), row in found.items()}
-    return {identity: (known.environments[row.hash], row.key) for identity, row in rows.items()}
 
 
 # ---- points ----
 
 
-def _add_points(connection: Connection, known: Known, sources: Sequence[_Measured]) -> None:
-    _learn_series(connection, known, sources)
-    _learn_methods(connection, known, sources)
+def _add_points(connection: Connection, known: Known, sources: Sequence[tuple[int, Prepared]]) -> None:
+    _learn_series(connection, known, [one for _, one in sources])
+    _learn_methods(connection, known, [one.result for _, one in sources])
     points = []
-    for source in sources:
-        number, at, case, machine = source.number, source.at, source.case, source.machine
-        for metric in source.result.metrics:
+    for number, one in sources:
+        at, case, machine = one.at, one.case, one.environment.key
+        for metric in one.result.metrics:
             estimate = metric.estimate
             points.append(
                 (
@@ -149,8 +170,8 @@ def _add_points(connection: Connection, known: Known, sources: Sequence[_Measure
                     at,
                     number,
                     float(estimate.point),
-                    estimate.low,
-                    estimate.high,
+                    _number(estimate.low),
+                    _number(estimate.high),
                     float(estimate.confidence),
                     known.methods[estimate.method],
                 )
@@ -159,14 +180,18 @@ def _add_points(connection: Connection, known: Known, sources: Sequence[_Measure
         insert_tuples(connection, tables.points, points)
 
 
-def _learn_series(connection: Connection, known: Known, sources: Sequence[_Measured]) -> None:
+def _number(value: float | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _learn_series(connection: Connection, known: Known, sources: Sequence[Prepared]) -> None:
     """Makes `known` hold the series of every metric, with the direction that was stated last."""
     wanted: dict[Key, Row] = {}
     keys: dict[Key, Key] = {}  # how `known` names a series -> how the table does
     directions: dict[Key, str] = {}
     for source in sources:
         for metric in source.result.metrics:
-            name: Key = (source.case, source.machine, metric.name, metric.unit)
+            name: Key = (source.case, source.environment.key, metric.name, metric.unit)
             directions[name] = metric.better or ""
             if name not in known.series and name not in keys:
                 row = _series_row(source, metric)
@@ -183,22 +208,22 @@ def _learn_series(connection: Connection, known: Known, sources: Sequence[_Measu
             known.better[name] = better
 
 
-def _series_row(source: _Measured, metric: Metric) -> Row:
+def _series_row(source: Prepared, metric: Metric) -> Row:
     result = source.result
     return {
         # schema.series_key, from parts that are known already: it would hash case and machine anew for each metric.
-        "key": schema.fingerprint([source.case, source.machine, metric.name]),
+        "key": schema.fingerprint([source.case, source.environment.key, metric.name]),
         "unit": plain(metric.unit),
         "case_name": plain(result.case.name),
         "params": codec.params_text(result.case),
         "metric": plain(metric.name),
         "better": metric.better.value if metric.better else "",
-        "machine": source.machine,
+        "machine": source.environment.key,
     }
 
 
-def _learn_methods(connection: Connection, known: Known, sources: Sequence[_Measured]) -> None:
-    methods = {metric.estimate.method for source in sources for metric in source.result.metrics}
+def _learn_methods(connection: Connection, known: Known, results: Sequence[Result]) -> None:
+    methods = {metric.estimate.method for result in results for metric in result.metrics}
     missing = {method: (plain(method),) for method in methods if method not in known.methods}
     wanted: dict[Key, Row] = {key: {"method": key[0]} for key in missing.values()}
     found = _rows_of(connection, tables.methods, ("method",), wanted)
@@ -208,18 +233,17 @@ def _learn_methods(connection: Connection, known: Known, sources: Sequence[_Meas
 # ---- samples ----
 
 
-def _add_samples(connection: Connection, sources: Sequence[_Measured]) -> None:
-    for source in sources:  # one at a time: samples are what is large
-        copies = codec.samples_rows(source.result.samples)
-        heads = [(source.number, position, copy.document) for position, copy in enumerate(copies)]
-        columns = [
-            (source.number, position, plain(name), predictor, data)
-            for position, copy in enumerate(copies)
-            for name, (predictor, data) in copy.columns.items()
-        ]
-        for table, rows in ((tables.samples, heads), (tables.sample_columns, columns)):
-            if rows:
-                insert_tuples(connection, table, rows)
+def _add_samples(connection: Connection, sources: Sequence[tuple[int, Prepared]]) -> None:
+    copies = [(number, position, copy) for number, one in sources for position, copy in enumerate(one.samples)]
+    heads = [(number, position, copy.document) for number, position, copy in copies]
+    columns = [
+        (number, position, plain(name), predictor, data)
+        for number, position, copy in copies
+        for name, (predictor, data) in copy.columns.items()
+    ]
+    for table, rows in ((tables.samples, heads), (tables.sample_columns, columns)):
+        if rows:
+            insert_tuples(connection, table, rows)
 
 
 # ---- rows that are there once ----

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from benchwright import schema
 from benchwright.errors import StoreError, did_you_mean
@@ -48,6 +49,11 @@ def compare(archive: Archive, a: str, b: str, *, metrics: Sequence[str] = ()) ->
 
     Without metrics, those that `benchwright compare` judges, or where there are none of them all that have a direction.
     """
+    with archive.at_once():
+        return _compare(archive, a, b, metrics)
+
+
+def _compare(archive: Archive, a: str, b: str, metrics: Sequence[str]) -> Comparison:
     filled = sides.fill(archive, a, b)
     known = sorted({value.metric for side in filled for value in side.values})
     wanted = _wanted(metrics, filled, known)
@@ -66,17 +72,12 @@ def compare(archive: Archive, a: str, b: str, *, metrics: Sequence[str] = ()) ->
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Metric:
+class _Metric(NamedTuple):
     """The values of one metric on both sides; one of them may be empty."""
 
     before: Sequence[Valued]
     after: Sequence[Valued]
-
-    @property
-    def known(self) -> Valued:
-        """Any of them: what they have in common."""
-        return (self.after or self.before)[0]
+    known: Valued  # any of them: what they have in common
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +85,10 @@ class _Case:
     """A case with its metrics, and how its results ended on both sides."""
 
     name: str
-    params: dict[str, Scalar]
+    params: Mapping[str, Scalar]
     metrics: Sequence[_Metric]
     outcomes: tuple[Sequence[Outcome], Sequence[Outcome]]
+    doubted: bool  # whether the instrument calls any result of the sides unreliable
     across: frozenset[str]  # the kinds of the sides
 
     @property
@@ -116,12 +118,14 @@ def _cases(filled: tuple[sides.Filled, sides.Filled], wanted: Sequence[str]) -> 
     for pair in pairs:
         groups.setdefault(_case_name(pair.known, kinds), []).append(pair)
     place = {name: i for i, name in enumerate(wanted)}
+    doubted = any(notes.doubtful([said]) for said in {one.verdict for side in filled for one in side.outcomes})
     return [
         _Case(
             name=metrics[0].known.case,
             params=_params(metrics[0].known.params, kinds),
             metrics=sorted(metrics, key=lambda one: place[one.known.metric]),
             outcomes=(ended[0].get(name[:2], ()), ended[1].get(name[:2], ())),
+            doubted=doubted,
             across=kinds,
         )
         for name, metrics in groups.items()
@@ -135,12 +139,14 @@ def _pairs(
     exact = not kinds & {"machine", "runtime"}
     before, after = (_by_name(side.values, wanted, kinds, exact=exact) for side in filled)
     for name in [name for name in before if name in after]:
-        yield _Metric(before=before.pop(name), after=after.pop(name))
+        there = after.pop(name)
+        yield _Metric(before.pop(name), there, there[0])
     loose = [_one_of_each(side, kinds) for side in (before, after)]
     for common in [name for name in loose[0] if name in loose[1]]:
-        yield _Metric(before=before.pop(loose[0][common]), after=after.pop(loose[1][common]))
-    yield from (_Metric(before=values, after=()) for values in before.values())
-    yield from (_Metric(before=(), after=values) for values in after.values())
+        there = after.pop(loose[1][common])
+        yield _Metric(before.pop(loose[0][common]), there, there[0])
+    yield from (_Metric(values, (), values[0]) for values in before.values())
+    yield from (_Metric((), values, values[0]) for values in after.values())
 
 
 def _by_name(
@@ -152,12 +158,13 @@ def _by_name(
         if value.metric not in wanted:
             continue
         name = (value.series, value.unit) if exact else (*_case_name(value, kinds), value.metric, value.unit)
-        there = found.setdefault(name, [])
-        if there and (there[0].series, there[0].run) != (value.series, value.run):
-            if value.at <= there[0].at:
-                continue
-            there.clear()
-        there.append(value)
+        there = found.get(name)
+        if there is None:
+            found[name] = [value]
+        elif (there[0].series, there[0].run) == (value.series, value.run):
+            there.append(value)
+        elif value.at > there[0].at:
+            found[name] = [value]
     return found
 
 
@@ -179,7 +186,8 @@ def _same(params: str, kinds: frozenset[str]) -> str:
     return repr(sorted(_params(params, kinds).items()))
 
 
-def _params(text: str, kinds: frozenset[str]) -> dict[str, Scalar]:
+@lru_cache(maxsize=4096)
+def _params(text: str, kinds: frozenset[str]) -> Mapping[str, Scalar]:
     told = params_of(text)
     if "runtime" in kinds:
         told.pop("runtime", None)
@@ -197,9 +205,9 @@ def _by_case(outcomes: Iterable[Outcome], kinds: frozenset[str]) -> dict[Name, l
 
 
 def _row(case: _Case) -> ComparedRow:
-    unsure = notes.distrusted([name for name, trusted in _trusted(case).items() if not trusted])
+    unsure = notes.distrusted(_unreliable(case)) if case.doubted else ""
     both = [metric for metric in case.metrics if metric.before and metric.after]
-    found = tuple(judge(_rounds(metric), unsure=unsure) for metric in both)
+    found = tuple([judge(_rounds(metric), unsure=unsure) for metric in both])
     said = list(_failures(case))
     if both and "machine" not in case.across and any(m.before[0].machine != m.after[0].machine for m in both):
         said.append(OTHER_MACHINES)
@@ -217,33 +225,32 @@ def _rounds(metric: _Metric) -> Rounds:
         name=known.metric,
         unit=known.unit,
         better=_DIRECTIONS.get(known.better),
-        before=tuple(value.estimate for value in metric.before),
-        after=tuple(value.estimate for value in metric.after),
+        before=tuple([value.estimate for value in metric.before]),
+        after=tuple([value.estimate for value in metric.after]),
     )
 
 
-def _trusted(case: _Case) -> dict[str, bool]:
-    """Whether the instrument trusts the results that the values of each side came from."""
-    found = {}
+def _unreliable(case: _Case) -> list[str]:
+    """The sides whose values came from results that the instrument does not trust."""
+    found = []
     for name, ended, values in (
         ("first", case.outcomes[0], [value for metric in case.metrics for value in metric.before]),
         ("second", case.outcomes[1], [value for metric in case.metrics for value in metric.after]),
     ):
         behind = {value.result for value in values}
-        found[name] = not notes.doubtful([one.verdict for one in ended if one.result in behind])
+        if notes.doubtful([one.verdict for one in ended if one.result in behind]):
+            found.append(name)
     return found
 
 
 def _failures(case: _Case) -> Iterator[str]:
     """What went wrong on a side, unless it went wrong on both as much."""
+    bad = [[one for one in side if one.status is not Status.OK] for side in case.outcomes]
     for i, name in enumerate(("first", "second")):
-        bad = [one for one in case.outcomes[i] if one.status is not Status.OK]
-        fine = len(bad) < len(case.outcomes[i])
-        other = all(one.status is Status.OK for one in case.outcomes[1 - i])
-        if bad and not fine:
-            yield f"{name} run: {_reason(bad[0])}"
-        elif bad and i == 1 and other:
-            yield f"{name} run: {_reason(bad[0])} in some rounds"
+        if bad[i] and len(bad[i]) == len(case.outcomes[i]):
+            yield f"{name} run: {_reason(bad[i][0])}"
+        elif bad[i] and i == 1 and not bad[0]:
+            yield f"{name} run: {_reason(bad[i][0])} in some rounds"
 
 
 def _reason(outcome: Outcome) -> str:
@@ -269,6 +276,7 @@ def _lines(case: _Case, row: ComparedRow, names: Mapping[str, str]) -> Iterator[
 
 def _line(case: _Case, metric: _Metric, found: ComparedMetric | None, machine: str) -> ComparedLine:
     known = metric.known
+    first, second = metric.before[0] if metric.before else None, metric.after[0] if metric.after else None
     verdict, sentence = (found.verdict, found.sentence) if found else _alone(case, metric)
     return ComparedLine(
         case=case.name,
@@ -281,9 +289,9 @@ def _line(case: _Case, metric: _Metric, found: ComparedMetric | None, machine: s
         ratio=found.ratio if found else None,
         verdict=verdict,
         sentence=sentence,
-        before_result=metric.before[0].result if metric.before else "",
-        after_result=metric.after[0].result if metric.after else "",
-        series=list(dict.fromkeys(value.series for value in (*metric.before[:1], *metric.after[:1]))),
+        before_result=first.result if first else "",
+        after_result=second.result if second else "",
+        series=[first.series, known.series] if first and first.series != known.series else [known.series],
         machine=machine,
     )
 

@@ -151,8 +151,13 @@ def _fits(place: _Place, fixed: Mapping[str, str]) -> bool:
 
 
 def _ordered(values: Iterable[str]) -> list[str]:
-    """Numbers by size, then words by the alphabet."""
-    return sorted(values, key=lambda text: (0, _number(text), text) if _number(text) is not None else (1, 0.0, text))
+    """Numbers by size, then words by the alphabet, then what lacks the dimension."""
+
+    def place(text: str) -> tuple[int, float, str]:
+        number = _number(text)
+        return (2 if text == ABSENT else 1, 0.0, text) if number is None else (0, number, text)
+
+    return sorted(values, key=place)
 
 
 def _number(text: str) -> float | None:

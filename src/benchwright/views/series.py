@@ -40,6 +40,11 @@ def series_page(archive: Archive, chosen: Chosen) -> SeriesPage:
 
 def series_view(archive: Archive, key: str, unit: str = "") -> SeriesView:
     """One series with its newest points. Without a unit, that of the most points. An unknown one is a `StoreError`."""
+    with archive.at_once():
+        return _series_view(archive, key, unit)
+
+
+def _series_view(archive: Archive, key: str, unit: str) -> SeriesView:
     listed = _named(archive, key, unit)
     series = listed.series
     columns = archive.columns(key, series.unit, limit=POINTS)

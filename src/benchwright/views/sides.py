@@ -120,13 +120,15 @@ def _runs(values: Iterable[Valued]) -> list[str]:
     """The runs, the newest first."""
     newest: dict[str, int] = {}
     for value in values:
-        newest[value.run] = max(value.at, newest.get(value.run, value.at))
+        run, at = value.run, value.at
+        if at > newest.get(run, at - 1):
+            newest[run] = at
     return sorted(newest, key=lambda run: -newest[run])
 
 
 def _at(archive: Archive, values: Sequence[Valued], runs: Sequence[str]) -> int:
     if values:
-        return max(value.at for value in values) // 1000
+        return max([value.at for value in values]) // 1000
     return milliseconds(archive.header(runs[0]).started_at) if runs else 0
 
 

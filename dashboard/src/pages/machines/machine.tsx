@@ -1,6 +1,5 @@
 // One machine: facts, noise, what fails there, and the series it measures.
 
-import { useState } from "preact/hooks";
 import { isStatic, useData } from "../../api";
 import { StatusBadge } from "../../parts/badges";
 import { CopyLink } from "../../parts/copy";
@@ -108,7 +107,6 @@ const FAILING: Column<Failing>[] = [
 
 function Series({ machine }: { machine: string }) {
   const answer = useData<SeriesPage>("series", { machine, limit: String(SERIES) });
-  const [all, setAll] = useState(false);
   return (
     <section class="section" aria-labelledby="series">
       <div class="row">
@@ -119,16 +117,7 @@ function Series({ machine }: { machine: string }) {
         {({ series }) => {
           const rows = series.filter((one) => one.machine === machine).sort(byInterest);
           if (!rows.length) return <p class="soft">It has no series: nothing it measured gave numbers.</p>;
-          return (
-            <>
-              <Table caption="Series of this machine" columns={COLUMNS} rows={all ? rows : rows.slice(0, FEW)} keyOf={(one) => one.key + one.unit} cards />
-              {rows.length > FEW && !all && (
-                <button type="button" class="more" onClick={() => setAll(true)}>
-                  Show all {rows.length}
-                </button>
-              )}
-            </>
-          );
+          return <Table caption="Series of this machine" columns={COLUMNS} rows={rows} keyOf={(one) => one.key + one.unit} few={FEW} cards />;
         }}
       </Answered>
     </section>
@@ -139,7 +128,7 @@ const COLUMNS: Column<SeriesLine>[] = [
   { name: "case", head: "Case", heads: true, wide: true, by: (one) => one.case + paramsText(one.params), cell: (one) => <Case one={one} /> },
   { name: "metric", head: "Metric", by: (one) => one.metric, cell: (one) => one.metric },
   { name: "last", head: "Newest", number: true, by: (one) => one.last, cell: (one) => value(one.last, one.unit) },
-  { name: "spark", head: "Lately", cell: (one) => <Spark values={one.spark} verdict={one.findings.length ? "worse" : undefined} /> },
+  { name: "spark", head: "Lately", cell: (one) => <Spark values={one.spark} /> },
   { name: "count", head: "Points", number: true, by: (one) => one.count, cell: (one) => one.count.toLocaleString("en-US") },
   { name: "at", head: "Measured", by: (one) => one.last_at, cell: (one) => <span class="nowrap">{ago(one.last_at)}</span> },
 ];

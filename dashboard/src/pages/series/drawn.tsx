@@ -1,11 +1,12 @@
 // One or several series over time: chart, what changed, notes, and series that belong to it.
 
 import { useMemo, useState } from "preact/hooks";
-import { useAll, type Query } from "../../api";
+import { useAll, useLast, type Query } from "../../api";
 import { Effect, StateBadge, Swatch, VerdictBadge } from "../../parts/badges";
 import { Chart, type ChartRange } from "../../parts/chart";
 import { CopyLink } from "../../parts/copy";
-import { ago, count, date, estimate, interval, paramsText, revisionShort, value } from "../../parts/format";
+import { Fact } from "../../parts/fact";
+import { ago, count, date, DAY, estimate, interval, paramsText, revisionShort, value, whole } from "../../parts/format";
 import { Spark } from "../../parts/spark";
 import { Answered } from "../../parts/states";
 import { Table, type Column } from "../../parts/table";
@@ -17,7 +18,7 @@ import { Notes } from "./notes";
 
 export function SeriesChart({ keys, query }: { keys: string[]; query: Query }) {
   const [again, setAgain] = useState(0);
-  const answer = useAll<SeriesView>(keys.map((key) => `series/${encodeURIComponent(key)}`), again);
+  const answer = useLast(useAll<SeriesView>(keys.map((key) => `series/${encodeURIComponent(key)}`), again));
   return <Answered answer={answer}>{(views) => <Drawn views={views} query={query} reload={() => setAgain(again + 1)} />}</Answered>;
 }
 
@@ -58,7 +59,7 @@ function Drawn({ views, query, reload }: { views: SeriesView[]; query: Query; re
         </p>
       </section>
       {marks.length > 0 && <Changes views={views} labels={labels} />}
-      <Notes views={views} at={noteAt} reload={reload} />
+      <Notes views={views} notes={notes} at={noteAt} reload={reload} />
       <Related views={views} query={query} />
     </div>
   );
@@ -68,23 +69,17 @@ function Title({ views }: { views: SeriesView[] }) {
   const { line } = views[0]!;
   if (views.length > 1) return <h1>{count(views.length, "series", "series")}</h1>;
   const params = paramsText(line.params);
-  const facts: [string, string][] = [
-    ["Metric", `${line.metric}${line.better ? `, ${line.better} is better` : ""}`],
-    ["Machine", line.machine_name],
-    ["Newest", `${value(line.last, line.unit)}, ${ago(line.last_at)}`],
-    ["Points", line.count.toLocaleString("en-US")],
-  ];
   return (
     <div class="series-title">
       <h1>{line.case}</h1>
       {params && <p class="soft">{params}</p>}
       <dl class="facts">
-        {facts.map(([name, text]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{text}</dd>
-          </div>
-        ))}
+        <Fact name="Metric">{line.better ? `${line.metric}, ${line.better} is better` : line.metric}</Fact>
+        <Fact name="Machine">{line.machine_name}</Fact>
+        <Fact name="Newest">
+          {value(line.last, line.unit)}, {ago(line.last_at)}
+        </Fact>
+        <Fact name="Points">{whole(line.count)}</Fact>
       </dl>
     </div>
   );
@@ -92,7 +87,6 @@ function Title({ views }: { views: SeriesView[] }) {
 
 // ---- above the chart ----
 
-const DAY = 86_400_000;
 const SPANS: readonly [string, number][] = [["30 d", 30 * DAY], ["90 d", 90 * DAY], ["1 y", 365 * DAY]];
 
 function Tools({ shown, views }: { shown: Shown; views: SeriesView[] }) {
@@ -169,11 +163,11 @@ function Reading({ view, index, pinned, named, annotate }: ReadingProps) {
   const { line, at, point, low, high, runs, revisions } = view;
   const run = runs[view.run[index] ?? -1] ?? "";
   const revision = revisions[view.revision[index] ?? -1] ?? "";
-  const held = { point: point[index] ?? 0, low: low[index] ?? null, high: high[index] ?? null, confidence: 0.95, method: "" };
+  const held = { point: point[index] ?? 0, low: low[index] ?? null, high: high[index] ?? null };
   return (
     <div class="reading">
       <div>
-        <strong>{estimate(held, line.unit, 4)}</strong> <span class="soft">{interval(held, line.unit, 4)}</span>
+        <strong>{value(held.point, line.unit, 4)}</strong> <span class="soft">{interval(held, line.unit, 4)}</span>
       </div>
       {named && <div>{named}</div>}
       <div class="soft">{date(at[index] ?? 0)}</div>
@@ -211,33 +205,52 @@ function Changes({ views, labels }: { views: SeriesView[]; labels: string[] }) {
   return (
     <section class="section" aria-labelledby="changes">
       <h2 id="changes">What changed</h2>
-      <Table caption="Change points" columns={views.length > 1 ? [...CHANGES, SERIES] : CHANGES} rows={rows} keyOf={(mark) => mark.finding} sorted="-at" cards />
+      <Table
+        caption="Change points"
+        columns={views.length > 1 ? [...CHANGES, SERIES] : CHANGES}
+        rows={rows}
+        keyOf={(mark) => mark.finding}
+        sorted="-at"
+        cards
+      />
     </section>
   );
 }
 
 const CHANGES: Column<Changed>[] = [
-  { name: "at", head: "When", heads: true, by: (m) => m.at, cell: (m) => <a class="nowrap" href={href("findings", [m.finding])}>{date(m.at)}</a> },
+  { name: "at", head: "When", heads: true, by: (m) => m.at, cell: (m) => <ChangeLink mark={m} /> },
   { name: "verdict", head: "Verdict", by: (m) => m.verdict, cell: (m) => <VerdictBadge verdict={m.verdict} /> },
-  { name: "effect", head: "Change", by: (m) => m.effect.point, cell: (m) => <Effect effect={m.effect} unit={m.line.unit} verdict={m.verdict} interval /> },
+  { name: "effect", head: "Change", by: (m) => m.effect.point, cell: (m) => <ChangeEffect mark={m} /> },
   { name: "before", head: "Before", number: true, cell: (m) => estimate(m.before, m.line.unit) },
   { name: "after", head: "After", number: true, cell: (m) => estimate(m.after, m.line.unit) },
   { name: "state", head: "State", by: (m) => m.state, cell: (m) => <StateBadge state={m.state} /> },
 ];
 const SERIES: Column<Changed> = { name: "series", head: "Series", by: (m) => m.label, cell: (m) => m.label };
 
+function ChangeLink({ mark }: { mark: Changed }) {
+  return (
+    <a class="nowrap" href={href("findings", [mark.finding])}>
+      {date(mark.at)}
+    </a>
+  );
+}
+
+function ChangeEffect({ mark }: { mark: Changed }) {
+  return <Effect effect={mark.effect} unit={mark.line.unit} verdict={mark.verdict} interval />;
+}
+
 function Related({ views, query }: { views: SeriesView[]; query: Query }) {
   const keys = views.map((view) => view.line.key);
   const rows = (views[0]?.related ?? []).filter((line) => !keys.includes(line.key));
-  const [all, setAll] = useState(false);
   if (!rows.length) return null;
   const add = (line: SeriesLine) => (
     <a href={chartOf([...keys, line.key], query)} aria-label={`Draw ${line.case} ${paramsText(line.params)} ${line.metric} too`}>
       Draw too
     </a>
   );
+  const name = (line: SeriesLine) => <a href={href("series", [line.key])}>{paramsText(line.params) || line.case}</a>;
   const columns: Column<SeriesLine>[] = [
-    { name: "case", head: "Series", heads: true, wide: true, cell: (line) => <a href={href("series", [line.key])}>{paramsText(line.params) || line.case}</a> },
+    { name: "case", head: "Series", heads: true, wide: true, cell: name },
     { name: "metric", head: "Metric", by: (line) => line.metric, cell: (line) => line.metric },
     { name: "last", head: "Newest", number: true, cell: (line) => value(line.last, line.unit) },
     { name: "spark", head: "Lately", cell: (line) => <Spark values={line.spark} /> },
@@ -247,12 +260,7 @@ function Related({ views, query }: { views: SeriesView[]; query: Query }) {
   return (
     <section class="section" aria-labelledby="related">
       <h2 id="related">Related series</h2>
-      <Table caption="Related series" columns={columns} rows={all ? rows : rows.slice(0, FEW)} keyOf={(line) => line.key + line.unit} cards />
-      {rows.length > FEW && !all && (
-        <button type="button" class="more" onClick={() => setAll(true)}>
-          Show all {rows.length}
-        </button>
-      )}
+      <Table caption="Related series" columns={columns} rows={rows} keyOf={(line) => line.key + line.unit} few={FEW} cards />
     </section>
   );
 }

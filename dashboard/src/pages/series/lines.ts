@@ -36,16 +36,17 @@ export function linesOf(views: readonly SeriesView[], relative: boolean): ChartL
   const labels = labelsOf(views.map((view) => view.line));
   const unit = views[0]?.line.unit;
   return views.map((view, index) => {
-    const line = { label: labels[index]!, unit: view.line.unit, at: view.at, point: view.point, low: view.low, high: view.high, colour: index };
+    const { at, point, low, high } = view;
+    const line = { label: labels[index]!, unit: view.line.unit, at, point, low, high, colour: index };
     if (!relative) return { ...line, right: view.line.unit !== unit };
-    const base = view.point.find((one) => one > 0) ?? 1;
+    const base = point.find((one) => one > 0) ?? 1;
     const scaled = (all: readonly (number | null)[]) => all.map((one) => (one === null ? null : (100 * one) / base));
-    return { ...line, unit: "%", point: scaled(view.point), low: scaled(view.low), high: scaled(view.high) };
+    return { ...line, unit: "%", point: scaled(point), low: scaled(low), high: scaled(high) };
   });
 }
 
 /** Names that tell series apart: what they have in common is left out. */
-export function labelsOf(lines: readonly SeriesLine[]): string[] {
+function labelsOf(lines: readonly SeriesLine[]): string[] {
   const facts = lines.map((line) => {
     const params = Object.entries(line.params).map(([name, given]) => [name, `${name}=${String(given)}`] as const);
     return new Map<string, string>([["", line.case], ...params, ["metric ", line.metric], ["machine ", line.machine_name]]);

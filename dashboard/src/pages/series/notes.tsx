@@ -9,15 +9,16 @@ import type { Note, SeriesView } from "../../shapes";
 
 interface NotesProps {
   views: readonly SeriesView[];
+  /** Of all of them, each once. */
+  notes: readonly Note[];
   /** The instant that was picked on the chart. */
   at: number | null;
   reload: () => void;
 }
 
-export function Notes({ views, at, reload }: NotesProps) {
+export function Notes({ views, notes, at, reload }: NotesProps) {
   const allowed = may(useAbout(), "triage");
   const [error, setError] = useState("");
-  const notes = [...new Map(views.flatMap((view) => view.notes).map((note) => [note.id, note])).values()].sort((a, b) => a.at - b.at);
   if (!notes.length && !allowed) return null;
   const attempt = async (work: Promise<unknown>) => {
     try {
@@ -30,6 +31,8 @@ export function Notes({ views, at, reload }: NotesProps) {
       return false;
     }
   };
+  const first = views[0]!;
+  const keep = (body: NoteBody) => attempt(send("POST", `series/${encodeURIComponent(first.line.key)}/notes`, body));
   const drop = (note: Note) => void attempt(send("DELETE", `notes/${note.id}`));
   return (
     <section class="section" aria-labelledby="notes">
@@ -55,7 +58,7 @@ export function Notes({ views, at, reload }: NotesProps) {
         </ol>
       )}
       {error && <Problem error={error} />}
-      {allowed && <NoteForm view={views[0]!} at={at} keep={(body) => attempt(send("POST", `series/${encodeURIComponent(views[0]!.line.key)}/notes`, body))} />}
+      {allowed && <NoteForm view={first} at={at} keep={keep} />}
     </section>
   );
 }

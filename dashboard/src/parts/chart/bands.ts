@@ -30,7 +30,7 @@ export function pathOf(line: ChartLine): uPlot.Series.PathBuilder {
 }
 
 /** Whether so many points are in view that they cannot be told apart. */
-export function isDense(u: uPlot, line: ChartLine): boolean {
+function isDense(u: uPlot, line: ChartLine): boolean {
   const [from, to] = inView(u, line);
   return to - from > (DENSE * u.bbox.width) / uPlot.pxRatio && !line.scattered;
 }

@@ -47,7 +47,7 @@ def newest(
     store = archive(request)
     chosen = Chosen(case=case, metric=metric, machine=machine, words=words, limit=_MOST)
     shown = None if not case or "*" in case + metric else _shown(store.series(chosen), metric)
-    points = store.tails([shown.series.key], points=1)[shown.series.key] if shown else ()
+    points = store.tails([shown.series.key], points=1).get(shown.series.key, ()) if shown else ()
     if shown is None or not points:
         return _picture(request, label or case, "not measured", Verdict.UNCLEAR, status=404)
     series = shown.series

@@ -15,7 +15,8 @@ from starlette.responses import Response, StreamingResponse
 from benchwright.errors import StoreError
 from benchwright.server.access import Reads
 from benchwright.server.described import told
-from benchwright.server.frame import answer, archive, stopping
+from benchwright.server.errors import refusal
+from benchwright.server.frame import answer, archive, frame, stopping
 from benchwright.views.encoding import dumps
 from benchwright.views.live import Looking
 from benchwright.views.shapes import Live
@@ -46,8 +47,11 @@ async def live(request: Request, visitor: Reads) -> Response:
     if EVENTS not in request.headers.get("accept", ""):
         look = Looking(archive(request)).look
         return await run_in_threadpool(lambda: answer(request, look()))
+    broadcast = _broadcast(request)
+    if broadcast.listeners >= frame(request).settings.limits.listeners:
+        raise refusal(503, "too many listen already", "come back later", {"Retry-After": "60"})
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_broadcast(request).events(), media_type=EVENTS, headers=headers)
+    return StreamingResponse(broadcast.events(), media_type=EVENTS, headers=headers)
 
 
 class Broadcast:
@@ -58,12 +62,12 @@ class Broadcast:
         self._changed = asyncio.Condition()
         self._latest = b""
         self._number = 0
-        self._listeners = 0
+        self.listeners = 0  # streams that are open
         self._looking: asyncio.Task[None] | None = None
 
     async def events(self) -> AsyncIterator[bytes]:
         """The bytes of one listener's stream; ends when the server does."""
-        self._listeners += 1
+        self.listeners += 1
         try:
             if self._looking is None:
                 self._looking = asyncio.create_task(self._go_on())
@@ -76,7 +80,7 @@ class Broadcast:
                 elif self._looking is not None:
                     yield _ALIVE
         finally:
-            self._listeners -= 1
+            self.listeners -= 1
 
     async def _is_new(self, seen: int) -> bool:
         """Waits for what this listener has not seen, for the end, or until it is time to show a sign of life."""
@@ -87,7 +91,7 @@ class Broadcast:
 
     async def _go_on(self) -> None:
         try:
-            while self._listeners and not self._stopping.is_set():
+            while self.listeners and not self._stopping.is_set():
                 with contextlib.suppress(StoreError):  # a database that is away for a moment
                     await self._publish(await run_in_threadpool(self._look))
                 with contextlib.suppress(TimeoutError):

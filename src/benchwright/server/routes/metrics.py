@@ -66,7 +66,7 @@ def _series(store: SqlStore, chosen: Chosen) -> Iterator[Metric]:
     instants = GaugeMetricFamily(
         "benchwright_value_timestamp_seconds", "When that value was measured, since 1970.", labels=("series",)
     )
-    for one in listed:
+    for one in {one.series.key: one for one in listed}.values():  # of a key with two units, the later unit
         series = one.series
         if newest := tails.get(series.key):
             labels = [series.case, series.metric, series.unit, series.machine, series.params, series.key]

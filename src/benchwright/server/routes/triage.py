@@ -18,7 +18,7 @@ from benchwright.server.described import takes, told
 from benchwright.server.documents import LONGEST_ID, record_of
 from benchwright.server.errors import refusal
 from benchwright.server.frame import answer, archive, frame, record
-from benchwright.store.archive import Annotation
+from benchwright.store.archive import Annotation, Chosen
 from benchwright.views.findings import finding_view
 from benchwright.views.shapes import FindingView, Note
 
@@ -121,8 +121,6 @@ def _steps(found: Finding, wish: Triage) -> list[_Step]:
 
 
 def _known_series(request: Request, key: str) -> None:
-    from benchwright.store.archive import Chosen
-
     if not archive(request).series(Chosen(keys=(key,), limit=1)):
         raise refusal(404, f"no series {key!r}", "GET series lists them")
 

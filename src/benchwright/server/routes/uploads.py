@@ -20,7 +20,7 @@ from benchwright.server.answers import Answered, Kept, Uploaded
 from benchwright.server.bodies import Document, Small
 from benchwright.server.described import takes, takes_document, told, told_document
 from benchwright.server.documents import LONGEST_ID, record_of, result_of, run_of
-from benchwright.server.errors import problem, refusal, status_of
+from benchwright.server.errors import explained, problem, refusal, status_of
 from benchwright.server.frame import answer, archive, frame, packed, record, record_once
 from benchwright.store.archive import Progress
 from benchwright.store.sql import SqlStore
@@ -101,7 +101,7 @@ async def add_runs(request: Request, visitor: Writes) -> Response:
             if new:
                 await run_in_threadpool(record, request, visitor, "upload run", run.id)
     except BenchwrightError as error:
-        return problem(status_of(error), error.message, error.remedy, added=added, present=present)
+        return problem(*explained(request, error), added=added, present=present)
     except HTTPException as error:
         said: Any = error.detail
         return problem(error.status_code, **said, added=added, present=present)
@@ -150,7 +150,8 @@ def _clashes(store: SqlStore, run_id: str) -> Iterator[None]:
         yield
     except StoreError as error:
         if status_of(error) == 404 and _is_known(store, run_id):
-            raise refusal(409, error.message, error.remedy or "give it another id") from None
+            told = error.message.removeprefix(f"{store.place}: ")
+            raise refusal(409, told, error.remedy or "give it another id") from None
         raise
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import Response
 
 from benchwright import schema
@@ -17,7 +17,7 @@ from benchwright.findings import Finding, Mute, Remark, State, Threshold
 from benchwright.records import Value
 from benchwright.server.access import Reads, require
 from benchwright.server.answers import Answered
-from benchwright.server.bodies import Document
+from benchwright.server.bodies import whole
 from benchwright.server.described import takes_object, told
 from benchwright.server.documents import check_id, check_names, parsed
 from benchwright.server.errors import refusal
@@ -61,18 +61,24 @@ VERBS = {
 _FIXED = frozenset({"id", "series", "remarks"})  # of a finding
 
 
+async def _allowed_body(request: Request, visitor: Reads, verb: str) -> bytes:
+    """The body, once it is clear that the visitor may ask this; whoever only reads has little to send."""
+    if verb not in VERBS:
+        raise refusal(404, f"no verb {verb[:60]!r}", did_you_mean(verb[:60], VERBS))
+    scope, limits = VERBS[verb].scope, frame(request).settings.limits
+    require(visitor, scope)
+    return await whole(request, limits.small if scope == "read" else limits.document)
+
+
 @router.post("/store/{verb}", responses=told(Answered), openapi_extra=takes_object(), summary="A verb of the store")
 def call(
     request: Request,
     visitor: Reads,
     verb: Annotated[str, Path(json_schema_extra={"enum": sorted(VERBS)})],
-    body: Document,
+    body: Annotated[bytes, Depends(_allowed_body)],
 ) -> Response:
     """The arguments by name, as a JSON object; what the verb returns is the `answer`."""
-    if verb not in VERBS:
-        raise refusal(404, f"no verb {verb[:60]!r}", did_you_mean(verb[:60], VERBS))
     asked = VERBS[verb]
-    require(visitor, asked.scope)
     arguments = arguments_of(verb, parsed(body, frame(request).settings.limits))
     found = getattr(archive(request), verb)(**arguments)
     if asked.says:

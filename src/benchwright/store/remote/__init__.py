@@ -180,9 +180,11 @@ class RemoteStore:
 
     def _check_scope(self) -> None:
         if self._scopes is not None and "write" not in self._scopes:
+            who = "this token" if self._caller.address.token else "whoever has no token"
             raise StoreError(
-                f"{self._place}: this token may only {' and '.join(self._scopes)}",
-                remedy="ask for one that may write: benchwright token create NAME --scope write",
+                f"{self._place}: {who} may only {' and '.join(self._scopes)}",
+                remedy="ask for one that may write (benchwright token create NAME --scope write), and set "
+                f"{address.TOKEN}",
             )
 
     def _send_files(self, result: Result, *, trusted: bool) -> None:

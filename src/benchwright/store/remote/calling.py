@@ -59,7 +59,6 @@ class Caller:
             self._client = httpx2.Client(
                 base_url=address.url + API,
                 headers=headers,
-                timeout=httpx2.Timeout(SILENCE, connect=CONNECT),
                 limits=httpx2.Limits(max_connections=4, keepalive_expiry=IDLE),
                 mounts={"http://": None, "https://": None} if address.is_near else None,  # no proxy leads there
                 verify=address.url.startswith("https:"),  # elsewhere there is nothing to verify, and it costs 30 ms
@@ -77,12 +76,13 @@ class Caller:
             raise DeniedError(f"{self.address.url} asks for a token", remedy=self._without_access(401, ""))
         return [str(scope) for scope in about["scopes"]]
 
-    def __call__(self, request: Request, *, silent: bool = False) -> Mapping[str, Any]:
-        """The answer; an empty one only where nothing need be said.
+    def __call__(self, request: Request, *, silent: bool = False, silence: float = SILENCE) -> Mapping[str, Any]:
+        """The answer; an empty one only where nothing need be said (`silent`).
 
-        Whatever is not in our own words, the page of a proxy that wants a login for example, counts as no answer.
+        A server that says nothing for `silence` seconds is in trouble. Whatever is not in our own words, the page of a
+        proxy that wants a login for example, counts as no answer.
         """
-        response = self._answered(request)
+        response = self._answered(request, silence)
         if silent and response.status_code == 204:
             return {}
         told = _json(response) if response.is_success else None
@@ -101,15 +101,15 @@ class Caller:
         """Ends the connections."""
         self._client.close()
 
-    def _answered(self, request: Request) -> httpx2.Response:
+    def _answered(self, request: Request, silence: float = SILENCE) -> httpx2.Response:
         """A connection that the server had just closed is no trouble yet: the second try has a new one."""
         try:
             try:
-                return self._once(request)
+                return self._once(request, silence)
             except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):
                 if not request.repeatable:
                     raise
-                return self._once(request)
+                return self._once(request, silence)
         except OSError as error:  # while a file was read; of the network's errors none comes so
             raise RefusedError(f"{error.filename or request.file}: {error.strerror}") from None
         except httpx2.TransportError as error:
@@ -122,15 +122,17 @@ class Caller:
                 f"{self.address.url}: {_in_words(error)}", remedy="is it a Benchwright server?"
             ) from None
 
-    def _once(self, request: Request) -> httpx2.Response:
+    def _once(self, request: Request, silence: float) -> httpx2.Response:
+        timeout = httpx2.Timeout(silence, connect=CONNECT)
         headers = {"Content-Type": request.kind} if request.body or request.file else {}
         if request.packed:
             headers["Content-Encoding"] = "gzip"
-        if not request.file:
-            return self._client.request(request.method, request.path, content=request.body or None, headers=headers)
-        _check_file(request)
-        headers["Content-Length"] = str(request.size)
-        return self._client.request(request.method, request.path, content=_pieces(request), headers=headers)
+        content: bytes | Iterator[bytes] | None = request.body or None
+        if request.file:
+            _check_file(request)
+            headers["Content-Length"] = str(request.size)
+            content = _pieces(request)
+        return self._client.request(request.method, request.path, content=content, headers=headers, timeout=timeout)
 
     def _complaint(self, response: httpx2.Response) -> StoreError:
         """What went wrong. Only what is said in our own words is final: anything else may be a proxy in between."""
@@ -163,9 +165,10 @@ class Caller:
         return StoreError(f"{self.address.url} is no Benchwright server that this version understands", remedy=remedy)
 
     def _without_access(self, status: int, remedy: str) -> str:
-        if self.address.token:
-            return remedy or "ask for a token with more rights: benchwright token create NAME --scope write"
-        return f"give a token: set {TOKEN}, or write it to {token_file()}" if status == 401 else remedy
+        if status == 401:
+            which = "another" if self.address.token else "a"
+            return f"give {which} token: set {TOKEN}, or write it to {token_file()}"
+        return remedy or "ask for a token with more rights: benchwright token create NAME --scope write"
 
 
 def _pieces(request: Request) -> Iterator[bytes]:

@@ -1,6 +1,6 @@
 """Sends what must not be lost: at once where that is possible, else from the spool, in order, as soon as it is.
 
-Nothing is sent in the background: a thread that sends would disturb what is being measured.
+No result is sent in the background: a thread that sends would disturb what is being measured.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.errors import StoreError
-from benchwright.store.remote.calling import Caller, PassingError, RefusedError
+from benchwright.store.remote.calling import SILENCE, Caller, PassingError, RefusedError
 from benchwright.store.remote.request import Request
 from benchwright.store.remote.spool import Spool
 
 STALL = 2.0  # seconds that a result which was just measured waits for older ones to be sent
 PATIENCE = 10.0  # seconds, at the end, for another process that sends, or for a server that asks to wait
+BRIEF = 5.0  # seconds that a server which was in trouble may say nothing: it is tried between measurements
 MOST_PAUSE = 60.0  # seconds between two tries
 COPIED = 4 << 20  # bytes; larger files wait where they are
 _log = logging.getLogger("benchwright.store")
@@ -85,7 +86,7 @@ class Outbox:
         """Sends what waits, for so long at most, unless the server is to be left in peace or somebody else sends."""
         with self._turn:
             if not self.is_resting and not self.spool.is_empty:
-                trouble = self._drain(time.monotonic() + seconds)
+                trouble = self._drain(time.monotonic() + seconds, silence=BRIEF if self._failures else SILENCE)
                 if trouble is not None:
                     self.rest(trouble)
                 else:
@@ -114,7 +115,7 @@ class Outbox:
             self._told, self._trouble = False, None
             tell(f"{self.spool.server} has everything that waited for it")
 
-    def _drain(self, until: float, *, patience: float = 0.0) -> PassingError | None:
+    def _drain(self, until: float, *, patience: float = 0.0, silence: float = SILENCE) -> PassingError | None:
         """Sends entry after entry; returns what stopped it, if something did."""
         try:
             with self.spool.sending(patience) as ours:
@@ -122,7 +123,7 @@ class Outbox:
                     for entry in entries:
                         if time.monotonic() > until:
                             return None
-                        self._take(entry)
+                        self._take(entry, silence)
                         self._failures = 0
         except PassingError as trouble:
             return trouble
@@ -130,7 +131,7 @@ class Outbox:
             return PassingError(f"{self.spool.folder}: {error.strerror}")
         return None
 
-    def _take(self, entry: Path) -> None:
+    def _take(self, entry: Path, silence: float) -> None:
         """Brings one entry to its end."""
         try:
             request = self.spool.read(entry)
@@ -140,7 +141,7 @@ class Outbox:
             self._put_aside(entry, entry.name, str(error))
             return
         try:
-            self._caller(request)
+            self._caller(request, silence=silence)
         except RefusedError as error:
             self._put_aside(entry, request.what, str(error))
         else:

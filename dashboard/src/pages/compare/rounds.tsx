@@ -1,9 +1,9 @@
 // Rounds of both sides in order, each with its interval: whether a difference is one of sides or of rounds.
-//   <Rounds rounds={[{ name: "before", points: [{ point, low, high }] }, ...]} metric="latency_p50" unit="s" />
+//   <RoundsPlot rounds={[{ name: "before", points: [{ point, low, high }] }, ...]} metric="latency_p50" unit="s" />
 
-import { count, value } from "./format";
-import { Plot } from "./plot";
-import { plain, scale } from "./scale";
+import { count, value } from "../../parts/format";
+import { Plot } from "../../parts/plot";
+import { plain, scale } from "../../parts/scale";
 
 export interface RoundsOf {
   name: string;
@@ -12,7 +12,7 @@ export interface RoundsOf {
 
 const MOST = 60; // of each side: a revision may have hundreds
 
-export function Rounds({ rounds, metric, unit }: { rounds: readonly RoundsOf[]; metric: string; unit: string }) {
+export function RoundsPlot({ rounds, metric, unit }: { rounds: readonly RoundsOf[]; metric: string; unit: string }) {
   const shown = rounds.map((side) => ({ ...side, points: side.points.slice(-MOST) }));
   const ends = shown.flatMap((side) => side.points.flatMap((p) => [p.low ?? p.point, p.high ?? p.point]));
   const longest = Math.max(...shown.map((side) => side.points.length));

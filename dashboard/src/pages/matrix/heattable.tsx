@@ -3,11 +3,10 @@
 // Arrow keys, Home and End go from cell to cell; one cell at a time is a stop of the Tab key.
 
 import { useState } from "preact/hooks";
-import { href } from "../route";
-import type { Cell, Matrix, Missing } from "../shapes";
-import { count, estimate, interval, number } from "./format";
-import { columnMean, type Heat, type HeatScale } from "./heat";
-import "./heattable.css";
+import { href } from "../../route";
+import type { Cell, Matrix, Missing } from "../../shapes";
+import { count, estimate, interval, number } from "../../parts/format";
+import { columnMean, nameOf, type Heat, type HeatScale } from "./heat";
 
 interface Props {
   matrix: Matrix;
@@ -24,10 +23,11 @@ const STEPS: { [key: string]: [number, number] } = {
 };
 
 export function HeatTable({ matrix, heat }: Props) {
-  const [stop, setStop] = useState<[number, number]>([0, 0]);
+  const [kept, setStop] = useState<[number, number]>([0, 0]);
   const cells = new Map(matrix.cells.map((cell) => [`${cell.row} ${cell.column}`, cell]));
   const missing = new Map(matrix.missing.map((one) => [`${one.row} ${one.column}`, one]));
   const { rows, columns } = matrix;
+  const stop = [Math.min(kept[0], rows.length - 1), Math.min(kept[1], columns.length - 1)] as const; // another matrix may be smaller
   const keys = (event: KeyboardEvent) => {
     const step = STEPS[event.key];
     if (!step || event.ctrlKey || event.altKey || event.metaKey) return;
@@ -50,7 +50,7 @@ export function HeatTable({ matrix, heat }: Props) {
             </td>
             {columns.map((column) => (
               <th scope="col" key={column}>
-                {column}
+                {nameOf(column, matrix.column_dimension)}
               </th>
             ))}
           </tr>
@@ -58,7 +58,7 @@ export function HeatTable({ matrix, heat }: Props) {
         <tbody>
           {rows.map((row, i) => (
             <tr key={row}>
-              <th scope="row">{row}</th>
+              <th scope="row">{nameOf(row, matrix.row_dimension)}</th>
               {columns.map((column, j) => {
                 const place = {
                   "data-place": `${i} ${j}`,
@@ -102,7 +102,9 @@ function Valued({ cell, matrix, heat, place, tried }: ValuedProps) {
   const point = estimate(cell.estimate, matrix.unit);
   const within = interval(cell.estimate, matrix.unit);
   const since = tried ? `; ${tried.status} since: ${tried.reason}` : "";
-  const title = `${matrix.rows[cell.row]}, ${matrix.columns[cell.column]}: ${point} ${within}${since}`;
+  const row = nameOf(matrix.rows[cell.row] ?? "", matrix.row_dimension);
+  const column = nameOf(matrix.columns[cell.column] ?? "", matrix.column_dimension);
+  const title = `${row}, ${column}: ${point} ${within}${since}`;
   return (
     <td class={`heat-${tone}`} style={{ "--heat": strength.toFixed(3) }}>
       <a href={href("series", [cell.series])} title={title} {...place}>

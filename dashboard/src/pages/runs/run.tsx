@@ -1,21 +1,18 @@
 // One run: what was measured, what it cost to trust it, and the command that repeats it.
 // In the address: all (every metric), words (cases), open (labels of cases), metric (of the drawing).
 
-import { useData } from "../api";
-import { Failed, Warnings, type Warned } from "../parts/cautions";
-import { CasePlot } from "../parts/caseplot";
-import { CaseTable, metricNames } from "../parts/casetable";
-import { Command, CopyLink } from "../parts/copy";
-import { Fact } from "../parts/fact";
-import { count } from "../parts/format";
-import { shellWords } from "../parts/shellwords";
-import { Answered, Empty } from "../parts/states";
-import { When } from "../parts/when";
-import { change, href } from "../route";
-import type { CaseLine, RunView } from "../shapes";
-import { Tags } from "./runs";
-
-const NAMED = 3;
+import { useData } from "../../api";
+import { Failed, Warnings, type Warned } from "../../parts/cautions";
+import { CasePlot } from "./caseplot";
+import { CaseTable, metricNames } from "../../parts/casetable";
+import { Command, CopyLink } from "../../parts/copy";
+import { Fact } from "../../parts/fact";
+import { count } from "../../parts/format";
+import { caseNames, RevisionText, Tags } from "../../parts/runcells";
+import { Answered, Empty } from "../../parts/states";
+import { When } from "../../parts/when";
+import { change, href } from "../../route";
+import type { CaseLine, Revision, RunView } from "../../shapes";
 
 export function RunPage({ reference, query }: { reference: string; query: { [name: string]: string } }) {
   const answer = useData<RunView>(`runs/${encodeURIComponent(reference)}`);
@@ -58,7 +55,7 @@ function Shown({ run, query }: { run: RunView; query: { [name: string]: string }
       {run.command.length > 0 && (
         <section class="section">
           <h2>To repeat it</h2>
-          <Command text={shellWords(run.command)} />
+          <Command text={run.command} />
         </section>
       )}
     </div>
@@ -94,14 +91,13 @@ function AtAGlance({ run, metric }: { run: RunView; metric: string }) {
 function Head({ run }: { run: RunView }) {
   const { line } = run;
   const cases = [...new Set(run.cases.map((one) => one.case))];
-  const more = cases.length > NAMED ? ` and ${cases.length - NAMED} more` : "";
   return (
     <header class="stack-tight">
       <p class="small">
         <a href={href("runs")}>Runs</a>
       </p>
       <div class="row">
-        <h1>{cases.slice(0, NAMED).join(", ") + more || "An empty run"}</h1>
+        <h1>{caseNames(cases) || "An empty run"}</h1>
         <span class="row push">
           {run.previous && (
             <a href={href("compare", [], { a: `run:${run.previous}`, b: `run:${line.id}` })}>
@@ -135,11 +131,7 @@ function RunFacts({ run }: { run: RunView }) {
       </Fact>
       {line.revision && (
         <Fact name="Revision">
-          <a href={href("runs", [], { revision: line.revision.id })}>
-            <code>{line.revision.id.slice(0, 12)}</code>
-          </a>{" "}
-          {line.revision.branch} {line.revision.dirty && <span class="unclear">with local changes</span>}{" "}
-          <span class="soft">{[line.revision.subject, line.revision.author].filter(Boolean).join(", ")}</span>
+          <RevisionText revision={line.revision} linked /> <span class="soft">{about(line.revision)}</span>
         </Fact>
       )}
       <Fact name={Object.keys(run.machines).length > 1 ? "Machines" : "Machine"}>
@@ -161,9 +153,13 @@ function RunFacts({ run }: { run: RunView }) {
           <a href={href("runs", [run.baseline])}>{run.baseline}</a>
         </Fact>
       )}
-      <Fact name="benchwright">{run.harness}</Fact>
+      <Fact name="Benchwright">{run.harness}</Fact>
     </dl>
   );
+}
+
+function about({ author, branch }: Revision): string {
+  return [author && `by ${author}`, branch && `on ${branch}`].filter(Boolean).join(" ");
 }
 
 /** Each warning once, with the cases it was seen in. */

@@ -1,22 +1,24 @@
 // Which two sides are compared: runs, revisions, machines or backends, each found by searching.
-//   <Sides a="run:..." b="machine:..." />  changes the address
+//   <Sides query={route.query} />  a and b of the address, "run:..." or "machine:..."
 
-import { isStatic, isThere, useData } from "../api";
-import { change, href } from "../route";
-import type { MachinesPage, Matrix, RunLine, RunsPage } from "../shapes";
-import { count, date, revisionShort } from "./format";
+import { isStatic, isThere, useData, type Query } from "../../api";
+import { change, href } from "../../route";
+import type { MachinesPage, Matrix, RunLine, RunsPage } from "../../shapes";
+import { count, date, revisionShort } from "../../parts/format";
 import { Pick, type Option } from "./pick";
 
 export const KINDS = { run: "Run", revision: "Revision", machine: "Machine", runtime: "Backend" } as const;
 type Kind = keyof typeof KINDS;
 
-export function Sides({ a, b }: { a: string; b: string }) {
+export function Sides({ query }: { query: Query }) {
+  const { a = "", b = "" } = query;
+  const canSwap = (a || b) && isThere("compare", { a: b, b: a });
   return (
     <div class="sides">
       <SideField label="Before" name="a" given={a} other={b} />
-      <a class="sides-swap" href={href("compare", [], { a: b, b: a })}>
-        Swap
-      </a>
+      <span class="sides-swap">
+        {canSwap && <a href={href("compare", [], { ...query, a: b, b: a, open: undefined })}>Swap</a>}
+      </span>
       <SideField label="After" name="b" given={b} other={a} />
     </div>
   );
@@ -61,7 +63,11 @@ function SideField({ label, name, given, other }: { label: string; name: "a" | "
 /** "run:ID" as its kind and its value; a value without a kind is a run. */
 export function sideOf(given: string): [Kind, string] {
   const [kind = "", ...rest] = given.split(":");
-  return kind in KINDS && rest.length ? [kind as Kind, rest.join(":")] : ["run", given];
+  return isKind(kind) && rest.length ? [kind, rest.join(":")] : ["run", given];
+}
+
+function isKind(word: string): word is Kind {
+  return Object.hasOwn(KINDS, word);
 }
 
 function useOptions(kind: Kind): Option[] {

@@ -2,13 +2,14 @@
 //   <CasePlot cases={run.cases} metric="latency_p50" />
 
 import { useRef } from "preact/hooks";
-import type { CaseLine, Metric } from "../shapes";
-import { estimate, interval, paramsText, value } from "./format";
-import { useWidth } from "./plot";
-import { plain, scale } from "./scale";
-import "./plot.css";
+import type { CaseLine, Metric } from "../../shapes";
+import { estimate, interval, paramsText, value } from "../../parts/format";
+import { spaced, useWidth } from "../../parts/plot";
+import { plain, scale } from "../../parts/scale";
 
 const ROW = 24; // pixels
+const TALL = 40; // pixels of a row whose name stands above it
+const NARROW = 600; // pixels: no room for names at the side
 const MOST = 40; // cases
 const LETTER = 7; // pixels
 const WIDE = 50; // largest over least: from here on the short ones could not be seen on a plain scale
@@ -22,24 +23,28 @@ export function CasePlot({ cases, metric }: { cases: readonly CaseLine[]; metric
   const ends = known.flatMap(([, { estimate: e }]) => [e.low ?? e.point, e.high ?? e.point]);
   const [low, high] = [Math.min(...ends), Math.max(...ends)];
   const log = low > 0 && high / low > WIDE;
-  const x = scale(log ? low : Math.min(0, low), high, { log, count: width < 600 ? 3 : 6 });
-  const left = Math.min(width * 0.42, Math.max(...known.map(([line]) => words(line, cases).length)) * LETTER + 12);
+  const narrow = width < NARROW;
+  const row = narrow ? TALL : ROW;
+  const x = scale(log ? low : Math.min(0, low), high, { log, count: narrow ? 3 : 6 });
+  const longest = Math.max(...known.map(([line]) => words(line, cases).length)) * LETTER + 12;
+  const left = narrow ? 12 : Math.min(width * 0.42, longest);
   const px = (at: number) => left + x.place(at) * (width - left - 70);
-  const bottom = known.length * ROW;
+  const bottom = known.length * row;
+  const write = (at: number) => plain(value(at, unit));
   return (
     <div class="plot" ref={place}>
       <svg
         width={width}
         height={bottom + 24}
         role="img"
-        aria-label={`${metric} of ${known.length} cases; the table below has the numbers`}
+        aria-label={`${metric} of ${known.length} cases; the table above has the numbers`}
       >
         <g class="plot-axes">
-          {x.ticks.map((tick) => (
+          {spaced(x.ticks, px, write).map((tick) => (
             <g key={tick}>
               <line x1={px(tick)} x2={px(tick)} y1={0} y2={bottom} />
               <text x={px(tick)} y={bottom + 16} text-anchor="middle">
-                {plain(value(tick, unit))}
+                {write(tick)}
               </text>
             </g>
           ))}
@@ -47,10 +52,11 @@ export function CasePlot({ cases, metric }: { cases: readonly CaseLine[]; metric
         {known.map(([line, one], i) => (
           <Row
             key={line.label}
-            label={shortened(words(line, cases), left)}
+            label={shortened(words(line, cases), narrow ? width - left : left)}
             full={line.label}
             metric={one}
-            y={i * ROW + ROW / 2}
+            y={(i + 1) * row - ROW / 2}
+            above={narrow}
             left={left}
             px={px}
             log={log}
@@ -66,17 +72,19 @@ interface RowProps {
   full: string;
   metric: Metric;
   y: number;
+  /** The name stands above, not at the side. */
+  above: boolean;
   left: number;
   px: (at: number) => number;
   log: boolean;
 }
 
-function Row({ label, full, metric, y, left, px, log }: RowProps) {
+function Row({ label, full, metric, y, above, left, px, log }: RowProps) {
   const { point, low, high } = metric.estimate;
   return (
     <g class="plot-mark tone-0 case-mark">
       <title>{`${full}: ${estimate(metric.estimate, metric.unit)} ${interval(metric.estimate, metric.unit)}`}</title>
-      <text x={left - 8} y={y + 4} text-anchor="end">
+      <text x={above ? left : left - 8} y={above ? y - 10 : y + 4} text-anchor={above ? "start" : "end"}>
         {label}
       </text>
       {/* without a zero a length would mean nothing: then a line only leads the eye */}
@@ -103,13 +111,15 @@ function measured(cases: readonly CaseLine[], metric: string): [CaseLine, Metric
   });
 }
 
-/** The name is left out where all cases share it. */
+/** What does not tell cases apart is left out: a name that all share, params that are the same in all cases of a name. */
 function words(line: CaseLine, cases: readonly CaseLine[]): string {
-  const params = paramsText(line.params);
-  return params && cases.every((one) => one.case === line.case) ? params : `${line.case} ${params}`.trim();
+  const alike = cases.filter((one) => one.case === line.case);
+  const telling = Object.entries(line.params).filter(([name, given]) => alike.some((one) => one.params[name] !== given));
+  const params = paramsText(Object.fromEntries(telling));
+  return params && alike.length === cases.length ? params : `${line.case} ${params}`.trim();
 }
 
 function shortened(text: string, room: number): string {
   const letters = Math.floor((room - 12) / LETTER);
-  return text.length <= letters ? text : `${text.slice(0, letters - 1)}…`;
+  return text.length <= letters ? text : `…${text.slice(1 - letters)}`; // cases differ at the end
 }

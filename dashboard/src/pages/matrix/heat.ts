@@ -1,7 +1,7 @@
 // The colours of a heat map: which tone a cell has, how strong it is, and what a scale of them means.
 
-import type { Cell, Matrix } from "../shapes";
-import { number, value } from "./format";
+import type { Cell, Matrix } from "../../shapes";
+import { number, value } from "../../parts/format";
 
 export interface Heat {
   tone: "plain" | "better" | "worse" | "above" | "below";
@@ -89,6 +89,11 @@ function toneOf(at: number, better: string): Heat["tone"] {
   if (Math.abs(at - 1) < 1e-9) return "plain";
   if (!better) return at > 1 ? "above" : "below";
   return at < 1 === (better === "lower") ? "better" : "worse";
+}
+
+/** What a row, a column or a choice is called: the server writes "-" where cases lack the dimension. */
+export function nameOf(value: string, dimension: string): string {
+  return value === "-" ? `no ${dimension}` : value;
 }
 
 /** The geometric mean of the ratios of a column, and over how many rows; null when there is none. */

@@ -1,18 +1,17 @@
 // Files that a measurement left behind: <Artifacts result={result.id} artifacts={result.artifacts} />
 
-import { address, isStatic } from "../api";
-import type { Artifact } from "../shapes";
-import { value } from "./format";
-import { Table, type Column } from "./table";
-import "./artifacts.css";
+import { address, isStatic } from "../../api";
+import type { Artifact } from "../../shapes";
+import { value } from "../../parts/format";
+import { Table, type Column } from "../../parts/table";
 
 export function Artifacts({ result, artifacts }: { result: string; artifacts: readonly Artifact[] }) {
   const columns: Column<Artifact>[] = [
-    { name: "name", head: "file", cell: (one) => <Name result={result} artifact={one} />, heads: true },
-    { name: "kind", head: "kind", cell: (one) => one.kind },
-    { name: "size", head: "size", cell: (one) => value(one.size, "B"), by: (one) => one.size, number: true },
-    { name: "path", head: "where it was written", cell: (one) => <span class="soft artifact-path">{one.path}</span> },
-    { name: "sha256", head: "SHA-256", cell: (one) => <code title={one.sha256}>{one.sha256.slice(0, 12)}</code> },
+    { name: "name", head: "File", cell: (one) => <Name result={result} artifact={one} />, heads: true },
+    { name: "kind", head: "Kind", cell: (one) => one.kind },
+    { name: "size", head: "Size", cell: (one) => value(one.size, "B"), by: (one) => one.size, number: true },
+    { name: "path", head: "Where it was written", cell: (one) => <span class="soft result-path">{one.path}</span> },
+    { name: "sha256", head: "SHA-256", cell: (one) => one.sha256 && <code title={one.sha256}>{one.sha256.slice(0, 12)}</code> },
   ];
   return (
     <section class="section">

@@ -2,13 +2,13 @@
 //   <ComparedMore line={line} a={side} b={side} />
 
 import { useState } from "preact/hooks";
-import { useData } from "../api";
-import { href } from "../route";
-import type { ComparedLine, Distribution, ResultView, SeriesView, Side } from "../shapes";
-import { Distributions, type Shown } from "./distribution";
-import { OperatorDiff } from "./operatordifftable";
-import { Rounds, type RoundsOf } from "./rounds";
-import { Problem, Waiting } from "./states";
+import { useData } from "../../api";
+import { href } from "../../route";
+import type { ComparedLine, Distribution, ResultView, SeriesView, Side } from "../../shapes";
+import { Distributions, type Shown } from "../../parts/distribution";
+import { OperatorDiff } from "./operators";
+import { RoundsPlot, type RoundsOf } from "./rounds";
+import { Problem, Waiting } from "../../parts/states";
 
 interface Props {
   line: ComparedLine;
@@ -62,10 +62,10 @@ function Spreads({
       <div class="row">
         <h3>Calls of one round on each side</h3>
         <button type="button" aria-pressed={log} onClick={() => setLog(!log)}>
-          log scale
+          Log scale
         </button>
         <button type="button" aria-pressed={whole} onClick={() => setWhole(!whole)}>
-          whole range
+          Whole range
         </button>
       </div>
       <Distributions shown={shown} log={log} whole={whole} />
@@ -96,7 +96,7 @@ function RoundsOfBoth({ line, a, b }: Props) {
     { name: "after", points: first === second ? (one ? picked(one, b) : []) : two ? picked(two, b) : [] },
   ];
   return rounds.some((side) => side.points.length > 1) ? (
-    <Rounds rounds={rounds} metric={line.metric} unit={line.unit} />
+    <RoundsPlot rounds={rounds} metric={line.metric} unit={line.unit} />
   ) : null;
 }
 

@@ -1,7 +1,7 @@
 // Operators of two results in pairs; `report/operator_changes.py` matches them by the same rules.
 
-import type { Operator } from "../shapes";
-import { byKind } from "./operators";
+import type { Operator } from "../../shapes";
+import { byKind } from "../../parts/operators";
 
 export interface Change {
   key: string;

@@ -2,21 +2,16 @@
 //   <Calls distributions={result.distributions} query={route.query} /> · <Timelines timelines={result.timelines} />
 
 import { useMemo } from "preact/hooks";
-import { change } from "../route";
-import type { Distribution, Timeline } from "../shapes";
-import { Chart, type ChartLine } from "./chart";
-import { Distributions } from "./distribution";
-import { count } from "./format";
+import type { Query } from "../../api";
+import { change } from "../../route";
+import type { Distribution, Timeline } from "../../shapes";
+import { Chart, type ChartLine } from "../../parts/chart";
+import { Distributions } from "../../parts/distribution";
+import { count } from "../../parts/format";
 
-export function Calls({
-  distributions,
-  query,
-}: {
-  distributions: readonly Distribution[];
-  query: { [name: string]: string };
-}) {
-  const shown = distributions.find((one) => one.column === query.column) ?? distributions[0]!;
-  const [log, whole] = [query.log === "1", query.whole === "1"];
+export function Calls({ distributions, query }: { distributions: readonly Distribution[]; query: Query }) {
+  const shown = distributions.find((one) => one.column === query["column"]) ?? distributions[0]!;
+  const [log, whole] = [query["log"] === "1", query["whole"] === "1"];
   return (
     <section class="section">
       <div class="row">
@@ -34,10 +29,10 @@ export function Calls({
           ))}
         <span class="row push">
           <button type="button" aria-pressed={log} onClick={() => change({ log: log ? undefined : "1" }, true)}>
-            log scale
+            Log scale
           </button>
           <button type="button" aria-pressed={whole} onClick={() => change({ whole: whole ? undefined : "1" }, true)}>
-            whole range
+            Whole range
           </button>
         </span>
       </div>
@@ -59,7 +54,7 @@ function OverTime({ distribution, log }: { distribution: Distribution; log: bool
   );
   const thinned = calls.length < distribution.count;
   return (
-    <figure>
+    <figure class="result-calls">
       <figcaption class="soft small">
         {thinned
           ? `Calls over time: of ${count(distribution.count, "call")} the shortest and longest of each stretch`

@@ -1,8 +1,8 @@
 // A ratio with its interval around 1, on a logarithmic scale that all rows share.
 //   const reach = ratioReach(lines.map((l) => l.ratio));  <Ratio ratio={line.ratio} verdict={line.verdict} reach={reach} />
 
-import type { Estimate, Verdict } from "../shapes";
-import { scale } from "./scale";
+import type { Estimate, Verdict } from "../../shapes";
+import { scale } from "../../parts/scale";
 
 const WIDTH = 150;
 const HEIGHT = 18;

@@ -2,7 +2,8 @@
 //   <Pick label="Run" options={[{ value, name, hint }]} chosen={value} onPick={(value) => ...} free="Use as a run" />
 // With `free`, words that are not in the list can be chosen too: the list may be longer than what was loaded.
 
-import { useId, useState } from "preact/hooks";
+import { useEffect, useId, useState } from "preact/hooks";
+import { hasWords } from "../../parts/words";
 import "./pick.css";
 
 export interface Option {
@@ -27,6 +28,7 @@ export function Pick({ label, options, chosen, onPick, free }: Props) {
   const [active, setActive] = useState(0);
   const found = words === null ? [] : narrowed(options, words, free);
   const present = options.find((option) => option.value === chosen)?.name ?? chosen;
+  useEffect(() => document.getElementById(`${id}-${active}`)?.scrollIntoView({ block: "nearest" }), [active]);
   const pick = (option: Option) => {
     setWords(null);
     if (option.value !== chosen) onPick(option.value);
@@ -87,11 +89,7 @@ export function Pick({ label, options, chosen, onPick, free }: Props) {
 }
 
 function narrowed(options: readonly Option[], words: string, free: string | undefined): Option[] {
-  const parts = words.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = options.filter(({ name, hint = "", value }) => {
-    const text = `${name} ${hint} ${value}`.toLowerCase();
-    return parts.every((part) => text.includes(part));
-  });
+  const found = options.filter(({ name, hint = "", value }) => hasWords(`${name} ${hint} ${value}`, words));
   const typed = words.trim();
   const asTyped =
     free && typed && !options.some((o) => o.value === typed) ? [{ value: typed, name: `${free} “${typed}”` }] : [];

@@ -2,23 +2,20 @@
 //   <OperatorDiff before={result} after={result} />  nothing when one side has no operators
 
 import { useState } from "preact/hooks";
-import type { ResultView } from "../shapes";
-import { percent, value } from "./format";
-import { changes, kindChanges, type Change } from "./operatordiff";
-import { Table, type Column } from "./table";
-import "./operators.css";
+import type { ResultView } from "../../shapes";
+import { percent, value } from "../../parts/format";
+import { changes, kindChanges, type Change } from "./operatorchanges";
+import { Table, type Column } from "../../parts/table";
 
 const AT_FIRST = 10;
 const WIDTH = 140;
 
 export function OperatorDiff({ before, after }: { before: ResultView; after: ResultView }) {
   const [kinds, setKinds] = useState(before.runtime !== after.runtime); // they name their operators as they like
-  const [all, setAll] = useState(false);
   if (!before.operators.length || !after.operators.length) return null;
   const found = kinds
     ? kindChanges(before.operators, after.operators, before.runtime !== after.runtime)
     : changes(before.operators, after.operators);
-  const shown = all ? found : found.slice(0, AT_FIRST);
   const sum = (of: ResultView) => of.operators.reduce((total, o) => total + o.seconds, 0);
   const largest = Math.max(...found.map((change) => Math.abs(change.difference))) || 1;
   return (
@@ -29,32 +26,28 @@ export function OperatorDiff({ before, after }: { before: ResultView; after: Res
           {value(sum(before), "s")} a call before, {value(sum(after), "s")} after
         </span>
         <button type="button" aria-pressed={kinds} onClick={() => setKinds(!kinds)}>
-          by kind
+          By kind
         </button>
       </div>
       <Table
         caption="Operators, the largest difference first"
         columns={columns(kinds, largest)}
-        rows={shown}
+        rows={found}
         keyOf={(change) => change.key}
+        few={AT_FIRST}
       />
-      {found.length > AT_FIRST && (
-        <button type="button" onClick={() => setAll(!all)}>
-          {all ? `Show the ${AT_FIRST} largest` : `Show all ${found.length}`}
-        </button>
-      )}
     </section>
   );
 }
 
 function columns(kinds: boolean, largest: number): Column<Change>[] {
-  const kind: Column<Change> = { name: "kind", head: "kind", cell: (change) => change.kind };
+  const kind: Column<Change> = { name: "kind", head: "Kind", cell: (change) => change.kind };
   return [
-    { name: "name", head: kinds ? "kind" : "operator", cell: (change) => change.name, heads: true },
+    { name: "name", head: kinds ? "Kind" : "Operator", cell: (change) => change.name, heads: true },
     ...(kinds ? [] : [kind]),
-    { name: "before", head: "before", cell: (change) => taken(change.before, "not there"), number: true },
-    { name: "after", head: "after", cell: (change) => taken(change.after, "gone"), number: true },
-    { name: "difference", head: "difference", cell: words, by: (change) => change.difference, number: true },
+    { name: "before", head: "Before", cell: (change) => taken(change.before, "not there"), number: true },
+    { name: "after", head: "After", cell: (change) => taken(change.after, "gone"), number: true },
+    { name: "difference", head: "Difference", cell: words, by: (change) => change.difference, number: true },
     { name: "drawn", head: "", cell: (change) => <Bar difference={change.difference} largest={largest} /> },
   ];
 }
