@@ -66,7 +66,7 @@ schema: $(VENV)/.core  ## Write what is generated: JSON Schema and the command l
 	@$(BIN)/python docs/generate_cli.py
 
 clean:  ## Remove what these commands made, the environment included.
-	rm -rf $(VENV) $(TENSORFLOW) $(DEMO) site build dist .benchwright .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
+	rm -rf $(VENV) $(TENSORFLOW) $(DEMO) site build dist dashboard/node_modules src/benchwright/dashboard/bundle .benchwright .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
 
 # ---- the environment: one stamp for each extra, made anew when pyproject.toml changes ----
 

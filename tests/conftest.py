@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import os
+import runpy
 import shutil
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import tempfile
 import types
 import typing
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from enum import Enum
 from pathlib import Path
@@ -114,6 +115,13 @@ class _Captured(io.TextIOWrapper):
     def text(self) -> str:
         self.seek(0)
         return self.read()
+
+
+@pytest.fixture(scope="module")  # no longer: while it is open, an event loop counts as running in this thread
+def browser() -> Iterator[Any]:
+    """A real Chromium."""
+    with runpy.run_path(str(ROOT / "tests" / "browsers.py"))["chromium"]() as chromium:
+        yield chromium
 
 
 @pytest.fixture(scope="session")

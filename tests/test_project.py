@@ -53,6 +53,11 @@ def test_the_reference_of_the_command_line_is_current(root: Path) -> None:
     assert (root / "docs" / "cli.md").read_text(encoding="utf-8") == made, "run `make schema`"
 
 
+def test_the_types_of_the_dashboard_are_current(root: Path) -> None:
+    made = runpy.run_path(str(root / "dashboard" / "generate.py"))["text"]()
+    assert (root / "dashboard" / "src" / "shapes.ts").read_text(encoding="utf-8") == made, "run `make types`"
+
+
 def test_the_changelog_has_a_place_for_what_is_not_released(root: Path) -> None:
     headings = re.findall(r"^## (.+)$", (root / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert headings[0] == "Unreleased"

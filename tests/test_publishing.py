@@ -27,8 +27,6 @@ from benchwright.publishing.names import Stems, answer_name
 from benchwright.publishing.scripts import data_script, site_script
 from benchwright.store.sql import SqlStore
 
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 RUNS = 3
 HOSTILE = "</script><img src=x onerror=alert(1)> '\u2028\\' __proto__"
 
@@ -212,16 +210,6 @@ eval(require("fs").readFileSync(0, "utf8"));
 
 
 # ---- in a browser ----
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,11 @@ TYPED_UNITS = ["s", "B", "/s", "%"]
         (-0.002, "s", "-2.00 ms"),
         (75.0, "s", "75.0 s"),
         (1536.0, "B", "1.50 KiB"),
-        (3.0, "B", "3.00 B"),
+        (3.0, "B", "3 B"),
+        (-28.4, "B", "-28 B"),
+        (0.25, "B", "0.250 B"),
+        (1e-09, "B", "1.00e-09 B"),
+        (math.inf, "B", "inf TiB"),
         (1234.5, "/s", "1.23 k/s"),
         (12.0, "/s", "12.0/s"),
         (54_321_000.0, "/s", "54.3 M/s"),
@@ -37,6 +41,36 @@ TYPED_UNITS = ["s", "B", "/s", "%"]
 )
 def test_values_are_shown_for_people(value: float, unit: str, shown: str) -> None:
     assert units.format_value(value, unit) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [
+        (0.9996, "1", "1.00"),
+        (9.996, "%", "10.0%"),
+        (0.0009996, "s", "1.00 ms"),
+        (-0.9996, "s", "-1.00 s"),
+        (9.9996e-07, "s", "1.00 µs"),
+        (0.9996, "B", "1 B"),
+        (1023.2, "B", "1,023 B"),
+        (1023.7, "B", "1.00 KiB"),
+        (1023.7 * 1024, "B", "1.00 MiB"),
+        (999_960.0, "/s", "1.00 M/s"),
+    ],
+)
+def test_what_is_rounded_to_the_next_power_or_unit_is_shown_as_that(value: float, unit: str, shown: str) -> None:
+    assert units.format_value(value, unit) == shown
+
+
+@given(
+    value=st.floats(min_value=1e-6, max_value=1e12),
+    unit=st.sampled_from(["s", "B", "/s", "J", "W"]),
+    digits=st.integers(1, 6),
+)
+def test_no_more_is_shown_of_a_unit_than_the_next_one_holds(value: float, unit: str, digits: int) -> None:
+    number, label = re.fullmatch(r"([\d.,]+) ?(\S+)", units.format_value(value, unit, digits)).groups()  # type: ignore[union-attr]
+    largest = units.scale_for(1e15, unit)[1]
+    assert label == largest or float(number.replace(",", "")) < (1024 if unit == "B" else 1000)
 
 
 @given(value=st.floats(min_value=1e-9, max_value=999.0))

@@ -1,7 +1,7 @@
 // The frame around every page: navigation, search, theme, keys, the prompt for a token, and which page an address means.
 
 import type { ComponentChildren, ComponentType } from "preact";
-import { useEffect, useErrorBoundary, useRef, useState } from "preact/hooks";
+import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { askForToken, send, useData } from "./api";
 import { Help } from "./frame/help";
 import { Navigation, PLACES } from "./frame/navigation";
@@ -20,6 +20,7 @@ import { AboutContext, may } from "./parts/about";
 import { date } from "./parts/format";
 import { useKeys } from "./parts/keys";
 import { Empty, Problem } from "./parts/states";
+import { entitle } from "./parts/title";
 import { href, useRoute, type Route } from "./route";
 import type { About } from "./shapes";
 
@@ -76,9 +77,11 @@ export function Shell() {
 function useArrival(route: Route, main: { current: HTMLElement | null }): void {
   const place = [route.page, ...route.parts].join("/");
   const arrived = useRef(place);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const name = PLACES.find(({ page }) => page === route.page)?.name ?? route.page;
-    document.title = `${name[0]?.toUpperCase()}${name.slice(1)} · Benchwright`;
+    entitle(`${name[0]?.toUpperCase()}${name.slice(1)}`); // before the page itself may name what it shows
+  }, [place]);
+  useEffect(() => {
     if (arrived.current === place) return;
     arrived.current = place;
     scrollTo(0, 0);

@@ -124,7 +124,9 @@ def _encoder(kind: type) -> Callable[[Any], Any]:
     if issubclass(kind, array):
         return pack_int64
     if issubclass(kind, Mapping):
-        return lambda value: {str(key): encode(item) for key, item in value.items()}
+        return lambda value: {
+            str(key): item if type(item) in _AS_THEY_ARE else encode(item) for key, item in value.items()
+        }
     if issubclass(kind, Iterable):
         return lambda value: [encode(item) for item in value]
     raise TypeError(f"cannot encode {kind.__name__}")

@@ -42,6 +42,7 @@ _FACTORS: dict[str, dict[str, float]] = {
 }
 
 _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\S*)\s*", re.ASCII)
+_A_HAIR = 1 + 1e-9  # 1,000 times 1e-9 may be less than 1e-6
 
 
 def scale_for(value: float, unit: str) -> tuple[float, str]:
@@ -60,17 +61,22 @@ def format_number(value: float, digits: int = 3) -> str:
     """`value` with `digits` significant digits and never an exponent for everyday sizes."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
-    magnitude = math.floor(math.log10(abs(value)))
+    powers = f"{value:.{digits - 1}e}"
+    magnitude = int(powers.partition("e")[2])  # of the rounded number: 0.9996 is 1.00
     if magnitude < -6:  # a row of zeros says less than a power of ten
-        return f"{value:.{digits - 1}e}"
+        return powers
     decimals = max(0, digits - 1 - magnitude)
     return f"{value:,.{min(decimals, 12)}f}"
 
 
 def format_value(value: float, unit: str, digits: int = 3) -> str:
-    """A value for people: `format_value(1.83e-05, "s")` is `'18.3 µs'`."""
+    """A value for people: `format_value(1.83e-05, "s")` is `'18.3 µs'`; bytes are whole below 1 KiB."""
     factor, label = scale_for(value, unit)
-    number = format_number(value / factor, digits)
+    number = _scaled(value / factor, label, digits)
+    shown = _read(number) * factor * _A_HAIR
+    if scale_for(shown, unit)[0] > factor:  # rounding reached the next unit: 999.6 µs is 1.00 ms
+        factor, label = scale_for(shown, unit)
+        number = _scaled(value / factor, label, digits)
     if label in ("", "1"):
         return number
     return f"{number}{label}" if label == "%" or label.startswith("/") else f"{number} {label}"
@@ -90,3 +96,12 @@ def parse_quantity(text: str, unit: str, *, what: str = "value") -> float:
             f"{what}: {suffix!r} in {text!r} is not a unit here", remedy=f"use one of: {', '.join(factors)}"
         )
     return float(number) * (factors[suffix] if suffix else 1.0)
+
+
+def _scaled(value: float, label: str, digits: int) -> str:
+    text = format_number(value, digits)
+    return f"{value:,.0f}" if label == "B" and abs(_read(text)) >= 1 else text  # a share of a byte keeps its digits
+
+
+def _read(number: str) -> float:
+    return float(number.replace(",", ""))

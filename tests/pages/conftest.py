@@ -17,16 +17,6 @@ from benchwright.server.app import create_app
 from benchwright.server.serving import address_of, listen, server_for
 from benchwright.server.settings import Settings
 
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 PATIENCE = 15  # seconds
 
 
@@ -57,17 +47,6 @@ def server(store_file: Path) -> Iterator[str]:
 def serve() -> Callable[[Settings], Iterator[str]]:
     """Starts other servers, for fixtures: `yield from serve(Settings(...))`."""
     return serving
-
-
-@pytest.fixture(scope="module")  # no longer: while Playwright is open, an event loop counts as running in this thread
-def browser() -> Iterator[Any]:
-    """A real Chromium; `apt-get install chromium` provides it."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture

@@ -18,8 +18,6 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.request import urlopen
 
-from playwright.sync_api import sync_playwright
-
 from benchwright.server.settings import Settings
 from benchwright.store.archive import Progress
 from benchwright.store.sql import SqlStore
@@ -32,17 +30,16 @@ def main(out: Path, wanted: list[str]) -> None:
     """Takes the pictures, all or those of the pages that are named."""
     fixtures = SimpleNamespace(**runpy.run_path(str(HERE / "conftest.py")))
     out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    browsers = SimpleNamespace(**runpy.run_path(str(HERE.with_name("browsers.py"))))
+    with tempfile.TemporaryDirectory() as folder, browsers.chromium() as chromium:
         store = Path(folder, "results.db")
         _fill(store)
-        chromium = playwright.chromium.launch(executable_path=fixtures.CHROMIUM, args=fixtures.FLAGS)
         settings = Settings(store_url=f"sqlite:///{store}", artifacts=Path(folder))
         for server in fixtures.serving(settings):
             pages = {name: path for name, path in _pages(server) if not wanted or name in wanted}
             for scheme in ("light", "dark"):
                 for size in SIZES:
                     _take(chromium, server, pages, out, scheme, size)
-        chromium.close()
 
 
 def _fill(path: Path) -> None:

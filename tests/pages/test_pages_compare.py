@@ -36,6 +36,7 @@ def check_phone(page: Any) -> None:
 def test_a_comparison_sorts_by_effect_and_its_filters_are_in_the_address(page_of: Pages, runs: list[str]) -> None:
     page = page_of(f"#/compare?a=run:{runs[30]}&b=run:{runs[0]}")
     expect(page.get_by_role("heading", level=2).first).to_contain_text(f"{runs[0]} against {runs[30]}: ")
+    expect(page).to_have_title(f"{runs[0]} against {runs[30]} · Benchwright")
     rows = page.get_by_role("table", name="Compared metrics").locator("> tbody > tr")
     page.get_by_role("combobox", name="Metric").select_option("latency_p50")
     page.get_by_role("button", name=re.compile(r"^\d+ worse$")).click()

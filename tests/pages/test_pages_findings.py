@@ -126,6 +126,7 @@ def test_a_finding_tells_what_changed_through_whom_and_what_differs(page_of: Pag
     page = page_of(f"#/findings/{ids['open']}")
     main = page.get_by_role("main")
     expect(main).to_contain_text(re.compile(r"12 % slower.*: from 17\.34 ms to 19\.42 ms \(\+2\.08 ms\)"))
+    expect(page).to_have_title(re.compile("^latency_p50 of vision/resnet50.onnx .*: 12 % slower · Benchwright$"))
     expect(main).to_contain_text("with 95 % confidence between +11.4 % and +12.6 %.")
     expect(main).to_contain_text("change points of the series, 99.8 % sure")
     suspects = page.get_by_role("region", name="Culprit").get_by_role("listitem")

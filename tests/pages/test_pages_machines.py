@@ -33,6 +33,7 @@ def test_a_machine_has_facts_failures_findings_and_series_of_its_own(page_of: Pa
     page = page_of("#/machines")
     page.get_by_role("link", name="Example Server 7").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Example Server 7, 32 cores")
+    expect(page).to_have_title("Example Server 7, 32 cores · Benchwright")
     expect(page.get_by_role("region", name="Failing here")).to_contain_text("5.6 GiB wanted, 3.1 GiB free")
     facts = page.get_by_role("table", name="Facts of the machine")
     for text in ("Example Server 7", "256 GiB", "bench-rack", "1.23.0"):
@@ -42,6 +43,7 @@ def test_a_machine_has_facts_failures_findings_and_series_of_its_own(page_of: Pa
     page.get_by_role("button", name="Show all 77").click()
     expect(series).to_have_count(77)
     page.get_by_role("link", name="3, 2 worse").click()
+    expect(page).to_have_title("Findings · Benchwright")
     expect(page.get_by_role("table", name="Findings").locator("tbody tr")).to_have_count(3)
     page.go_back()
     page.set_viewport_size({"width": 360, "height": 800})

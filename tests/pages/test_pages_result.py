@@ -57,6 +57,7 @@ def check_phone(page: Any) -> None:
 
 def test_a_run_shows_cases_failures_warnings_and_how_to_repeat_it(page_of: Pages, runs: list[str]) -> None:
     page = page_of(f"#/runs/{runs[0]}")
+    expect(page).to_have_title(f"Run {runs[0]} · Benchwright")
     table = page.get_by_role("table", name="Cases of this run with their metrics")
     rows = table.locator("> tbody > tr")
     expect(rows).to_have_count(11)
@@ -98,6 +99,7 @@ def test_a_run_leads_to_the_one_before_it_and_to_its_results(page_of: Pages, run
 def test_a_result_shows_everything_that_was_recorded(page_of: Pages, results: dict[str, list[str]]) -> None:
     label = next(label for label in results if label.startswith(f"{RESNET} runtime=onnxruntime"))
     page = page_of(f"#/results/{results[label][0]}")
+    expect(page).to_have_title(re.compile(f"^{RESNET} runtime=onnxruntime .*, round 1 · Benchwright$"))
     expect(
         page.get_by_role("table", name="Metrics", exact=True).get_by_role("row").filter(has_text="latency_p99")
     ).to_contain_text(re.compile(r"ms.*\[.*\].*%.*2,000.*lower.*order statistics, 95 %"))

@@ -224,6 +224,7 @@ def test_units_have_an_axis_each_until_there_are_too_many(page_of: Pages, keys: 
     two = [keys["torch latency_p50"], keys["torch rss_peak"]]
     page = page_of(f"#/series/{','.join(two)}")
     legend = page.get_by_role("list", name="Series on this chart")
+    expect(page).to_have_title(re.compile(f"^latency_p50 of {CASE} .*, rss_peak of {CASE} .* · Benchwright$"))
     expect(page.locator(".u-axis")).to_have_count(3)
     relative = page.get_by_role("button", name="First = 100 %")
     relative.click()

@@ -83,7 +83,7 @@ def test_the_unknown_is_called_unknown(run: Run) -> None:
         ("loops", 1024, "calls per sample: 1,024"),
         ("recorded_calls", 7, "recorded calls: 7"),
         ("folded_calls", 0, "calls folded into histograms: 0"),
-        ("bytes_per_call", 8, "memory per recorded call: 8.00 B"),
+        ("bytes_per_call", 8, "memory per recorded call: 8 B"),
         ("watching_percent", 0.5, "CPU taken by watching: 0.500%"),
         ("cost_per_call_ns", 71.0, "cost per call: 71.0 ns"),
         ("warmup_reason", "level", "warm-up ended: level"),

@@ -79,7 +79,8 @@ def test_broken_requests_and_slow_bodies_are_answered(tmp_path: Path, serving: A
         with socket.create_connection(opened.getsockname(), timeout=10) as connection:
             head = f"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(lines)}\r\n\r\n"
             connection.sendall(head.encode() + lines[:-9])  # and is cut off
-            while not (kept := [*server.store.run_ids()]):
+            deadline = time.monotonic() + 20
+            while not (kept := [*server.store.run_ids()]) and time.monotonic() < deadline:
                 time.sleep(0.01)
         assert kept == ["run-0001"]
     finally:

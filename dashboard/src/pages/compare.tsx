@@ -3,12 +3,12 @@
 
 import { isStatic, useData, useLast, type Query } from "../api";
 import { CopyLink } from "../parts/copy";
-import { count, date, revisionShort } from "../parts/format";
-import { Fact } from "../parts/fact";
-import { written } from "../parts/facts";
+import { Fact, written } from "../parts/facts";
 import { Choice } from "../parts/filters";
+import { count, date, revisionShort } from "../parts/format";
 import { Answered, Empty } from "../parts/states";
 import { Table, type Column } from "../parts/table";
+import { useTitle } from "../parts/title";
 import { hasWords } from "../parts/words";
 import { change, href } from "../route";
 import type { Comparison, ComparedLine, Difference, Side, Verdict } from "../shapes";
@@ -32,6 +32,7 @@ export function ComparePage({ route }: PageProps) {
   const further = metric && first.data && !isStatic && !first.data.lines.some((line) => line.metric === metric);
   const second = useData<Comparison>(further ? "compare" : null, { a, b, metric });
   const answer = useLast(further ? second : first);
+  useTitle(both && answer.data ? `${answer.data.b.label} against ${answer.data.a.label}` : "Compare");
   return (
     <div class="stack">
       <div class="row">

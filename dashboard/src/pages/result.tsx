@@ -6,13 +6,13 @@ import { StatusBadge } from "../parts/badges";
 import { RoundLinks } from "../parts/casetable";
 import { Failed, Warnings } from "../parts/cautions";
 import { Command, CopyLink } from "../parts/copy";
-import { Fact } from "../parts/fact";
-import { Facts } from "../parts/facts";
-import { duration, paramsText } from "../parts/format";
+import { Fact, Facts } from "../parts/facts";
+import { caseLabel, duration, paramsText } from "../parts/format";
 import { Metrics } from "../parts/metrics";
 import { Operators } from "../parts/operators";
 import { RevisionText } from "../parts/runcells";
 import { Answered, Empty } from "../parts/states";
+import { useTitle } from "../parts/title";
 import { When } from "../parts/when";
 import { href } from "../route";
 import type { ResultView, Value } from "../shapes";
@@ -36,6 +36,7 @@ export function ResultPage({ route }: PageProps) {
 }
 
 function Shown({ result, query }: { result: ResultView; query: Query }) {
+  useTitle(`${caseLabel(result.case, result.params)}, round ${result.round + 1}`);
   return (
     <div class="stack">
       <Head result={result} />

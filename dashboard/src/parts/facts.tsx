@@ -1,6 +1,8 @@
-// Facts of any depth as one table with a search: an environment, what a runtime told, what the instrument says.
-//   <Facts facts={result.environment} label="Environment" />  a search appears when there are many
+// Names with their values.
+//   <dl class="facts"><Fact name="Started">2026-11-16</Fact></dl>  a few, side by side
+//   <Facts facts={result.environment} label="Environment" />  of any depth, as one table; a search appears when there are many
 
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Value } from "../shapes";
 import { value } from "./format";
@@ -10,6 +12,16 @@ import "./facts.css";
 const WITHOUT_SEARCH = 12;
 const BYTES = new Set(["memory", "memory_available", "total", "used", "L1d", "L1i", "L1", "L2", "L3", "L4"]);
 
+export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+/** An environment, what a runtime told, what the instrument says. */
 export function Facts({ facts, label }: { facts: { [name: string]: Value }; label: string }) {
   const [words, setWords] = useState("");
   const lines = flat(facts);

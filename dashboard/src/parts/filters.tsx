@@ -29,17 +29,24 @@ interface ChoiceProps {
   label: string;
   name: string;
   query: Query;
-  options: readonly (readonly [value: string, text: string])[];
+  options: readonly Option[];
+  /** What no choice is called. */
+  every?: string | undefined;
 }
 
+export type Option = readonly [value: string, text: string];
+
 /** One of several, or none: then all of them are meant. */
-export function Choice({ label, name, query, options }: ChoiceProps) {
+export function Choice({ label, name, query, options, every = `Every ${label.toLowerCase()}` }: ChoiceProps) {
+  const given = query[name] ?? "";
+  const known = !given || options.some(([value]) => value === given);
   return (
     <label class="field">
       {label}
       {/* a list of pages begins anew */}
-      <select value={query[name] ?? ""} onChange={(event) => change({ [name]: event.currentTarget.value, before: undefined })}>
-        <option value="">Every {label.toLowerCase()}</option>
+      <select value={given} onChange={(event) => change({ [name]: event.currentTarget.value, before: undefined })}>
+        <option value="">{every}</option>
+        {!known && <option value={given}>{given}</option>}
         {options.map(([value, text]) => (
           <option key={value} value={value}>
             {text}

@@ -22,6 +22,7 @@ const WORDS: ReadonlyMap<string, readonly [string, string, string]> = new Map([
   ["B", ["more", "less", "much"]],
 ]);
 const OTHER = ["higher", "lower", "high"] as const;
+const A_HAIR = 1 + 1e-9; // 1,000 times 1e-9 may be less than 1e-6
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
@@ -40,16 +41,16 @@ export function number(of: number | null | undefined, digits = 3): string {
   if (of === 0) return "0";
   const written = of.toExponential(digits - 1);
   const magnitude = Number(written.slice(written.indexOf("e") + 1)); // of the rounded number: 0.9996 becomes 1.00
-  if (magnitude < -6) return written;
+  if (magnitude < -6) return written.replace(/-(?=\d$)/, "-0"); // two digits, as in Python
   const decimals = Math.min(12, Math.max(0, digits - 1 - magnitude));
   return of.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
 
-/** A value for people: value(1.83e-5, "s") is "18.3 µs". */
+/** A value for people: value(1.83e-5, "s") is "18.3 µs"; bytes are whole below 1 KiB. */
 export function value(of: number | null | undefined, unit: string, digits = 3): string {
   if (of === null || of === undefined || !Number.isFinite(of)) return "–";
-  const scale = scaleFor(of, unit);
-  return labelled(number(of / scale[0], digits), scale[1]);
+  const scale = roundedScale(of, unit, digits);
+  return labelled(scaled(of, scale, digits), scale[1]);
 }
 
 /** The point of an estimate. */
@@ -60,8 +61,8 @@ export function estimate(of: Estimate | null | undefined, unit: string, digits =
 /** Its interval on the scale of its point, or "" where there is none: "[18.1, 18.6]". */
 export function interval(of: Pick<Estimate, "point" | "low" | "high"> | null | undefined, unit: string, digits = 3): string {
   if (!of || of.low === null || of.high === null) return "";
-  const [factor] = scaleFor(of.point, unit);
-  return `[${number(of.low / factor, digits)}, ${number(of.high / factor, digits)}]`;
+  const scale = roundedScale(of.point, unit, digits);
+  return `[${scaled(of.low, scale, digits)}, ${scaled(of.high, scale, digits)}]`;
 }
 
 /** What a ratio means: "12 % slower", "2.4 times as long". */
@@ -163,6 +164,23 @@ export function revisionShort(id: string): string {
 export function labelled(text: string, label: string): string {
   if (!label || label === "1") return text;
   return label === "%" || label.startsWith("/") ? `${text}${label}` : `${text} ${label}`;
+}
+
+/** The scale of what is left after rounding: 999.6 µs are 1.00 ms. */
+function roundedScale(of: number, unit: string, digits: number): Scale {
+  const scale = scaleFor(of, unit);
+  const rounded = scaleFor(read(scaled(of, scale, digits)) * scale[0] * A_HAIR, unit);
+  return rounded[0] > scale[0] ? rounded : scale;
+}
+
+/** A share of a byte keeps its digits, bytes have no decimals. */
+function scaled(of: number, [factor, label]: Scale, digits: number): string {
+  const text = number(of / factor, digits);
+  return label === "B" && Math.abs(read(text)) >= 1 ? whole(Math.round(of / factor)) : text;
+}
+
+function read(text: string): number {
+  return Number(text.replaceAll(",", ""));
 }
 
 function trimmed(of: number, digits: number): string {

@@ -3,7 +3,7 @@
 // One key, or two after each other; without `run` it is only listed, as something else hears it.
 // Never while somebody types, never together with Ctrl, Alt or Meta.
 
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 export interface KeyBinding {
   keys: string;
@@ -19,7 +19,8 @@ let firstAt = 0;
 export function useKeys(bindings: readonly KeyBinding[]): void {
   const latest = useRef(bindings);
   latest.current = bindings;
-  useEffect(() => {
+  // keys work as soon as the page is seen
+  useLayoutEffect(() => {
     bound.add(latest);
     return () => void bound.delete(latest);
   }, []);

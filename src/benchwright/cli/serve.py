@@ -54,6 +54,7 @@ def command(
     try:
         from benchwright.server.serving import serve
         from benchwright.server.settings import Settings, artifacts_of
+        from benchwright.store.glance import database_file
         from benchwright.store.retention import rules_of
     except ModuleNotFoundError as error:
         from benchwright.errors import NotInstalledError
@@ -63,6 +64,7 @@ def command(
         raise NotInstalledError(f"{error.name}, which the server needs,", "'benchwright[server]'") from None
 
     url = config.store_url(store)
+    new = url.partition("://")[0] in ("sqlite", url) and not database_file(url).exists()
     settings = Settings(
         store_url=url,
         host=host,
@@ -76,6 +78,8 @@ def command(
     def ready(address: str) -> None:
         shown = config.shown_url(url)
         click.echo(json.dumps({"address": address, "store": shown}) if as_json else f"{address}  (store: {shown})")
+        if new:
+            click.echo("the store is new and empty: benchwright run TARGET fills it", err=True)
         if not settings.on_loopback:
             who = "a token is needed to read" if require_token else "everyone who reaches it can read"
             click.echo(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from benchwright import schema
 from benchwright.errors import OptionError, did_you_mean
@@ -43,8 +44,7 @@ TELLING = 100.0  # an interval that reaches a ratio beyond this tells nothing wo
 _WORST_FIRST = (Verdict.WORSE, Verdict.UNCLEAR, Verdict.BETTER, Verdict.SAME)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rounds:
+class Rounds(NamedTuple):
     """One metric of one case: what each round of both sides says."""
 
     name: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from benchwright.records import Better, Estimate, Result, Status, Verdict
@@ -74,11 +74,11 @@ def _judged(before: Sequence[Point], after: Sequence[Point], judging: Judging) -
     rounds = ([p.estimate for p in run] for run in (before, after))
     found = compare(*rounds, better=judging.better, smallest=SMALLEST)
     if judging.metric in TOTALS:
-        return replace(found, verdict=Verdict.UNCLEAR, why=A_TOTAL)
+        return found._replace(verdict=Verdict.UNCLEAR, why=A_TOTAL)
     if found.verdict is Verdict.UNCLEAR or withstands(judging.metric, found.verdict, found.ratio):
         return found
     doubt = notes.distrust({"earlier": _results(before, judging), "later": _results(after, judging)})
-    return replace(found, verdict=Verdict.UNCLEAR, why=doubt) if doubt else found
+    return found._replace(verdict=Verdict.UNCLEAR, why=doubt) if doubt else found
 
 
 def _results(points: Sequence[Point], judging: Judging) -> list[Result]:

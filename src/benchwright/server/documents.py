@@ -75,17 +75,16 @@ def _finite(text: str) -> float:
 
 def _is_deeper(data: Any, most: int) -> bool:
     """Whether lists and mappings stand more than `most` deep within each other. Itself it does not recurse."""
-    level = [data]
+    level = [data] if type(data) in _HOLDERS else []
     for _ in range(most):
-        level = [item for holder in level for item in _held(holder)]
         if not level:
             return False
-    return any(isinstance(item, dict | list) for item in level)
+        items = (item for holder in level for item in (holder.values() if type(holder) is dict else holder))
+        level = [item for item in items if type(item) in _HOLDERS]
+    return bool(level)
 
 
-def _held(holder: Any) -> list[Any]:
-    items = holder.values() if isinstance(holder, dict) else holder if isinstance(holder, list) else ()
-    return [item for item in items if isinstance(item, dict | list)]
+_HOLDERS = frozenset({dict, list})
 
 
 def _too_deep(where: str, limits: Limits) -> DecodeError:

@@ -7,6 +7,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import lru_cache
 
 
 class Buckets:
@@ -32,6 +33,7 @@ class Buckets:
             return wait
 
 
+@lru_cache(maxsize=1000)
 def neighbourhood(address: str) -> str:
     """What counts as one address: of IPv6 the network, since a household has 2**64 addresses of it."""
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import suppress
+from functools import lru_cache
 from urllib.parse import quote, urlsplit
 
 from starlette.concurrency import run_in_threadpool
@@ -120,6 +121,7 @@ def foreign_page(settings: Settings, headers: Headers) -> tuple[str, str] | None
     return None if named and (named.lower() in here or host_name(named) in settings.names) else refused
 
 
+@lru_cache(maxsize=1000)
 def host_name(text: str) -> str | None:
     """The name in `name`, `name:port` or `[address]:port`, in small letters; None when it is none of them."""
     try:

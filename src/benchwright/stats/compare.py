@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -20,9 +19,11 @@ _LARGEST = 700.0  # of a logarithm whose exponential is still a number
 ALLOWANCE = 0.10  # how far two single processes of one program may lie apart
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """B against A: the ratio b/a, what to make of it and why. No ratio where a value is not positive."""
+class Comparison(NamedTuple):
+    """B against A: the ratio b/a, what to make of it and why. No ratio where a value is not positive.
+
+    A tuple, as is all that is made on the way: a page has a thousand of them, and records take far longer to make.
+    """
 
     ratio: Estimate | None
     verdict: Verdict
@@ -50,11 +51,11 @@ def compare(
     """
     if not a or not b:
         raise ValueError("a comparison needs at least one round on each side")
-    if len(a) == len(b) == 1 and a[0].point > 0.0 < b[0].point:
-        return _judged(_one_process_each(a[0], b[0], confidence, allowance), better, confidence, math.log1p(smallest))
-    if min([e.point for e in (*a, *b)]) <= 0.0:
+    alone = len(a) == len(b) == 1
+    if min(a[0].point, b[0].point) <= 0.0 or (not alone and min([e.point for e in (*a, *b)]) <= 0.0):
         return _without_ratio(a, b)
-    return _judged(_difference(a, b, confidence), better, confidence, math.log1p(smallest))
+    difference = _one_process_each(a[0], b[0], confidence, allowance) if alone else _difference(a, b, confidence)
+    return _judged(difference, better, confidence, math.log1p(smallest))
 
 
 class _Difference(NamedTuple):
@@ -107,9 +108,10 @@ def _one_process_each(a: Estimate, b: Estimate, confidence: float, allowance: fl
     if error_a is None or error_b is None or a.confidence < confidence or b.confidence < confidence:
         return _Difference(centre, None, 1.0, method, caveat)
     error = math.hypot(error_a, error_b)
-    beyond = max(0.0, abs(centre) - slack)
+    beyond = abs(centre) - slack
     half = normal_quantile((1.0 + confidence) / 2) * error + slack
-    return _Difference(centre, half, _two_sided(beyond, error, math.inf), method, caveat)
+    p_value = _two_sided(beyond, error, math.inf) if beyond > 0.0 else 1.0
+    return _Difference(centre, half, p_value, method, caveat)
 
 
 @lru_cache(maxsize=16)
@@ -127,7 +129,7 @@ def _judged(difference: _Difference, better: Better | None, confidence: float, s
         low, high = math.exp(max(centre - half, -_LARGEST)), math.exp(min(centre + half, _LARGEST))
     ratio = Estimate(point=math.exp(centre), low=low, high=high, confidence=confidence, method=method)
     verdict, why = _verdict(centre, half, better, smallest)
-    return Comparison(ratio=ratio, verdict=verdict, why=f"{why}; {caveat}" if caveat else why, p_value=p_value)
+    return Comparison(ratio, verdict, f"{why}; {caveat}" if caveat else why, p_value)
 
 
 def _verdict(centre: float, half: float | None, better: Better | None, smallest: float) -> tuple[Verdict, str]:
@@ -178,8 +180,9 @@ def _own_error(e: Estimate, confidence: float) -> float | None:
     """The standard error of a logarithm that the estimate's interval implies; None without an interval."""
     if e.low is None or e.high is None:
         return None
-    far = max(e.high - e.point, e.point - e.low)
-    return far / e.point / normal_quantile((1.0 + max(e.confidence, confidence)) / 2)
+    above, below, sure = e.high - e.point, e.point - e.low, e.confidence
+    quantile = normal_quantile((1.0 + (sure if sure > confidence else confidence)) / 2)
+    return (above if above > below else below) / e.point / quantile
 
 
 def _two_sided(difference: float, error: float, df: float) -> float:

@@ -93,8 +93,7 @@ class Machine:
     last_at: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How one result of a run ended, and what must be known before its numbers are taken at their word."""
 
     run: str

@@ -121,18 +121,8 @@ def outcomes(connection: Connection, runs: Sequence[str], machines: Mapping[int,
 
 def _outcome(machine: str, run: str, result: str, case: str, number: int, status: str, document: bytes) -> Outcome:
     about = codec.glance(document, status, where=f"result {result}")
-    return Outcome(
-        run=run,
-        result=result,
-        case=case,
-        params=about.params,
-        machine=machine,
-        round=number,
-        status=_STATUSES[status],
-        failure=about.failure,
-        version=about.version,
-        verdict=about.verdict,
-    )
+    ended = _STATUSES[status]
+    return Outcome(run, result, case, about.params, machine, number, ended, about.failure, about.version, about.verdict)
 
 
 def subjects(connection: Connection, revisions: Iterable[str]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchwright import schema
 from benchwright.errors import DecodeError, StoreError
@@ -99,8 +99,7 @@ def read_result(document: bytes, version: int, environment: bytes, *, where: str
     return schema.open_document(_envelope("result", version, data), Result, where=where)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Glance:
+class Glance(NamedTuple):
     """What a list of results shows of their documents."""
 
     params: str

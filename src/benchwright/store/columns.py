@@ -8,6 +8,7 @@ see that the high bytes are all zero. Arithmetic is modulo 2**64, so every int64
 
 from __future__ import annotations
 
+import math
 import zlib
 from array import array
 from collections.abc import Callable, Mapping
@@ -112,13 +113,17 @@ def _applies(predictor: str, name: str, known: Known, length: int) -> bool:
 
 
 def _size(residual: Integers) -> float:
-    """About how many bits a residual will cost, but for what is the same for all: the entropy of its byte planes."""
+    """About how many bits a residual will cost: the zero-order entropy of its byte planes."""
     import numpy
 
-    planes = _planes(residual).astype(numpy.int64)
-    counts = numpy.bincount((planes + _PLANES_APART * numpy.arange(len(planes))[:, None]).ravel())
+    if not len(residual):
+        return 0.0
+    folded = _folded(residual).view("u8")
+    used = (int(folded.max()).bit_length() + 7) // 8  # the planes above are all zero, and cost nothing
+    planes = folded.astype("<u8").view("u1").reshape(-1, 8)[:, :used]
+    counts = numpy.bincount((planes + _PLANES_APART * numpy.arange(used)).ravel())
     counts = counts[counts > 0]
-    return -float(counts @ numpy.log2(counts))
+    return used * len(residual) * math.log2(len(residual)) - float(counts @ numpy.log2(counts))
 
 
 # ---- bytes ----
@@ -129,8 +134,11 @@ def _squeeze(values: Integers) -> bytes:
 
 
 def _planes(values: Integers) -> Bytes:
-    folded = (values << 1) ^ (values >> 63)  # 0, -1, 1, -2 ... become 0, 1, 2, 3 ...
-    return folded.astype("<i8").view("u1").reshape(-1, 8).T
+    return _folded(values).astype("<i8").view("u1").reshape(-1, 8).T
+
+
+def _folded(values: Integers) -> Integers:
+    return (values << 1) ^ (values >> 63)  # 0, -1, 1, -2 ... become 0, 1, 2, 3 ...
 
 
 def _stretch(blob: bytes) -> Integers:

@@ -220,13 +220,13 @@ def _row(case: _Case) -> ComparedRow:
 
 
 def _rounds(metric: _Metric) -> Rounds:
-    known = metric.known
+    before, after, known = metric
     return Rounds(
-        name=known.metric,
-        unit=known.unit,
-        better=_DIRECTIONS.get(known.better),
-        before=tuple([value.estimate for value in metric.before]),
-        after=tuple([value.estimate for value in metric.after]),
+        known.metric,
+        known.unit,
+        _DIRECTIONS.get(known.better),
+        tuple([value.estimate for value in before]),
+        tuple([value.estimate for value in after]),
     )
 
 

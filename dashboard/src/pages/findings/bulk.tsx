@@ -30,7 +30,7 @@ export function Bulk({ meant, ticked, chooseAll, done }: BulkProps) {
     try {
       setTold(await work());
       setError("");
-      setComment("");
+      setComment((now) => (now === comment ? "" : now)); // more may have been typed meanwhile
     } catch (problem) {
       setError((problem as Error).message);
     }

@@ -1,7 +1,6 @@
 // Which findings a list shows, and in which order: what its address says.
 
-import { useEffect, useState } from "preact/hooks";
-import { get, isStatic, type Answer, type Query } from "../../api";
+import { get, isStatic, useAsked, type Answer, type Query } from "../../api";
 import { caseLabel } from "../../parts/format";
 import { href } from "../../route";
 import type { FindingLine, FindingsPage, State } from "../../shapes";
@@ -28,19 +27,7 @@ export function statesOf(query: Query): readonly State[] {
 
 /** The findings in these states, whatever else they are; asked again when `again` changes. */
 export function useFindings(states: readonly State[], again = 0): Answer<Found> {
-  const key = states.join(",");
-  const [answer, setAnswer] = useState<Answer<Found> & { key: string }>({ waiting: true, key: "" });
-  useEffect(() => {
-    let wanted = true;
-    Promise.all(isStatic ? [all("")] : states.map(all)).then(
-      (parts) => wanted && setAnswer({ data: joined(parts, states), waiting: false, key }),
-      (error: Error) => wanted && setAnswer({ error: error.message, waiting: false, key }),
-    );
-    return () => {
-      wanted = false;
-    };
-  }, [key, again]);
-  return answer.key === key ? answer : { waiting: true };
+  return useAsked(states.join(","), async () => joined(await Promise.all(isStatic ? [all("")] : states.map(all)), states), again);
 }
 
 /** Those that the address asks for, in its order. */

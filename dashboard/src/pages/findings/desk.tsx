@@ -19,7 +19,7 @@ export function Desk({ view, onChange }: { view: FindingView; onChange: (view: F
     setBusy(true);
     try {
       onChange(await triage(line.id, { ...what, comment: comment.trim() }));
-      setComment("");
+      setComment((now) => (now === comment ? "" : now)); // more may have been typed meanwhile
       setError("");
       setSaid(done);
     } catch (problem) {

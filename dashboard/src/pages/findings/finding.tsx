@@ -5,10 +5,11 @@ import { isThere, useData, type Query } from "../../api";
 import { may, useAbout } from "../../parts/about";
 import { Effect, StateBadge, VerdictBadge } from "../../parts/badges";
 import { Command, CopyLink } from "../../parts/copy";
-import { Fact } from "../../parts/fact";
-import { date, estimate, interval, paramsText, percent, signed, value } from "../../parts/format";
+import { Fact } from "../../parts/facts";
+import { caseLabel, change, date, estimate, interval, paramsText, percent, signed, value } from "../../parts/format";
 import { useKeys } from "../../parts/keys";
 import { Answered } from "../../parts/states";
+import { useTitle } from "../../parts/title";
 import { When } from "../../parts/when";
 import { href } from "../../route";
 import type { FindingView } from "../../shapes";
@@ -34,6 +35,7 @@ export function FindingPage({ id, query }: { id: string; query: Query }) {
 
 function Found({ view, query, onChange }: { view: FindingView; query: Query; onChange: (view: FindingView) => void }) {
   const allowed = may(useAbout(), "triage");
+  useTitle(`${view.line.metric} of ${caseLabel(view.line.case, view.line.params)}: ${change(view.line.effect.point, view.line.unit)}`);
   return (
     <>
       <Head view={view} />

@@ -110,7 +110,7 @@ function columns(query: Query, allowed: boolean, ticked: readonly string[], togg
     <Spark values={one.spark} base={one.before.point} verdict={one.verdict} label={`${count(one.spark.length, "value")} around the change; dotted: as it was before`} />
   );
   return [
-    ...(allowed ? [{ name: "tick", head: "Choose", cell: tick }] : []),
+    ...(allowed ? [{ name: "tick", head: "Choose", tick: true, cell: tick }] : []),
     { name: "case", head: "What", heads: true, by: ORDERS["case"]!, cell: (one) => <What one={one} query={query} /> },
     { name: "effect", head: "Change", by: ORDERS["effect"]!, cell: (one) => <Effect effect={one.effect} unit={one.unit} verdict={one.verdict} interval /> },
     { name: "spark", head: "Around it", cell: spark },

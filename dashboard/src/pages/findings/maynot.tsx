@@ -1,5 +1,6 @@
 // Why there is nothing to press for this visitor.
 
+import { askForToken } from "../../api";
 import { useAbout } from "../../parts/about";
 
 export function MayNot() {
@@ -9,7 +10,7 @@ export function MayNot() {
   return (
     <p class="soft row">
       {about.who ? `The token of ${about.who} may look, but not change findings.` : "Whoever has no token may look, but not change findings."}
-      <button type="button" onClick={() => dispatchEvent(new Event("benchwright-token"))}>
+      <button type="button" onClick={askForToken}>
         Sign in
       </button>
     </p>

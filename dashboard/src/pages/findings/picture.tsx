@@ -80,7 +80,7 @@ function Notes({ series, before }: { series: SeriesView; before: number }) {
     <ol class="finding-notes" aria-label="Notes">
       {series.notes.map((note, index) => (
         <li key={note.id} id={`note-${note.id}`} tabIndex={-1}>
-          <b class="finding-number">{before + index + 1}</b> {note.text}{" "}
+          <b class="mark-number">{before + index + 1}</b> {note.text}{" "}
           <span class="soft small">
             {date(note.at)} {note.who}
           </span>

@@ -50,7 +50,7 @@ function Line({ suspect, number }: { suspect: Suspect; number: number }) {
       <strong class="suspect-share">{share(suspect.probability)}</strong>
       <span class="suspect-what">
         {number > 0 && (
-          <b class="finding-number" title="Its number on the chart">
+          <b class="mark-number" title="Its number on the chart">
             {number}
           </b>
         )}{" "}

@@ -3,12 +3,12 @@
 import { isStatic, useData } from "../../api";
 import { StatusBadge } from "../../parts/badges";
 import { CopyLink } from "../../parts/copy";
-import { Fact } from "../../parts/fact";
-import { Facts } from "../../parts/facts";
+import { Fact, Facts } from "../../parts/facts";
 import { ago, paramsText, percent, value } from "../../parts/format";
 import { Spark } from "../../parts/spark";
 import { Answered } from "../../parts/states";
 import { Table, type Column } from "../../parts/table";
+import { useTitle } from "../../parts/title";
 import { When } from "../../parts/when";
 import { href } from "../../route";
 import type { Failing, FindingLine, MachineLine, Overview, SeriesLine, SeriesPage } from "../../shapes";
@@ -21,6 +21,7 @@ const FEW = 15; // at first
 const OPEN = ["open"] as const;
 
 export function MachineView({ machine }: { machine: MachineLine }) {
+  useTitle(machine.name || machine.key);
   return (
     <div class="stack">
       <Head machine={machine} />

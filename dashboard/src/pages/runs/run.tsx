@@ -6,10 +6,11 @@ import { Failed, Warnings, type Warned } from "../../parts/cautions";
 import { CasePlot } from "./caseplot";
 import { CaseTable, metricNames } from "../../parts/casetable";
 import { Command, CopyLink } from "../../parts/copy";
-import { Fact } from "../../parts/fact";
+import { Fact } from "../../parts/facts";
 import { count } from "../../parts/format";
 import { caseNames, RevisionText, Tags } from "../../parts/runcells";
 import { Answered, Empty } from "../../parts/states";
+import { useTitle } from "../../parts/title";
 import { When } from "../../parts/when";
 import { change, href } from "../../route";
 import type { CaseLine, Revision, RunView } from "../../shapes";
@@ -20,6 +21,7 @@ export function RunPage({ reference, query }: { reference: string; query: { [nam
 }
 
 function Shown({ run, query }: { run: RunView; query: { [name: string]: string } }) {
+  useTitle(`Run ${run.line.id}`);
   const warned = warnings(run.cases);
   const failed = run.cases.filter((line) => line.failures.length);
   const missing = run.line.planned - run.line.results;

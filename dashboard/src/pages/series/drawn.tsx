@@ -5,11 +5,12 @@ import { useAll, useLast, type Query } from "../../api";
 import { Effect, StateBadge, Swatch, VerdictBadge } from "../../parts/badges";
 import { Chart, type ChartRange } from "../../parts/chart";
 import { CopyLink } from "../../parts/copy";
-import { Fact } from "../../parts/fact";
-import { ago, count, date, DAY, estimate, interval, paramsText, revisionShort, value, whole } from "../../parts/format";
+import { Fact } from "../../parts/facts";
+import { ago, caseLabel, count, date, DAY, estimate, interval, paramsText, revisionShort, value, whole } from "../../parts/format";
 import { Spark } from "../../parts/spark";
 import { Answered } from "../../parts/states";
 import { Table, type Column } from "../../parts/table";
+import { useTitle } from "../../parts/title";
 import { change, href } from "../../route";
 import type { Mark, SeriesLine, SeriesView } from "../../shapes";
 import { chartOf, MachineName } from "./list";
@@ -23,6 +24,7 @@ export function SeriesChart({ keys, query }: { keys: string[]; query: Query }) {
 }
 
 function Drawn({ views, query, reload }: { views: SeriesView[]; query: Query; reload: () => void }) {
+  useTitle(views.map(({ line }) => `${line.metric} of ${caseLabel(line.case, line.params)}`).join(", "));
   const first = views[0]!;
   const shown = shownAs(views, query);
   const [noteAt, setNoteAt] = useState<number | null>(null);

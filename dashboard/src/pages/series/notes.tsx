@@ -41,7 +41,7 @@ export function Notes({ views, notes, at, reload }: NotesProps) {
         <ol class="notes">
           {notes.map((note, index) => (
             <li key={note.id} id={`note-${note.id}`} tabIndex={-1}>
-              <b class="note-number">{index + 1}</b>
+              <b class="mark-number">{index + 1}</b>
               <span class="note-text">{note.text}</span>
               <span class="soft small">
                 {date(note.at)}
@@ -94,7 +94,7 @@ function NoteForm({ view, at, keep }: { view: SeriesView; at: number | null; kee
         Note
         <input ref={field} name="text" required maxLength={500} placeholder="Driver updated to 560" />
       </label>
-      <label class="tick">
+      <label class="note-everywhere">
         <input type="checkbox" name="everywhere" /> On every series
       </label>
       <button>Add note</button>

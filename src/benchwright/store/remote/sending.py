@@ -23,7 +23,7 @@ from benchwright.store.remote.spool import Spool
 STALL = 2.0  # seconds that a result which was just measured waits for older ones to be sent
 PATIENCE = 10.0  # seconds, at the end, for another process that sends, or for a server that asks to wait
 BRIEF = 5.0  # seconds that a server which was in trouble may say nothing: it is tried between measurements
-MOST_PAUSE = 60.0  # seconds between two tries
+LEAST_PAUSE, MOST_PAUSE = 0.25, 60.0  # seconds between two tries
 COPIED = 4 << 20  # bytes; larger files wait where they are
 _log = logging.getLogger("benchwright.store")
 
@@ -77,7 +77,7 @@ class Outbox:
 
     def rest(self, trouble: PassingError) -> None:
         """Leaves the server in peace for a while, longer each time."""
-        pause = min(2.0 ** min(self._failures, 10), MOST_PAUSE)
+        pause = min(LEAST_PAUSE * 2.0 ** min(self._failures, 10), MOST_PAUSE)
         self._failures += 1
         self._not_before = time.monotonic() + max(pause, trouble.wait)
         self._trouble = trouble
