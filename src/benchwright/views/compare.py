@@ -34,6 +34,7 @@ from benchwright.report.comparison import (
 from benchwright.report.rows import show_scalar, together
 from benchwright.store.archive import Archive, Outcome, Valued
 from benchwright.views import sides
+from benchwright.views.asking import at_once
 from benchwright.views.lines import params_of
 from benchwright.views.names import machine_names
 from benchwright.views.shapes import ComparedLine, Comparison, Difference
@@ -44,16 +45,12 @@ _FACTS = ("packages", "runtimes", "machine", "devices", "system", "knobs")  # in
 Name = tuple[str, ...]
 
 
+@at_once
 def compare(archive: Archive, a: str, b: str, *, metrics: Sequence[str] = ()) -> Comparison:
     """The second side against the first: `run:REF`, `revision:ID`, `machine:KEY` or `runtime:NAME` each.
 
     Without metrics, those that `benchwright compare` judges, or where there are none of them all that have a direction.
     """
-    with archive.at_once():
-        return _compare(archive, a, b, metrics)
-
-
-def _compare(archive: Archive, a: str, b: str, metrics: Sequence[str]) -> Comparison:
     filled = sides.fill(archive, a, b)
     known = sorted({value.metric for side in filled for value in side.values})
     wanted = _wanted(metrics, filled, known)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from benchwright.errors import StoreError
 from benchwright.findings import Finding, State
 from benchwright.store.archive import Archive
+from benchwright.views.asking import at_once
 from benchwright.views.lines import finding_lines
 from benchwright.views.series import series_view
 from benchwright.views.shapes import FindingsPage, FindingView
@@ -16,6 +17,7 @@ MOST = 500
 _SEEN = 2  # revisions at least, for one to be the culprit
 
 
+@at_once
 def findings_page(archive: Archive, states: Sequence[State] = (), *, limit: int = 100, after: str = "") -> FindingsPage:
     """The newest findings in these states, at most `limit`; all states when none is named. `after` is `Page.next`."""
     wanted = max(1, min(limit, MOST))
@@ -29,6 +31,7 @@ def findings_page(archive: Archive, states: Sequence[State] = (), *, limit: int 
     )
 
 
+@at_once
 def finding_view(archive: Archive, reference: str) -> FindingView:
     """One finding; `reference` is its id, or the beginning of it."""
     finding = archive.finding(reference)

@@ -9,6 +9,7 @@ from benchwright import schema
 from benchwright.records import Environment, Estimate, Value
 from benchwright.stats.summary import combine
 from benchwright.store.archive import Archive, Machine, Valued
+from benchwright.views.asking import at_once
 from benchwright.views.names import machine_names
 from benchwright.views.shapes import MachineLine, MachinesPage, Noise
 
@@ -17,6 +18,7 @@ MOST = 50  # machines whose noise is looked at: those that measured last
 _METRICS = ("latency_p50", "throughput")
 
 
+@at_once
 def machines(archive: Archive) -> MachinesPage:
     """Every machine, the one that measured last first."""
     names = machine_names(archive)

@@ -11,6 +11,7 @@ from benchwright.records import Estimate, Status
 from benchwright.report.comparison import JUDGED
 from benchwright.report.rows import show_scalar, together
 from benchwright.store.archive import Archive, Outcome, Valued
+from benchwright.views.asking import at_once
 from benchwright.views.lines import params_of
 from benchwright.views.names import machine_names
 from benchwright.views.shapes import Cell, Matrix, Missing
@@ -35,6 +36,7 @@ class _Place:
         return max(value.at for value in self.rounds)
 
 
+@at_once
 def matrix(
     archive: Archive,
     *,

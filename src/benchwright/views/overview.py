@@ -11,6 +11,7 @@ from benchwright.errors import StoreError
 from benchwright.findings import Finding, State
 from benchwright.records import Status, Verdict
 from benchwright.store.archive import Archive, Chosen, Listed
+from benchwright.views.asking import at_once
 from benchwright.views.lines import finding_lines, milliseconds, run_line, series_lines
 from benchwright.views.names import machine_names
 from benchwright.views.shapes import Failing, Overview, SuiteLine
@@ -28,6 +29,7 @@ _SUITE = re.compile(r"/|::|\.")
 _WORTH_SEEING = ("latency_p50", "throughput", "latency", "rss_peak")
 
 
+@at_once
 def overview(archive: Archive) -> Overview:
     """The first page."""
     names = machine_names(archive)

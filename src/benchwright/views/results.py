@@ -8,6 +8,7 @@ from benchwright import schema
 from benchwright.errors import StoreError
 from benchwright.records import Result, Status
 from benchwright.store.archive import Archive
+from benchwright.views.asking import at_once
 from benchwright.views.distributions import distributions
 from benchwright.views.lines import milliseconds, params_of
 from benchwright.views.shapes import ResultView
@@ -16,6 +17,7 @@ AGED = "The single calls of this result were removed to save space; its metrics 
 FOLDED = "The single calls were folded to save space: how long they took is still known, in which order is not."
 
 
+@at_once
 def result_view(archive: Archive, reference: str) -> ResultView:
     """The result of that id, or of the row's number that a series names."""
     run_id, result = _found(archive, reference)

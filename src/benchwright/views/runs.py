@@ -10,6 +10,7 @@ from benchwright.records import Run, Status
 from benchwright.report.rows import Row, rows
 from benchwright.store import RunSummary
 from benchwright.store.archive import Archive
+from benchwright.views.asking import at_once
 from benchwright.views.lines import run_line
 from benchwright.views.names import machine_names
 from benchwright.views.shapes import CaseLine, RunsPage, RunView
@@ -19,6 +20,7 @@ _LOOKED_BACK = 20  # runs, for one that measured the same
 _FAILED = (Status.FAILED, Status.TIMEOUT, Status.KILLED)
 
 
+@at_once
 def runs_page(
     archive: Archive,
     *,
@@ -36,6 +38,7 @@ def runs_page(
     return RunsPage(runs=[run_line(one) for one in shown], next=shown[-1].id if len(found) > wanted else "")
 
 
+@at_once
 def run_view(archive: Archive, reference: str) -> RunView:
     """One run; `reference` is whatever `Store.find` knows."""
     run = archive.run(archive.find(reference), samples=False)

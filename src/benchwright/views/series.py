@@ -11,6 +11,7 @@ import numpy as np
 from benchwright.errors import StoreError
 from benchwright.findings import Finding
 from benchwright.store.archive import Annotation, Archive, Chosen, Columns, Listed
+from benchwright.views.asking import at_once
 from benchwright.views.lines import SPARK, milliseconds, series_line, series_lines
 from benchwright.views.names import machine_names
 from benchwright.views.shapes import Mark, Note, SeriesLine, SeriesPage, SeriesView
@@ -23,6 +24,7 @@ _FINDINGS = 500
 _SUBJECTS = 2000  # of the newest revisions
 
 
+@at_once
 def series_page(archive: Archive, chosen: Chosen) -> SeriesPage:
     """The series that were chosen, and what else could be."""
     wanted = max(1, min(chosen.limit, MOST))
@@ -38,13 +40,9 @@ def series_page(archive: Archive, chosen: Chosen) -> SeriesPage:
     )
 
 
+@at_once
 def series_view(archive: Archive, key: str, unit: str = "") -> SeriesView:
     """One series with its newest points. Without a unit, that of the most points. An unknown one is a `StoreError`."""
-    with archive.at_once():
-        return _series_view(archive, key, unit)
-
-
-def _series_view(archive: Archive, key: str, unit: str) -> SeriesView:
     listed = _named(archive, key, unit)
     series = listed.series
     columns = archive.columns(key, series.unit, limit=POINTS)
