@@ -29,7 +29,8 @@ def build() -> bool:
         state = "older than its sources" if BUNDLE.is_dir() else "not built"
         raise RuntimeError(f"the dashboard is {state}, and npm is not found: install Node 20 or newer, then try again")
     if _wants_packages():
-        _run(npm, "ci", "--no-audit", "--no-fund")
+        # Not `ci`: it refuses a lock file that lacks other platforms' binaries, which registries do not always have.
+        _run(npm, "install", "--no-save", "--no-audit", "--no-fund")
     _run(npm, "run", "build")  # empties the folder first: a build that is cut off has no stamp
     (BUNDLE / "licenses.txt").write_text(_licenses(), encoding="utf-8")
     STAMP.write_text(wanted, encoding="ascii")
