@@ -43,7 +43,7 @@ def test_a_comparison_sorts_by_effect_and_its_filters_are_in_the_address(page_of
     expect(rows).to_have_count(2)
     expect(rows.first).to_contain_text(RESNET)
     expect(rows.first).to_contain_text(re.compile(r"1[12][.\d]* % slower"))
-    assert page.locator(".ratio-interval").count() == 2
+    expect(page.locator(".ratio-interval")).to_have_count(2)
     expect(page).to_have_url(re.compile("metric=latency_p50&verdict=worse$"))
     page.get_by_label("Search", exact=True).fill("batch_size 8 resnet50")
     expect(rows).to_have_count(1)
