@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import BigInteger, Column, Connection, Row, Select, bindparam, exists, func, select, union_all
 
 from benchwright.records import Status
-from benchwright.store import Series, tables
+from benchwright.store import read, tables
 from benchwright.store.archive import Chosen, Listed
 from benchwright.store.codec import plain
 from benchwright.store.counting import EVERYTHING, Tally
@@ -92,16 +92,7 @@ def pattern(name: str) -> re.Pattern[str]:
 def _listed(row: Any, count: int) -> Listed:
     return Listed(
         number=row.id,
-        series=Series(
-            key=row.key,
-            case=row.case_name,
-            params=row.params,
-            metric=row.metric,
-            unit=row.unit,
-            better=row.better,
-            machine=row.machine,
-            points=(),
-        ),
+        series=read.series_of(row),
         # A point that came between counting and looking shows in its instant first.
         count=max(count, 1) if row.last is not None else 0,
         first_at=row.first or 0,

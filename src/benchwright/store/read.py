@@ -190,19 +190,21 @@ def _summary(header: Any, cases: tuple[str, ...], results: int, failed: int) -> 
 
 def history(connection: Connection, case: str, *, metrics: Sequence[str], limit: int) -> list[Series]:
     """The series of the cases that match, each with its newest points, oldest first."""
-    return [
-        Series(
-            key=row.key,
-            case=row.case_name,
-            params=row.params,
-            metric=row.metric,
-            unit=row.unit,
-            better=row.better,
-            machine=row.machine,
-            points=_points(connection, row.id, limit),
-        )
-        for row in _matching(connection, case, metrics)
-    ]
+    return [series_of(row, _points(connection, row.id, limit)) for row in _matching(connection, case, metrics)]
+
+
+def series_of(row: Any, points: tuple[Point, ...] = ()) -> Series:
+    """A row of the table of series as the record."""
+    return Series(
+        key=row.key,
+        case=row.case_name,
+        params=row.params,
+        metric=row.metric,
+        unit=row.unit,
+        better=row.better,
+        machine=row.machine,
+        points=points,
+    )
 
 
 def _matching(connection: Connection, case: str, metrics: Sequence[str]) -> Sequence[Row[Any]]:
