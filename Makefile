@@ -11,7 +11,7 @@ WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")  
 export BENCHWRIGHT_TENSORFLOW_PYTHON ?= $(abspath $(TENSORFLOW))/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-adbd lint bench dashboard types docs schema clean
+.PHONY: help demo test soak test-adbd lint bench dashboard types docs schema clean
 
 help:  ## List these commands.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 11 | sed 's/^/  make /'
@@ -28,11 +28,14 @@ test: $(VENV)/.lint  ## Check everything: lint, parallel tests, those that measu
 	@$(INSTALL) --no-deps basic-pitch==0.4.0  # for the models in it; what it imports itself is not needed
 	@$(BIN)/python -m compileall -q src  # tests start Python some thousand times
 	@status=0; \
-	$(BIN)/python -W ignore .ci/with_postgres.py $(PYTEST) tests/store -m "not serial" >$(VENV)/postgres.log 2>&1 & \
-	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not serial" || status=1; \
+	$(BIN)/python -W ignore .ci/with_postgres.py $(PYTEST) tests/store -m "not serial and not soak" >$(VENV)/postgres.log 2>&1 & \
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not serial and not soak" || status=1; \
 	wait $$! || status=1; echo "the store on PostgreSQL:"; cat $(VENV)/postgres.log; \
-	$(PYTEST) -m serial || status=1; \
+	$(PYTEST) -m "serial and not soak" || status=1; \
 	exit $$status
+
+soak: $(VENV)/.test  ## The long hunts: thousands of mutations, kills at many instants. For a release.
+	@$(PYTEST) -n $(WORKERS) --dist worksteal --timeout 1800 -m soak
 
 test-adbd: $(VENV)/.test  ## The device tests against a real adbd, which is built first. Needs root and apt.
 	@.ci/adbd build/adbd
