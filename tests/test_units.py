@@ -132,3 +132,21 @@ def test_anything_else_is_refused_with_the_units_that_fit(text: str, unit: str) 
 def test_what_is_no_quantity_is_refused(text: str) -> None:
     with pytest.raises(OptionError, match="--duration"):
         units.parse_quantity(text, "s", what="--duration")
+
+
+@pytest.mark.parametrize(
+    ("probability", "shown"),
+    [
+        (1.0, "99.99 %"),
+        (0.999999, "99.99 %"),
+        (0.99985, "99.98 %"),
+        (0.998, "99.8 %"),
+        (0.9949, "99.5 %"),
+        (0.873, "87.3 %"),
+        (0.02, "2 %"),
+        (0.0005, "below 0.1 %"),
+        (0.0, "below 0.1 %"),
+    ],
+)
+def test_a_probability_is_never_rounded_to_certainty(probability: float, shown: str) -> None:
+    assert units.format_probability(probability) == shown

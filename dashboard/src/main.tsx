@@ -1,10 +1,12 @@
 import "./tokens.css";
 import "./style.css";
 import { render } from "preact";
+import { startDirection } from "./parts/direction";
 import { startKeys } from "./parts/keys";
 import { startTheme } from "./parts/theme";
 import { Shell } from "./shell";
 
+startDirection();
 startTheme();
 startKeys();
 render(<Shell />, document.getElementById("app")!);

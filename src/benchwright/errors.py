@@ -7,6 +7,7 @@ BenchwrightError
 │   ├── DecodeError         a file or message with a key or value that does not belong
 │   ├── NotInstalledError   something optional that is needed now; says what installs it
 │   ├── StoreError          a store that cannot be opened, read or written
+│   │   └── StoreFullError  a store on a disk without space
 │   ├── FetchError          a file, archive or repository that cannot be had as asked
 │   └── UploadError         something that could not be sent where it was asked to go
 └── MeasureError            measuring failed: becomes a record with a status and a reason
@@ -60,6 +61,10 @@ class StoreError(UserError):
     """A store that cannot be opened, read or written. `measured` is the run that could not be kept, if there is one."""
 
     measured: Any = None
+
+
+class StoreFullError(StoreError):
+    """A store on a disk without space; what was saved before is safe."""
 
 
 class FetchError(UserError):

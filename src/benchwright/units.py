@@ -105,3 +105,11 @@ def _scaled(value: float, label: str, digits: int) -> str:
 
 def _read(number: str) -> float:
     return float(number.replace(",", ""))
+
+
+def format_probability(probability: float) -> str:
+    """Returns a probability in per cent, never rounded to certainty: "87.3 %", "99.99 %", "below 0.1 %"."""
+    if probability < 0.001:
+        return "below 0.1 %"
+    percent = min(100 * probability, 99.99)
+    return f"{percent:.3g} %" if percent < 99.5 else f"{math.floor(100 * percent + 1e-9) / 100:.4g} %"

@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -201,3 +202,25 @@ def test_who_may_only_look_sees_no_buttons_and_why(
     expect(page.get_by_role("alert").filter(has_text="nothing")).to_be_visible()
     with closing(SqlStore(f"sqlite:///{store_file}")) as store:
         assert store.finding(ids["open"]).state is State.OPEN
+
+
+def test_a_name_cannot_turn_around_what_stands_beside_it_and_nothing_is_certain(
+    page_of: Pages, ids: dict[str, str], store_file: Path
+) -> None:
+    turned = "evil\u202e 001 \u2066x"
+    with closing(SqlStore(f"sqlite:///{store_file}")) as store:
+        before = store.finding(ids["open"])
+        suspect = replace(before.suspects[0], subject=turned, author=turned, probability=0.999999)
+        store.update_finding(before.id, suspects=(suspect,))
+    try:
+        for address in (f"#/findings/{before.id}", "#/findings", "#/"):
+            page = page_of(address)
+            expect(page.get_by_role("main")).to_contain_text("evil\\u202e 001 \\u2066x")
+            expect(page.get_by_role("main")).to_contain_text("99.99 %")
+            shown = page.locator("html").inner_text() + page.content()
+            assert not {"\u202e", "\u2066"} & {*shown} and not re.search(
+                r"\b100 %", page.get_by_role("main").inner_text()
+            )
+    finally:
+        with closing(SqlStore(f"sqlite:///{store_file}")) as store:
+            store.update_finding(before.id, suspects=before.suspects)

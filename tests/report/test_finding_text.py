@@ -57,7 +57,7 @@ def test_a_finding_in_full() -> None:
     shown = _shown()
     assert "3fa9c1b2e4  worse  bench.py::encode batch_size=8  latency_p50 12 % slower [10.5 %, 13.5 %]" in shown
     assert "10.000 ± 0.100 to 11.200 ± 0.100 ms · 99.99 % sure · since aaaaaaaaaa..cccccccccc · open, bob" in shown
-    assert "Commits after aaaaaaaaaa up to cccccccccc: 2\n  80.0%  bbbbbbbbbb  Cache\\x1b[31m it (Ada)" in shown
+    assert "Commits after aaaaaaaaaa up to cccccccccc: 2\n       80 %  bbbbbbbbbb  Cache\\x1b[31m it (Ada)" in shown
     assert "which one: benchwright bisect 3fa9c1b2e4" in shown
     assert "Why: the code or the environment: both differ\n  packages: p0 1 to none" in shown
     assert "  packages: and 2 more\n  in other metrics: throughput × 0.893\n" in shown

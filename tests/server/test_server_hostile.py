@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import subprocess
+import sys
 import zlib
+from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +18,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from benchwright import schema
-from benchwright.records import Run
+from benchwright.records import Run, Samples
 
 JSON = {"Content-Type": "application/json"}
 SCRIPT = "<script>alert(1)</script>\u2028\"'`${7*7}"
@@ -184,3 +187,52 @@ def test_files_stay_where_they_belong(server: Any, tmp_path: Path) -> None:
     secret.write_text("secret")
     for path in ("/../../etc/passwd", "/..%2f..%2fetc%2fpasswd", f"/{secret}", "/app.js/../secret", "/index.html"):
         assert server.get(f"http://127.0.0.1:8765{path}").status_code == 404
+
+
+@pytest.mark.parametrize("digits", ["9" * 20, "9" * 18, "9" * 180, "٣"])
+def test_a_run_too_far_back_is_not_found_however_far(server: Any, runs: Any, digits: str) -> None:
+    if not [*server.store.run_ids()]:
+        server.store.add_run(runs.run_of(71, 0.5))
+    for path in ("runs/last~{}", "runs/last~{}/document"):
+        told = server.get(path.format(digits))
+        assert told.status_code == 404 and told.json()["error"]
+
+
+def test_arguments_that_do_not_fit_are_refused_in_plain_words(server: Any) -> None:
+    said = {
+        "series?limit=x": "limit: must be a whole number, not 'x'",
+        "series?limit=0": "limit: must be at least 1, not '0'",
+        "runs?limit=-1": "limit: must be at least 1, not '-1'",
+        "audit?limit=1e99": "limit: must be a whole number, not '1e99'",
+        "compare": "is missing",
+    }
+    for path, sentence in said.items():
+        told = server.get(path)
+        assert told.status_code == 422 and sentence in told.json()["error"], told.json()
+
+
+def test_a_full_disk_is_told_as_such(private_mounts: tuple[str, ...], tmp_path: Path, runs: Any) -> None:
+    run: Run = runs.run_of(72, 0.5)
+    columns = {"latency": array("q", [hash(str(i)) for i in range(100_000)])}  # nothing that could be packed
+    samples = (Samples(copy=0, calls=100_000, loops=1, elapsed=1000, columns=columns),)
+    (tmp_path / "run.json").write_text(schema.dumps(replace(run, results=(replace(run.results[0], samples=samples),))))
+    script = f"""
+import sys
+sys.path[:0] = {[path for path in sys.path if path]!r}
+from pathlib import Path
+from starlette.testclient import TestClient
+from benchwright.server.app import create_app
+from benchwright.server.settings import Settings
+place = Path({str(tmp_path / "small")!r})
+app = create_app(Settings(store_url=str(place / "results.db"), artifacts=place / "artifacts"))
+with TestClient(app, base_url="http://127.0.0.1/api/v1/") as client:
+    body = Path({str(tmp_path / "run.json")!r}).read_bytes()
+    told = client.post("runs", content=body, headers={{"Content-Type": "application/json"}})
+    print(told.status_code, told.json()["error"], client.get("runs").status_code)
+"""
+    (tmp_path / "asks.py").write_text(script)
+    (tmp_path / "small").mkdir()
+    mounted = f"mount -t tmpfs -o size=600k tmpfs '{tmp_path}/small' && '{sys.executable}' '{tmp_path}/asks.py'"
+    done = subprocess.run([*private_mounts, "sh", "-c", mounted], capture_output=True, text=True, timeout=100)
+    assert done.stdout == "507 the server's disk is full; what it had before is safe 200\n", done.stderr
+    assert str(tmp_path) not in done.stdout

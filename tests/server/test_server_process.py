@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -100,7 +100,11 @@ def test_nobody_holds_a_connection_by_saying_nothing(
         try:
             address = opened.getsockname()
             for begun in (b"GET /", b"GET / HTTP/1.1\r\nHost: localhost\r\nX: "):
-                assert _answer(address, begun + b"a" * connections.LONGEST).startswith(b"HTTP/1.1 400")
+                for end in (b"", b"\r\n\r\n"):  # whether it goes on or has come to its end
+                    for size in (connections.LONGEST, 100_000):
+                        assert _answer(address, begun + b"a" * size + end).startswith(b"HTTP/1.1 431")
+            short = b"GET /api/v1/about HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 60_000 + b"\r\n\r\n"
+            assert _answer(address, short).startswith(b"HTTP/1.1 200")
             monkeypatch.setattr(connections, "PATIENCE", 0.1)
             for silent in (b"", b"GET / HTT", b"GET / HTTP/1.1\r\nHost: local"):
                 assert _answer(address, silent) == b""
@@ -114,6 +118,54 @@ def test_nobody_holds_a_connection_by_saying_nothing(
             running.should_exit = True
             thread.join(10)
     assert not thread.is_alive()
+
+
+def test_nobody_shuts_the_others_out_with_connections_that_say_nothing(tmp_path: Path, serving: Any) -> None:
+    with serving(tmp_path) as server, listen("127.0.0.1", 0) as opened:
+        running = server_for(server.made)
+        thread = threading.Thread(target=running.run, kwargs={"sockets": [opened]})
+        thread.start()
+        address, held = opened.getsockname(), []
+        asked = b"GET /api/v1/about HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        try:
+            for number in range(600):  # more than `Limits.connections`
+                held.append(socket.create_connection(address, timeout=10))
+                held[-1].sendall(b"GET / HTTP/1.1\r\nHost: loc" if number % 2 else b"")
+            assert _answer(address, asked).startswith(b"HTTP/1.1 200")
+            held[0].settimeout(10)
+            assert held[0].recv(1) == b""  # the oldest had to go
+        finally:
+            for connection in held:
+                connection.close()
+            running.should_exit = True
+            thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_one_address_beyond_this_machine_has_a_bounded_number_of_connections(
+    tmp_path: Path, serving: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "MOST", 3)
+    monkeypatch.setattr(connections, "is_loopback", lambda host: False)  # as if this machine were another one
+    asked = b"GET /api/v1/about HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    for proxies, expected in (("192.0.2.1", b"HTTP/1.1 503"), ("192.0.2.1, 127.0.0.1", b"HTTP/1.1 200")):
+        monkeypatch.setenv("FORWARDED_ALLOW_IPS", proxies)
+        folder = tmp_path / expected.decode().replace("/", "")
+        folder.mkdir()
+        with serving(folder) as server, listen("127.0.0.1", 0) as opened, ExitStack() as held:
+            running = server_for(server.made)
+            thread = threading.Thread(target=running.run, kwargs={"sockets": [opened]})
+            thread.start()
+            try:
+                for _ in range(3):
+                    connection = held.enter_context(socket.create_connection(opened.getsockname(), timeout=10))
+                    connection.sendall(asked)
+                    assert connection.recv(12) == b"HTTP/1.1 200"
+                assert _answer(opened.getsockname(), asked).startswith(expected)
+            finally:
+                running.should_exit = True
+                thread.join(10)
+        assert not thread.is_alive()
 
 
 def _answer(address: Any, request: bytes) -> bytes:

@@ -128,3 +128,18 @@ def test_who_uploaded_what_is_written_down(server: Any, runs: Any) -> None:
     assert [(line["who"], line["action"], line["what"]) for line in lines["lines"]] == [("ci", "upload run", run.id)]
     older = server.get("audit", params={"before": lines["next"]}).json()["lines"]
     assert older and all(line["id"] < lines["lines"][0]["id"] for line in older)
+
+
+def test_another_value_under_a_known_id_is_refused_in_a_whole_run_too(server: Any, runs: Any) -> None:
+    run: Run = runs.run_of(61, 0.5)
+    document = {"Content-Type": "application/json"}
+    assert server.post("runs", content=schema.dumps(run), headers=document).json()["added"] == [run.id]
+    assert server.post("runs", content=schema.dumps(run), headers=document).json()["present"] == [run.id]
+    first = run.results[0]
+    metric = first.metrics[0]
+    higher = replace(metric, estimate=replace(metric.estimate, point=2 * metric.estimate.point, low=None, high=None))
+    other = replace(run, results=(replace(first, metrics=(higher, *first.metrics[1:])), replace(first, id="late")))
+    for headers in (document, LINES):
+        told = server.post("runs", content=schema.dumps(other).replace("\n", ""), headers=headers)
+        assert told.status_code == 409 and "another result" in told.json()["error"]
+    assert server.store.run(run.id) == run  # nor was the other result kept

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -60,14 +59,20 @@ def test_findings_are_kept_and_changed(server: Any) -> None:
     assert asked(server, "keep_finding", finding=finding("f1")) == schema.encode(finding("f1"))
     remark = Remark(at="2026-03-02T10:00:00+00:00", who="Ada", what="resolved")
     changed = asked(server, "update_finding", reference="f1", remark=remark, changes={"state": State.RESOLVED})
-    assert changed == schema.encode(replace(finding("f1"), state=State.RESOLVED, remarks=(remark,)))
+    kept = server.store.finding("f1")
+    assert changed == schema.encode(kept) and kept.state is State.RESOLVED
+    [said] = kept.remarks
+    assert (said.who, said.what) == ("Ada", "resolved")  # on one's own machine one is believed
+    assert said.at > "2026-06-01"  # but the server has a clock of its own
     assert asked(server, "finding", reference="f") == changed
     assert asked(server, "findings", states=[State.RESOLVED], series=["s"]) == [changed]
 
 
 def test_rules_are_kept_and_taken_away(server: Any) -> None:
     mute, threshold = Mute(what="a*", who="Ada"), Threshold(case="b", smallest=0.05)
-    assert asked(server, "mute", mute=mute) is None and asked(server, "mutes") == [schema.encode(mute)]
+    assert asked(server, "mute", mute=mute) is None
+    [kept] = asked(server, "mutes")
+    assert (kept["what"], kept["who"]) == ("a*", "Ada") and kept["at"]
     assert [asked(server, "unmute", what="a*") for _ in range(2)] == [True, False]
     assert asked(server, "set_threshold", threshold=threshold) is None
     assert asked(server, "thresholds") == [schema.encode(threshold)]
@@ -96,3 +101,44 @@ def test_rules_are_kept_and_taken_away(server: Any) -> None:
 def test_what_is_asked_wrongly_is_explained(server: Any, verb: str, body: str, status: int, place: str) -> None:
     told = server.post(f"store/{verb}", content=body)
     assert told.status_code == status and place in told.json()["error"]
+
+
+def test_a_triage_token_changes_what_people_decide_and_nothing_that_was_judged(guarded: Any) -> None:
+    guarded.store.keep_finding(finding("f9"))
+    triage, write = guarded.token("tina", "triage"), guarded.token("wanda", "write")
+    forged = {"at": "2001-01-01T00:00:00+00:00", "who": "the director", "what": "bisected", "text": "it was nobody"}
+
+    def update(headers: dict[str, str], **changes: Any) -> Any:
+        body = {"reference": "f9", "remark": forged, "changes": schema.encode(changes)}
+        return guarded.post("store/update_finding", content=json.dumps(body), headers=headers)
+
+    for name, value in {
+        "verdict": "better",
+        "effect": finding("x").effect,
+        "suspects": [],
+        "why": {"cause": "nobody"},
+        "found_at": "2001-01-01T00:00:00+00:00",
+        "method": "mine",
+    }.items():
+        told = update(triage, **{name: value})
+        assert told.status_code == 403 and name in told.json()["error"] and "'write'" in told.json()["error"]
+    assert guarded.store.finding("f9") == finding("f9")  # not even the remark was kept
+
+    assert update(triage, state="resolved", assignee="Ada").status_code == 200
+    assert update(write, suspects=[]).status_code == 200
+    by_tina, by_wanda = guarded.store.finding("f9").remarks
+    assert (by_tina.who, by_tina.what, by_tina.text) == ("tina", "resolved", "it was nobody")
+    assert (by_wanda.who, by_wanda.what) == ("wanda", "bisected")
+    assert by_tina.at > "2026-06-01" and by_wanda.at > "2026-06-01"
+    lines = guarded.get("audit", headers=guarded.token("root", "admin")).json()["lines"]
+    said = [(line["who"], line["what"]) for line in lines if line["action"] == "update finding"]
+    assert said[1] == ("tina", "f9: state open -> resolved, assignee  -> Ada, resolved")
+
+
+def test_a_mute_is_signed_by_who_sends_it(guarded: Any) -> None:
+    body = {"mute": {"what": "a*", "who": "the director", "at": "2001-01-01T00:00:00+00:00"}}
+    assert (
+        guarded.post("store/mute", content=json.dumps(body), headers=guarded.token("mia", "triage")).status_code == 200
+    )
+    [kept] = guarded.store.mutes()
+    assert kept.who == "mia" and kept.at > "2026-06-01"

@@ -3,7 +3,7 @@
 import { useData } from "../api";
 import { Effect, StatusBadge, Tally } from "../parts/badges";
 import { Command } from "../parts/copy";
-import { ago, count, date, estimate, paramsText, revisionShort, share, whole } from "../parts/format";
+import { ago, count, date, estimate, paramsText, probability, revisionShort, whole } from "../parts/format";
 import { caseNames, RevisionText, Tags } from "../parts/runcells";
 import { Spark } from "../parts/spark";
 import { Answered, Empty } from "../parts/states";
@@ -107,7 +107,7 @@ function WorseCard({ finding }: { finding: FindingLine }) {
         {culprit ? (
           <>
             <code>{revisionShort(culprit.revision)}</code> <span class="clip">{culprit.subject}</span>
-            <span class="soft push nowrap">{share(culprit.probability)} sure</span>
+            <span class="soft push nowrap">{probability(culprit.probability)} sure</span>
           </>
         ) : (
           <span class="soft">no commit is known</span>

@@ -1,7 +1,7 @@
 // How numbers, instants and names are written, the same as the command line writes them.
 //   value(0.0183, "s") "18.3 ms" · estimate(e, "s") "18.3 ms" · interval(e, "s") "[18.1, 18.6]" · change(1.12, "s") "12 % slower"
 //   date(ms) "2026-11-16 07:06" · day(ms) "2026-11-16" · ago(ms) "3 hours ago" · duration(75) "1 min 15 s"
-//   count(3, "run") "3 runs" · whole(12345) "12,345" · share(0.873) "87 %" · percent(0.0123) "1.2 %" · signed(-0.03) "−3 %"
+//   count(3, "run") "3 runs" · whole(12345) "12,345" · probability(1) "99.99 %" · percent(0.0123) "1.2 %" · signed(-0.03) "−3 %"
 //   caseLabel(case, params) · paramsText(params) · revisionShort(id)
 
 import type { Estimate, Scalar } from "../shapes";
@@ -91,9 +91,11 @@ export function percent(part: number): string {
   return part < 0.0995 ? `${trimmed(shown, 2)} %` : `${trimmed(shown, 3)} %`;
 }
 
-/** A share in whole per cent: 0.873 is "87 %". */
-export function share(part: number): string {
-  return part > 0 && part < 0.01 ? "< 1 %" : `${Math.round(100 * part)} %`;
+/** A probability in per cent, never rounded to certainty: "87.3 %", "99.99 %", "below 0.1 %". */
+export function probability(of: number): string {
+  if (of < 0.001) return "below 0.1 %";
+  const shown = Math.min(100 * of, 99.99);
+  return shown < 99.5 ? `${trimmed(shown, 3)} %` : `${trimmed(Math.floor(100 * shown + 1e-9) / 100, 4)} %`;
 }
 
 /** How many of something: count(1, "run") is "1 run". Names that do not take an s give the plural too. */

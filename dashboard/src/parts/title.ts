@@ -1,6 +1,7 @@
 // What the tab is called: useTitle("Run 20261001T080000000-0000ff"). The shell names the page until one of it is shown.
 
 import { useEffect } from "preact/hooks";
+import { straight } from "./direction";
 
 /** Names what is shown while it is. */
 export function useTitle(name: string): void {
@@ -8,5 +9,5 @@ export function useTitle(name: string): void {
 }
 
 export function entitle(name: string): void {
-  document.title = `${name} · Benchwright`;
+  document.title = `${straight(name)} · Benchwright`;
 }

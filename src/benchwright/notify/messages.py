@@ -9,7 +9,7 @@ from benchwright.findings import Finding
 from benchwright.report import reasons
 from benchwright.report.findings import title
 from benchwright.report.numbers import printable
-from benchwright.units import format_value
+from benchwright.units import format_probability, format_value
 
 IN_FULL = 10  # findings of one message; of the others, a line each
 IN_ALL = 100  # of which more are only counted
@@ -104,7 +104,7 @@ def _marked(notice: Notice) -> Iterator[str]:
 
 def _sizes(finding: Finding) -> str:
     before, after = (format_value(side.point, finding.unit, 4) for side in (finding.before, finding.after))
-    sure = f"; {100 * min(finding.confidence, 0.9999):.4g} % sure" if finding.confidence is not None else ""
+    sure = f"; {format_probability(finding.confidence)} sure" if finding.confidence is not None else ""
     machine = f"; machine {finding.machine[:8]}" if finding.machine else ""
     return f"{before} before, {after} after{sure}{machine}"
 
@@ -116,7 +116,7 @@ def _whose(finding: Finding) -> str:
         author = f" by {first.author}" if first.author else ""
         return (
             _short(f"commit {first.revision[:12]} {first.subject}".rstrip() + author)
-            + f" ({100 * first.probability:.0f} %)"
+            + f" ({format_probability(first.probability)})"
         )
     if len(finding.revisions) == 2:
         return f"commit {finding.revisions[1][:12]}"

@@ -9,6 +9,7 @@ from benchwright import schema
 from benchwright.bisected import Bisected
 from benchwright.findings import Suspect
 from benchwright.report.numbers import printable
+from benchwright.units import format_probability
 
 _SHOWN = 12  # suspects that get a line of their own
 _ROOM = 30  # columns of the longest bar
@@ -34,17 +35,10 @@ def headline(found: Bisected) -> str:
     names = ", ".join(f"{each.revision[:12]}{_quoted(each)}" for each in found.culprits[:3])
     names = f"One of {names}" if len(found.culprits) > 1 else names
     more = f" and {len(found.culprits) - 3} more" if len(found.culprits) > 3 else ""
-    how = f"{percent(found.probability)} sure"
+    how = f"{format_probability(found.probability)} sure"
     if found.sure:
         return f"{names}{more} changed {found.metric} by {change}: {how}."
     return f"{names}{more} may have changed {found.metric} by {change}, but that is only {how}: {found.why}."
-
-
-def percent(probability: float) -> str:
-    """A probability that is never rounded to certainty."""
-    if probability >= 0.9995:
-        return "more than 99.9 %"
-    return f"{100 * probability:.1f} %" if probability >= 0.001 else "below 0.1 %"
 
 
 def likely(found: Bisected, most: int = _SHOWN) -> list[Suspect]:
@@ -85,7 +79,7 @@ def _bars(found: Bisected) -> Iterator[str]:
 def _bar(probability: float) -> str:
     eighths = round(8 * _ROOM * min(1.0, probability))
     bar = "█" * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
-    return f"{percent(probability):>16}  {bar:<{_ROOM}}"
+    return f"{format_probability(probability):>11}  {bar:<{_ROOM}}"
 
 
 def _notes(found: Bisected) -> Iterator[str]:

@@ -12,7 +12,7 @@ from benchwright.records import Verdict
 from benchwright.report import reasons
 from benchwright.report.comparison import WORDS
 from benchwright.report.numbers import cell, instant, printable, scale_of
-from benchwright.units import format_number
+from benchwright.units import format_number, format_probability
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -105,7 +105,7 @@ def finding_json(finding: Finding, moments: Sequence[Any]) -> str:
 def _about(finding: Finding) -> str:
     scale = scale_of([finding.before.point, finding.after.point], finding.unit)
     levels = f"{cell(finding.before, scale)} to {cell(finding.after, scale)} {scale.unit}".rstrip()
-    sure = "" if finding.confidence is None else f"{min(100 * finding.confidence, 99.99):.4g} % sure"
+    sure = "" if finding.confidence is None else f"{format_probability(finding.confidence)} sure"
     who = f"{finding.state}, {finding.assignee}" if finding.assignee else str(finding.state)
     since = f"since {_range(finding)}" if finding.revisions else f"since run {finding.run}"
     return printable(" · ".join(part for part in (levels, sure, since, who) if part))
@@ -123,7 +123,8 @@ def _culprits(finding: Finding) -> Iterator[str]:
     yield f"Commits after {finding.revisions[0][:SHORT]} up to {finding.revisions[-1][:SHORT]}: {count}"
     for suspect in finding.suspects[:NAMED]:
         author = f" ({suspect.author})" if suspect.author else ""
-        yield f"  {suspect.probability:5.1%}  {suspect.revision[:SHORT]}  {suspect.subject}{author}".rstrip()
+        sure = f"{format_probability(suspect.probability):>11}"
+        yield f"{sure}  {suspect.revision[:SHORT]}  {suspect.subject}{author}".rstrip()
     if count > 1:
         yield f"  which one: benchwright bisect {finding.id}"
 

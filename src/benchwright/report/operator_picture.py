@@ -146,7 +146,7 @@ def _tip(said: str, seconds: float, whole: float) -> str:
 
 def _drawn(box: Box, scale: float, top: float) -> str:
     x, y, width = MARGIN + box.begin * scale, top + box.level * (HEIGHT + GAP), box.seconds * scale
-    inner = element("title", html.escape(box.tip))
+    inner = element("title", html.escape(printable(box.tip, lines=True)))
     inner += element("rect", class_="area", x=x, y=y, width=max(LEAST, width - 1), height=HEIGHT, rx=2.0)
     if shown := _fitting(box.label, width):
         inner += text(x + 4, y + 16, shown, class_="box-text")

@@ -6,6 +6,8 @@ import html
 from dataclasses import dataclass
 from importlib.resources import files
 
+from benchwright.report.numbers import printable
+
 NUMBER_OF_COLOURS = 8  # then the same colours again, dashed
 
 
@@ -34,7 +36,7 @@ def element(name: str, content: str = "", **attributes: str | float | None) -> s
 
 def text(x: float, y: float, words: str, **attributes: str | float | None) -> str:
     """A `text` element with escaped words."""
-    return element("text", html.escape(words), x=x, y=y, **attributes)
+    return element("text", html.escape(printable(words)), x=x, y=y, **attributes)
 
 
 def path(points: list[tuple[float, float]], *, closed: bool = False) -> str:
@@ -59,8 +61,8 @@ def colour(index: int) -> str:
 def drawing(plot: Plot, *, prefix: str = "", standalone: bool = False) -> str:
     """The plot as an `svg` element; a standalone one brings its colours along."""
     identity = f"{prefix}{plot.name}"
-    head = element("title", html.escape(plot.title), id=f"{identity}-title")
-    head += element("desc", html.escape(plot.description), id=f"{identity}-desc")
+    head = element("title", html.escape(printable(plot.title)), id=f"{identity}-title")
+    head += element("desc", html.escape(printable(plot.description, lines=True)), id=f"{identity}-desc")
     if standalone:
         style = (files("benchwright.report") / "page" / "plot.css").read_text(encoding="utf-8")
         head += element("style", style) + element("rect", class_="paper", width=plot.width, height=plot.height)

@@ -116,13 +116,13 @@ def _unauthorized(what: str) -> HTTPException:
     return refusal(401, what, remedy, {"WWW-Authenticate": "Bearer"})
 
 
-def require(someone: Visitor, scope: str) -> Visitor:
-    """The visitor, if they have the scope, or a refusal."""
+def require(someone: Visitor, scope: str, *, what: str = "this") -> Visitor:
+    """The visitor, if they have the scope, or a refusal that says what needs it."""
     if scope in someone.scopes:
         return someone
     if not someone.name:
-        raise _unauthorized(f"this needs a token with the scope {scope!r}")
-    told = f"the token {someone.name!r} has the scope {someone.scopes[-1]!r}; this needs {scope!r}"
+        raise _unauthorized(f"{what} needs a token with the scope {scope!r}")
+    told = f"the token {someone.name!r} has the scope {someone.scopes[-1]!r}; {what} needs {scope!r}"
     raise refusal(403, told, "use another token")
 
 

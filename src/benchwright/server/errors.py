@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from benchwright.errors import BenchwrightError, DecodeError, NotInstalledError, StoreError, UserError
+from benchwright.errors import BenchwrightError, DecodeError, NotInstalledError, StoreError, StoreFullError, UserError
 from benchwright.server.frame import frame
 
 MOST_SHOWN = 1000  # characters of a message: what was sent is not sent back at length
@@ -25,8 +25,10 @@ def refusal(status: int, what: str, remedy: str = "", headers: Mapping[str, str]
 
 
 def status_of(error: BenchwrightError) -> int:
-    """Whose turn it is: 404 for what is not there, 400 for what cannot be read, 409 for ids that are taken, 503
-    for a database that fails."""
+    """Whose turn it is: 404 for what is not there, 400 for what cannot be read, 409 for ids that are taken, 507
+    for a full disk, 503 for a database that fails."""
+    if isinstance(error, StoreFullError):
+        return 507
     if isinstance(error, StoreError):
         cause = error.__cause__  # a database's own complaint is always the cause of ours
         return 404 if cause is None else 409 if type(cause).__name__ == "IntegrityError" else 503
@@ -38,6 +40,9 @@ def status_of(error: BenchwrightError) -> int:
 def explained(request: Request, error: BenchwrightError) -> tuple[int, str, str]:
     """Status, what is wrong, what to do: for visitors, who need not know where the store lies. The log says it."""
     status = status_of(error)
+    if status == 507:
+        sys.stderr.write(f"{error.message}\n")
+        return status, "the server's disk is full; what it had before is safe", "try again when there is space"
     if status == 503 and isinstance(error, StoreError):
         sys.stderr.write(f"{error.message}\n")
         return status, "the server's database cannot do this now", "try again later; the server's log says why"
@@ -73,7 +78,51 @@ async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(map(str, first["loc"][1:])) or str(first["loc"][0])
-    return problem(422, f"{where}: {first['msg']}", "see api/v1/openapi.json")
+    return problem(422, f"{where}: {_sentence(first)}", "see api/v1/openapi.json")
+
+
+def _sentence(error: Mapping[str, Any]) -> str:
+    """What is wrong with an argument, in the words that the rest of the API uses, and what was sent for it."""
+    bounds = error.get("ctx", {})
+    said = _INVALID.get(error["type"], "this value does not fit").format_map(_Unknown(bounds))
+    sent = error.get("input")
+    return f"{said}, not {sent[:60]!r}" if isinstance(sent, str) and error["type"] != "missing" else said
+
+
+_INVALID = {  # pydantic's name of what is wrong -> the sentence
+    "missing": "is missing",
+    "int_parsing": "must be a whole number",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "int_parsing_size": "must be a whole number of at most 4,000 digits",
+    "float_parsing": "must be a number",
+    "float_type": "must be a number",
+    "finite_number": "must be a finite number",
+    "bool_parsing": "must be true or false",
+    "bool_type": "must be true or false",
+    "string_type": "must be a text",
+    "string_too_short": "must have at least {min_length} characters",
+    "string_too_long": "must have at most {max_length} characters",
+    "string_pattern_mismatch": "must have the form {pattern}",
+    "greater_than": "must be more than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be less than {lt}",
+    "less_than_equal": "must be at most {le}",
+    "literal_error": "must be {expected}",
+    "enum": "must be {expected}",
+    "too_long": "must have at most {max_length} entries",
+    "too_short": "must have at least {min_length} entries",
+    "list_type": "must be a list",
+    "dict_type": "must be an object",
+    "json_invalid": "must be JSON",
+}
+
+
+class _Unknown(dict[str, Any]):
+    """Bounds by name; one that an error does not tell is left as three dots."""
+
+    def __missing__(self, key: str) -> str:
+        return "..."
 
 
 async def _explained(request: Request, error: Exception) -> Response:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
-from benchwright.errors import StoreError
+from benchwright.errors import StoreError, StoreFullError
 
 _FULL_BELOW = 1 << 20  # bytes free
+_DISK_FULL = "53100"  # PostgreSQL's code
 
 
 @contextmanager
@@ -35,7 +36,7 @@ def sqlite_fault(file: Path, error: Exception) -> StoreError:
     cause = error.orig if isinstance(error, DBAPIError) else error
     code = getattr(cause, "sqlite_errorcode", 0) & 0xFF  # the primary code
     if code == sqlite3.SQLITE_FULL or (code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and _is_full(file)):
-        return StoreError(
+        return StoreFullError(
             f"{file}: the disk is full; what was saved before is safe",
             remedy="free space, or choose another place with --store",
         )
@@ -95,6 +96,11 @@ def _is_full(file: Path) -> bool:
 
 
 def _server(place: str, error: SQLAlchemyError) -> StoreError:
+    cause = error.orig if isinstance(error, DBAPIError) else None
+    if getattr(cause, "sqlstate", None) == _DISK_FULL:
+        return StoreFullError(
+            f"{place}: the database's disk is full; what was saved before is safe", remedy="free space there"
+        )
     return StoreError(f"{place}: {_first_line(error)}", remedy="is the server up, and are user and database right?")
 
 

@@ -11,7 +11,7 @@ from benchwright.errors import StoreError, did_you_mean
 from benchwright.store import tables
 from benchwright.store.codec import plain
 
-_LAST = re.compile(r"last(?:~(\d+))?")
+_LAST = re.compile(r"last(?:~([0-9]{1,18}))?")  # a database counts to 2**63
 _SHOWN = 5
 
 

@@ -88,6 +88,18 @@ class SqlStore(Indexed):
             self._forget()
         return added
 
+    def put_results(self, run_id: str, results: Sequence[Result]) -> int:
+        """Adds those results that the run lacks, all or none, and returns how many they were.
+
+        Another result under an id that is taken is a `StoreError`, as with `put`.
+        """
+        uploads = [_upload(run_id, result, "") for result in results]
+        with self._writing() as connection:
+            outcomes = putting.put_all(connection, self._known, self._place, uploads)
+            if refused := [outcome for outcome in outcomes if isinstance(outcome, Exception)]:
+                raise refused[0]
+        return sum(outcome is True for outcome in outcomes)
+
     def add_run(self, run: Run) -> bool:
         """Keeps a whole run in one transaction; False if a run of that id was there already (nothing changes)."""
         with self._writing() as connection:

@@ -6,7 +6,7 @@ import { may, useAbout } from "../../parts/about";
 import { Effect, StateBadge, VerdictBadge } from "../../parts/badges";
 import { Command, CopyLink } from "../../parts/copy";
 import { Fact } from "../../parts/facts";
-import { caseLabel, change, date, estimate, interval, paramsText, percent, signed, value } from "../../parts/format";
+import { caseLabel, change, date, estimate, interval, paramsText, percent, probability, signed, value } from "../../parts/format";
 import { useKeys } from "../../parts/keys";
 import { Answered } from "../../parts/states";
 import { useTitle } from "../../parts/title";
@@ -87,7 +87,7 @@ function Neighbours({ id, query }: { id: string; query: Query }) {
 
 function Head({ view: { line, method } }: { view: FindingView }) {
   const { effect, unit } = line;
-  const sure = line.confidence === null ? "" : `${percent(Math.min(line.confidence, 0.9999))} sure`;
+  const sure = line.confidence === null ? "" : `${probability(line.confidence)} sure`;
   return (
     <header class="finding-head">
       <div class="row">

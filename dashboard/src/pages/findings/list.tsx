@@ -5,7 +5,7 @@ import type { Query } from "../../api";
 import { may, useAbout } from "../../parts/about";
 import { Effect, StateBadge, VerdictBadge } from "../../parts/badges";
 import { CopyLink } from "../../parts/copy";
-import { ago, count, date, paramsText, revisionShort, share } from "../../parts/format";
+import { ago, count, date, paramsText, probability, revisionShort } from "../../parts/format";
 import { useKeys } from "../../parts/keys";
 import { Spark } from "../../parts/spark";
 import { Answered, Empty } from "../../parts/states";
@@ -142,7 +142,7 @@ function Culprit({ one: { culprit } }: { one: FindingLine }) {
   if (!culprit) return null;
   return (
     <span class="finding-culprit small">
-      {culprit.subject || "Commit"} <code>{revisionShort(culprit.revision)}</code> <span class="soft nowrap">{share(culprit.probability)}</span>
+      {culprit.subject || "Commit"} <code>{revisionShort(culprit.revision)}</code> <span class="soft nowrap">{probability(culprit.probability)}</span>
     </span>
   );
 }

@@ -3,7 +3,7 @@
 import { useMemo } from "preact/hooks";
 import { isThere, type Query } from "../../api";
 import { Chart, type ChartLevel, type ChartNote, type ChartRange } from "../../parts/chart";
-import { date, estimate, interval, revisionShort, share } from "../../parts/format";
+import { date, estimate, interval, probability, revisionShort } from "../../parts/format";
 import { colour } from "../../parts/theme";
 import { change, href } from "../../route";
 import type { Estimate, FindingView, SeriesView } from "../../shapes";
@@ -131,7 +131,7 @@ function pennants(finding: FindingView, series: SeriesView): ChartNote[] {
   const suspects = suspectsAt(finding, series).map(({ suspect, at }, index) => ({
     id: -1 - index,
     at,
-    text: `${share(suspect.probability)} ${revisionShort(suspect.revision)} ${suspect.subject}`,
+    text: `${probability(suspect.probability)} ${revisionShort(suspect.revision)} ${suspect.subject}`,
   }));
   return [...suspects, ...series.notes];
 }

@@ -1,7 +1,7 @@
 // The commits that may be behind a finding, each with how probable that is.
 
 import { isThere } from "../../api";
-import { count, revisionShort, share } from "../../parts/format";
+import { count, probability, revisionShort } from "../../parts/format";
 import { CopyButton } from "../../parts/copy";
 import { href } from "../../route";
 import type { FindingView, Suspect } from "../../shapes";
@@ -31,7 +31,7 @@ export function Suspects({ view }: { view: FindingView }) {
         {view.suspects.length > 0 && rest > 0.005 && (
           <li class="suspect">
             <Bar of={rest} />
-            <span class="suspect-share soft">{share(rest)}</span>
+            <span class="suspect-share soft">{probability(rest)}</span>
             <span class="soft">another one</span>
           </li>
         )}
@@ -47,7 +47,7 @@ function Line({ suspect, number }: { suspect: Suspect; number: number }) {
   return (
     <li class="suspect" {...(number ? { id: `note--${number}`, tabIndex: -1 } : {})}>
       <Bar of={suspect.probability} />
-      <strong class="suspect-share">{share(suspect.probability)}</strong>
+      <strong class="suspect-share">{probability(suspect.probability)}</strong>
       <span class="suspect-what">
         {number > 0 && (
           <b class="mark-number" title="Its number on the chart">

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
 from benchwright.errors import DecodeError
-from benchwright.findings import Finding, Remark, State
-from benchwright.server.access import Triages, Visitor
+from benchwright.findings import Finding
+from benchwright.server.access import Triages
 from benchwright.server.answers import NewNote, Triage
 from benchwright.server.bodies import Small
 from benchwright.server.described import takes, told
 from benchwright.server.documents import LONGEST_ID, record_of
 from benchwright.server.errors import refusal
 from benchwright.server.frame import answer, archive, frame, record
+from benchwright.server.remarks import describe_changes, name_state, new_remark, now, sign
 from benchwright.store.archive import Annotation, Chosen
 from benchwright.views.findings import finding_view
 from benchwright.views.shapes import FindingView, Note
@@ -25,12 +25,6 @@ from benchwright.views.shapes import FindingView, Note
 router = APIRouter(tags=["triage"])
 LONGEST_TEXT = 10_000
 _INSTANTS = range(-62_135_596_800_000, 253_402_300_800_000)  # milliseconds: the years 1 to 9999
-_WORDS = {
-    State.OPEN: "reopened",
-    State.ACKNOWLEDGED: "acknowledged",
-    State.RESOLVED: "resolved",
-    State.IGNORED: "ignored",
-}
 
 
 @router.patch(
@@ -49,9 +43,9 @@ def change(
     store = archive(request)
     found = store.finding(finding_id)
     for step in _steps(found, wish):
-        remark = Remark(at=_now(), who=_who(visitor), what=step.what, text=step.text)
-        found = store.update_finding(found.id, remark, **step.changes)
-        record(request, visitor, f"finding {step.what}", found.id)
+        before = found
+        found = store.update_finding(found.id, new_remark(visitor, step.what, step.text), **step.changes)
+        record(request, visitor, f"finding {step.what}", f"{found.id}: {describe_changes(before, found)}")
     return answer(request, finding_view(store, found.id))
 
 
@@ -79,8 +73,8 @@ def write(request: Request, visitor: Triages, key: Annotated[str, Path(max_lengt
             series="" if note.everywhere else key,
             at=note.at * 1000,
             text=note.text,
-            who=_who(visitor),
-            made_at=_now(),
+            who=sign(visitor),
+            made_at=now(),
         )
     )
     record(request, visitor, "note", f"{kept.id} {kept.series or 'every series'}")
@@ -110,7 +104,7 @@ def _steps(found: Finding, wish: Triage) -> list[_Step]:
     """What of the wish is new; the comment goes with the first of it."""
     steps = []
     if wish.state is not None and wish.state is not found.state:
-        steps.append(_Step(_WORDS[wish.state], wish.comment, {"state": wish.state}))
+        steps.append(_Step(name_state(wish.state), wish.comment, {"state": wish.state}))
     if wish.assignee is not None and wish.assignee != found.assignee:
         said = f"to {wish.assignee}" if wish.assignee else "to nobody"
         text = f"{said}. {wish.comment}" if wish.comment and not steps else said
@@ -128,11 +122,3 @@ def _known_series(request: Request, key: str) -> None:
 def _not_long(text: str, most: int = LONGEST_TEXT) -> None:
     if len(text) > most:
         raise DecodeError(f"body: a text of more than {most} characters", remedy="write less")
-
-
-def _who(visitor: Visitor) -> str:
-    return visitor.name or f"somebody at {visitor.address}"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

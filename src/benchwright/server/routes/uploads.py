@@ -83,7 +83,8 @@ def add(
 async def add_runs(request: Request, visitor: Writes) -> Response:
     """Runs as `benchwright export` writes them; each is kept as soon as it has come, whatever comes after it.
 
-    A run that is there already is left alone, but for results that it did not have.
+    A run that is there already is left alone, but for results that it did not have. Another run or result under an id
+    that is taken is refused with 409.
     """
     limits, store = frame(request).settings.limits, archive(request)
     as_lines = request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json"
@@ -138,9 +139,7 @@ def _keep(store: SqlStore, run: Run) -> bool:
         return True
     with _clashes(store, run.id):
         store.put_run(replace(run, results=()))
-        held = {outcome.result for outcome in store.outcomes([run.id])}
-        new = [store.put(run.id, result) for result in run.results if result.id not in held]
-        return any(new)
+        return store.put_results(run.id, run.results) > 0
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request
@@ -15,13 +15,14 @@ from benchwright import schema
 from benchwright.errors import DecodeError, did_you_mean
 from benchwright.findings import Finding, Mute, Remark, State, Threshold
 from benchwright.records import Value
-from benchwright.server.access import Reads, require
+from benchwright.server.access import Reads, Visitor, require
 from benchwright.server.answers import Answered
 from benchwright.server.bodies import whole
 from benchwright.server.described import takes_object, told
 from benchwright.server.documents import check_id, check_names, parsed
 from benchwright.server.errors import refusal
 from benchwright.server.frame import answer, archive, frame, record
+from benchwright.server.remarks import TRIAGED, describe_changes, now, sign, sign_remark
 from benchwright.store import Store
 
 router = APIRouter(tags=["store"])
@@ -80,10 +81,31 @@ def call(
     """The arguments by name, as a JSON object; what the verb returns is the `answer`."""
     asked = VERBS[verb]
     arguments = arguments_of(verb, parsed(body, frame(request).settings.limits))
+    if verb == "update_finding":
+        return answer(request, {"answer": schema.encode(_update_finding(request, visitor, arguments))})
+    if isinstance(mute := arguments.get("mute"), Mute):
+        arguments["mute"] = replace(mute, who=sign(visitor, mute.who), at=now())
     found = getattr(archive(request), verb)(**arguments)
     if asked.says:
         record(request, visitor, asked.says, _named(arguments))
     return answer(request, {"answer": schema.encode(found)})
+
+
+def _update_finding(request: Request, visitor: Visitor, arguments: dict[str, Any]) -> Finding:
+    """Changes a finding as far as the visitor may.
+
+    Who triages sets its state and who looks after it. What was judged (verdict, effect, suspects, ...) is changed by
+    whoever may send results. Either way the visitor signs, now, whatever the remark says of who and when.
+    """
+    reference, remark = arguments.pop("reference"), arguments.pop("remark", None)
+    if beyond := sorted(arguments.keys() - TRIAGED):
+        told = f"update_finding.changes.{beyond[0]} is set by what judges; a change of it"
+        require(visitor, "write", what=told)
+    store = archive(request)
+    before = store.finding(reference)
+    found = store.update_finding(before.id, sign_remark(remark, arguments, visitor), **arguments)
+    record(request, visitor, "update finding", f"{found.id}: {describe_changes(before, found)}")
+    return found
 
 
 def arguments_of(verb: str, data: Any) -> dict[str, Any]:
@@ -131,4 +153,6 @@ def _changes(given: dict[str, Any]) -> dict[str, Any]:
 def _named(arguments: dict[str, Any]) -> str:
     """What a verb was about, for the audit log."""
     first = next(iter(arguments.values()), "")
-    return str(next((getattr(first, name) for name in ("id", "what", "case") if hasattr(first, name)), first))
+    if isinstance(first, Threshold):
+        return f"{first.case} {first.metric or 'every metric'}: {first.smallest:g}"
+    return str(next((getattr(first, name) for name in ("id", "what") if hasattr(first, name)), first))

@@ -1,0 +1,75 @@
+"""Lines of a finding's story that a visitor adds: signed and dated by the server, never by what was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import Any
+
+from benchwright.findings import Finding, Remark, State
+from benchwright.regress import OURS
+from benchwright.server.access import Visitor
+
+TRIAGED = frozenset({"state", "assignee"})  # the fields of a finding that belong to people
+_WORDS = {
+    State.OPEN: "reopened",
+    State.ACKNOWLEDGED: "acknowledged",
+    State.RESOLVED: "resolved",
+    State.IGNORED: "ignored",
+}
+_LONGEST = 80  # characters of a value in the audit log
+
+
+def new_remark(visitor: Visitor, what: str, text: str, *, claimed: str = "") -> Remark:
+    """Returns a remark of this visitor at this moment."""
+    return Remark(at=now(), who=sign(visitor, claimed), what=what, text=text)
+
+
+def sign_remark(remark: Remark | None, changes: Mapping[str, Any], visitor: Visitor) -> Remark | None:
+    """Returns the remark that is kept for one that was sent along with these changes of a finding.
+
+    Whoever judges says in their own words what happened. Whoever triages does not: the word follows from the change,
+    so that a story cannot tell of something that did not happen.
+    """
+    if "write" in visitor.scopes:
+        return remark and new_remark(visitor, remark.what, remark.text, claimed=remark.who)
+    text = remark.text if remark else ""
+    if isinstance(state := changes.get("state"), State):
+        return new_remark(visitor, name_state(state), text)
+    if "assignee" in changes:
+        return new_remark(visitor, "assigned", text)
+    return new_remark(visitor, "comment", text) if text else None
+
+
+def name_state(state: State) -> str:
+    """Returns the word for a finding that was put into this state."""
+    return _WORDS[state]
+
+
+def sign(visitor: Visitor, claimed: str = "") -> str:
+    """Returns who did something: the token's name, or the address of somebody without one.
+
+    `claimed` is believed on one's own machine, where whoever asks without a token may do everything anyway, and told
+    beside the token's name where a program writes what it judged.
+    """
+    if not visitor.name:
+        return claimed if claimed and "admin" in visitor.scopes else f"somebody at {visitor.address}"
+    return f"{OURS} ({visitor.name})" if claimed == OURS else visitor.name
+
+
+def describe_changes(before: Finding, after: Finding) -> str:
+    """Returns what is different now, for the audit log: "state open -> resolved"."""
+    told = []
+    for field in fields(Finding):
+        old, new = getattr(before, field.name), getattr(after, field.name)
+        if old != new and field.name != "remarks":
+            told.append(f"{field.name} {str(old)[:_LONGEST]} -> {str(new)[:_LONGEST]}")
+    if len(after.remarks) > len(before.remarks):
+        told.append(after.remarks[-1].what)
+    return ", ".join(told) or "nothing changed"
+
+
+def now() -> str:
+    """Returns this second, as remarks are dated."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
