@@ -217,7 +217,8 @@ def test_outputs_of_another_length_are_an_error(tmp_path: Path, capsys: pytest.C
     assert _harness(file, program, "--screen_reporter") == 1
     said = capsys.readouterr().err
     assert "failed: output softmaxout has 2 numbers, golden has 3\n" in said
-    assert not Path("reports").exists()
+    (folder,) = _reports("*/caffe2/tiny/error/0/*/*/*/abc/0")
+    assert sorted(path.name for path in folder.iterdir()) == ["benchwright.json", "meta.txt"]  # it has no entries
 
 
 def test_treatment_and_control(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

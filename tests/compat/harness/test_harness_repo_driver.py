@@ -14,7 +14,7 @@ import pytest
 
 from benchwright.compat.harness import control, driver_flags, repository
 from benchwright.compat.harness.repository import main
-from benchwright.errors import OptionError, TargetError
+from benchwright.errors import BenchwrightError, OptionError, TargetError
 from benchwright.events import nobody
 from benchwright.vcs.history import Commit, open_repository
 
@@ -220,3 +220,20 @@ def test_unknown_flags_go_to_the_harness_and_platforms_may_be_abbreviated() -> N
     assert flags.rest == ("-b", "s.json", "--screen_reporter")
     assert flags.env == {"A": "1", "B": "x y"}
     assert flags.single and not driver_flags.parse([*words, "--interval", "5"]).single
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--no_such_flag",), "no_such_flag"),
+        (("-b", "missing.json"), "missing.json"),
+        (("--framework", "generics"), "generics"),
+        (("--platforms", "host,ios"), "ios"),
+        (("--local_reporter", "spec.json"), "is a file"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_built(more: tuple[str, ...], said: str) -> None:
+    with pytest.raises(BenchwrightError, match=said):
+        _drive(*more)
+    assert not Path("built").exists() and not Path("builds").exists()

@@ -120,10 +120,13 @@ def test_file_names() -> None:
     assert file_names(["a b", "a:b", "a-b-2"]) == {"a b": "a-b", "a:b": "a-b-2", "a-b-2": "a-b-2-2"}
 
 
-def test_nothing_is_written_of_a_test_without_values_and_trouble_is_told(tmp_path: Path, document: Document) -> None:
+def test_a_test_without_values_has_its_meta_data_and_trouble_is_told(tmp_path: Path, document: Document) -> None:
     empty = Document(meta=document.meta, data={})
-    assert local_reporter.write(tmp_path, empty) is None and local_reporter.write_simple(tmp_path, empty) is None
-    assert names(tmp_path) == []
+    assert names(local_reporter.write(tmp_path / "whole", empty)) == ["benchwright.json", "meta.txt"]
+    simple = local_reporter.write_simple(tmp_path / "simple", empty)
+    assert json.loads(simple.read_text()) == {
+        "meta": {"treatment_diff": "", "treatment_version": "", "treatment_commit": "abc"}
+    }
     (tmp_path / "file").write_text("")
     for write in (local_reporter.write, local_reporter.write_simple):
         with pytest.raises(UploadError, match="file"):
@@ -140,7 +143,13 @@ def test_the_simple_one_replaces_its_own_file_only(tmp_path: Path, document: Doc
     (tmp_path / "0" / "mine.txt").write_text("kept")
     (tmp_path / "0" / "data.txt").write_text("old")
     path = local_reporter.write_simple(tmp_path, document)
-    assert path == tmp_path / "0" / "data.txt" and json.loads(path.read_text()) == document.data
+    assert path == tmp_path / "0" / "data.txt"
+    built = {"treatment_diff": "", "treatment_version": "", "treatment_commit": "abc"}
+    assert json.loads(path.read_text()) == {**document.data, "meta": built}
+    meta = {**document.meta, "treatment_version": "v2", "control_diff": "D1", "control_commit": "old"}
+    local_reporter.write_simple(tmp_path, Document(meta=meta, data={}))
+    sides = {"treatment_version": "v2", "control_diff": "D1", "control_commit": "old"}
+    assert json.loads(path.read_text()) == {"meta": {**built, **sides}}
     assert names(tmp_path / "0") == ["data.txt", "mine.txt"]
 
 
@@ -163,7 +172,7 @@ def test_the_screen(document: Document) -> None:
         "Add op_args: axis=1",
         "Conv latency: value mean 2.00000  stdev: 0.50000",
     ]
-    assert json.loads(screen_reporter.simple_text(document)) == document.data
+    assert json.loads(screen_reporter.simple_text(document)) == document.entries
 
 
 def test_the_seeds_screen(document: Document) -> None:

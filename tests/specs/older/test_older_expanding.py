@@ -60,7 +60,7 @@ def test_metric_generic_is_one_test_as_it_stands(write: Write) -> None:
 
     tests = plan(path, Asked(framework="generic")).tests
 
-    assert [test.identifier for test in tests] == ["x-{ID}", "tiny"], "without one, the net's name"
+    assert [test.identifier for test in tests] == ["x-0", "tiny"], "without one, the net's name"
     assert tests[0].shapes == {}
 
 

@@ -82,8 +82,8 @@ def _point(test: Path, commit: str) -> Point | None:
     runs = [run for run in test.glob(f"*/*/*/{file_name(commit)}/*") if run.name.isdecimal()]
     if not runs:
         return None
-    folder = max(runs, key=lambda run: int(run.name))
-    meta, data = _read(folder)
+    read = [_read(run) for run in sorted(runs, key=lambda run: int(run.name))]
+    meta, data = next(((meta, data) for meta, data in reversed(read) if data), read[-1])  # a failed test has no data
     command = meta.get("command")
     return Point(
         commit=commit,

@@ -15,9 +15,8 @@ HOST = ("host", "linux", "mac")  # a platform's name begins so, as in `linux/cla
 ANDROID = "android"
 
 
-def chosen(flags: Flags) -> list[tuple[str, About]]:
-    """Each device to measure on, as `devices.open_device` takes it, and what is known of it. At least one."""
-    platform = flags.platform
+def check_platform(platform: str) -> None:
+    """Refuses a platform on which nothing can be measured."""
     if platform.startswith("ios"):
         raise OptionError(
             "--platform ios: programs on iOS devices cannot be started from here",
@@ -25,6 +24,12 @@ def chosen(flags: Flags) -> list[tuple[str, About]]:
         )
     if not platform.startswith((*HOST, ANDROID)):
         raise OptionError(f"--platform {platform!r} is unknown", remedy="known: host, linux, mac, android")
+
+
+def chosen(flags: Flags) -> list[tuple[str, About]]:
+    """Each device to measure on, as `devices.open_device` takes it, and what is known of it. At least one."""
+    platform = flags.platform
+    check_platform(platform)
     from benchwright.devices import listing
 
     found = listing.chosen(

@@ -26,6 +26,15 @@ class Document:
     meta: dict[str, Any]
     data: dict[str, dict[str, Any]]
 
+    @property
+    def entries(self) -> dict[str, dict[str, Any]]:
+        """The data as the simple reporters tell it: the last entry, `meta`, says what was built."""
+        names = ("treatment_diff", "treatment_version")
+        built = {**{name: self.meta.get(name, "") for name in names}, "treatment_commit": self.meta["commit"]}
+        if "control_diff" in self.meta:
+            built |= {name: self.meta.get(name, "") for name in ("control_diff", "control_commit")}
+        return {**self.data, "meta": built}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchwright import schema
@@ -27,20 +28,21 @@ from benchwright.compat.harness.documents import Document
 from benchwright.compat.harness.escalation import Ladder, Step
 from benchwright.compat.harness.flags import Flags
 from benchwright.compat.harness.info import Info
-from benchwright.compat.harness.outcome import Told
+from benchwright.compat.harness.reporting import Reports
 from benchwright.compat.harness.running import Work
 from benchwright.devices import About
 from benchwright.errors import OptionError, StoreError, TargetError, did_you_mean
-from benchwright.events import Listener
+from benchwright.events import Event, Listener, nobody
 from benchwright.records import Run, Status, Value
 from benchwright.report.numbers import printable
-from benchwright.specs.older import loading, planning
+from benchwright.specs.older import loading, lookups, planning
 from benchwright.specs.older.plans import Asked, Planned, Test
 
 PROGRAMS = ("caffe2", "pytorch", "generic", "tflite", "glow", "oculus")  # frameworks that are programs of their own
 COMMAND = ("benchwright", "harness")
 INTERRUPTED_CODE = 130  # as a shell says it
 TAIL = 20  # lines of a failed program's output
+ROOT = "FAIPEPROOT"  # names the folder of FAI-PEP's own scripts, which some specs use
 Watching = Callable[[], AbstractContextManager[Listener]]
 Notes = Mapping[str, Mapping[str, Value]]
 
@@ -94,9 +96,11 @@ def _once(arguments: Sequence[str], watching: Watching, *, only: Step | None = N
         libraries=harness_flags.names(flags.texts["shared_libs"]),
         needs_program=flags.framework in PROGRAMS and not flags.dry_run,
     )
-    planned = planning.plan(flags.benchmark_file, _asked(flags, given))
+    planned = _planned(flags, given)
     if flags.dry_run:
         sys.stdout.write(planning.described(planned).rstrip() + "\n")
+        sys.stdout.flush()  # before a refusal is said on standard error
+        _check(flags, planned)
         return _Done(flags=flags, info=given, code=0)
     for notice in (*planned.notices, *devices.doubtful(flags), *_in_vain(flags, given)):
         _say(str(notice))
@@ -136,12 +140,14 @@ def _carry_out(
 ) -> tuple[int, list[Document]]:
     command = documents.shown_command((*COMMAND, *arguments))
     notes = {running.note_key(work): outcome.notes(flags, given, work, command) for work in works}
-    run, failures = _measured(flags, works, notes, command, watching)
+    reports = Reports(flags, works)
+    run, failures = _measured(flags, works, notes, command, watching, reports)
     kept = flags.save and not failures
-    told = outcome.told(run)
+    reports.finish(run)
+    told = reports.told
     stopped = any(result.error is not None and result.error.kind == INTERRUPTED for result in run.results)
-    failures += reporting.write(flags, told)
-    _show(flags, run, told, kept)
+    failures += reports.failures
+    _show(flags, run, kept)
     if not _has_table(flags):  # which says it itself
         for text in _failed(run, works):
             _say(text)
@@ -150,13 +156,13 @@ def _carry_out(
     reported = [each.document for each in told]
     if stopped:
         return INTERRUPTED_CODE, reported
-    for text in reporting.send(flags, told, _say):  # last: a server that does not answer is waited for
+    for text in reporting.send(flags, _say):  # last: a server that does not answer is waited for
         failures.append(text)
         _say(text)
     return int(bool(failures) or any(result.status is not Status.OK for result in run.results)), reported
 
 
-def _flags(arguments: Sequence[str]) -> Flags:
+def _flags(arguments: Sequence[str], say: Callable[[str], None] | None = None) -> Flags:
     """The flags, with those that the spec itself sets where the command line says nothing."""
     file = harness_flags.benchmark_file(arguments)
     if file is not None and not file.is_file():
@@ -167,8 +173,37 @@ def _flags(arguments: Sequence[str]) -> Flags:
     if flags.framework not in known:
         raise OptionError(f"unknown framework {flags.framework!r}", remedy=did_you_mean(flags.framework, known))
     for name in flags.idle:
-        _say(f"--{name} does nothing here: {harness_flags.INERT[name]}")
+        (say or _say)(f"--{name} does nothing here: {harness_flags.INERT[name]}")
     return flags
+
+
+def check(arguments: Sequence[str]) -> None:
+    """Raises what a run with these flags would raise before it measures. The program need not be built yet."""
+    flags = _flags(arguments, say=lambda text: None)
+    given = info.parse(flags.texts["info"], program=flags.texts["program"], libraries=(), needs_program=False)
+    planned = _planned(flags, given)
+    reporting.check(flags)
+    _check(flags, planned)
+
+
+def _check(flags: Flags, planned: Planned) -> None:
+    """Refuses what cannot be run at all."""
+    devices.check_platform(flags.platform)
+    _first_runnable(planned)
+
+
+def _planned(flags: Flags, given: Info) -> Planned:
+    planned = planning.plan(flags.benchmark_file, _asked(flags, given))
+    return replace(planned, tests=tuple(_with_root(test) for test in planned.tests))
+
+
+def _with_root(test: Test) -> Test:
+    """The test; with a reason not to run it where it needs a folder that nobody names."""
+    lacks = ROOT not in os.environ and ROOT in {*lookups.unknown(test)}
+    if not lacks or test.reason:
+        return test
+    told = f"{{{ROOT}}} is in its commands, and the environment does not say what it is: export {ROOT}=DIR"
+    return replace(test, reason=told)
 
 
 def _asked(flags: Flags, given: Info) -> Asked:
@@ -178,6 +213,7 @@ def _asked(flags: Flags, given: Info) -> Asked:
         string_map=flags.string_map,
         command_args=flags.command_args,
         backend=flags.texts["backend"],
+        wipe_cache=flags.texts["wipe_cache"],
         timeout=flags.timeout,
         root_model_dir=Path(root) if root else None,
         platform=flags.platform,
@@ -193,23 +229,40 @@ def _in_vain(flags: Flags, given: Info) -> Iterator[str]:
 
 def _runnable(planned: Planned) -> list[Test]:
     """The tests that can be run here; why others cannot is said."""
-    found = [test for test in planned.tests if not test.reason]
-    if not found:
-        reasons = "; ".join(dict.fromkeys(test.reason for test in planned.tests)) or "it has none"
-        raise TargetError(f"{planned.file}: no test can be run here: {reasons}")
+    _first_runnable(planned)
     for test in planned.tests:
         if test.reason:
             _say(f"{test.place}: {test.name} ({test.metric}) is not run: {test.reason}")
-    return found
+    return [test for test in planned.tests if not test.reason]
+
+
+def _first_runnable(planned: Planned) -> Test:
+    for test in planned.tests:
+        if not test.reason:
+            return test
+    reasons = "; ".join(dict.fromkeys(test.reason for test in planned.tests)) or "it has none"
+    raise TargetError(f"{planned.file}: no test can be run here: {reasons}")
 
 
 def _measured(
-    flags: Flags, works: Sequence[Work], notes: Notes, command: Sequence[str], watching: Watching
+    flags: Flags,
+    works: Sequence[Work],
+    notes: Notes,
+    command: Sequence[str],
+    watching: Watching,
+    reports: Reports,
 ) -> tuple[Run, list[str]]:
-    """The run, and why it could not be kept; it is in the store before anyone is told of it."""
+    """The run, and why it could not be kept; each result is in the store before anyone is told of it."""
+    # What the screen reporters print shows how far it is; a progress line would be drawn into it.
+    shown = watching() if not (flags.screen or flags.simple_screen) else nullcontext(nobody)
     try:
-        with watching() as listener:
-            return running.measure(flags, works, notes, command=command, listener=listener), []
+        with shown as listener:
+
+            def listeners(event: Event) -> None:
+                listener(event)
+                reports.hear(event)
+
+            return running.measure(flags, works, notes, command=command, listener=listeners), []
     except StoreError as error:
         if not isinstance(error.measured, Run):
             raise
@@ -231,13 +284,11 @@ def _failed(run: Run, works: Sequence[Work]) -> Iterator[str]:
         yield printable("\n  ".join(said), lines=True)
 
 
-def _show(flags: Flags, run: Run, told: Sequence[Told], kept: bool) -> None:
-    """On standard output: what the screen reporters say, else our own table, or JSON."""
+def _show(flags: Flags, run: Run, kept: bool) -> None:
+    """On standard output: JSON, or our own table where no screen reporter has said it."""
     if flags.as_json:
         sys.stdout.write(schema.dumps(run, indent=2) + "\n")
-    elif flags.screen or flags.simple_screen:
-        sys.stdout.write(reporting.screen(flags, told))
-    else:
+    elif _has_table(flags):
         from benchwright.report.table import print_run
 
         where = f"Kept as {run.id}. As entries: benchwright show {run.id} --format harness"

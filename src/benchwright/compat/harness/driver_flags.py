@@ -44,6 +44,12 @@ class DriverFlags:
         """Whether the working copy is measured as it is, once."""
         return self.interval is None and not self.regression and not self.ab_testing
 
+    def words(self, platform: str) -> list[str]:
+        """The harness's command line for one platform, but for `--info`, which tells what was built."""
+        env = [f"{name}={value}" for name, value in self.env.items()]
+        named = ["--framework", self.framework, "--platform", platform]
+        return [*self.rest, *named, *(["--env", *env] if env else [])]
+
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:

@@ -114,7 +114,7 @@ def parse(arguments: Sequence[str]) -> Flags:
         framework=given["framework"],
         platform=given["platform"],
         model_cache=Path(given["model_cache"]),
-        texts=_with_wiping(texts, given["wipe_cache"]),
+        texts={**texts, "wipe_cache": _wiping(given["wipe_cache"])},
         string_map={name: str(text) for name, text in json_object(texts["string_map"], "--string_map").items()},
         env=dict(map(_pair, given["env"])),
         devices=_listed(given["devices"]),
@@ -254,10 +254,9 @@ def _nearest(word: str) -> str:
     return did_you_mean(word.partition("=")[0], known)
 
 
-def _with_wiping(texts: dict[str, str], value: str | None) -> dict[str, str]:
-    if not value or value.lower() == "false":
-        return texts
-    return {**texts, "command_args": f"{texts['command_args']} --wipe_cache {value}".strip()}
+def _wiping(value: str | None) -> str:
+    """The value that commands are given; "" when they are not told of it."""
+    return "" if not value or value.lower() == "false" else value
 
 
 def _listed(text: str) -> tuple[str, ...]:

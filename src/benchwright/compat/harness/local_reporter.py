@@ -15,14 +15,12 @@ META = "meta"
 OURS = "benchwright.json"  # the whole document, for readers that need not know the layout
 
 
-def write(root: Path, document: Document) -> Path | None:
+def write(root: Path, document: Document) -> Path:
     """Writes `<platform>/<framework>/<net>/<metric>/<identifier>/<Y>/<M>/<D>/<commit>/<n>/` below `root`; says where.
 
     `n` is the first free number, also among processes that write at the same time. The folder appears whole, and
-    nothing that is there changes. A document without data is not written.
+    nothing that is there changes. Of a test that failed there is its meta data.
     """
-    if not document.data:
-        return None
     folder = root.absolute() / _place(document)
     staging = root.absolute() / f".{uuid.uuid4().hex}"
     try:
@@ -38,16 +36,14 @@ def write(root: Path, document: Document) -> Path | None:
         raise UploadError(f"{error.filename or folder}: {error.strerror or error}") from error
 
 
-def write_simple(root: Path, document: Document) -> Path | None:
+def write_simple(root: Path, document: Document) -> Path:
     """Writes `<identifier>/data.txt` below `root`, over an earlier one; whatever else is there stays."""
-    if not document.data:
-        return None
     path = root.absolute() / file_name(str(document.meta.get("identifier", ""))) / "data.txt"
     fresh = path.with_name(f".{uuid.uuid4().hex}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            fresh.write_text(as_json(document.data), encoding="utf-8")
+            fresh.write_text(as_json(document.entries), encoding="utf-8")
             fresh.replace(path)
         finally:
             remove(fresh)

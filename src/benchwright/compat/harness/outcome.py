@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from benchwright.attempt import INTERRUPTED
 from benchwright.compat.harness import documents, inprocess, merging, summaries
 from benchwright.compat.harness.documents import Document, Facts
 from benchwright.compat.harness.entries import Entry, entries
@@ -65,8 +66,11 @@ def notes(flags: Flags, info: Info, work: Work, command: Sequence[str]) -> dict[
     }
 
 
-def told(run: Run) -> list[Told]:
-    """The documents of a run, one for each test on each device that was measured; a failed one has none."""
+def told(run: Run, *, failed: bool = False) -> list[Told]:
+    """The documents of a run, one for each test on each device that was measured.
+
+    A test that failed has one where `failed` asks for it: its meta data, and no entries.
+    """
     kept = [_kept(run, result) for result in run.results]
     controls = {
         one.pair: result for one, result in zip(kept, run.results, strict=True) if one.side == CONTROL and one.pair
@@ -74,11 +78,18 @@ def told(run: Run) -> list[Told]:
     return [
         _told(one, result, controls.get(one.pair))
         for one, result in zip(kept, run.results, strict=True)
-        if one.side == TREATMENT and result.status is Status.OK
+        if one.side == TREATMENT and (result.status is Status.OK or (failed and _was_tried(result)))
     ]
 
 
+def _was_tried(result: Result) -> bool:
+    """Whether a test ran and went wrong; one that was skipped, or broken off by Ctrl-C, did not."""
+    return result.status is not Status.SKIPPED and (result.error is None or result.error.kind != INTERRUPTED)
+
+
 def _told(kept: _Kept, result: Result, control: Result | None) -> Told:
+    if result.status is not Status.OK:
+        return Told(document=Document(meta=dict(kept.meta), data={}))
     found = entries(result, metric=kept.metric, operators=kept.operators)
     other = None
     if control is not None and control.status is Status.OK:
@@ -87,6 +98,7 @@ def _told(kept: _Kept, result: Result, control: Result | None) -> Told:
     data = {key: _marked(key, entry, kept.regressed) for key, entry in whole.data.items()}
     label = f"{kept.meta['net_name']} {kept.meta['identifier']}"
     said = [f"{label}: {warning}" for warning in whole.warnings]
+    said += [f"{label}: {one.seen}; {one.remedy}" for side in (result, control) if side for one in side.warnings]
     if control is not None and other is None:
         said.append(f"{label}: the control failed, so there is no difference")
     return Told(document=Document(meta=dict(kept.meta), data=data), warnings=tuple(said))
@@ -147,7 +159,7 @@ def _kept(run: Run, result: Result) -> _Kept:
         regressed=_texts(found.get("regressed")),
         operators=bool(found.get("operators")),
         metric=str(found.get("metric") or "delay"),
-        meta={**usual, **meta},
+        meta={**usual, **meta, "time": usual["time"]},  # when this test ran, not when the suite was planned
     )
 
 

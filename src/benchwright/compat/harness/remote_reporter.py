@@ -64,6 +64,13 @@ def send(address: str, token: str, documents: Sequence[Document], how: How | Non
     return sending.sent
 
 
+def keep(address: str, documents: Sequence[Document], how: How) -> None:
+    """Puts the entries of each document into the spool, from which the next `send` takes them."""
+    endpoint = remote_post.endpoint(address)
+    waiting = [batch for document in documents if (batch := logs(document, endpoint.category, rules=how.rules))]
+    _Sending(endpoint, "", how).keep(waiting)
+
+
 def logs(document: Document, category: str, *, rules: Rules = Rules.TODAY) -> list[Log]:
     """One log for each entry; `message` is JSON in a text.
 

@@ -29,6 +29,8 @@ def main(arguments: Sequence[str], watching: Watching) -> int:
         raise TargetError(
             f"{repository.root} is a {repository.kind} repository", remedy=f"say --repo {repository.kind}"
         )
+    for platform in flags.platforms:  # a build takes minutes: what is wrong with the rest is said before it
+        door.check(flags.words(platform))
     driver = _Driver(flags=flags, repository=repository, watching=watching, say=_say)
     return driver.once_as_it_is() if flags.single else driver.follow()
 
@@ -128,11 +130,10 @@ class _Driver:
 
     def _measured(self, platform: str, treatment: Program, other: Program | None) -> int:
         document = programs.info(treatment, other, dict(self._history(treatment.commit)))
-        words = ["--framework", self.flags.framework, "--platform", platform, "--info", json.dumps(document)]
-        env = [f"{name}={value}" for name, value in self.flags.env.items()]
+        words = [*self.flags.words(platform), "--info", json.dumps(document)]
         self.say(f"{treatment.commit.revision.id[:12]} on {platform}: {treatment.commit.revision.subject}")
         try:
-            return door.main([*self.flags.rest, *words, *(["--env", *env] if env else [])], self.watching)
+            return door.main(words, self.watching)
         except (TargetError, FetchError) as error:  # of this commit or device; the next may do
             if self.flags.single:
                 raise

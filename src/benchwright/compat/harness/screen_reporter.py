@@ -31,7 +31,7 @@ def text(document: Document, *, rules: Rules = Rules.TODAY) -> str:
 
 def simple_text(document: Document) -> str:
     """The entries alone, as JSON."""
-    return as_json(document.data) + "\n"
+    return as_json(document.entries) + "\n"
 
 
 def _lines(key: str, entry: Mapping[str, Any], rules: Rules) -> list[str]:

@@ -32,7 +32,7 @@ def numbered(tests: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _identifier(test: Mapping[str, Any], position: int) -> dict[str, Any]:
-    if test.get("metric") == "generic" or "identifier" not in test:
+    if not test.get("identifier"):
         return {}
     return {"identifier": str(test["identifier"]).replace("{ID}", str(position))}
 

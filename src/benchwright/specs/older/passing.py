@@ -12,6 +12,10 @@ from benchwright.specs.older import lookups, settings
 from benchwright.specs.older.plans import Entry, Role, Test
 from benchwright.specs.passes import File, Pass, Step
 
+# Frameworks whose programs are run again until they told of `iter` executions, of which the latest are kept. A program
+# of any other framework runs once, and every row that it prints is kept.
+COLLECTED = frozenset({"caffe2", "pytorch"})
+
 
 def to_pass(
     test: Test,
@@ -38,7 +42,7 @@ def to_pass(
         model=test.model,
         test=test.test,
         tokens=test.tokens,
-        iterations=test.iterations,
+        iterations=test.iterations if test.framework in COLLECTED else -1,
         repeat=test.repeat,
         converter=str(converter.get("name") or ""),
         converter_args=_mapping(converter.get("args")),

@@ -77,9 +77,8 @@ def _model(spec: loading.Spec, asked: Asked, problems: list[Problem]) -> dict[st
     seed = all(running.is_seed(test) for test in spec.value["tests"])
     further: Any = asked.info.get("meta")
     further = dict(further) if isinstance(further, Mapping) else {}
-    typed = " ".join(
-        part for part in (asked.command_args, f"--backend {asked.backend}" if asked.backend else "") if part
-    )
+    appended = {"--backend": asked.backend, "--wipe_cache": asked.wipe_cache}  # in this order, after what was typed
+    typed = " ".join(filter(None, [asked.command_args, *(f"{flag} {text}" for flag, text in appended.items() if text)]))
     if typed:
         further["command_args"] = typed
     near: Mapping[str, Any] = spec.value["model"]

@@ -34,6 +34,7 @@ class Asked:
     string_map: Mapping[str, str] = field(default_factory=dict)
     command_args: str = ""
     backend: str = ""
+    wipe_cache: str = ""
     timeout: float | None = 300.0  # seconds, where neither test nor model says
     root_model_dir: Path | None = None  # where locations that begin with // are
     platform: str = "host"
