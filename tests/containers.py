@@ -58,6 +58,13 @@ def ask(*command: str, **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=100, **options)
 
 
+def offline(dockerfile: str, image: str) -> str:
+    """A Dockerfile of ours on a base that is here, without the steps that need a registry or a package index."""
+    without = "python3 -m pip install --no-cache-dir --no-index --no-deps"
+    text = dockerfile.replace("python:3.12-slim", image).replace("python3 -m pip install --no-cache-dir", without)
+    return "".join(line for line in text.replace(" absl-py", "").splitlines(keepends=True) if "apt-get" not in line)
+
+
 def remove(engine: str, name: str) -> None:
     """Removes an image; one that is not there is no error."""
     ask(engine, "rmi", "--force", name)

@@ -7,7 +7,6 @@ import json
 import os
 import runpy
 import uuid
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -74,7 +73,7 @@ def test_the_defaults_are_perfzeros() -> None:
         "gcloud_key_file_url": "",
         "root_data_dir": "/data",
         "gce_nvme_raid": None,
-        "no_cache": False,
+        "cache": False,
     }
 
 
@@ -186,7 +185,7 @@ def test_a_dockerfile_of_the_project_gets_perfzeros_arguments(
     monkeypatch.setenv("taken", "from the environment")
     wheel = tmp_path / "tensorflow-9-py3-none-any.whl"
     tell = "import os; print(open('/told').read(), os.listdir('/wheels'))"
-    arguments = ["--dockerfile_path=docker/mine", f"--docker_tag={tag}", "--extra_pip_specs=a==1; b==2;"]
+    arguments = ["--cache", "--dockerfile_path=docker/mine", f"--docker_tag={tag}", "--extra_pip_specs=a==1; b==2;"]
     for content in ("first", "built anew"):
         wheel.write_text(content, encoding="utf-8")
         CONTAINERS["remove"](engine, tag)
@@ -207,57 +206,98 @@ def test_a_dockerfile_here_comes_before_that_of_the_project(
 ) -> None:
     for folder, word in ((Path(), "here"), (project, "project")):
         (folder / "Dockerfile").write_text(f"FROM {python_image}\nRUN echo {word} > /told\n", encoding="utf-8")
-    assert setup.main(["--dockerfile_path=Dockerfile", f"--docker_tag={tag}"], project) == 0
+    assert setup.main(["--cache", "--dockerfile_path=Dockerfile", f"--docker_tag={tag}"], project) == 0
     assert _inside(engine, tag, "print(open('/told').read())").strip() == "here"
 
 
-def test_without_perfzeros_default_the_built_in_dockerfile_is_used(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    orders: list[Order] = []
+@pytest.fixture
+def orders(monkeypatch: pytest.MonkeyPatch) -> list[Order]:
+    """What would be built: the real base is not on this machine."""
+    found: list[Order] = []
 
     def build(order: Order, **_: object) -> building.Image:
-        orders.append(order)
+        found.append(order)
         return building.Image(name=order.tag, id="sha256:0")
 
-    monkeypatch.setattr(building, "build", build)  # its base is a real one, which is not on this machine
-    assert setup.main(["--no_cache"], project) == 0
+    monkeypatch.setattr(building, "build", build)
+    monkeypatch.setattr(imaging, "NVIDIA_SMI", "no-such-program")
+    return found
+
+
+def test_every_step_is_built_anew_unless_asked(project: Path, orders: list[Order]) -> None:
+    for arguments in ([], ["--no_cache"], ["--cache"]):
+        assert setup.main(arguments, project) == 0
+    assert [(order.cache, order.pull) for order in orders] == [(False, True), (False, True), (True, False)]
+
+
+def _engine(folder: Path, monkeypatch: pytest.MonkeyPatch, *, building: str) -> Path:
+    """A program in docker's place that writes down how it is called; the path of what it wrote."""
+    program, calls = folder / "docker", folder / "calls"
+    image = """image) echo '[{"Id": "sha256:0"}]' ;;"""
+    cases = f"--version) echo Docker version 28.0.0 ;; {image} buildx) {building} ;;"
+    program.write_text(f'#!/bin/sh\necho "$@" >> {calls}\ncase "$1" in {cases} esac\n', encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("BENCHWRIGHT_CONTAINER_ENGINE", str(program))
+    Path("Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
+    return calls
+
+
+def test_the_engine_is_called_as_perfzero_calls_it(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = _engine(tmp_path, monkeypatch, building="true")
+    assert setup.main(["--dockerfile_path=Dockerfile"], project) == 0
+    build = next(line for line in calls.read_text().splitlines() if line.startswith("buildx build "))
+    assert "--no-cache" in build and "--pull" in build and "perfzero/tensorflow" in build
+
+
+def test_a_base_that_no_registry_has_needs_the_cache(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _engine(tmp_path, monkeypatch, building="echo pinging container registry: connection refused >&2; exit 1")
+    assert setup.main(["--dockerfile_path=Dockerfile"], project) == 1
+    assert "needs --cache" in capsys.readouterr().err
+
+
+def test_without_perfzeros_default_the_built_in_dockerfile_is_used(project: Path, orders: list[Order]) -> None:
+    assert setup.main([], project) == 0
     (order,) = orders
-    assert order.tag == "perfzero/tensorflow" and not order.cache and order.pull
+    assert order.tag == "perfzero/tensorflow"
     text = order.dockerfile.read_text(encoding="utf-8")
     assert "tf-nightly-gpu" not in text and 'ARG tensorflow_pip_spec="tensorflow"' in text
     assert sorted(path.name for path in order.context.iterdir())[:2] == ["Dockerfile", "EMPTY"]
     assert list(order.context.glob("benchwright-*.whl"))
-    assert setup.main([], project) == 0
-    assert orders[1].cache and not orders[1].pull
 
 
-def test_the_built_in_dockerfile_installs_what_it_is_given(
-    project: Path, python_image: str, engine: str, tag: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("flag", "has_driver", "is_nvidias"),
+    [
+        ("", False, False),
+        ("", True, True),
+        ("--dockerfile_path=docker/Dockerfile_ubuntu_1804_tf_v2", True, True),  # the README's
+        ("--dockerfile_path=docker/Dockerfile_ubuntu_2204_tf_cuda_12", False, False),
+        ("--dockerfile_path=docker/Dockerfile_nvidia", False, True),
+        ("--dockerfile_path=docker/Dockerfile_cpu", True, False),
+    ],
+)
+def test_a_machine_with_nvidias_driver_gets_the_image_with_cuda(
+    project: Path,
+    orders: list[Order],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    flag: str,
+    has_driver: bool,
+    is_nvidias: bool,
 ) -> None:
-    """On a base that is here, without the steps that need a registry."""
-    offline = "python3 -m pip install --no-cache-dir --no-index --no-deps"
-    text = imaging.BUILTIN.replace("python:3.12-slim", python_image)
-    text = text.replace("python3 -m pip install --no-cache-dir", offline).replace(" absl-py", "")
-    text = "".join(line for line in text.splitlines(keepends=True) if "apt-get" not in line)
-    monkeypatch.setattr(imaging, "BUILTIN", text)
-    wheel = _wheel(tmp_path, "tensorflow")
-    resources = project / "workspace" / "resources"
-    resources.mkdir(parents=True)
-    assert setup.main([f"--docker_tag={tag}", f"--tensorflow_pip_spec={wheel.as_uri()}"], project) == 0
-    told = _inside(engine, tag, "import benchwright, tensorflow; print(tensorflow.__name__)")
-    assert told == "tensorflow\n"
-
-
-def _wheel(folder: Path, name: str) -> Path:
-    path = folder / f"{name}-9.0-py3-none-any.whl"
-    info = f"{name}-9.0.dist-info"
-    with zipfile.ZipFile(path, "w") as packed:
-        packed.writestr(f"{name}.py", "")
-        packed.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 9.0\n")
-        packed.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        packed.writestr(f"{info}/RECORD", f"{name}.py,,\n{info}/METADATA,,\n{info}/WHEEL,,\n{info}/RECORD,,\n")
-    return path
+    if has_driver:
+        program = tmp_path / "nvidia-smi"
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+        monkeypatch.setattr(imaging, "NVIDIA_SMI", str(program))
+    assert setup.main([flag] if flag else [], project) == 0
+    text = orders[0].dockerfile.read_text(encoding="utf-8")
+    assert ('ARG tensorflow_pip_spec="tensorflow[and-cuda]"' in text) is is_nvidias
+    assert ("NVIDIA_VISIBLE_DEVICES=all" in text) is is_nvidias
 
 
 def test_a_dockerfile_that_is_nowhere_is_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -269,7 +309,7 @@ def test_a_build_that_fails_ends_with_1_and_says_why(
     project: Path, python_image: str, tag: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("Dockerfile").write_text(f"FROM {python_image}\nRUN no-such-program\n", encoding="utf-8")
-    assert setup.main(["--dockerfile_path=Dockerfile", f"--docker_tag={tag}"], project) == 1
+    assert setup.main(["--cache", "--dockerfile_path=Dockerfile", f"--docker_tag={tag}"], project) == 1
     shown = capsys.readouterr()
     assert "no-such-program" in shown.err and TITLE not in shown.out
 

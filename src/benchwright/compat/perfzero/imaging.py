@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -15,22 +17,36 @@ from benchwright.errors import OptionError
 from benchwright.fetch import addresses, downloads
 from benchwright.images import building, ordering, wheels
 
-DEFAULT = "docker/Dockerfile_ubuntu_1804_tf_v1"  # PerfZero's; ours takes its place where it is absent
+DEFAULT = "docker/Dockerfile_ubuntu_1804_tf_v1"  # PerfZero's
+NVIDIA_SMI = "nvidia-smi"  # its driver's program: a machine that has it gets the image with CUDA
 EMPTY = "EMPTY"  # stands for the wheel that nobody asked for: a Dockerfile cannot copy what may be absent
-BUILTIN = f"""\
-# The image of `benchwright perfzero setup`.
+_PERFZEROS = re.compile(r"docker/Dockerfile(_ubuntu_\w+[\w.]*)?")  # the names of the files that PerfZero brings
+_NO_BASE = re.compile(r"registry|initializing source|manifest unknown|failed to resolve|pull access denied")
+_HEAD = """\
+# The image of `benchwright perfzero setup`, {kind}.
 FROM python:3.12-slim
 ARG PIP_INDEX_URL
 ARG PIP_EXTRA_INDEX_URL
-ARG tensorflow_pip_spec="tensorflow"
-ARG local_tensorflow_pip_spec="{EMPTY}"
+ARG tensorflow_pip_spec="{tensorflow}"
+ARG local_tensorflow_pip_spec="{empty}"
 ARG extra_pip_specs=""
+"""
+_BODY = f"""\
 RUN apt-get update -qq && apt-get install -qq -y --no-install-recommends git && rm -rf /var/lib/apt/lists/*
 COPY {wheels.NAME} ${{local_tensorflow_pip_spec}} /tmp/
 RUN python3 -m pip install --no-cache-dir /tmp/{wheels.NAME} absl-py
 RUN cd /tmp && python3 -m pip install --no-cache-dir ${{tensorflow_pip_spec}}
 RUN test -z "${{extra_pip_specs}}" || python3 -m pip install --no-cache-dir ${{extra_pip_specs}}
 """
+CPU = _HEAD.format(kind="for machines without an accelerator", tensorflow="tensorflow", empty=EMPTY) + _BODY
+# CUDA and cuDNN come with TensorFlow's own extra, in the versions it was built for, which no base image promises. The
+# driver comes from the machine: NVIDIA's container toolkit reads the two variables and mounts it.
+NVIDIA = (
+    _HEAD.format(kind="for machines with NVIDIA's accelerators", tensorflow="tensorflow[and-cuda]", empty=EMPTY)
+    + "ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility\n"
+    + _BODY
+)
+OURS = {"cpu": "docker/Dockerfile_cpu", "nvidia": "docker/Dockerfile_nvidia"}  # what --dockerfile_path may name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +70,7 @@ def build(request: Request) -> None:
     request.resources.mkdir(parents=True, exist_ok=True)
     spec, wheel = _tensorflow(request)
     if dockerfile is None:
-        log.info("%s is absent: the built-in Dockerfile is used", request.dockerfile)
-        wheels.write(request.resources)
-        dockerfile = request.resources / "Dockerfile"
-        dockerfile.write_text(BUILTIN, encoding="utf-8")
+        dockerfile = _write_built_in(request)
     arguments = {**({"tensorflow_pip_spec": spec} if spec else {}), "local_tensorflow_pip_spec": wheel}
     order = building.Order(
         context=request.resources,
@@ -67,8 +80,14 @@ def build(request: Request) -> None:
         cache=request.cache,
         pull=not request.cache,
     )
-    image = building.build(order, show=lambda line: log.debug("%s", line.rstrip()))
-    log.info("Built docker image with tag %s (%s)", request.tag, image.id)
+    try:
+        image = building.build(order, show=lambda line: log.debug("%s", line.rstrip()))
+    except OptionError as error:
+        is_base = not request.cache and _NO_BASE.search(error.message)
+        local = "a base image that is on this machine alone needs --cache" if is_base else ""
+        raise OptionError(error.message, remedy=error.remedy or local) from None
+    log.info("Built docker image with tag %s", request.tag)
+    log.debug("its id is %s", image.id)
 
 
 @contextmanager
@@ -92,16 +111,29 @@ def load(archive: Path) -> None:
 
 
 def _dockerfile(request: Request) -> Path | None:
-    """The file as given, else in the project; None where PerfZero's default is in neither place."""
+    """The file as given, else in the project; None for a name that a built-in one stands in for."""
     for path in (Path(request.dockerfile), request.project / request.dockerfile):
         if path.is_file():
             return path.absolute()
-    if request.dockerfile == DEFAULT:
+    if request.dockerfile in OURS.values() or _PERFZEROS.fullmatch(request.dockerfile):
         return None
     raise OptionError(
         f"--dockerfile_path: there is no {request.dockerfile}, neither here nor in {request.project}",
-        remedy="leave it out for the built-in one, or '' for no image",
+        remedy=f"leave it out for a built-in one, or name it: {', '.join(OURS.values())}; '' for no image",
     )
+
+
+def _write_built_in(request: Request) -> Path:
+    """The path of the built-in Dockerfile that was named; for one of PerfZero's, of the one that suits this machine."""
+    kind = next((kind for kind, name in OURS.items() if name == request.dockerfile), "")
+    if not kind:
+        has_driver = shutil.which(NVIDIA_SMI) is not None
+        kind, why = ("nvidia", f"{NVIDIA_SMI} is here") if has_driver else ("cpu", f"{NVIDIA_SMI} is not here")
+        log.info("%s is absent: the built-in %s is used, because %s", request.dockerfile, OURS[kind], why)
+    wheels.write(request.resources)
+    path = request.resources / "Dockerfile"
+    path.write_text(NVIDIA if kind == "nvidia" else CPU, encoding="utf-8")
+    return path
 
 
 def _tensorflow(request: Request) -> tuple[str, str]:

@@ -1,7 +1,8 @@
 """PerfZero's setup.py: a data drive, packages in the workspace, and the image to run in; how long each took.
 
-Images are cached between builds, unlike PerfZero's, unless `--no_cache` is given. Where PerfZero's own default
-Dockerfile is absent, which installs a package that no longer exists, one of ours takes its place.
+Every step of an image is built anew on a base that is asked for again, as PerfZero does it, unless `--cache` is given.
+Where PerfZero's own Dockerfiles are absent, most of which install what no longer exists, one of ours takes their
+place: the one for NVIDIA's accelerators where their driver is, else the one for CPUs.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class _Steps:
             tensorflow=flags.tensorflow_pip_spec,
             extra=tuple(spec.strip() for spec in flags.extra_pip_specs.split(";") if spec.strip()),
             arguments=tuple(argument for argument in flags.extra_docker_build_args if argument),
-            cache=not flags.no_cache,
+            cache=flags.cache,
         )
 
     @contextmanager
@@ -134,6 +135,7 @@ def _parser() -> _Parser:
     add("--gce_nvme_raid", default=None, help="If set: format the machine's empty NVMe drives as one and mount it.")
     own = parser.add_argument_group("Benchwright's own")
     own.add_argument(
-        "--no_cache", action="store_true", help="Build every step anew, on a base that is asked for again."
+        "--cache", action="store_true", help="Reuse steps of earlier builds, and a base image that is here already."
     )
+    own.add_argument("--no_cache", action="store_false", dest="cache", help=argparse.SUPPRESS)  # once needed
     return parser
