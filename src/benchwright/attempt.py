@@ -193,6 +193,8 @@ class Attempt:
     def _take(self, copy: Copy, message: Message) -> None:
         if message.kind == "failed":
             told = {name: str(message.data.get(name, "")) for name in ("kind", "message", "remedy")}
+            if isinstance(known := message.data.get("details"), dict):
+                copy.ready.setdefault("details", known)
             raise _BrokenError(Status.FAILED, Failure(**told), copy)
         if message.kind == "live":  # a word from what is measured, while it is measured
             self._on_phase(str(message.data.get("text", "")))

@@ -18,7 +18,8 @@ BenchwrightError
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 
@@ -76,7 +77,9 @@ class UploadError(UserError):
 
 
 class MeasureError(BenchwrightError):
-    """Measuring failed; the worker turns it into a failed result."""
+    """Measuring failed; the worker turns it into a failed result. `details` is what was known of the target by then."""
+
+    details: Mapping[str, Any] = MappingProxyType({})
 
 
 class LoadError(MeasureError):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchwright import channel, orphans, plugins, schema
 from benchwright.channel import Job, Message
-from benchwright.errors import BenchwrightError
+from benchwright.errors import BenchwrightError, MeasureError
 from benchwright.measure.engine import Measured, Prepared, prepare
 from benchwright.measure.subject import Subject
 from benchwright.orphans import TOKEN_VARIABLE
@@ -57,7 +57,8 @@ def main(arguments: list[str]) -> int:
     except BaseException as failure:  # the process border: whatever user code raises becomes an answer
         if not isinstance(failure, BenchwrightError):  # those say it all, or have logged where foreign code failed
             loading.log_traceback(failure)
-        line.say("failed", **_described(failure))
+        known = dict(failure.details) if isinstance(failure, MeasureError) else {}
+        line.say("failed", **_described(failure), details=known)
         return 1
     return 0
 

@@ -348,7 +348,7 @@ def test_the_log_holds_the_root_loggers_records_and_the_traceback(
     loaded.close()
     logging.getLogger("some.where").warning("after the end")
     text = (tmp_path / "run.log").read_text()
-    assert " INFO: hello\n" in text and " ERROR: OSError: File already exists" in text and "Traceback" in text
+    assert " INFO: hello\n" in text and "\nOSError: File already exists" in text and "Traceback" in text
     assert "after the end" not in text and logging.getLogger().level == level
 
 

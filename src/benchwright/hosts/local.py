@@ -127,6 +127,10 @@ class LocalWorker:
             self._log.close()
         return self._exit
 
+    def duplicate_log(self) -> int:
+        """A descriptor of the caller's own on all that it prints, for who shows it meanwhile; `end` leaves it open."""
+        return self._log.duplicate()
+
     def log_tail(self) -> str:
         """The end of what it printed."""
         return self._log.tail(TAIL)

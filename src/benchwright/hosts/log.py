@@ -22,6 +22,10 @@ class Log:
         """The descriptor that a worker inherits."""
         return self._file.fileno()
 
+    def duplicate(self) -> int:
+        """A descriptor of the caller's own, to read the log with; it is whole for as long as that is open."""
+        return os.dup(self._file.fileno())
+
     def write(self, text: str) -> None:
         """Adds a line of our own."""
         if not self._file.closed:

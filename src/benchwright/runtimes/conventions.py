@@ -20,6 +20,7 @@ from benchwright.records import Scalar
 PERFZERO, TF_BENCHMARK, PLAIN = "perfzero", "tf_benchmark", "plain"
 TIME, TRACK, SINGLE = "time", "track", "single"
 HANDED = ("output_dir", "root_data_dir", "tpu")  # what PerfZero hands to a constructor
+DATA_DIR = "data_dir"  # what its README calls root_data_dir
 # Dimensions of the matrix that say how calls are issued: no parameter of a benchmark's own can have such a name.
 ISSUING = frozenset({"runtime", "workers", "copies", "rate"})
 REPORT = "report"  # the parameter through which a method reports
@@ -52,7 +53,8 @@ def style_of(cls: type) -> str:
     """The style that a class has by itself."""
     if hasattr(cls, "report_benchmark"):
         return PERFZERO if accepted(cls) else TF_BENCHMARK
-    return PERFZERO if "root_data_dir" in _parameters(cls) else PLAIN
+    parameters = _parameters(cls)
+    return PERFZERO if "root_data_dir" in parameters or {"output_dir", DATA_DIR} <= set(parameters) else PLAIN
 
 
 def accepted(cls: type) -> tuple[str, ...]:
@@ -72,9 +74,23 @@ def construct(
     more: Mapping[str, Any] | None = None,
 ) -> Any:
     """An instance, handed `more` and, in PerfZero's style, those of its keywords that the constructor takes."""
-    given = {"output_dir": output_dir, "root_data_dir": root_data_dir, "tpu": tpu}
-    handed = {name: given[name] for name in accepted(cls)} if style == PERFZERO else {}
-    return cls(**{**handed, **(more or {})})
+    given = {"output_dir": output_dir, "root_data_dir": root_data_dir, "tpu": tpu, DATA_DIR: root_data_dir}
+    wanted = (*accepted(cls), *([DATA_DIR] if _waits_for_data_dir(cls) else [])) if style == PERFZERO else ()
+    return cls(**{**{name: given[name] for name in wanted}, **(more or {})})
+
+
+def _waits_for_data_dir(cls: type) -> bool:
+    """Whether a constructor takes the data folder under the README's name.
+
+    PerfZero itself hands over `root_data_dir` alone. So a value of the class's own stays, as does that of a class that
+    takes both and can do without.
+    """
+    parameters = _parameters(cls)
+    parameter = parameters.get(DATA_DIR)
+    if parameter is None or parameter.kind is parameter.VAR_KEYWORD:
+        return False
+    is_empty = parameter.default is None or parameter.default == ""
+    return parameter.default is parameter.empty or (is_empty and "root_data_dir" not in parameters)
 
 
 def methods_of(cls: type, style: str = "") -> list[str]:

@@ -18,6 +18,8 @@ from benchwright.units import format_value
 
 WHOLE = "was it written or copied to its end? export it anew"
 SEE_THE_LOG = "see the log"
+_TOLD = "_benchwright_told"  # an attribute of an exception whose traceback is in the log already
+_is_told = False  # a benchmark's own log takes tracebacks now
 _PACKAGE = str(Path(__file__).parents[1])
 _NO_MEMORY = ("bad_alloc", "bad alloc", "not enough memory", "cannot allocate memory", "failed to map segment")
 _NO_THREAD = "resource temporarily unavailable"  # under a limit on memory, a stack that could not be reserved
@@ -75,8 +77,25 @@ def _memory_limit() -> int | None:
     return None if limit == resource.RLIM_INFINITY else limit
 
 
+@contextlib.contextmanager
+def traceback_told() -> Iterator[None]:
+    """Says that whatever is raised inside is written down by the caller: `log_traceback` does not repeat it."""
+    global _is_told
+    before, _is_told = _is_told, True
+    try:
+        yield
+    except BaseException as error:
+        with contextlib.suppress(AttributeError):  # a class with slots
+            setattr(error, _TOLD, True)
+        raise
+    finally:
+        _is_told = before
+
+
 def log_traceback(error: BaseException) -> None:
     """Writes to the log where foreign code failed: without our own calls that led there, unless there are no others."""
+    if _is_told or getattr(error, _TOLD, False):
+        return
     traceback.print_exception(type(error), error, foreign_part(error), file=sys.stderr)
 
 

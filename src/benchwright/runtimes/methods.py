@@ -33,11 +33,13 @@ def load(case: Case, asked: Asked) -> Loaded:
     output = Output()
     if asked.log:
         output.make()
-    log = Log(output.folder / asked.log if asked.log else None, asked.log_level)
+    log = Log(output.folder / asked.log if asked.log else None, asked.log_level, case.name)
     try:
         with log.telling():
             return _Method(case, asked, output, log).loaded(case)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, LoadError) and (framework := _framework()):
+            error.details = {"framework": framework}
         log.close()
         output.close()
         raise
@@ -95,6 +97,7 @@ class _Method:
             items_per_call=case.inputs.batch_size,
             versions=versions,
             details=self._facts(),
+            begin=functools.partial(self._log.tell, "Starting benchmark execution"),
             report=self._report,
             close=self._close,
         )
@@ -164,6 +167,7 @@ class _Method:
     # ---- what it told ----
 
     def _report(self) -> Report:
+        self._log.tell("Stopped benchmark")
         with self._log.telling():  # a report that cannot be read ends the benchmark as well
             entries = reporting.read_entries(self._output.reports(self._full_name))
         told = [*self._tracked(), *self._reporter.told]

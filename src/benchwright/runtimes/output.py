@@ -6,13 +6,17 @@ The folder is the one the worker was given, or a temporary one that goes when th
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
 import os
 import shutil
+import sys
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchwright.runtimes.loading import foreign_part
+from benchwright.errors import BenchwrightError
+from benchwright.runtimes.loading import foreign_part, traceback_told
 from benchwright.runtimes.scratch import OUTPUT_VARIABLE, unasked
 
 TOKEN_VARIABLE = "BENCHWRIGHT_JOB"  # noqa: S105 - a variable's name; the job that this process works for
@@ -56,35 +60,58 @@ class Output:
 
 
 class Log:
-    """The root logger's records in a file, and the traceback of what ended the benchmark; nothing without a file."""
+    """The root logger's records in a file and on stdout, and what ended the benchmark; nothing without a file.
 
-    def __init__(self, file: Path | None, level: str) -> None:
-        self._handler: logging.Handler | None = None
+    Its sentences are PerfZero's: people's scripts look for them.
+    """
+
+    def __init__(self, file: Path | None, level: str, name: str = "") -> None:
+        self._name = name
+        self._handlers: list[logging.Handler] = []
         if file is None:
             return
         file.parent.mkdir(parents=True, exist_ok=True)
-        self._handler = logging.FileHandler(file, mode="w", encoding="utf-8")
-        self._handler.setFormatter(logging.Formatter(_FORMAT))
+        if isinstance(sys.stdout, io.TextIOWrapper):  # whoever follows what is printed sees each line when it is whole
+            sys.stdout.reconfigure(line_buffering=True)
+        # On stdout too, so that records and what is printed are seen in the order in which they came.
+        self._handlers = [logging.FileHandler(file, mode="w", encoding="utf-8"), logging.StreamHandler(sys.stdout)]
         root = logging.getLogger()
-        root.addHandler(self._handler)
+        for handler in self._handlers:
+            handler.setFormatter(logging.Formatter(_FORMAT))
+            root.addHandler(handler)
         self._level_before = root.level
         root.setLevel(min(root.level, logging.getLevelNamesMapping()[level]))
+
+    def tell(self, sentence: str) -> None:
+        """Writes down how far the benchmark is, with its name behind it."""
+        if self._handlers:
+            logging.getLogger().info("%s: %s", sentence, self._name)
 
     @contextlib.contextmanager
     def telling(self) -> Iterator[None]:
         """Whatever is raised inside is written down and raised again, a SystemExit as well."""
-        try:
+        if not self._handlers:
             yield
+            return
+        try:
+            with traceback_told():
+                yield
         except BaseException as error:
-            if self._handler is not None:
-                cause = error.__cause__ or error  # ours only say where the user's came from
-                where = (type(cause), cause, foreign_part(cause))
-                logging.getLogger().error("%s: %s", type(cause).__name__, cause, exc_info=where)
+            reason = _reason(error.__cause__ or error)  # ours only say where the user's came from
+            logging.getLogger().error("Benchmark execution for %s failed due to error:\n %s", self._name, reason)
             raise
 
     def close(self) -> None:
         """Ends the file; records go where they went before."""
-        if self._handler is not None:
-            logging.getLogger().removeHandler(self._handler)
+        for handler in self._handlers:
+            logging.getLogger().removeHandler(handler)
             logging.getLogger().setLevel(self._level_before)
-            self._handler.close()
+            if isinstance(handler, logging.FileHandler):
+                handler.close()
+
+
+def _reason(error: BaseException) -> str:
+    """Where the user's code failed; of an error of ours, which comes from no code of theirs, what it says."""
+    if isinstance(error, BenchwrightError):
+        return f"{type(error).__name__}: {error}"
+    return "".join(traceback.format_exception(type(error), error, foreign_part(error))).rstrip()

@@ -50,6 +50,18 @@ def insert(summary: Mapping[str, Any], project: str, table: str, *, client: Any 
         )
 
 
+def check(project: str, table: str) -> None:
+    """Raises for what cannot be a table, and where Google's client is not installed; asks no service."""
+    if not project or not _NAME.fullmatch(table):
+        raise OptionError(
+            f"{project or 'no project'}, {table!r}: not a BigQuery table", remedy="give a project and dataset.table"
+        )
+    try:
+        import google.cloud.bigquery  # noqa: F401 - whether it can be imported is the question
+    except ImportError:
+        raise NotInstalledError("google-cloud-bigquery", "'benchwright[bigquery]'") from None
+
+
 def ensure_table(project: str, table: str, *, client: Any = None) -> None:
     """Makes the table with the columns of `SCHEMA` when it is missing; its dataset must be there."""
     with _connected(project, table, client) as (connection, reference):
@@ -80,17 +92,12 @@ def present_table(table: str) -> str:
 @contextmanager
 def _connected(project: str, table: str, client: Any) -> Iterator[tuple[Any, Any]]:
     """The client and the table's reference; errors of Google's libraries leave as an `UploadError`."""
-    if not project or not _NAME.fullmatch(table):
-        raise OptionError(
-            f"{project or 'no project'}, {table!r}: not a BigQuery table", remedy="give a project and dataset.table"
-        )
-    try:
-        import requests
-        from google.api_core.exceptions import GoogleAPIError
-        from google.auth.exceptions import GoogleAuthError
-        from google.cloud import bigquery
-    except ImportError:
-        raise NotInstalledError("google-cloud-bigquery", "'benchwright[bigquery]'") from None
+    check(project, table)
+    import requests
+    from google.api_core.exceptions import GoogleAPIError
+    from google.auth.exceptions import GoogleAuthError
+    from google.cloud import bigquery
+
     dataset, _, name = table.partition(".")
     connection = client
     try:

@@ -134,7 +134,10 @@ def test_t4_a_profiler_window_that_ends_before_it_begins(project: Any, tmp_path:
     (summary,) = ended.summaries()
     assert summary["benchmark_info"]["has_exception"] is True
     told = (ended.output / summary["execution_id"] / "perfzero.log").read_text()
-    assert "failed: OptionError: --profiler_enabled_time=10:5" in told and "could not be started" not in told
+    assert (
+        "failed due to error:\n OptionError: --profiler_enabled_time=10:5" in told
+        and "could not be started" not in told
+    )
 
 
 def test_t5_data_and_git(project: Any, tmp_path: Path) -> None:

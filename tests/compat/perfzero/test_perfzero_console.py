@@ -19,8 +19,8 @@ from benchwright.records import Case, Environment, Failure, Result, Status, Targ
 def test_a_letter_at_the_edge_of_a_piece_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "x" * (console._PIECE - 1) + "\u00e4" + "y" * 10
     (tmp_path / "log").write_text(text, encoding="utf-8")
-    console.Echo(tmp_path / "log").stop()
-    assert capsys.readouterr().out == text
+    console.Echo(os.open(tmp_path / "log", os.O_RDONLY)).stop()
+    assert capsys.readouterr().out == f"{text}\n"
 
 
 def test_a_full_disk_names_the_file(

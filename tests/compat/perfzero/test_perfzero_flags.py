@@ -55,7 +55,16 @@ def test_methods_are_split_and_kept_in_order_with_duplicates() -> None:
 
 
 def test_the_last_of_a_plain_flag_wins() -> None:
-    assert flags.parse(["--git_repos=a", "--git_repos=b"]).listed("git_repos") == ["b"]
+    assert flags.parse(["--python_path=a", "--python_path=b"]).listed("python_path") == ["b"]
+
+
+def test_repositories_may_be_given_one_by_one() -> None:
+    """As the README says."""
+    given = flags.parse(["--git_repos=a;main", "--git_repos=", "--git_repos", "b,c;;0123"])
+    assert given.listed("git_repos") == ["a;main", "b", "c;;0123"]
+    assert flags.parse(["--git_repos=a", "--git_repos=b"]).recorded["git_repos"] == "a,b"
+    assert flags.parse(["--git_repos=a,b"]).recorded["git_repos"] == "a,b"
+    assert "git_repos" not in flags.parse([]).recorded
 
 
 def test_an_empty_value_counts_as_not_set() -> None:
@@ -78,7 +87,7 @@ def test_the_default_key_counts_as_unset_and_another_does_not() -> None:
 
 
 def test_an_unknown_flag_is_named() -> None:
-    with pytest.raises(flags.UnknownFlagError, match=r"--nope=1 word"):
+    with pytest.raises(flags.UnknownFlagError, match=r"Arguments \['--nope=1', 'word'\] are not recognized"):
         flags.parse(["--nope=1", "word"])
 
 

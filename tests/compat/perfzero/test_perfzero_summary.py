@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from benchwright._version import VERSION
 from benchwright.compat.perfzero import flags, processes, summary, systems
 from benchwright.compat.perfzero.summary import Execution, Facts
 from benchwright.records import Case, Environment, Estimate, Metric, Result, Status, Target, Timeline
@@ -169,12 +170,31 @@ def test_the_framework_is_what_the_worker_told() -> None:
     assert systems.framework_info(None, "b")["build_label"] == "b"
 
 
-def test_the_harness_is_named_only_when_all_of_it_is_known(tmp_path: Path) -> None:
-    assert systems.harness_info(tmp_path) == {}
+def test_the_harness_is_benchwright_with_its_own_revision(tmp_path: Path) -> None:
+    """Not the repository of the user, in which Benchwright may only be installed."""
+    ours = {"name": "benchwright", "version": VERSION}
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    assert systems.harness_info(package) == ours
     identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
-    for command in (["init", "-q", "-b", "main"], [*identity, "commit", "-q", "--allow-empty", "-m", "one"]):
+    for command in (
+        ["init", "-q", "-b", "main"],
+        [*identity, "commit", "-q", "--allow-empty", "-m", "one"],
+        ["remote", "add", "origin", "https://u:p@h/r.git"],
+    ):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
-    assert systems.harness_info(tmp_path) == {}
-    subprocess.run(["git", "remote", "add", "origin", "https://u:p@h/r.git"], cwd=tmp_path, check=True)
-    found = systems.harness_info(tmp_path)
-    assert (found["url"], found["branch"], len(found["hash"])) == ("https://h/r.git", "main", 40)
+    assert systems.harness_info(package) == ours
+    subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)
+    found = systems.harness_info(package)
+    assert found | {"hash": ""} == {**ours, "url": "https://h/r.git", "branch": "main", "hash": ""}
+    assert len(found["hash"]) == 40
+
+
+def test_a_summary_names_benchwright_wherever_the_project_lies(project: Any) -> None:
+    for command in (["init", "-q"], ["remote", "add", "origin", "https://h/user.git"]):
+        subprocess.run(["git", *command], cwd=project.folder, check=True)
+    ended = project.run("--benchmark_methods=demo_bench.Demo.benchmark_ok", "--execution_id=e")
+    info = ended.summary("e")["benchmark_info"]
+    assert (info["harness_info"]["name"], info["harness_info"]["version"]) == ("benchwright", VERSION)
+    assert "user.git" not in str(info["harness_info"])

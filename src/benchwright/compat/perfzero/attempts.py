@@ -21,11 +21,18 @@ from benchwright.config import shown_url
 from benchwright.errors import LoadError
 from benchwright.records import Artifact, Failure, Result, Status, Value
 
+_TENSORBOARD = """
+Execute the command below to start tensorboard server using the collected profiler data:
+tensorboard --logdir={folder}
+
+Open localhost:6006 in your browser to access the Tensorbord GUI. Use ssh with port forwarding if tensorboard is \
+running on a remote machine.
+"""
 MOST_READ = 1 << 20  # bytes of the end of a log that are looked through
 
 
 class Attempt:
-    """Shows the method's log while it grows, notes when it came to which phase, writes the files at the end."""
+    """Shows what the method's process prints, notes when it came to which phase, writes the files at the end."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -34,7 +41,11 @@ class Attempt:
         self.lost = False  # a file could not be written
         self._began, self._called = time.time(), 0.0
         self._reached: dict[str, float] = {}  # phase -> the monotonic clock
-        self._echo = Echo(folder / LOG)
+        self._echo: Echo | None = None
+
+    def follow(self, printed: int) -> None:
+        """Shows from now on what is written to the log behind this descriptor."""
+        self._echo = Echo(printed)
 
     def reach(self, phase: str) -> None:
         """The method's process came to a phase."""
@@ -44,15 +55,17 @@ class Attempt:
 
     def finish(self, facts: Facts, result: Result) -> Result:
         """Writes every file, the summary before anything that may fail; the result with all of them listed."""
-        self._echo.stop()
+        if self._echo is not None:
+            self._echo.stop()
         self.lasted = self._timings(result)
         self.summary = summary.build(facts, self._execution(facts, result), result)
         told = [*_missing_words(result, self.folder / LOG), (logging.INFO, self._whole(result))]
         if self._write(self.folder, _make):  # a method may have cleaned up too well
             self._write(self.folder / PROCESS_INFO, lambda path: _write_text(path, processes.lines(result)))
-            self._write(self.folder / SUMMARY, lambda path: summary.write(self.summary, path))
+            if self._write(self.folder / SUMMARY, lambda path: summary.write(self.summary, path)):
+                told.append((logging.INFO, f"Wrote summary to file {self.folder / SUMMARY}"))
             for level, message in told:
-                record = partial(console.append_record, level=level, message=message)
+                record = partial(console.append_record, level=level, message=message + _printed(result, level))
                 self._write(self.folder / LOG, record)
         for level, message in told:
             log.log(level, "%s", message)
@@ -72,16 +85,14 @@ class Attempt:
         )
 
     def _whole(self, result: Result) -> str:
-        return f"Benchmark {result.case.name} completed with summary:\n{summary.text_of(self.summary)}"
+        return f"Benchmark execution for {result.case.name} completed with summary:\n {summary.text_of(self.summary)}"
 
     def _tell_more(self, result: Result) -> None:
         for warning in result.warnings:
             if warning.code.startswith("profile"):
                 log.warning("%s; %s", warning.seen, warning.remedy)
-        if result.log_tail.strip():
-            log.debug("%s printed:\n%s", result.case.name, result.log_tail.rstrip())
         if (self.folder / PROFILE).is_dir():
-            log.info("To see the profile: tensorboard --logdir=%s", self.folder / PROFILE)
+            console.say(_TENSORBOARD.format(folder=self.folder / PROFILE))
 
     def _write(self, path: Path, step: Callable[[Path], object]) -> bool:
         """Whether it could be written. What could not is told, and keeps nothing else from being written."""
@@ -108,12 +119,20 @@ class Attempt:
 
 def _missing_words(result: Result, log_file: Path) -> list[tuple[int, str]]:
     """What the method's own log does not say: how its process ended, or that nothing was reported."""
+    name = result.case.name
     if result.error is not None and not _is_told(result.error, _end_of(log_file)):
         reason = f"{result.error.kind}: {result.error.message}"
-        return [(logging.ERROR, f"{result.case.name} failed: {reason}\n{result.error.log_tail}".rstrip())]
+        return [(logging.ERROR, f"Benchmark execution for {name} failed due to error:\n {reason}")]
     if result.status is Status.OK and summary.has_exception(result):
-        return [(logging.ERROR, f"{result.case.name} ended without calling report_benchmark: there is no result")]
+        reason = "it ended without calling report_benchmark: there is no result"
+        return [(logging.ERROR, f"Benchmark execution for {name} failed due to error:\n {reason}")]
     return []
+
+
+def _printed(result: Result, level: int) -> str:
+    """The end of what a method printed, to stand behind the reason in its log: the console has shown it."""
+    tail = result.error.log_tail.rstrip() if result.error is not None and level == logging.ERROR else ""
+    return f"\nThe end of what it printed:\n{tail}" if tail else ""
 
 
 def _is_told(failure: Failure, told: str) -> bool:

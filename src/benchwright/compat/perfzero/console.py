@@ -57,35 +57,45 @@ class _Shown(logging.Handler):
 
 
 class Echo:
-    """Shows a log file on stdout while it grows; it need not exist yet."""
+    """Shows on stdout what a process prints, while it prints it into a log file; `file` is closed at the end.
 
-    def __init__(self, path: Path) -> None:
-        self._path, self._read = path, 0
+    A quarter of a second passes between two looks: the process that is measured writes to its file and never waits for
+    whoever reads here.
+    """
+
+    def __init__(self, file: int) -> None:
+        self._file, self._read = file, 0
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a piece may end within a letter
+        self._last = "\n"
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="benchwright-echo", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Shows the rest and lets go of the file."""
+        """Shows the rest, ends the last line, and lets go of the file."""
         self._done.set()
         self._thread.join()
         self._show()
-        _write(sys.stdout, self._decoder.decode(b"", final=True))
+        self._put(self._decoder.decode(b"", final=True))
+        if self._last != "\n":
+            self._put("\n")  # what comes next begins a line of its own
+        os.close(self._file)
 
     def _follow(self) -> None:
         while not self._done.wait(LOOK):
             self._show()
 
     def _show(self) -> None:
-        try:
-            with self._path.open("rb") as file:
-                file.seek(self._read)
-                while piece := file.read(_PIECE):
-                    self._read += len(piece)
-                    _write(sys.stdout, self._decoder.decode(piece))
-        except OSError:
-            return  # not there yet, or taken away by the method itself
+        if os.fstat(self._file).st_size < self._read:
+            self._read = 0  # a flood was cut: the log begins anew
+        while piece := os.pread(self._file, _PIECE, self._read):
+            self._read += len(piece)
+            self._put(self._decoder.decode(piece))
+
+    def _put(self, text: str) -> None:
+        if text:
+            self._last = text[-1]
+            _write(sys.stdout, text)
 
 
 def _write(file: TextIO, text: str) -> None:

@@ -44,7 +44,7 @@ def summary_of(run: Run, result: Result) -> dict[str, Any]:
         "benchmark_result": _benchmark_result(result, failed, told_only=flags is not None),
         "benchmark_info": {
             "harness_name": summary.HARNESS if flags else "benchwright",
-            "harness_info": {},
+            "harness_info": {"name": "benchwright", "version": run.harness},
             "has_exception": failed,
             **({"execution_label": label} if label else {}),
             **({"flags": flags.recorded} if flags else {}),

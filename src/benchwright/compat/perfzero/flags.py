@@ -1,4 +1,4 @@
-"""The flags of PerfZero's benchmark.py, with its spellings, defaults and abbreviations; and four of our own.
+"""The flags of PerfZero's benchmark.py, with its spellings, defaults and abbreviations; and five of our own.
 
 An empty value counts as not set, because scripts pass many flags that way. What is recorded is what was typed.
 """
@@ -16,6 +16,7 @@ from typing import Any
 from benchwright.compat.perfzero import secrets
 from benchwright.compat.perfzero.secrets import DEFAULT_KEY
 from benchwright.compat.perfzero.workspace import DATA
+from benchwright.config import shown_url
 from benchwright.errors import OptionError
 
 USUAL_LEVEL = logging.INFO
@@ -23,7 +24,6 @@ YEAR = 365 * 86400.0  # seconds
 _TEXTS: dict[str, tuple[str | None, str]] = {
     "benchmark_class_type": (None, "tf_benchmark: construct classes with the JSON arguments alone."),
     "perfzero_constructor_args": ("", "JSON object of further keywords for the constructor."),
-    "git_repos": (None, "url[;branch[;hash]],... cloned into the workspace's site-packages."),
     "python_path": (None, "Folders of the workspace's site-packages to import from, separated by commas."),
     "data_downloads": (None, "url[;relative_path],... fetched into root_data_dir."),
     "gcs_downloads": (None, "Older name of --data_downloads; done first."),
@@ -58,6 +58,7 @@ class Flags:
     fail_on_bounds: bool = False
     timeout: float | None = None
     store: str | None = None
+    cost_per_hour: float | None = None
     dry: bool = False
     recorded: dict[str, Any] = field(default_factory=dict)  # PerfZero's own flags for the summary, without secrets
 
@@ -95,19 +96,22 @@ def parse(arguments: Sequence[str]) -> Flags:
     ours, rest = _ours(_parser(allow_abbrev=False)).parse_known_args(arguments)
     theirs, unknown = _theirs(_parser()).parse_known_args(rest)
     if unknown:
-        raise UnknownFlagError(f"unknown flags: {' '.join(unknown)}", remedy="benchwright perfzero --help lists them")
+        message = f"Arguments {[shown_url(word) for word in unknown]} are not recognized"
+        raise UnknownFlagError(message, remedy="benchwright perfzero --help lists those that are")
     given = vars(theirs)
+    given["git_repos"] = ",".join(given["git_repos"]) if given["git_repos"] is not None else None
     methods = [part for value in given["benchmark_methods"] for part in value.split(",") if part.strip()]
     flags = Flags(
         methods=tuple(map(str.strip, methods)),
         trials=given["benchmark_num_trials"],
         tf_class=given["benchmark_class_type"] == "tf_benchmark",
-        texts={name: (given[name] or "").strip() for name in _TEXTS},
+        texts={name: (given[name] or "").strip() for name in (*_TEXTS, "git_repos")},
         cached=given["use_cached_site_packages"],
         debug=given["debug"],
         fail_on_bounds=ours.fail_on_bounds,
         timeout=ours.timeout,
         store=ours.store or None,
+        cost_per_hour=ours.cost_per_hour,
         dry=ours.list,
         recorded={name: secrets.shown_flag(name, value) for name, value in given.items() if value is not None},
     )
@@ -153,6 +157,8 @@ def _theirs(parser: Any) -> Any:
     add("--benchmark_methods", action="append", default=[], metavar="M", help="module.Class.method,... Repeatable.")
     add("--benchmark_num_trials", type=_count, default=1, metavar="N", help="How often the whole list is run.")
     add("--use_cached_site_packages", action="store_true", help="Do not pull repositories that are there.")
+    repositories = "url[;branch[;hash]],... cloned into the workspace's site-packages. Repeatable."
+    add("--git_repos", action="append", default=None, metavar="TEXT", help=repositories)
     for name, (default, text) in _TEXTS.items():
         add(f"--{name}", default=default, metavar="TEXT", help=text)
     add("--debug", action="store_true", help="Show debug records too.")
@@ -163,6 +169,9 @@ def _ours(group: Any) -> Any:
     group.add_argument("--fail_on_bounds", action="store_true", help="Exit 1 also when only a bound does not hold.")
     group.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="End a method that takes longer.")
     group.add_argument("--store", metavar="URL", help="Where results are kept too, instead of the usual store.")
+    group.add_argument(
+        "--cost_per_hour", type=_price, metavar="PRICE", help="The machine's price: adds what a million items cost."
+    )
     group.add_argument("--list", action="store_true", help="Print the methods that would run, and do nothing else.")
     return group
 
@@ -178,10 +187,18 @@ def _count(text: str) -> int:
 
 
 def _seconds(text: str) -> float | None:
+    return _positive(text, "a number of seconds")
+
+
+def _price(text: str) -> float | None:
+    return _positive(text, "a price, as 1.18")
+
+
+def _positive(text: str, what: str) -> float | None:
     try:
-        seconds = float(text) if text.strip() else None
+        number = float(text) if text.strip() else None
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds") from None
-    if seconds is not None and not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what}") from None
+    if number is not None and not 0 < number < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is not above zero")
-    return seconds
+    return number

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from benchwright import plugins
 from benchwright.channel import Job
@@ -16,19 +18,21 @@ class Hosting:
     """The local host. While there is a `refusal` it starts nothing and says why: what cannot run leaves its record.
 
     With `scratch` the constructor gets an `output_dir` below that URL, named like the output folder; everything else
-    stays here.
+    stays here. `follow` is given a descriptor of what each worker prints, which is then its own to close.
     """
 
-    def __init__(self, scratch: str) -> None:
+    def __init__(self, scratch: str, follow: Callable[[int], object]) -> None:
         self.refusal: BenchwrightError | None = None
+        self._follow = follow
         self._scratch, self._local = scratch.rstrip("/"), plugins.load("hosts", "local")()
 
     def launch(self, job: Job) -> Worker:
         """Starts a fresh process with this job."""
         if self.refusal is not None:
             raise self.refusal
-        worker: Worker = self._local.launch(self._redirected(job) if self._scratch else job)
-        return worker
+        worker: Any = self._local.launch(self._redirected(job) if self._scratch else job)
+        self._follow(worker.duplicate_log())
+        return worker  # type: ignore[no-any-return]
 
     def _redirected(self, job: Job) -> Job:
         target = job.case.target

@@ -62,6 +62,7 @@ def _use_key(path: Path) -> None:
         return
     if done.returncode != 0:
         raise OptionError(f"gcloud does not take the key {path.name}: {done.stderr.strip()}", remedy="see the key")
+    log.info("Activated gcloud service account credential")
 
 
 def download_data(flags: Flags) -> None:
@@ -73,8 +74,11 @@ def download_data(flags: Flags) -> None:
         if target.exists():
             log.info("%s is there: not fetched again", target)
             continue
-        log.info("fetching %s to %s", shown_url(entry.url), target)
-        _get(entry, target)
+        log.info("Downloading data from %s to %s", shown_url(entry.url), target)
+        is_unpacked = _get(entry, target)
+        log.info("Downloaded data from %s to %s", shown_url(entry.url), target)
+        if is_unpacked:
+            log.info("Decompressed file %s", target)
 
 
 def parse_downloads(parts: list[str]) -> list[Download]:
@@ -88,9 +92,11 @@ def checkout_repositories(flags: Flags, workspace: Workspace) -> dict[str, dict[
     for repository in map(checkouts.Repository.parse, flags.listed("git_repos")):
         folder = workspace.packages / repository.name
         folder.parent.mkdir(parents=True, exist_ok=True)
+        log.info("Checking out repository from %s to %s", shown_url(repository.url), folder)
         pull = not flags.cached or bool(repository.revision)
         got = checkouts.checkout(repository, folder, pull=pull)
         found[repository.name] = {"url": shown_url(got.url), "branch": got.branch, "hash": got.revision}
+        log.info("Checked-out repository from %s to %s", shown_url(repository.url), folder)
         log.info("%s is at %s", folder, got.revision)
     return found
 
@@ -101,18 +107,21 @@ def _download(text: str) -> Download:
     if scheme not in SCHEMES:
         known = ", ".join(f"{name}://" for name in SCHEMES)
         named = f"prefix {scheme}" if scheme else "no prefix"
-        raise OptionError(f"{shown_url(url)}: {named}, which cannot be downloaded from", remedy=f"known: {known}")
+        raise OptionError(f"Url {shown_url(url)} with {named} is not supported.", remedy=f"known: {known}")
     url = url.removesuffix("*").removesuffix("/")  # a folder
     return Download(url=url, path=path or addresses.name_of(url))
 
 
-def _get(entry: Download, target: Path) -> None:
-    """Unpacks before the archive takes its name: one that is there has been unpacked to its end."""
+def _get(entry: Download, target: Path) -> bool:
+    """Whether it was unpacked: before the archive takes its name, so that one that is there is unpacked to its end."""
+    unpacked: list[Path] = []
 
     def unpack(file: Path) -> None:
         if archives.is_archive(file):
             archives.unpack(file, target.parent, name=target.name)
+            unpacked.append(target)
         else:
             log.warning("%s is not packed, whatever its name says", target)
 
     downloads.fetch(entry.url, target, before_done=unpack if entry.is_packed else None)
+    return bool(unpacked)

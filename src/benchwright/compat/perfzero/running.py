@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchwright.compat.perfzero import console, preparing, systems, tpus
+from benchwright.compat.perfzero import console, preparing, systems, tpus, uploading
 from benchwright.compat.perfzero import flags as perfzero_flags
 from benchwright.compat.perfzero.console import log
 from benchwright.compat.perfzero.flags import Flags
@@ -51,10 +51,13 @@ def _list(flags: Flags, workspace: Workspace) -> int:
 
 def _run(flags: Flags, workspace: Workspace, arguments: Sequence[str]) -> int:
     spent: Spent = {}
+    uploading.check(flags)
     tpu = tpus.parse(flags.texts["tpu_parameters"])
+    for path in flags.listed("python_path"):
+        log.info("Adding path %s to sys.path", path)
     with _timed(spent, "activate_gcloud_service"):
         preparing.activate_key(flags, workspace)
-    workspace.output.mkdir(parents=True, exist_ok=True)
+    _make(workspace.output)
     with _timed(spent, "download_data"):
         preparing.download_data(flags)
     with _timed(spent, "checkout_repository"):
@@ -74,9 +77,10 @@ def _measure(
     log.info("The following benchmark methods will be executed: %s", methods)
     facts = Facts(
         flags=flags,
-        harness=systems.harness_info(workspace.project),
+        harness=systems.harness_info(),
         env_vars=systems.env_vars(),
         packages=packages,
+        paths=paths,
         system=systems.system_info(
             platform_name=flags.texts["platform_name"],
             system_name=flags.texts["system_name"],
@@ -90,6 +94,12 @@ def _measure(
     console.block("Benchmark success results:", trials.succeeded)
     console.block("Benchmark local output directories:", trials.folders)
     return code
+
+
+def _make(folder: Path) -> None:
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        log.info("Created directory %s", folder)
 
 
 def _expanded(flags: Flags, paths: Sequence[str]) -> list[str]:

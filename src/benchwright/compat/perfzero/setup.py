@@ -8,6 +8,7 @@ place: the one for NVIDIA's accelerators where their driver is, else the one for
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import os
 import sys
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from benchwright.compat.perfzero import copies, drives, imaging
-from benchwright.compat.perfzero.console import block, log, start_logging
+from benchwright.compat.perfzero.console import log, start_logging
 from benchwright.compat.perfzero.secrets import DEFAULT_KEY
 from benchwright.compat.perfzero.workspace import Workspace
 from benchwright.config import shown_url
@@ -31,15 +32,18 @@ KEY_VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
 
 def main(argv: Sequence[str], project: Path | None = None) -> int:
     """Sets up what the flags ask for; 1 when a flag is unknown or a step fails. `project` holds the workspace."""
-    flags = _parser().parse_args(list(argv))
+    flags, unknown = _parser().parse_known_args(list(argv))
     start_logging(logging.DEBUG)
+    if unknown:
+        log.error("Arguments %s are not recognized", [shown_url(word) for word in unknown])
+        raise SystemExit(1)
     steps = _Steps(flags, project or Path.cwd())
     try:
         steps.run()
     except BenchwrightError as error:
         log.error("%s", error)
         return 1
-    block("Setup time in seconds by operation:", steps.seconds)
+    log.info("Setup time in seconds by operation:\n%s", json.dumps(steps.seconds, indent=2))
     return 0
 
 

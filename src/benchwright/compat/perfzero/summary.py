@@ -27,6 +27,7 @@ class Facts:
     env_vars: Mapping[str, str] = field(default_factory=dict)
     packages: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     system: Mapping[str, Any] = field(default_factory=dict)
+    paths: tuple[str, ...] = ()  # where classes are imported from, behind Python's own places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +57,16 @@ def build(facts: Facts, execution: Execution, result: Result) -> dict[str, Any]:
             "site_package_info": {name: dict(info) for name, info in facts.packages.items()},
         },
         "setup_info": {},
-        "ml_framework_info": systems.framework_info(result.details.get("framework"), texts["ml_framework_build_label"]),
+        "ml_framework_info": systems.framework_info(_framework(facts, result), texts["ml_framework_build_label"]),
         "system_info": dict(facts.system),
         "process_info": processes.maxima(result),
     }
+
+
+def _framework(facts: Facts, result: Result) -> Any:
+    """What the worker told of it; of a method that failed before it had loaded any, what TensorFlow tells."""
+    told = result.details.get("framework")
+    return systems.imported_tensorflow(facts.paths) if told is None and result.status is Status.FAILED else told
 
 
 def benchmark_result(result: Result) -> dict[str, Any]:

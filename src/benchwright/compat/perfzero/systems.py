@@ -3,27 +3,48 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import json
 import os
 import socket
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import benchwright
+from benchwright._version import VERSION
 from benchwright.fetch import addresses
 
 TIMEOUT = 30.0  # seconds for a program that only tells something
+IMPORTING = 120.0  # seconds that importing TensorFlow may take
+_IMPORT = """\
+import json, sys
+sys.path += {paths!r}
+import tensorflow
+facts = {{"version": tensorflow.__version__, "build_version": tensorflow.__git_version__}}
+print("\\n" + json.dumps({{"name": "tensorflow", **{{key: str(value) for key, value in facts.items()}}}}))
+"""
+_PACKAGE = Path(benchwright.__file__).parent
 _QUERY = ["nvidia-smi", "--query-gpu=driver_version,gpu_name", "--format=csv,noheader"]
 _ROCM = ["rocm-smi", "--json", "--showproductname", "--showdriverversion"]
 
 
-def harness_info(project: Path) -> dict[str, str]:
-    """URL, branch and commit of the project's repository; empty unless all three are known."""
-    url = _told(["git", "-C", str(project), "config", "--get", "remote.origin.url"])
-    branch = _told(["git", "-C", str(project), "rev-parse", "--abbrev-ref", "HEAD"])
-    commit = _told(["git", "-C", str(project), "rev-parse", "HEAD"])
+def harness_info(package: Path = _PACKAGE) -> dict[str, str]:
+    """What measured: Benchwright and its version; with URL, branch and commit where it runs from its own repository."""
+    return {"name": "benchwright", "version": VERSION} | _repository(package)
+
+
+def _repository(package: Path) -> dict[str, str]:
+    """PerfZero's three keys. A package that only lies within somebody's repository, as in its .venv, is not of it."""
+    git = ["git", "-C", str(package)]
+    if not _told([*git, "ls-files", "--error-unmatch", "__init__.py"]):
+        return {}
+    url = _told([*git, "config", "--get", "remote.origin.url"])
+    branch = _told([*git, "rev-parse", "--abbrev-ref", "HEAD"])
+    commit = _told([*git, "rev-parse", "HEAD"])
     return {"url": addresses.bare(url), "branch": branch, "hash": commit} if url and branch and commit else {}
 
 
@@ -66,7 +87,7 @@ def processors(page: str | None = None) -> dict[str, Any]:
 
 
 def framework_info(told: object, build_label: str) -> dict[str, str]:
-    """What the worker told of its framework; else TensorFlow as far as it is installed. Nothing is imported to know."""
+    """What the worker told of its framework; else TensorFlow as far as it is installed. Nothing is imported here."""
     facts = told if isinstance(told, Mapping) else {}
     info = {
         "name": str(facts.get("name") or "tensorflow"),
@@ -74,6 +95,21 @@ def framework_info(told: object, build_label: str) -> dict[str, str]:
         "build_version": _unwrapped(str(facts.get("build_version") or "")),
     }
     return info | ({"build_label": build_label} if build_label else {})
+
+
+@functools.cache
+def imported_tensorflow(paths: tuple[str, ...]) -> dict[str, str]:
+    """What TensorFlow says of itself, {} where it cannot be imported. A process of its own does so, once for a run.
+
+    PerfZero imports it for every summary. Here that is needed for methods that failed before they had loaded it.
+    """
+    code = _IMPORT.format(paths=list(paths))
+    said = _told([sys.executable, "-P", "-c", code], seconds=IMPORTING).rpartition("\n")[2]
+    try:
+        found = json.loads(said) if said else {}
+    except ValueError:
+        return {}
+    return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else {}
 
 
 def _installed_tensorflow() -> str:
@@ -123,10 +159,10 @@ def _accelerator(driver: str, model: str, count: int) -> dict[str, Any]:
     return {"accelerator_driver_version": driver, "accelerator_model": model, "accelerator_count": count}
 
 
-def _told(command: list[str]) -> str:
+def _told(command: list[str], *, seconds: float = TIMEOUT) -> str:
     """What a program prints; "" when it is absent, fails or takes too long."""
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT, check=False)
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else ""

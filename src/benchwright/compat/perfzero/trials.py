@@ -37,7 +37,7 @@ class Trials:
         self._folders = Folders(workspace, self._flags.texts["execution_id"])
         self._keeping: Keeping | None = None
         self._profile, self._refusal = _profile(self._flags.texts["profiler_enabled_time"])
-        self._host = Hosting(self._flags.texts["scratch_gcs_url"])
+        self._host = Hosting(self._flags.texts["scratch_gcs_url"], self._follow)
         self._attempt: Attempt | None = None
         self._trial = 0
         self._is_bad = self._is_interrupted = False
@@ -71,6 +71,7 @@ class Trials:
             tags=(*config.load(self._workspace.project).tags, *filter(None, [texts["execution_label"]])),
             command=secrets.shown_arguments((*uploading.COMMAND, *arguments)),
             directory=self._workspace.project,
+            cost_per_hour=self._flags.cost_per_hour,
         )
 
     def _case(self, method: str) -> Case:
@@ -94,6 +95,7 @@ class Trials:
         self._host.refusal = self._refusal
         try:
             folder = self._folders.next()
+            log.info("Created directory %s", folder)
             (folder / PROCESS_INFO).write_bytes(b"")
         except OSError as error:
             folder, reason = self._folders.tried, error.strerror or error
@@ -103,6 +105,10 @@ class Trials:
             log.info("--execution_id=%s is taken: %s goes to %s", wanted, case.name, folder.name)
         self._attempt = Attempt(folder)
         return folder if self._host.refusal is self._refusal else self._empty
+
+    def _follow(self, printed: int) -> None:
+        assert self._attempt is not None  # `_folder` has made it
+        self._attempt.follow(printed)
 
     def _hear(self, event: Event) -> None:
         if isinstance(event, Began):

@@ -9,12 +9,13 @@ from typing import Any
 
 from benchwright.compat.perfzero import flags as perfzero_flags
 from benchwright.compat.perfzero import preparing, summary
+from benchwright.compat.perfzero.console import log
 from benchwright.compat.perfzero.flags import Flags
 from benchwright.compat.perfzero.workspace import SUMMARY, Workspace
-from benchwright.config import HIDDEN
+from benchwright.config import HIDDEN, shown_url
 from benchwright.errors import BenchwrightError, OptionError, UploadError
 from benchwright.records import Result, Run, Status
-from benchwright.uploads import bigquery, folders, hooks, runs
+from benchwright.uploads import bigquery, folders, hooks, runs, stores
 from benchwright.uploads.runs import Delivery
 
 COMMAND = ("benchwright", "perfzero")
@@ -32,6 +33,18 @@ def upload_all(flags: Flags, folder: Path, summary: Mapping[str, Any], *, paths:
         except BenchwrightError as error:
             failures.append(f"{what} failed: {error}")
     return Delivery(sent=tuple(sent), failures=tuple(failures))
+
+
+def check(flags: Flags) -> None:
+    """Raises for what cannot be sent from here, before a method runs: an impossible address, a package that is absent.
+
+    No service is asked. Hooks are left alone: importing them may do anything.
+    """
+    project, table = flags.texts["bigquery_project_name"], flags.texts["bigquery_dataset_table_name"]
+    if project and table:
+        bigquery.check(project, bigquery.present_table(table))
+    if url := flags.texts["output_gcs_url"]:
+        stores.check(url)
 
 
 def repeat(run: Run) -> Delivery:
@@ -101,6 +114,7 @@ def _wanted(
 
 def _insert(summary: Mapping[str, Any], project: str, table: str) -> str:
     bigquery.insert(summary, project, table)
+    log.info("Uploaded benchmark result to the table %s of the bigquery project %s.", table, project)
     return f"bigquery:{project}.{table}"
 
 
@@ -112,4 +126,6 @@ def _call(names: Sequence[str], summary: Mapping[str, Any], paths: Sequence[str]
 def _copy(folder: Path, url: str) -> str:
     if HIDDEN in url:
         raise UploadError(f"{url}: the secrets of this address are not kept", remedy="send the run with --to URL")
-    return folders.upload(folder, url)
+    sent = folders.upload(folder, url)
+    log.info("Uploaded data from local directory %s to gcs %s", folder, shown_url(url))
+    return sent
