@@ -94,6 +94,39 @@ def test_constructors() -> None:
     assert isinstance(conventions.construct(Reports, "perfzero", **given), Reports)
 
 
+class _Readme:
+    """The constructor that PerfZero's README asks for."""
+
+    def __init__(self, output_dir: str, data_dir: str, **kwargs: Any) -> None:
+        self.seen = (output_dir, data_dir, kwargs)
+
+
+class _Spare:
+    def __init__(self, output_dir: str = "", data_dir: str | None = None) -> None:
+        self.seen = (output_dir, data_dir)
+
+
+class _Own:
+    def __init__(self, output_dir: str = "", data_dir: str = "/mine", **kwargs: Any) -> None:
+        self.seen = (data_dir, kwargs)
+
+
+class _Both:
+    def __init__(self, output_dir: str = "", root_data_dir: str = "", data_dir: str | None = None) -> None:
+        self.seen = (root_data_dir, data_dir)
+
+
+def test_the_readmes_data_dir_is_handed_to_who_waits_for_it() -> None:
+    given: dict[str, Any] = {"output_dir": "o", "root_data_dir": "d", "tpu": None}
+    assert conventions.style_of(_Readme) == "perfzero"
+    assert conventions.construct(_Readme, "perfzero", **given).seen == ("o", "d", {"root_data_dir": "d", "tpu": None})
+    assert conventions.construct(_Readme, "perfzero", **given, more={"data_dir": "x"}).seen[1] == "x"
+    assert conventions.construct(_Spare, "perfzero", **given).seen == ("o", "d")
+    # As under PerfZero, which knows no data_dir: what the class brings stays.
+    assert conventions.construct(_Own, "perfzero", **given).seen == ("/mine", {"root_data_dir": "d", "tpu": None})
+    assert conventions.construct(_Both, "perfzero", **given).seen == ("d", None)
+
+
 def _with(params: Any, names: Any = None) -> Dimensions:
     body = {"params": params, "time_x": lambda self: None, **({"param_names": names} if names else {})}
     return dimensions_of(type("C", (), body), "time_x", "plain")

@@ -174,6 +174,20 @@ def test_constructors_of_every_kind(project: Any, tmp_path: Path) -> None:
     assert ended.summary("plain")["benchmark_result"]["wall_time"] == 7.0
 
 
+def test_the_readmes_constructor_gets_its_data_dir(project: Any) -> None:
+    project.add(
+        "demo",
+        "readme.py",
+        "import tensorflow as tf\n\nclass Readme(tf.test.Benchmark):\n"
+        "    def __init__(self, output_dir, data_dir, **kwargs):\n        self.data_dir = data_dir\n\n"
+        "    def benchmark_it(self):\n"
+        "        self.report_benchmark(wall_time=1.0, extras={'data_dir': self.data_dir})\n",
+    )
+    ended = project.run("--benchmark_methods=readme.Readme.filter:benchmark_it", "--execution_id=r")
+    assert ended.code == 0, ended.out + ended.err
+    assert ended.summary("r")["benchmark_result"]["extras"] == [{"name": "data_dir", "value": str(project.data)}]
+
+
 def test_a_method_that_hangs_ends_at_the_timeout(project: Any) -> None:
     ended = project.run(_methods("hang"), "--timeout=2", "--execution_id=late")
     assert ended.code == 1

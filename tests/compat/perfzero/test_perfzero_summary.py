@@ -120,6 +120,27 @@ def test_lines_join_what_the_monitors_saw() -> None:
     assert processes.maxima(result) == {"max_rss": 35, "max_vms": 310, "max_cpu_percent": 87.0}
 
 
+@pytest.mark.parametrize(
+    ("typed", "cost"),
+    [
+        ([], None),
+        (["--cost_per_hour=1.18"], {"per_hour": 1.18, "per_million": 2.5, "by": "exp_per_second"}),
+    ],
+)
+def test_with_a_price_the_summary_says_what_a_million_items_cost(typed: list[str], cost: Any) -> None:
+    estimate = Estimate(point=2.5, low=None, high=None, method="price over exp_per_second: reported")
+    result = _result(metrics=(Metric(name="cost_per_million", unit="", better=None, estimate=estimate),))
+    facts = Facts(flags=flags.parse(typed))
+    built = summary.build(facts, Execution(id="e", timestamp=1.0), result)["benchmark_info"]
+    assert built.get("cost") == cost
+
+
+@pytest.mark.parametrize("price", ["nothing", "0", "-1", "inf", "nan"])
+def test_a_price_is_a_number_above_zero(price: str) -> None:
+    with pytest.raises(SystemExit):
+        flags.parse([f"--cost_per_hour={price}"])
+
+
 # ---- the machine ----
 
 

@@ -169,6 +169,33 @@ def test_a_row_goes_to_the_table_that_is_meant(project: Any, named: str, table: 
     assert json.loads(row["benchmark_result"]) == summary["benchmark_result"]
 
 
+@pytest.mark.parametrize(
+    ("module", "flags", "extra"),
+    [
+        ("google", ["--bigquery_project_name=p", "--bigquery_dataset_table_name=d.t"], "benchwright[bigquery]"),
+        ("gcsfs", ["--output_gcs_url=gs://bucket/place"], "benchwright[data]"),
+        ("fsspec", ["--output_gcs_url=gs://bucket/place"], "benchwright[data]"),
+    ],
+)
+def test_a_missing_package_is_told_before_the_method_runs(
+    project: Any, tmp_path: Path, module: str, flags: list[str], extra: str
+) -> None:
+    (project.site / f"{module}.py").write_text(f"raise ImportError('{module} is not installed')\n")
+    seen = tmp_path / "seen"
+    ended = project.run(OK, *flags, env={"SEEN": str(seen)}, apart=True)
+    assert ended.code == 1
+    assert f"pip install '{extra}'" in ended.err
+    assert not seen.exists() and not ended.output.exists()
+
+
+@pytest.mark.parametrize(
+    "flags", [["--output_gcs_url=gsx://b/x"], ["--bigquery_project_name=p", "--bigquery_dataset_table_name=table"]]
+)
+def test_a_place_that_cannot_be_is_told_before_the_method_runs(project: Any, flags: list[str]) -> None:
+    ended = project.run(OK, *flags)
+    assert ended.code == 1 and not ended.output.exists()
+
+
 def test_only_runs_of_this_door_can_be_repeated() -> None:
     run = Run(id="r", started_at="", harness="", command=("benchwright", "run", "x"))
     with pytest.raises(OptionError, match="not made by benchwright perfzero"):

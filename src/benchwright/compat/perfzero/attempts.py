@@ -28,6 +28,7 @@ tensorboard --logdir={folder}
 Open localhost:6006 in your browser to access the Tensorbord GUI. Use ssh with port forwarding if tensorboard is \
 running on a remote machine.
 """
+_SHOWN_WARNINGS = ("profile", "no-cost")  # how the codes of those begin that say what was asked for in vain
 MOST_READ = 1 << 20  # bytes of the end of a log that are looked through
 
 
@@ -69,7 +70,7 @@ class Attempt:
                 self._write(self.folder / LOG, record)
         for level, message in told:
             log.log(level, "%s", message)
-        self._tell_more(result)
+        self._tell_more(facts, result)
         names = (LOG, PROCESS_INFO, SUMMARY)
         ours = [found for name in names if (found := _artifact(self.folder / name))]
         artifacts = (*(a for a in result.artifacts if a.name not in names), *ours)
@@ -87,10 +88,13 @@ class Attempt:
     def _whole(self, result: Result) -> str:
         return f"Benchmark execution for {result.case.name} completed with summary:\n {summary.text_of(self.summary)}"
 
-    def _tell_more(self, result: Result) -> None:
+    def _tell_more(self, facts: Facts, result: Result) -> None:
         for warning in result.warnings:
-            if warning.code.startswith("profile"):
+            if warning.code.startswith(_SHOWN_WARNINGS):
                 log.warning("%s; %s", warning.seen, warning.remedy)
+        cost = summary.cost_of(facts.flags, result)
+        if "per_million" in cost:
+            log.info("A million items cost %.6g, counted by %s", cost["per_million"], cost["by"])
         if (self.folder / PROFILE).is_dir():
             console.say(_TENSORBOARD.format(folder=self.folder / PROFILE))
 

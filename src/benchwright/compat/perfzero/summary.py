@@ -55,6 +55,7 @@ def build(facts: Facts, execution: Execution, result: Result) -> dict[str, Any]:
             **_unless_empty("env_vars", dict(facts.env_vars)),
             **_unless_empty("flags", dict(facts.flags.recorded)),
             "site_package_info": {name: dict(info) for name, info in facts.packages.items()},
+            **_unless_empty("cost", cost_of(facts.flags, result)),
         },
         "setup_info": {},
         "ml_framework_info": systems.framework_info(_framework(facts, result), texts["ml_framework_build_label"]),
@@ -81,6 +82,17 @@ def benchmark_result(result: Result) -> dict[str, Any]:
         "metrics": metrics,
         "trial_id": result.round + 1,
     }
+
+
+def cost_of(flags: Flags, result: Result) -> dict[str, Any]:
+    """With `--cost_per_hour`: the price, what a million items cost at it, and by which of the method's metrics."""
+    if flags.cost_per_hour is None:
+        return {}
+    found = result.metric("cost_per_million")
+    if found is None:
+        return {"per_hour": flags.cost_per_hour}
+    by = found.estimate.method.partition(":")[0].removeprefix("price over ")
+    return {"per_hour": flags.cost_per_hour, "per_million": found.estimate.point, "by": by}
 
 
 def has_exception(result: Result) -> bool:
