@@ -212,6 +212,7 @@ def test_a_key_that_is_asked_for_is_fetched_and_used(project: Any, calls: Path, 
     assert ended.code == 0, ended.err
     key = project.workspace / "key.json"
     assert key.stat().st_mode & 0o777 == 0o600
+    assert "INFO: Activated gcloud service account credential\n" in ended.out
     assert _told(calls) == [["gcloud", "auth", "activate-service-account", "--key-file", str(key)]]
     assert ended.summaries()[0]["benchmark_info"]["flags"]["gcloud_key_file_url"] == "***"
 

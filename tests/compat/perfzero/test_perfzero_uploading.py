@@ -164,6 +164,7 @@ def test_a_row_goes_to_the_table_that_is_meant(project: Any, named: str, table: 
     assert ended.code == 0, ended.err
     ((path, body),) = asked
     assert f"/{table}/" in path
+    assert "INFO: Uploaded benchmark result to the table " in ended.out
     row, summary = body["rows"][0]["json"], ended.summary("e")
     assert row["execution_id"] == "e"
     assert json.loads(row["benchmark_result"]) == summary["benchmark_result"]

@@ -11,11 +11,13 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
 import benchwright
 from benchwright._version import VERSION
+from benchwright.compat.perfzero.console import log
 from benchwright.fetch import addresses
 
 TIMEOUT = 30.0  # seconds for a program that only tells something
@@ -103,6 +105,10 @@ def imported_tensorflow(paths: tuple[str, ...]) -> dict[str, str]:
 
     PerfZero imports it for every summary. Here that is needed for methods that failed before they had loaded it.
     """
+    here = [*sys.path, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    if PathFinder.find_spec("tensorflow", [*here, *paths]) is None:
+        return {}
+    log.info("Importing TensorFlow in a process of its own, to tell its version")
     code = _IMPORT.format(paths=list(paths))
     said = _told([sys.executable, "-P", "-c", code], seconds=IMPORTING).rpartition("\n")[2]
     try:
