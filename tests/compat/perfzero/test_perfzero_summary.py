@@ -135,6 +135,26 @@ def test_with_a_price_the_summary_says_what_a_million_items_cost(typed: list[str
     assert built.get("cost") == cost
 
 
+def test_a_reported_rate_is_priced_and_its_absence_is_told(project: Any) -> None:
+    pytest.importorskip("benchwright.pricing")  # chooses the rate
+    project.add(
+        "demo",
+        "rates.py",
+        "class Rates:\n    def __init__(self, output_dir, data_dir, **kwargs):\n        pass\n\n"
+        "    def benchmark_rate(self, report):\n        report('exp_per_second', 1000)\n\n"
+        "    def benchmark_none(self, report):\n        report('accuracy', 0.9)\n",
+    )
+    ended = project.run(
+        "--benchmark_methods=rates.Rates.benchmark_rate,rates.Rates.benchmark_none", "--cost_per_hour=3.6"
+    )
+    assert ended.code == 0, ended.err
+    rate, none = (found["benchmark_info"]["cost"] for found in ended.summaries())
+    assert rate == {"per_hour": 3.6, "per_million": pytest.approx(1.0), "by": "exp_per_second"}
+    assert none == {"per_hour": 3.6}
+    assert "A million items cost 1, counted by exp_per_second" in ended.out
+    assert "WARNING: no cost per million" in ended.out
+
+
 @pytest.mark.parametrize("price", ["nothing", "0", "-1", "inf", "nan"])
 def test_a_price_is_a_number_above_zero(price: str) -> None:
     with pytest.raises(SystemExit):
