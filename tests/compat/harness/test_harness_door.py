@@ -19,48 +19,18 @@ from benchwright import api, runner
 from benchwright.compat.harness import cores, remote_reporter, running
 from benchwright.compat.harness import flags as harness_flags
 from benchwright.compat.harness import info as harness_info
-from benchwright.compat.harness.door import main
 from benchwright.devices import About, listing
 from benchwright.errors import BenchwrightError, DecodeError, OptionError, StoreError, TargetError
-from benchwright.events import nobody
 from benchwright.records import Run, Status
 from benchwright.specs.older import planning
 from benchwright.specs.older.plans import Asked
 from benchwright.store import open_store
-
-ROW = """echo 'PyTorchObserver {"type": "NET", "metric": "latency", "unit": "us", "value": %s}'"""
-GOOD = ROW % 5
-NEEDED = ["--framework", "generic", "--platform", "host", "--model_cache", "cache", "--cooldown=0"]
+from harness_suite import GOOD, NEEDED, describe_sides, run_harness, write_program, write_spec
 
 
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-
-
-def _program(name: str, body: str) -> str:
-    path = Path(name)
-    path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
-    return str(path)
-
-
-def _spec(*tests: dict[str, Any], **model: Any) -> str:
-    usual = {"identifier": "{ID}", "metric": "delay", "iter": 1, "commands": ["{program}"]}
-    whole = {
-        "model": {"name": "tiny", "format": "generic", "files": {}, **model},
-        "tests": [{**usual, **test} for test in tests or ({},)],
-    }
-    Path("spec.json").write_text(json.dumps(whole), encoding="utf-8")
-    return "spec.json"
-
-
-def _info(**sides: str) -> str:
-    return json.dumps({side: {"commit": side, "commit_time": 0, "program": program} for side, program in sides.items()})
-
-
-def _harness(spec: str, info: str, *more: str, framework: str = "generic", platform: str = "host") -> int:
-    words = ["-b", spec, *NEEDED, "--framework", framework, "--platform", platform]
-    return main([*words, "--info", info, *more], lambda: contextlib.nullcontext(nobody))
 
 
 def _kept() -> Run:
@@ -75,9 +45,9 @@ class TestFailures:
         """7.1, 9 and 10: its output was thrown away after three attempts; a failed test vanished without a trace."""
         attempts = Path("attempts").absolute()
         bad = f'[ "$1" = bad ] && {{ echo once >> {attempts}; echo why it failed; exit 3; }}'
-        program = _program("bench", f"{bad}\n{GOOD}")
-        spec = _spec({"commands": ["{program} bad"]}, {"commands": ["{program} good"]})
-        assert _harness(spec, _info(treatment=program), "--screen_reporter") == 1
+        program = write_program("bench", f"{bad}\n{GOOD}")
+        spec = write_spec({"commands": ["{program} bad"]}, {"commands": ["{program} good"]})
+        assert run_harness(spec, describe_sides(treatment=program), "--screen_reporter") == 1
         said = capsys.readouterr()
         assert "why it failed" in said.err and "3" in said.err and "tiny 0" in said.err
         assert "ID: 1" in said.out and "ID: 0" not in said.out
@@ -89,24 +59,26 @@ class TestFailures:
 
     def test_a_program_that_takes_too_long(self, capsys: pytest.CaptureFixture[str]) -> None:
         """The older one's status 256 became 0 in a shell."""
-        program = _program("bench", "sleep 60")
-        assert _harness(_spec(), _info(treatment=program), "--timeout", "0.2") == 1
+        program = write_program("bench", "sleep 60")
+        assert run_harness(write_spec(), describe_sides(treatment=program), "--timeout", "0.2") == 1
         assert _kept().results[0].status is Status.TIMEOUT
         assert "longer than 0.2 s" in capsys.readouterr().out
 
     def test_a_control_that_fails_leaves_the_treatment(self, capsys: pytest.CaptureFixture[str]) -> None:
-        info = _info(treatment=_program("new", GOOD), control=_program("old", "exit 1"))
-        assert _harness(_spec(), info, "--simple_screen_reporter") == 1
+        info = describe_sides(treatment=write_program("new", GOOD), control=write_program("old", "exit 1"))
+        assert run_harness(write_spec(), info, "--simple_screen_reporter") == 1
         said = capsys.readouterr()
         assert json.loads(said.out)["NET latency"]["values"] == [5]
         assert "the control failed" in said.err
 
     def test_a_test_that_cannot_be_run_here_is_told(self, capsys: pytest.CaptureFixture[str]) -> None:
         power = {"metric": "power", "monsoon": {}}
-        assert _harness(_spec({}, power), _info(treatment=_program("bench", GOOD)), "--no-save") == 1
+        assert (
+            run_harness(write_spec({}, power), describe_sides(treatment=write_program("bench", GOOD)), "--no-save") == 1
+        )
         assert "is not run" in capsys.readouterr().err
         with pytest.raises(TargetError, match="no test can be run here"):
-            _harness(_spec(power), _info(treatment="bench"), "--no-save")
+            run_harness(write_spec(power), describe_sides(treatment="bench"), "--no-save")
 
 
 class _Refusing(BaseHTTPRequestHandler):
@@ -132,10 +104,13 @@ def refusing() -> Iterator[str]:
 
 
 def test_a_reporter_that_fails_stops_no_other(refusing: str, capsys: pytest.CaptureFixture[str]) -> None:
-    program = _program("bench", GOOD)
-    spec = _spec(default_args={}, group="G")
+    program = write_program("bench", GOOD)
+    spec = write_spec(default_args={}, group="G")
     told = ["--remote_reporter", refusing, "--remote_access_token", "S3cret", "--simple_local_reporter", "out"]
-    assert _harness(spec, _info(treatment=program), *told, "--run_type", "regress", "--regressed_types", "NET") == 1
+    assert (
+        run_harness(spec, describe_sides(treatment=program), *told, "--run_type", "regress", "--regressed_types", "NET")
+        == 1
+    )
     data = json.loads(Path("out/0/data.txt").read_text(encoding="utf-8"))
     assert data["NET latency"]["regressed"] == 1
     said = capsys.readouterr()
@@ -165,7 +140,7 @@ def test_the_network_comes_last_and_sigterm_keeps_what_was_to_be_sent(
     monkeypatch.setattr(remote_reporter, "How", functools.partial(remote_reporter.How, sleep=sleep))
     told = ["--remote_reporter", refusing, "--simple_local_reporter", "out", "--no-save"]
     with pytest.raises(KeyboardInterrupt):
-        _harness(_spec(), _info(treatment=_program("bench", GOOD)), *told)
+        run_harness(write_spec(), describe_sides(treatment=write_program("bench", GOOD)), *told)
     assert "tiny" in shown[0] and len([*remote_reporter.SPOOL.glob("*.json")]) == 1
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
@@ -180,7 +155,7 @@ def test_a_run_that_the_store_refused_is_not_called_kept(
         raise error
 
     monkeypatch.setattr(api, "execute", refuse)
-    assert _harness(_spec(), _info(treatment=_program("bench", GOOD))) == 1
+    assert run_harness(write_spec(), describe_sides(treatment=write_program("bench", GOOD))) == 1
     said = capsys.readouterr()
     assert "the store is full" in said.err and "tiny" in said.out and "Kept as" not in said.out
 
@@ -198,7 +173,7 @@ class TestRefusals:
     )
     def test_frameworks_and_platforms(self, more: dict[str, str], said: str) -> None:
         with pytest.raises(OptionError, match=said):
-            _harness(_spec(), _info(treatment=_program("bench", GOOD)), **more)
+            run_harness(write_spec(), describe_sides(treatment=write_program("bench", GOOD)), **more)
 
     @pytest.mark.parametrize(
         ("words", "said"),
@@ -211,26 +186,31 @@ class TestRefusals:
         ],
     )
     def test_flags(self, words: list[str], said: str) -> None:
-        info = _info(treatment=_program("bench", GOOD))
+        info = describe_sides(treatment=write_program("bench", GOOD))
         with pytest.raises(OptionError, match=said):
-            _harness(_spec(), info, *words)
+            run_harness(write_spec(), info, *words)
         assert not Path(".benchwright").exists()
 
     def test_specs(self) -> None:
-        info = _info(treatment=_program("bench", GOOD))
+        info = describe_sides(treatment=write_program("bench", GOOD))
         with pytest.raises(TargetError, match=r"nosuch\.json"):
-            _harness("nosuch.json", info)
+            run_harness("nosuch.json", info)
         Path("broken.json").write_text('{"model": ', encoding="utf-8")
         with pytest.raises(DecodeError, match=r"broken\.json"):
-            _harness("broken.json", info)
+            run_harness("broken.json", info)
         with pytest.raises(BenchwrightError, match="p101"):
-            _harness(_spec({"statistics": ["p101"]}), info)
+            run_harness(write_spec({"statistics": ["p101"]}), info)
         assert not Path(".benchwright").exists()
 
 
 def test_a_dry_run_only_prints(capsys: pytest.CaptureFixture[str]) -> None:
     program = "/no/such/program"
-    assert _harness(_spec({"commands": ["{program} --iter {iter}"]}), _info(treatment=program), "--dry-run") == 0
+    assert (
+        run_harness(
+            write_spec({"commands": ["{program} --iter {iter}"]}), describe_sides(treatment=program), "--dry-run"
+        )
+        == 0
+    )
     said = capsys.readouterr().out
     assert "tiny" in said and "--iter 1" in said
     assert sorted(path.name for path in Path().iterdir()) == ["spec.json"]
@@ -254,7 +234,7 @@ def _only_planned(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _plan(*arguments: Any, **named: Any) -> runner.Plan:
     with pytest.raises(_PlannedError) as caught:
-        _harness(*arguments, **named)
+        run_harness(*arguments, **named)
     return caught.value.plan
 
 
@@ -266,18 +246,18 @@ def _rests(plan: runner.Plan) -> list[float]:
 @pytest.mark.usefixtures("_only_planned")
 class TestPlan:
     def test_treatment_and_control_of_each_test_with_a_rest_between(self) -> None:
-        info = _info(treatment=_program("new", GOOD), control=_program("old", GOOD))
-        plan = _plan(_spec({}, {}), info, "--cooldown", "3")
+        info = describe_sides(treatment=write_program("new", GOOD), control=write_program("old", GOOD))
+        plan = _plan(write_spec({}, {}), info, "--cooldown", "3")
         order = [(case.params["test"], case.params["side"]) for case in plan.cases]
         assert order == [("0", "treatment"), ("0", "control"), ("1", "treatment"), ("1", "control")]
         assert _rests(plan) == [0.0, 3.0, 3.0, 3.0]
-        assert _rests(_plan(_spec({}, {}, cooldown=9), info))[1:] == [9.0] * 3  # the model's own wins
+        assert _rests(_plan(write_spec({}, {}, cooldown=9), info))[1:] == [9.0] * 3  # the model's own wins
 
     def test_the_same_core_for_both_and_one_that_exists(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """7.1.6: a random core from 5 to 14 each time, also on a machine with two."""
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-        info = _info(treatment=_program("new", GOOD), control=_program("old", GOOD))
-        plan = _plan(_spec({}, {"cpu-list": -1}), info)
+        info = describe_sides(treatment=write_program("new", GOOD), control=write_program("old", GOOD))
+        plan = _plan(write_spec({}, {"cpu-list": -1}), info)
         cores = [json.loads(case.target.work)["cpus"] for case in plan.cases]
         usable = listing.connected("host")[0].facts["cpus"]
         assert isinstance(usable, list)
@@ -288,11 +268,11 @@ class TestPlan:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # where no other test's harness runs
-        info = _info(treatment=_program("new", GOOD))
+        info = describe_sides(treatment=write_program("new", GOOD))
         usable: Any = listing.connected("host")[0].facts["cpus"]
         with contextlib.ExitStack() as others:
             for left in reversed(range(len(usable) + 1)):
-                (case,) = _plan(_spec(), info).cases
+                (case,) = _plan(write_spec(), info).cases
                 core = json.loads(case.target.work)["cpus"]
                 if len(usable) > 1:
                     assert core == (usable[left - 1 : left] if left else [])
@@ -314,10 +294,10 @@ class TestPlan:
             __hash__ = str.__hash__
 
         planned = planning.plan(
-            Path(_spec({}, {"identifier": "same"}, {"identifier": "same"})), Asked(framework="generic")
+            Path(write_spec({}, {"identifier": "same"}, {"identifier": "same"})), Asked(framework="generic")
         )
         tests = [replace(planned.tests[0], identifier=Name(n)) for n in range(200)] + [*planned.tests[1:]]
-        given = harness_info.parse(_info(treatment=_program("new", GOOD)), needs_program=True)
+        given = harness_info.parse(describe_sides(treatment=write_program("new", GOOD)), needs_program=True)
         where = listing.connected("host")
         works = running.works(harness_flags.parse([*NEEDED, "-b", "spec.json"]), given, tests, [("host", where[0])])
         assert [work.case.params.get("number") for work in works] == [None] * 200 + [0, 1]
@@ -329,7 +309,7 @@ class TestPlan:
             ("adb:B", About(kind="android", serial="B", name="Moto-9-28")),
         ]
         monkeypatch.setattr(listing, "chosen", lambda platform, **asked: phones)
-        plan = _plan(_spec({}, {}), _info(treatment=_program("bench", GOOD)), platform="android")
+        plan = _plan(write_spec({}, {}), describe_sides(treatment=write_program("bench", GOOD)), platform="android")
         assert [case.target.device for case in plan.cases] == ["adb:A", "adb:A", "adb:B", "adb:B"]
         assert plan.notes is not None
         kept: list[Any] = [plan.notes(case)["harness"] for case in plan.cases]
@@ -337,29 +317,33 @@ class TestPlan:
         assert len({note["pair"] for note in kept}) == 4
 
     def test_a_platform_name_of_ones_own(self) -> None:
-        plan = _plan(_spec(), _info(treatment=_program("bench", GOOD)), "--platform_sig", "lab-7")
+        plan = _plan(write_spec(), describe_sides(treatment=write_program("bench", GOOD)), "--platform_sig", "lab-7")
         assert plan.notes is not None
         note: Any = plan.notes(plan.cases[0])["harness"]
         assert note["meta"]["platform"] == "lab-7"
 
     def test_tests_of_one_identifier_are_told_apart(self) -> None:
-        plan = _plan(_spec({"identifier": "same"}, {"identifier": "same"}), _info(treatment=_program("bench", GOOD)))
+        plan = _plan(
+            write_spec({"identifier": "same"}, {"identifier": "same"}),
+            describe_sides(treatment=write_program("bench", GOOD)),
+        )
         assert [case.params["number"] for case in plan.cases] == [0, 1]
 
     def test_defaults_of_the_spec_and_the_limit_of_a_worker(self) -> None:
-        spec = _spec()
+        spec = write_spec()
         whole = json.loads(Path(spec).read_text(encoding="utf-8"))
         whole["default_args"] = {"--timeout": 500}
         Path(spec).write_text(json.dumps(whole), encoding="utf-8")
-        (case,) = _plan(spec, _info(treatment=_program("bench", GOOD))).cases
+        (case,) = _plan(spec, describe_sides(treatment=write_program("bench", GOOD))).cases
         assert json.loads(case.target.work)["timeout"] == 500
         assert case.load.timeout is not None and case.load.timeout > 500  # it never ends before its program may
 
     def test_variables_and_tokens_of_each_side(self) -> None:
         sides = {
-            name: {"program": _program(name, GOOD), "string_map": {"WHO": name}} for name in ("treatment", "control")
+            name: {"program": write_program(name, GOOD), "string_map": {"WHO": name}}
+            for name in ("treatment", "control")
         }
-        plan = _plan(_spec(), json.dumps(sides), "--env", "A=1")
+        plan = _plan(write_spec(), json.dumps(sides), "--env", "A=1")
         works = [json.loads(case.target.work) for case in plan.cases]
         assert [work["tokens"]["WHO"] for work in works] == ["treatment", "control"]
         assert [work["env"][running.GROUP_VARIABLE] for work in works] == ["1", "0"]
@@ -367,80 +351,5 @@ class TestPlan:
 
 
 def test_what_does_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _harness(_spec(), "", "--set_freq", "max", "--dry-run") == 0
+    assert run_harness(write_spec(), "", "--set_freq", "max", "--dry-run") == 0
     assert capsys.readouterr().err.count("--set_freq does nothing here") == 1
-
-
-def test_a_generic_program_runs_once_and_every_row_counts() -> None:
-    """The loop until `iter` values are there belongs to caffe2 and pytorch; surplus rows of others are kept."""
-    marked = GOOD.replace("PyTorchObserver", "Caffe2Observer")
-    for framework, rows, iterations, expected in (
-        ("generic", 1, 3, (1, [5])),
-        ("generic", 4, 2, (1, [5, 5, 5, 5])),
-        ("pytorch", 1, 3, (3, [5, 5, 5])),
-        ("pytorch", 4, 2, (1, [5, 5])),
-        ("caffe2", 1, 2, (2, [5, 5])),
-    ):
-        runs = Path(f"runs-{framework}-{rows}")
-        row = marked if framework == "caffe2" else GOOD
-        program = _program("bench", f"echo x >> {runs.absolute()}\n" + "\n".join([row] * rows))
-        words = ("--simple_local_reporter", f"out-{runs}", "--no-save")
-        assert _harness(_spec({"iter": iterations}), _info(treatment=program), *words, framework=framework) == 0
-        data = json.loads(Path(f"out-{runs}/0/data.txt").read_text(encoding="utf-8"))
-        assert (len(runs.read_text().split()), data["NET latency"]["values"]) == expected, framework
-
-
-def test_each_test_is_reported_before_the_next_one_begins() -> None:
-    """A kill in the middle of a suite leaves what was measured; `time` is when each test ran."""
-    found = Path("found").absolute()
-    look = f"ls {Path.cwd()}/reports/*/generic/tiny/delay/*/*/*/*/*/0/NET-latency.txt {Path.cwd()}/latest/*/data.txt"
-    program = _program("bench", f"({look}) 2>/dev/null | wc -l >> {found}\nsleep 0.1\n{GOOD}")
-    reporters = ("--local_reporter", "reports", "--simple_local_reporter", "latest")
-    assert _harness(_spec({}, {}, {}), _info(treatment=program), *reporters) == 0
-    assert found.read_text().split() == ["0", "2", "4"]
-    (places,) = Path("reports").glob("*/generic/tiny/delay")
-    times = [json.loads(next(places.glob(f"{i}/*/*/*/*/0/meta.txt")).read_text())["time"] for i in range(3)]
-    assert times[0] + 0.1 < times[1] and times[1] + 0.1 < times[2]
-
-
-def test_a_pair_is_reported_when_its_control_is_measured_too_and_a_failed_test_has_its_meta_data() -> None:
-    seen = Path("seen").absolute()
-    new = _program("new", f'ls {Path.cwd()}/latest >> {seen} 2>&1\n[ "$1" = bad ] && exit 3\n{GOOD}')
-    info = _info(treatment=new, control=_program("old", f"ls {Path.cwd()}/latest >> {seen} 2>&1\n{ROW % 4}"))
-    spec = _spec({}, {"commands": ["{program} bad"]})
-    assert _harness(spec, info, "--simple_local_reporter", "latest", "--no-save") == 1
-    assert seen.read_text().split("\n")[2:] == ["0", "0", ""]  # before that: twice that there is no such folder
-    first, second = (json.loads(Path("latest", name, "data.txt").read_text()) for name in "01")
-    assert first["NET latency"]["control_values"] == [4] and [*second] == ["meta"]
-
-
-def test_warnings_of_results_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    program = _program("bench", f"[ -e ran ] || {{ touch ran; {GOOD}; }}")
-    for more in (("--screen_reporter",), ("--json",), ()):
-        Path("ran").unlink(missing_ok=True)
-        _harness(_spec({"iter": 2}), _info(treatment=program), *more, "--no-save", framework="pytorch")
-        assert "told of 1 executions, and the spec asks for 2" in capsys.readouterr().err, more
-
-
-def test_a_dry_run_refuses_what_a_run_refuses(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("FAIPEPROOT", raising=False)
-    info = _info(treatment=_program("bench", GOOD))
-    for platform, said in (("ios", "ios"), ("amiga", "amiga")):
-        with pytest.raises(OptionError, match=said):
-            _harness(_spec(), info, "--dry-run", platform=platform)
-    needs_root = _spec({"postprocess": {"commands": ["{FAIPEPROOT}/compare"]}})
-    capsys.readouterr()
-    for words in (("--dry-run",), ("--no-save",)):
-        with pytest.raises(TargetError, match="export FAIPEPROOT"):
-            _harness(needs_root, info, *words)
-    assert "FAIPEPROOT" in capsys.readouterr().out  # the plan tells it as well
-    monkeypatch.setenv("FAIPEPROOT", "/somewhere")
-    assert _harness(needs_root, info, "--dry-run") == 0
-
-
-def test_wiping_comes_after_the_backend() -> None:
-    asked = Asked(framework="generic", command_args="--x 1", backend="mkl", wipe_cache="true")
-    (test,) = planning.plan(Path(_spec()), asked).tests
-    assert test.commands[0].endswith("--x 1 --backend mkl --wipe_cache true")
