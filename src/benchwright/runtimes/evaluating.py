@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchwright.errors import LoadError, did_you_mean
 from benchwright.records import Value
-from benchwright.runtimes.feeding import target_of, without_target
 from benchwright.runtimes.loading import log_traceback
 from benchwright.stats import accuracy
 
@@ -20,19 +19,16 @@ LAST = -1  # the target's column unless said
 class Evaluation:
     """Metrics that see every item once. `asked` is JSON: a list of {name, metric, init}; see `made`."""
 
-    def __init__(self, asked: str, find: Callable[[str], Any], column: int | None) -> None:
+    def __init__(self, asked: str, find: Callable[[str], Any]) -> None:
         self._metrics = {str(each["name"]): made(each, find) for each in json.loads(asked)}
-        self._column = LAST if column is None else column
         self._records = 0
 
-    def run(self, items: Iterable[Any], infer: Callable[[Any], Any]) -> None:
-        """Lets every metric see what `infer` makes of each item, and the item's target."""
-        for item in items:
-            output, target = infer(without_target(item, self._column)), target_of(item, self._column)
-            for name, metric in self._metrics.items():
-                with _told(name):
-                    metric.process_record(output, target)
-            self._records += 1
+    def see(self, output: Any, target: Any, records: int = 1) -> None:
+        """Lets every metric see what the model made of so many items, and their target."""
+        for name, metric in self._metrics.items():
+            with _told(name):
+                metric.process_record(output, target)
+        self._records += records
 
     def figures(self) -> dict[str, Value]:
         """One value for each metric; None where the data leave it undefined."""

@@ -16,10 +16,12 @@ from typing import Any
 
 from benchwright.errors import LoadError
 from benchwright.runtimes import examples
+from benchwright.runtimes.batching import AS_THEY_ARE, Grouping, chunks, put_together
 
 EXAMPLES, DATA_SET = "examples", "dataset"  # kinds of data: a folder of files, or what a reference names
 _END = object()
 Given = tuple[tuple[Any, ...], Mapping[str, Any]]  # a call's arguments, in order and by name
+Group = Callable[[Any, Any], Grouping]  # a data set and its first item -> how its items become calls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,8 @@ class Feed:
     arguments: Sequence[tuple[Any, ...]]
     take: Callable[..., Any]
     begin: Callable[[], None] = lambda: None
+    grouping: Grouping = AS_THEY_ARE
+    left_out: int = 0  # items that make no whole batch, as far as that is known beforehand
 
 
 def spread(value: Any) -> Given:
@@ -87,12 +91,61 @@ def is_map_style(data: Any) -> bool:
     return hasattr(data, "__getitem__") and hasattr(data, "__len__")
 
 
-def feed_from(kind: str, data: Any, column: int | None, *, share: tuple[int, int], loop: bool) -> Feed:
-    """The feed of the copy `share[0]` of `share[1]`; examples in memory are their own arguments."""
+def loaded_by(loader: Callable[[Any, int], Any], data: Any, workers: int) -> Any:
+    """What the user's own loader makes of the data set, made anew whenever it is iterated.
+
+    A list of as many loaders as there are workers is all of them, one after another.
+    """
+
+    def make() -> Any:
+        made = loader(data, workers)
+        if isinstance(made, list | tuple) and len(made) == workers and all(map(_is_loader, made)):
+            return itertools.chain.from_iterable(made)
+        return made
+
+    return _Remade(make)
+
+
+def feed_from(
+    kind: str, data: Any, column: int | None, *, share: tuple[int, int], loop: bool, group: Group | None = None
+) -> Feed:
+    """The feed of the copy `share[0]` of `share[1]`; examples in memory are their own arguments.
+
+    `group` says how the items of a data set become calls; without it each is one.
+    """
     if kind == EXAMPLES:
-        kept = [without_target(item, column) for item in data]
-        return Feed(first=kept[0], arguments=[(item,) for item in kept], take=lambda item: item)
-    return _Pulled(data, column, share=share, loop=loop).feed()
+        return _held(data, column, AS_THEY_ARE if group is None else group(data, data[0]))
+    return _Pulled(data, column, share=share, loop=loop, group=group).feed()
+
+
+def _held(data: Sequence[Any], column: int | None, grouping: Grouping) -> Feed:
+    """A feed of what is in memory, whole batches only."""
+    items = [item for item in data if not grouping.size or examples.batch_size(item) == grouping.size]
+    left_out = len(data) - len(items)
+    if grouping.together:
+        whole = [chunk for chunk in chunks(items, grouping.together) if len(chunk) == grouping.together]
+        left_out = len(items) - grouping.together * len(whole)
+        if not whole:
+            raise _too_few(len(items), grouping.together)
+        items = [put_together(chunk) for chunk in whole]
+    kept = [without_target(item, column) for item in items]
+    return Feed(
+        first=kept[0],
+        arguments=[(item,) for item in kept],
+        take=lambda item: item,
+        grouping=grouping,
+        left_out=left_out,
+    )
+
+
+def _too_few(items: int, size: int) -> LoadError:
+    return LoadError(
+        f"the data set has {items} items; the batch size asked for is {size}", remedy=f"give batch_sizes={items}"
+    )
+
+
+def _is_loader(made: Any) -> bool:
+    return hasattr(made, "__iter__") and not isinstance(made, list | tuple | Mapping | str | bytes | set)
 
 
 class _Remade:
@@ -106,22 +159,38 @@ class _Remade:
 
 
 class _Pulled:
-    """A data set whose items the threads of a copy pull one after another, each copy its own share of them."""
+    """A data set whose items the threads of a copy pull one after another, each copy its own share of them.
 
-    def __init__(self, data: Any, column: int | None, *, share: tuple[int, int], loop: bool) -> None:
+    A ticket stands for a call: the numbers of its items, or the items themselves.
+    """
+
+    def __init__(
+        self, data: Any, column: int | None, *, share: tuple[int, int], loop: bool, group: Group | None
+    ) -> None:
         self._data, self._column, self._share, self._loop = data, column, share, loop
         self._by_number = is_map_style(data)
         self._lock = threading.Lock()
-        self._tickets = self._anew()
+        self._grouping = AS_THEY_ARE
+        source = iter(range(len(data)) if self._by_number else data)
+        head = next(source, _END)
+        if head is not _END and group is not None:
+            self._grouping = group(data, self._fetched(head))
+        self._tickets = self._shared(itertools.chain(() if head is _END else (head,), source))
         try:
             self._first = next(self._tickets)
         except StopIteration:
-            many = f"fewer items than the {share[1]} copies" if share[1] > 1 else "no items"
-            raise LoadError(f"the data set has {many}", remedy="use fewer copies, or loop_dataset=True") from None
+            raise self._nothing(head) from None
         self._begun = False
 
     def feed(self) -> Feed:
-        return Feed(first=self._item(self._first), arguments=((),), take=self._take, begin=self._begin)
+        return Feed(
+            first=self._item(self._first),
+            arguments=((),),
+            take=self._take,
+            begin=self._begin,
+            grouping=self._grouping,
+            left_out=len(self._data) % self._grouping.together if self._by_number and self._grouping.together else 0,
+        )
 
     def _begin(self) -> None:
         self._tickets, self._begun = itertools.chain((self._first,), self._tickets), True
@@ -130,24 +199,38 @@ class _Pulled:
         """The next item. At the end of the data set StopIteration ends the engine's loop, as its own iterators do."""
         if not self._begun:
             return self._item(self._first)
-        with self._lock:
-            ticket = next(self._tickets, _END)
-            if ticket is _END and self._loop:
-                self._tickets = self._anew()
-                ticket = next(self._tickets, _END)
-        if ticket is _END:
-            raise StopIteration
-        return self._item(ticket)
+        while True:
+            with self._lock:
+                ticket = next(self._tickets, None)
+                if ticket is None and self._loop:
+                    self._tickets = self._shared(iter(range(len(self._data)) if self._by_number else self._data))
+                    ticket = next(self._tickets, None)
+            if ticket is None:
+                raise StopIteration
+            item = self._item(ticket)
+            if not self._grouping.size or examples.batch_size(item) == self._grouping.size:
+                return item
 
-    def _item(self, ticket: Any) -> Any:
-        """What a ticket stands for: the item of a number, fetched outside the lock, or the item itself."""
-        item = self._data[ticket] if self._by_number else ticket
-        return without_target(_as_item(item), self._column)
+    def _item(self, ticket: list[Any]) -> Any:
+        """What a ticket stands for. Items of numbers are fetched here, outside the lock."""
+        items = [self._fetched(each) for each in ticket]
+        return without_target(put_together(items) if self._grouping.together else items[0], self._column)
 
-    def _anew(self) -> Iterator[Any]:
-        tickets = iter(range(len(self._data)) if self._by_number else self._data)
+    def _fetched(self, each: Any) -> Any:
+        return _as_item(self._data[each] if self._by_number else each)
+
+    def _shared(self, source: Iterator[Any]) -> Iterator[list[Any]]:
+        count = self._grouping.together or 1
+        whole = (chunk for chunk in chunks(source, count) if len(chunk) == count)
         copy, copies = (0, 1) if self._loop else self._share
-        return itertools.islice(tickets, copy, None, copies)
+        return itertools.islice(whole, copy, None, copies)
+
+    def _nothing(self, head: Any) -> LoadError:
+        if head is not _END and self._grouping.together > 1 and self._share[0] == 0:
+            count = len(self._data) if self._by_number else sum(1 for _ in self._data)
+            return _too_few(count, self._grouping.together)
+        many = f"fewer batches than the {self._share[1]} copies" if self._share[1] > 1 else "no items"
+        return LoadError(f"the data set has {many}", remedy="use fewer copies, or loop_dataset=True")
 
 
 def _as_item(item: Any) -> Any:

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from benchwright.errors import LoadError, TargetError, did_you_mean
@@ -18,6 +18,7 @@ from benchwright.runtimes.loading import log_traceback
 # Names what is being imported, to this process and to all that the import starts: a file that measures itself while it
 # is imported would start processes without end.
 _IMPORTING = "BENCHWRIGHT_IMPORTING"
+CODE = "<code>"  # begins the name of a function that has none: `file.py::<code>3` is the fourth in the file
 
 
 def split(reference: str) -> tuple[str, str]:
@@ -33,6 +34,8 @@ def load_object(reference: str) -> Any:
     if not where or not name:
         raise LoadError(f"{reference!r} names no object", remedy="write file.py::name or package.module:name")
     module = load_module(where)
+    if name.startswith(CODE):
+        return _function_at(module, where, name.removeprefix(CODE))
     value: Any = module
     for part in name.split("."):
         if not hasattr(value, part):
@@ -40,6 +43,38 @@ def load_object(reference: str) -> Any:
             raise LoadError(f"{where} has no {name!r}", remedy=did_you_mean(part, public))
         value = getattr(value, part)
     return value
+
+
+def code_number(module: ModuleType, code: CodeType) -> int | None:
+    """The place of a function's code among all of its module's file, which stands for a name; None if it is not there.
+
+    Code is compared with its lines and columns, so two lambdas that do the same are told apart.
+    """
+    return next((number for number, each in enumerate(_codes(module)) if each == code), None)
+
+
+def _function_at(module: ModuleType, where: str, number: str) -> FunctionType:
+    codes = _codes(module)
+    if not number.isdecimal() or int(number) >= len(codes):
+        raise LoadError(f"{where} has no function number {number}", remedy="was the file changed meanwhile?")
+    return FunctionType(codes[int(number)], vars(module))
+
+
+def _codes(module: ModuleType) -> list[CodeType]:
+    """All code of functions in a module's file, in order."""
+    file = getattr(module, "__file__", None)
+    if not file or not file.endswith(".py"):
+        return []
+    found: list[CodeType] = []
+
+    def gather(code: CodeType) -> None:
+        for constant in code.co_consts:
+            if isinstance(constant, CodeType):
+                found.append(constant)
+                gather(constant)
+
+    gather(compile(Path(file).read_bytes(), file, "exec", dont_inherit=True))
+    return found
 
 
 def underway() -> str:

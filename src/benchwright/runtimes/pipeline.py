@@ -14,7 +14,7 @@ INNER = "inner."  # begins the names of options that are the inner runtime's own
 OPTIONS = frozenset(
     {
         *("inner", "env_setup", "setup", "preprocess", "postprocess", "config"),
-        *("data", "loop", "target", "evaluate", "devices_per_copy", "devices"),
+        *("load", "dataset_loader", "data", "batched", "loop", "target", "evaluate", "devices_per_copy", "devices"),
     }
 )
 
@@ -32,8 +32,10 @@ class Pipeline:
     Options: `inner` names the runtime, or `object`; `inner.NAME` is an option of its own. `env_setup` is called with
     the copy's number and `config` (JSON) before the model is loaded, `setup` also with the model after that.
     `preprocess` makes the model's arguments: a tuple is several, a mapping names them, all else is one. `postprocess`
-    gets the output. `data` is `examples` (inputs are a folder of examples) or `dataset` (a reference), which `loop`
-    begins anew at its end; `target` is the column of a data set that is no input.
+    gets the output. `load` makes the model of the target's file and a device's number, in place of a runtime. `data` is
+    `examples` (inputs are a folder of examples) or `dataset` (a reference), which `loop` begins anew at its end and
+    `dataset_loader` makes batches of; with `batched` both are a data set, whose single items are put together.
+    `target` is the column of a data set that is no input.
     """
 
     name: ClassVar[str] = "pipeline"

@@ -114,7 +114,7 @@ def report(samples: list[Samples], *, cost_per_hour: float | None = None, batch_
         **more,
     )
     config = {"batch_size": batch_size, "stats_interval": 0.5, "n_models": len(samples)}
-    (made,) = npf.get_reports([(config, Measured(result=result))], cost_per_hour)
+    (made,) = npf.get_reports([(config, Measured(result=result))], cost_per_hour=cost_per_hour)
     json.dumps(made, allow_nan=False)
     return made
 

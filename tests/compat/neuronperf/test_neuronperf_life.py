@@ -151,8 +151,14 @@ def test_what_has_no_name_is_refused_with_the_remedy() -> None:
     class Local:
         pass
 
-    for function in (lambda x: x, Local):
-        with pytest.raises(TargetError, match=r"lambda|inside") as refused:
+    held = 3
+    for function, why in (
+        (Local, "inside"),
+        (lambda x: x * held, "uses held of the function around it"),
+        (lambda x, by=2: x * by, "values for its arguments"),
+        (eval("lambda x: x"), "not in its file"),
+    ):
+        with pytest.raises(TargetError, match=why) as refused:
             npf.cpu.benchmark(Sleeping, ONE, preprocess_fn=function, duration=1)
         assert "top level" in refused.value.remedy
     with pytest.raises(TargetError, match="Sleeping object"):

@@ -131,7 +131,7 @@ def test_a_filter_that_no_config_has_is_named() -> None:
 
 
 def test_an_index_survives_its_file(tmp_path: Path) -> None:
-    made = index.create("a", model_name="net", batch_size=4, compile_s=1.5)
+    made = index.create("a", batch_size=4, compile_s=1.5, model_name="net")
     name = index.save(made, root_dir=tmp_path)
     assert index.load(name) == made
     assert index.append(name) == made

@@ -5,32 +5,52 @@ A model is measured over batch sizes x copies x workers, on the same engine as `
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 from benchwright.compat.neuronperf import (
+    benchmarking,
     cpu,
     gpu,
     jax,
     litert,
     model_index,
+    mxnet,
     onnxruntime,
     openvino,
     tensorflow,
     torch,
 )
-from benchwright.compat.neuronperf.benchmarking import benchmark, evaluate
-from benchwright.compat.neuronperf.compiling import Compiler, compile_with
-from benchwright.compat.neuronperf.metrics import register_metric, register_metric_from_existing
+from benchwright.compat.neuronperf.benchmarking import evaluate
+from benchwright.compat.neuronperf.compiling import Compiler, compile_with, made_by
+from benchwright.compat.neuronperf.metrics import (
+    BaseEvalMetric,
+    list_metrics,
+    register_metric,
+    register_metric_from_existing,
+)
 from benchwright.compat.neuronperf.planning import MAX
 from benchwright.compat.neuronperf.reports import get_report_by_tag, get_reports
-from benchwright.compat.neuronperf.showing import CSV_COLS, PRINT_COLS, print_reports, write_csv, write_json
+from benchwright.compat.neuronperf.showing import (
+    CSV_COLS,
+    PRINT_COLS,
+    REPORT_COLS,
+    SUMMARY_COLS,
+    print_reports,
+    write_csv,
+    write_json,
+)
 from benchwright.compat.neuronperf.telling import set_verbosity
-from benchwright.errors import TargetError
+from benchwright.errors import OptionError, TargetError
 
 __all__ = [
     "CSV_COLS",
     "MAX",
     "PRINT_COLS",
+    "REPORT_COLS",
+    "SUMMARY_COLS",
+    "BaseEvalMetric",
     "benchmark",
     "compile",
     "cpu",
@@ -39,8 +59,10 @@ __all__ = [
     "get_reports",
     "gpu",
     "jax",
+    "list_metrics",
     "litert",
     "model_index",
+    "mxnet",
     "onnxruntime",
     "openvino",
     "print_reports",
@@ -53,14 +75,53 @@ __all__ = [
     "write_json",
 ]
 
+_NOT_GIVEN: Any = inspect.Parameter.empty
 
-def compile(model: Any, inputs: Any, *arguments: Any, **named: Any) -> str:  # noqa: A001 - the name its users know
-    """Prepares the model for each batch size with the framework it is of, and returns the name of the index.
 
-    A torch module, or what makes one, is exported; an `.onnx` file is optimised; an `.xml` file gets its shapes. The
-    arguments are those of `npf.torch.compile`.
+def benchmark(
+    load_fn: Callable[[str, int], Any], model_filename: Any, inputs: Any = _NOT_GIVEN, *arguments: Any, **named: Any
+) -> list[Any]:
+    """Measures the model that `load_fn(model_filename, device number)` gives, and returns the reports.
+
+    The arguments are those of `npf.torch.benchmark`, whose load_fn is torch's own. With two arguments,
+    `npf.benchmark(model, inputs)`, what loads the model follows from what it is.
     """
-    return compile_with(_compiler(model), model, inputs, *arguments, **named)
+    if inputs is _NOT_GIVEN:
+        return benchmarking.benchmark(load_fn, model_filename, *arguments, **named)
+    if not callable(load_fn):
+        raise OptionError(
+            f"load_fn: {load_fn!r} cannot be called",
+            remedy="npf.benchmark(load_fn, model_filename, inputs, ...) takes a function first; "
+            "npf.cpu.benchmark(model_filename, inputs, ...) does not",
+        )
+    return benchmarking.benchmark(model_filename, inputs, *arguments, load_fn=load_fn, **named)
+
+
+def compile(  # noqa: A001 - the name its users know
+    compile_fn: Callable[..., Any], model: Any, inputs: Any = _NOT_GIVEN, *arguments: Any, **named: Any
+) -> str:
+    """Prepares the model for each batch size with the caller's own function, and returns the name of the index.
+
+    `compile_fn(model, example, path, **compiler_args)` writes the model to `path` and an ending. The other arguments
+    are those of `npf.torch.compile`. With two arguments, `npf.compile(model, inputs)`, the framework of the model
+    prepares it: a torch module, or what makes one, is exported; an `.onnx` file is optimised; an `.xml` file gets its
+    shapes.
+    """
+    if inputs is _NOT_GIVEN:
+        return compile_with(_compiler(compile_fn), compile_fn, model, *arguments, **named)
+    return compile_with(made_by(compile_fn), model, inputs, *arguments, **named)
+
+
+def _in_front(name: str, rest: Callable[..., Any], behind: int) -> inspect.Signature:
+    """The signature of a function that takes one argument before those of another, from its `behind`th on."""
+    first = inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    whole = inspect.signature(rest)
+    others = [each for each in list(whole.parameters.values())[behind:] if each.name != name]
+    return whole.replace(parameters=[first, *others])
+
+
+benchmark.__signature__ = _in_front("load_fn", benchmarking.benchmark, 0)  # type: ignore[attr-defined]
+compile.__signature__ = _in_front("compile_fn", compile_with, 1)  # type: ignore[attr-defined]
 
 
 def _compiler(model: Any) -> Compiler:

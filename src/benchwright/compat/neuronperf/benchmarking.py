@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from benchwright.compat.neuronperf import choosing, measuring
 from benchwright.compat.neuronperf.choosing import Settings
-from benchwright.compat.neuronperf.devices import device_of
+from benchwright.compat.neuronperf.devices import device_of, usable_type
 from benchwright.compat.neuronperf.guarding import refuse_nesting
 from benchwright.compat.neuronperf.measuring import Wish
 from benchwright.compat.neuronperf.metrics import asked as asked_metrics
 from benchwright.compat.neuronperf.planning import listed
 from benchwright.compat.neuronperf.reports import Report, get_reports
-from benchwright.compat.neuronperf.telling import VOICE
+from benchwright.compat.neuronperf.telling import USUAL, VOICE
+from benchwright.errors import OptionError
 from benchwright.records import Scalar
 from benchwright.runtimes import check_installed
 from benchwright.runtimes.pipeline import OBJECT
@@ -30,24 +30,26 @@ def benchmark(
     batch_sizes: int | Sequence[int] | None = None,
     duration: float = 60.0,
     n_models: int | str | Sequence[int | str] | None = None,
-    workers_per_model: int | Sequence[int] | None = None,
     pipeline_sizes: int | Sequence[int] | None = None,
-    performance_levels: int | Sequence[int] | None = None,
     cast_modes: str | Sequence[str] | None = None,
-    *,
+    workers_per_model: int | Sequence[int] | None = None,
     env_setup_fn: Callable[[int, dict[str, Any]], Any] | None = None,
     setup_fn: Callable[[int, dict[str, Any], Any], Any] | None = None,
     preprocess_fn: Callable[..., Any] | None = None,
     postprocess_fn: Callable[[Any], Any] | None = None,
-    loop_dataset: bool = False,
+    dataset_loader_fn: Callable[[Any, int], Any] | None = None,
+    verbosity: int = USUAL,
     multiprocess: bool = True,
     multiinterpreter: bool = False,
     return_timers: bool = False,
-    stats_interval: float = 0.5,
     device_type: str = "cpu",
+    *,
+    load_fn: Callable[[str, int], Any] | None = None,
+    performance_levels: int | Sequence[int] | None = None,
+    loop_dataset: bool = False,
+    stats_interval: float = 0.5,
     cost_per_hour: float | None = None,
     model_name: str | None = None,
-    verbosity: int | None = None,
     max_infers: int | None = None,
     eval_metrics: Sequence[Any] | str | None = None,
     eval_target_col: int | None = None,
@@ -61,11 +63,15 @@ def benchmark(
     `get_reports` makes them from.
 
     Every configuration yields one, whatever becomes of it: see its `status` and `reason`. After Ctrl-C there are those
-    of the configurations that were finished. `runtime` names what loads the model, which follows from what it is unless
-    given, and `runtime_options` are its own. With `save`, or a `store`, the results are kept like those of
-    `benchwright run`.
+    of the configurations that were finished. With `duration=0` and `eval_metrics` the data set is gone through once and
+    nothing is timed. `runtime` names what loads the model, which follows from what it is unless given, and
+    `runtime_options` are its own; `load_fn` loads it instead. With `save`, or a `store`, the results are kept like
+    those of `benchwright run`.
     """
-    with _at(verbosity):
+    refuse_nesting()
+    with VOICE.at(verbosity):
+        timed = not (eval_metrics and duration == 0)
+        device_type = usable_type(device_type)
         settings = Settings(
             batch_sizes=None if batch_sizes is None else listed(batch_sizes, "batch_sizes"),
             pipeline_sizes=None if pipeline_sizes is None else listed(pipeline_sizes, "pipeline_sizes"),
@@ -73,24 +79,34 @@ def benchmark(
             cast_modes=cast_modes,
             column=_column(eval_metrics, eval_target_col),
             prepared=preprocess_fn is not None,
+            loader=dataset_loader_fn,
+            is_loaded_by_name=load_fn is not None,
             model_name=model_name,
             device_type=device_type,
             n_models=choosing.copies_asked(n_models),
             workers_per_model=None if workers_per_model is None else listed(workers_per_model, "workers_per_model"),
-            duration=choosing.positive(duration, "duration"),
+            duration=choosing.positive(duration, "duration") if timed else 0.0,
             stats_interval=choosing.positive(stats_interval, "stats_interval"),
             multiprocess=multiprocess,
             multiinterpreter=multiinterpreter,
         )
         chosen = choosing.chosen_models(model_filename, inputs, settings)
+        functions = {
+            "env_setup": env_setup_fn,
+            "setup": setup_fn,
+            "preprocess": preprocess_fn,
+            "postprocess": postprocess_fn,
+            "load": load_fn,
+            "dataset_loader": dataset_loader_fn,
+        }
         wish = Wish(
-            runtime=_runtime(runtime, chosen),
+            runtime=OBJECT if load_fn is not None else _runtime(runtime, chosen),
             models=chosen.handles,
             feeds=chosen.feeds,
-            functions=_given(env_setup_fn, setup_fn, preprocess_fn, postprocess_fn),
+            functions={name: function for name, function in functions.items() if function is not None},
             options=dict(runtime_options or {}),
             device=device_of(device_type),
-            pinned=pipeline_sizes is not None and device_of(device_type) == "cpu",
+            pinned=timed and pipeline_sizes is not None and device_of(device_type) == "cpu",
             loop=loop_dataset,
             column=settings.column,
             metrics=asked_metrics(eval_metrics),
@@ -99,66 +115,32 @@ def benchmark(
             store=store,
             save=save or store is not None,
         )
-        pairs = measuring.measure(wish, choosing.configurations(chosen, settings, pinned=wish.pinned))
+        configurations = choosing.configurations(chosen, settings, pinned=wish.pinned)
+        pairs = measuring.measure(wish, configurations) if timed else measuring.evaluate(wish, configurations)
     if return_timers:
         return [(configuration.shown(), raw) for configuration, raw in pairs]
-    return get_reports(pairs, cost_per_hour)
+    return get_reports(pairs, cost_per_hour=cost_per_hour)
 
 
 def evaluate(
     model_filename: Model,
     dataset: Any,
     metrics: Sequence[Any] | str = "accuracy",
-    *,
     eval_target_col: int | None = None,
-    batch_sizes: int | Sequence[int] | None = None,
-    preprocess_fn: Callable[..., Any] | None = None,
-    postprocess_fn: Callable[[Any], Any] | None = None,
-    multiprocess: bool = True,
-    device_type: str = "cpu",
-    model_name: str | None = None,
-    verbosity: int | None = None,
-    runtime: str | None = None,
-    runtime_options: Mapping[str, Scalar] | None = None,
-    timeout: float | None = None,
+    **named: Any,
 ) -> list[Report]:
-    """How right the model is over a data set of (*inputs, target): a report for each file, with a field a metric."""
-    with _at(verbosity):
-        settings = Settings(
-            batch_sizes=None if batch_sizes is None else listed(batch_sizes, "batch_sizes"),
-            column=LAST if eval_target_col is None else eval_target_col,
-            prepared=preprocess_fn is not None,
-            model_name=model_name,
-            device_type=device_type,
-            n_models=(1,),
-            workers_per_model=(1,),
-            multiprocess=multiprocess,
-        )
-        chosen = choosing.chosen_models(model_filename, dataset, settings)
-        wish = Wish(
-            runtime=_runtime(runtime, chosen),
-            models=chosen.handles,
-            feeds=chosen.feeds,
-            functions=_given(None, None, preprocess_fn, postprocess_fn),
-            options=dict(runtime_options or {}),
-            device=device_of(device_type),
-            column=settings.column,
-            metrics=asked_metrics(metrics),
-            timeout=timeout,
-        )
-        return get_reports(measuring.evaluate(wish, choosing.configurations(chosen, settings, pinned=False)))
+    """How right the model is over a data set of (*inputs, target): a report for each file, with a field a metric.
 
-
-@contextmanager
-def _at(verbosity: int | None) -> Iterator[None]:
-    """One call's own verbosity, in a process that may measure."""
-    refuse_nesting()
-    before = VOICE.verbosity
-    VOICE.verbosity = before if verbosity is None else int(verbosity)
-    try:
-        yield
-    finally:
-        VOICE.verbosity = before
+    It is `benchmark` with `duration=0`, one copy and one worker, and takes its other arguments by name.
+    """
+    if not metrics:
+        raise OptionError("metrics is empty", remedy="name one, such as 'accuracy'; npf.list_metrics() prints all")
+    usual = {"n_models": 1, "workers_per_model": 1}
+    return benchmark(
+        model_filename,
+        dataset,
+        **{**usual, **named, "duration": 0, "eval_metrics": metrics, "eval_target_col": eval_target_col},
+    )
 
 
 def _runtime(asked: str | None, chosen: choosing.Chosen) -> str:
@@ -173,8 +155,3 @@ def _column(asked: Any, column: int | None) -> int | None:
     if not asked:
         return None
     return LAST if column is None else column
-
-
-def _given(env_setup: Any, setup: Any, preprocess: Any, postprocess: Any) -> dict[str, Any]:
-    every = {"env_setup": env_setup, "setup": setup, "preprocess": preprocess, "postprocess": postprocess}
-    return {name: function for name, function in every.items() if function is not None}

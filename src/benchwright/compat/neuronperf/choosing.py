@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,6 @@ from benchwright.errors import OptionError, TargetError
 from benchwright.runtimes.pipeline import OBJECT
 from benchwright.sources.content import existing
 
-INDEX = ".json"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -32,6 +30,8 @@ class Settings:
     cast_modes: Any = None
     column: int | None = None  # of the target, in a data set
     prepared: bool = False  # by a preprocess_fn
+    loader: Callable[[Any, int], Any] | None = None  # the dataset_loader_fn
+    is_loaded_by_name: bool = False  # by a load_fn, to which a name may mean anything
     model_name: str | None = None
     device_type: str = "cpu"
     n_models: Sequence[int | str] | None = None
@@ -55,14 +55,25 @@ class Chosen:
 def chosen_models(model: Any, inputs: Any, settings: Settings) -> Chosen:
     """The models that were named: a class or function, one file, or those of an index that fit."""
     path = os.fspath(model) if isinstance(model, str | os.PathLike) else ""
-    if path.endswith(INDEX):
+    if path.endswith(model_index.ENDING):
         return _from_index(path, inputs, settings)
-    feeds = Feeds(inputs, asked=settings.batch_sizes, prepared=settings.prepared, column=settings.column)
+    feeds = Feeds(
+        inputs,
+        asked=settings.batch_sizes,
+        prepared=settings.prepared,
+        column=settings.column,
+        loader=settings.loader,
+    )
     sizes = settings.batch_sizes or feeds.batch_sizes
     for size in sizes:
         feeds.check(size)
     if path:
-        shown, handle = path, _path(path)
+        shown, handle = path, _path(path, settings)
+    elif settings.is_loaded_by_name:
+        raise TargetError(
+            f"load_fn loads what a name stands for; model_filename is {model!r}",
+            remedy="give a file's name, or leave load_fn out: npf.cpu.benchmark(model, inputs)",
+        )
     else:
         _refuse_instance(model)
         shown, handle = str(getattr(model, "__qualname__", model)), model
@@ -91,16 +102,19 @@ def _from_index(path: str, inputs: Any, settings: Settings) -> Chosen:
         asked=settings.batch_sizes if settings.prepared else None,
         prepared=settings.prepared,
         column=settings.column,
+        loader=settings.loader,
     )
     models, handles, devices = [], {}, count_devices(settings.device_type)
     for config in index["model_configs"]:
-        file, error = _prepared(config, path, devices)
+        file, error = _prepared(config, path, devices, settings)
         models.append(
             Model(
                 filename=config["filename"],
                 batch_size=config["batch_size"],
                 pipeline_size=config["pipeline_size"],
                 performance_level=config["performance_level"],
+                cast_mode=config["cast_mode"],
+                input_idx=config["input_idx"],
                 error=error,
             )
         )
@@ -110,13 +124,13 @@ def _from_index(path: str, inputs: Any, settings: Settings) -> Chosen:
     return Chosen(name=settings.model_name or index["model_name"], models=models, handles=handles, feeds=feeds)
 
 
-def _prepared(config: Mapping[str, Any], index: str, devices: int) -> tuple[str, str]:
+def _prepared(config: Mapping[str, Any], index: str, devices: int, settings: Settings) -> tuple[str, str]:
     """A config's file, or why it cannot be measured: that is the report of this one, and the others go on."""
     if config["status"] == "error":
         return "", str(config.get("error") or "it could not be prepared")
     try:
         fitting(config["pipeline_size"], devices)
-        return _path(str(model_index.find(config, index))), ""
+        return _path(str(model_index.find(config, index)), settings), ""
     except (OptionError, TargetError) as error:
         return "", f"{error.message}; {error.remedy}" if error.remedy else error.message
 
@@ -136,6 +150,8 @@ def configurations(chosen: Chosen, settings: Settings, *, pinned: bool) -> list[
             pipeline_size=model.pipeline_size,
             n_devices=devices,
             performance_level=model.performance_level,
+            cast_mode=model.cast_mode,
+            input_idx=model.input_idx,
             multiprocess=settings.multiprocess,
             multiinterpreter=settings.multiinterpreter,
             stats_interval=settings.stats_interval,
@@ -154,9 +170,11 @@ def configurations(chosen: Chosen, settings: Settings, *, pinned: bool) -> list[
     return found
 
 
-def _path(text: str) -> str:
-    """A model's absolute path; a SavedModel's folder stands for the file in it."""
+def _path(text: str, settings: Settings) -> str:
+    """A model's absolute path; a SavedModel's folder stands for the file in it, unless a load_fn loads it."""
     path = Path(text).expanduser()
+    if settings.is_loaded_by_name:
+        return str(path.resolve()) if path.exists() else text
     if (path / "saved_model.pb").is_file():
         path = path / "saved_model.pb"
     return str(existing(str(path)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from benchwright.compat.neuronperf.handing import Refer
 from benchwright.compat.neuronperf.telling import VOICE
 from benchwright.errors import LoadError, OptionError, TargetError
-from benchwright.runtimes import examples, feeding
+from benchwright.runtimes import batching, examples, feeding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,26 +33,38 @@ class Feeds:
     and a function that makes such a thing, is a data set.
     """
 
-    def __init__(self, inputs: Any, *, asked: Sequence[int] | None, prepared: bool, column: int | None) -> None:
+    def __init__(
+        self,
+        inputs: Any,
+        *,
+        asked: Sequence[int] | None,
+        prepared: bool,
+        column: int | None,
+        loader: Callable[[Any, int], Any] | None = None,
+    ) -> None:
         self._inputs, self._column, self._asked, self._prepared = inputs, column, asked, prepared
+        self._loader = loader
         listed = isinstance(inputs, list)
-        self.is_dataset = column is not None or not (listed or _is_example(inputs))
-        self._made: dict[int, Fed] = {}
+        self.is_dataset = column is not None or loader is not None or not (listed or _is_example(inputs))
+        self._made: dict[tuple[int, int | None], Fed] = {}
         self._examples: list[Any] = [] if self.is_dataset else (inputs if listed else [inputs])
         if not self.is_dataset and not self._examples:
             raise OptionError("inputs is an empty list", remedy="give at least one example")
         self.batch_sizes = self._sizes()
 
-    def fed(self, size: int, folder: Path, refer: Refer) -> Fed:
-        """What a configuration of this batch size is fed; examples are written below `folder`."""
-        key = 0 if self.is_dataset else size
+    def fed(self, size: int, folder: Path, refer: Refer, number: int | None = None) -> Fed:
+        """What a configuration of this batch size is fed; examples are written below `folder`.
+
+        `number` is that of the input which its index names: that one is used if it has the size.
+        """
+        key = (0, None) if self.is_dataset else (size, number)
         if key not in self._made:
-            self._made[key] = self._data_set(folder, refer) if self.is_dataset else self._written(size, folder)
+            self._made[key] = self._data_set(folder, refer) if self.is_dataset else self._written(size, number, folder)
         return self._made[key]
 
     def check(self, size: int) -> None:
-        """Raises an error that names both sizes when there is nothing for this one."""
-        if size not in self.batch_sizes:
+        """Raises an error that names both sizes when there is nothing for this one; of a data set, the copies tell."""
+        if not self.is_dataset and size not in self.batch_sizes:
             have = ", ".join(map(str, self.batch_sizes))
             raise OptionError(
                 f"batch size {size} was asked for; the inputs have a leading dimension of {have}",
@@ -66,22 +78,41 @@ class Feeds:
             return list(dict.fromkeys(map(examples.batch_size, self._examples)))
         if self._asked:  # the worker compares it with the first item
             return list(self._asked)
-        return [examples.batch_size(feeding.without_target(self._first_item(), self._column))]
+        if self._loader is not None:
+            return [self._loaders_size(self._loader)]
+        data, item = self._first_item()
+        with _told_of_inputs():
+            feeding.without_target(item, self._column)  # refuses an item without a target
+        return [batching.natural_size(data, item, self._column)]
 
-    def _first_item(self) -> Any:
+    def _first_item(self) -> tuple[Any, Any]:
         data = _made(self._inputs)
         for item in feeding.items_of(data):
             self._inputs = _again(self._inputs, data, item)
-            return item
+            return data, item
         raise OptionError("the data set is empty")
 
-    def _written(self, size: int, folder: Path) -> Fed:
+    def _loaders_size(self, loader: Callable[[Any, int], Any]) -> int:
+        """What the user's own loader makes of the data set has this size."""
+        if hasattr(self._inputs, "__next__"):
+            raise OptionError(
+                "the batch size of dataset_loader_fn's batches is not known before the data set is used up",
+                remedy="give batch_sizes",
+            )
+        for item in feeding.items_of(feeding.loaded_by(loader, _made(self._inputs), 1)):
+            return examples.batch_size(feeding.without_target(item, self._column))
+        raise OptionError("dataset_loader_fn gives no batch")
+
+    def _written(self, size: int, number: int | None, folder: Path) -> Fed:
         chosen = self._examples
         if not (self._prepared and self._asked):
             chosen = [each for each in chosen if examples.batch_size(each) == size]
+            named = self._examples[number : number + 1] if number is not None else []
+            if named and examples.batch_size(named[0]) == size:
+                chosen = named
         elif self._asked and len(self._asked) == len(chosen):
             chosen = [chosen[list(self._asked).index(size)]]
-        return self._write(folder / f"batch-{size}", chosen)
+        return self._write(folder / f"batch-{size}-{'all' if number is None else number}", chosen)
 
     def _data_set(self, folder: Path, refer: Refer) -> Fed:
         once = isinstance(self._inputs, list | _Resumed) or hasattr(self._inputs, "__next__")
@@ -91,10 +122,8 @@ class Feeds:
         return self._write(folder / "items", feeding.items_of(_made(self._inputs)))
 
     def _write(self, folder: Path, items: Any) -> Fed:
-        try:
+        with _told_of_inputs():
             count, complete = examples.write(folder, items)
-        except LoadError as error:
-            raise OptionError(f"inputs: {error.message}", remedy=error.remedy) from None
         if not count:
             raise OptionError("the data set is empty")
         if not complete:
@@ -103,6 +132,15 @@ class Feeds:
                 "give a function that makes it, at the top level of a file, to use all of it"
             )
         return Fed(source=str(folder), kind=feeding.EXAMPLES, count=count, cut=not complete)
+
+
+@contextlib.contextmanager
+def _told_of_inputs() -> Iterator[None]:
+    """What is wrong with the inputs is the caller's to mend, before anything is measured."""
+    try:
+        yield
+    except LoadError as error:
+        raise OptionError(f"inputs: {error.message}", remedy=error.remedy) from None
 
 
 def _is_example(inputs: Any) -> bool:

@@ -1,7 +1,7 @@
 """How what the caller holds reaches a fresh process: as a name that can be imported there.
 
-In this process (`multiprocess=False`) nothing has to travel: an object is kept under a name of this module's, and so
-even a lambda has one.
+A lambda, or a function inside another one, has no such name; its place in its file stands for it.
+In this process (`multiprocess=False`) nothing has to travel: an object is kept under a name of this module's.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.machinery import PathFinder
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from benchwright.errors import TargetError
+from benchwright.runtimes import importing
 
 _KEPT = "kept_"
 Refer = Callable[[Any, str], str]  # an object and what it is to the caller -> its reference
@@ -29,8 +31,8 @@ def reference(thing: Any, what: str) -> str:
         if found:
             return found
         raise TargetError(f"{what}: {_shown(thing)} has no name that a fresh process could import", remedy=_REMEDY)
-    if "<lambda>" in name:
-        raise TargetError(f"{what} is a lambda, which cannot be handed to another process", remedy=_REMEDY)
+    if inspect.isfunction(thing) and ("<lambda>" in name or "<locals>" in name):
+        return _place_in_file(thing, what)
     if "<locals>" in name:
         inside = name.partition(".<locals>")[0]
         raise TargetError(
@@ -58,6 +60,24 @@ def keeping() -> Iterator[Refer]:
     finally:
         for name in names:
             del globals()[name]
+
+
+def _place_in_file(function: FunctionType, what: str) -> str:
+    """The reference to a function that has no name to be imported by; it may use its module's names alone."""
+    shown = "a lambda" if function.__name__ == "<lambda>" else function.__name__
+    if function.__code__.co_freevars:
+        held = ", ".join(function.__code__.co_freevars)
+        raise TargetError(
+            f"{what} is {shown} that uses {held} of the function around it, which a fresh process does not have",
+            remedy=_REMEDY,
+        )
+    if function.__defaults__ or function.__kwdefaults__:
+        raise TargetError(f"{what} is {shown} with values for its arguments, which do not travel", remedy=_REMEDY)
+    place = _place(function.__module__, what, shown)
+    number = importing.code_number(sys.modules[function.__module__], function.__code__)
+    if number is None:
+        raise TargetError(f"{what} is {shown} that is not in its file as it is now", remedy=_REMEDY)
+    return f"{place}{importing.CODE}{number}"
 
 
 _REMEDY = "define it with def or class at the top level of a file; multiprocess=False takes anything, for debugging"

@@ -38,7 +38,7 @@ class Wish:
     runtime: str  # the inner one
     models: Mapping[str, Any]  # by model_filename: the path, or the class or function
     feeds: Feeds
-    functions: Mapping[str, Any] = field(default_factory=dict)  # env_setup, setup, preprocess, postprocess
+    functions: Mapping[str, Any] = field(default_factory=dict)  # the user's own, by the pipeline's names for them
     options: Mapping[str, Scalar] = field(default_factory=dict)  # of the inner runtime
     device: str = "cpu"
     pinned: bool = False  # each copy keeps to CPUs of its own
@@ -184,7 +184,7 @@ class _Work:
                 copies=configuration.n_models,
                 duration=configuration.duration,
                 samples=wish.max_infers,
-                once=wish.feeds.is_dataset and fed.kind == EXAMPLES and not wish.loop,
+                once=wish.feeds.is_dataset and fed.kind == EXAMPLES and not wish.loop and not self._is_loaded,
                 loops=1,
                 timeout=wish.timeout,
             ),
@@ -206,6 +206,7 @@ class _Work:
             options[name] = self._refer(function, f"{name}_fn")
         options |= {"inner": wish.runtime, "data": fed.kind, "config": json.dumps(configuration.shown())}
         options |= {"loop": True} if wish.loop else {}
+        options |= {"batched": True} if wish.feeds.is_dataset else {}
         options |= {"target": wish.column} if wish.column is not None else {}
         if wish.device != "cpu":
             options |= {"devices": configuration.n_devices, "devices_per_copy": configuration.pipeline_size}
@@ -215,7 +216,13 @@ class _Work:
         return Target(runtime="pipeline", uri=uri, device=wish.device, options=options)
 
     def _fed(self, configuration: Configuration) -> Fed:
-        return self._wish.feeds.fed(configuration.batch_size, self._folder / "inputs", self._refer)
+        size, number = configuration.batch_size, configuration.input_idx
+        return self._wish.feeds.fed(size, self._folder / "inputs", self._refer, number)
+
+    @property
+    def _is_loaded(self) -> bool:
+        """Whether the user's own loader makes batches of the data set, which are pulled until they end."""
+        return "dataset_loader" in self._wish.functions
 
     def _output(self, number: int) -> Path:
         """Where the copies of a configuration leave the parts of their calls; kept results name these files."""

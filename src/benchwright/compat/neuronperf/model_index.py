@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy as copying
+import hashlib
 import itertools
 import json
 import os
+import re
 import shutil
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -19,35 +21,51 @@ Given = Mapping[str, Any] | str | os.PathLike[str]
 _Carry = Callable[[Path, Path], Any]
 
 VERSION = "1"
+ENDING = ".json"  # by which the path of an index is known
+DEFAULT_CAST = "none"  # the numbers of the model are as they were given
 DEFAULTS: Mapping[str, Any] = {
     "filename": "",
     "batch_size": 1,
     "pipeline_size": 1,
     "performance_level": 3,
+    "cast_mode": DEFAULT_CAST,
     "compile_s": None,
     "status": "finished",
     "input_idx": 0,
 }
 _VERSION_KEYS = ("version", "NeuronPerf_version")
-_FURTHER = ("cast_mode", "error")  # keys a config may have besides
+_FURTHER = ("error",)  # keys a config may have besides
 _COMPANIONS: Mapping[str, str] = {".xml": ".bin"}  # what a model keeps its weights in, beside it and under its name
 
 
 def create(
     filename: str | os.PathLike[str],
-    model_name: str | None = None,
+    input_idx: int = 0,
     batch_size: int = 1,
     pipeline_size: int = 1,
-    performance_level: int = 3,
+    cast_mode: str = DEFAULT_CAST,
     compile_s: float | None = None,
+    *,
+    model_name: str | None = None,
+    performance_level: int = 3,
     status: str = "finished",
 ) -> Index:
-    """An index of one model. Its name is the file's unless given."""
+    """An index of one model. Its name is the file's unless given.
+
+    `input_idx` is the number of the input that the model is fed when `benchmark` is given a list of them.
+    """
+    if isinstance(input_idx, bool) or not isinstance(input_idx, int) or input_idx < 0:
+        raise OptionError(
+            f"input_idx: {input_idx!r} is not the number of an input, from 0",
+            remedy="name the model with model_name=...",
+        )
     config = {
         **DEFAULTS,
         "filename": os.fspath(filename),
+        "input_idx": input_idx,
         "batch_size": batch_size,
         "pipeline_size": pipeline_size,
+        "cast_mode": cast_mode,
         "performance_level": performance_level,
         "compile_s": compile_s,
         "status": status,
@@ -90,14 +108,26 @@ def filter(index: Given, **wanted: Any) -> Index:  # noqa: A001 - the name its u
 def save(
     index: Given, filename: str | os.PathLike[str] | None = None, root_dir: str | os.PathLike[str] | None = None
 ) -> str:
-    """Writes the index as JSON, below `root_dir` when given, and returns the file's name."""
+    """Writes the index as JSON, below `root_dir` when given, and returns the file's name.
+
+    Unless a name is given it tells the content, so that the index of another model is not overwritten.
+    """
     whole = _loaded(index)
-    path = Path(root_dir or "", filename or f"{whole['model_name']}_index.json")
+    text = json.dumps(whole, indent=2) + "\n"
+    path = Path(root_dir or "", filename or _generated_name(whole["model_name"], text))
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f"{path.name}.part")
-    unfinished.write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")
-    unfinished.replace(path)
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
     return str(path)
+
+
+def _generated_name(model_name: str, text: str) -> str:
+    name = re.sub(r"[^\w.+-]", "_", model_name) or "model"
+    return f"{name}_{hashlib.sha256(text.encode()).hexdigest()[:8]}{ENDING}"
 
 
 def load(path: str | os.PathLike[str]) -> Index:
@@ -111,22 +141,22 @@ def load(path: str | os.PathLike[str]) -> Index:
     return _whole(told, os.fspath(path))
 
 
-def copy(old: Given, new_name: str, new_dir: str | os.PathLike[str]) -> str:
+def copy(old_index: Given, new_index: str, new_dir: str | os.PathLike[str]) -> str:
     """Copies the index and the files it names into a folder, and returns the new index's file name.
 
     No file in the folder is overwritten: a model whose name is taken there gets a number behind its name.
     """
-    return _moved(old, new_name, new_dir, shutil.copy2)
+    return _moved(old_index, new_index, new_dir, shutil.copy2)
 
 
-def move(old: Given, new_name: str, new_dir: str | os.PathLike[str]) -> str:
+def move(old_index: Given, new_index: str, new_dir: str | os.PathLike[str]) -> str:
     """Moves the files that the index names into a folder, and its own file, and returns the new index's file name.
 
     No file in the folder is overwritten, as with `copy`.
     """
-    made = _moved(old, new_name, new_dir, shutil.move)
-    if not isinstance(old, Mapping) and Path(old).resolve() != Path(made).resolve():
-        Path(old).unlink()
+    made = _moved(old_index, new_index, new_dir, shutil.move)
+    if not isinstance(old_index, Mapping) and Path(old_index).resolve() != Path(made).resolve():
+        Path(old_index).unlink()
     return made
 
 

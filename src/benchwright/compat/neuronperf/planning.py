@@ -21,6 +21,8 @@ class Model:
     batch_size: int
     pipeline_size: int = 1
     performance_level: int | None = None
+    cast_mode: str | None = None
+    input_idx: int | None = None  # the number of the input it was prepared with; None where it is of no index
     error: str = ""  # why it could not be prepared
 
 
@@ -41,11 +43,13 @@ class Configuration:
     multiinterpreter: bool
     stats_interval: float
     duration: float
+    cast_mode: str | None = None
+    input_idx: int | None = None
     error: str = ""
 
     def shown(self) -> dict[str, Any]:
         """As the user's functions and reports get it."""
-        return {name: value for name, value in asdict(self).items() if name != "error"}
+        return {name: value for name, value in asdict(self).items() if name not in ("error", "input_idx")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchwright.compat.neuronperf import figures
+from benchwright.compat.neuronperf import figures, planning
 from benchwright.compat.neuronperf.measuring import Measured
 from benchwright.compat.neuronperf.planning import Configuration
 from benchwright.errors import OptionError
@@ -21,10 +21,33 @@ _SHOWN = {"input_wait": "input", "preprocess": "preprocess", "infer": "infer", "
 _TAGS = ("model_filename", "model_name")
 
 
-def get_reports(results: Iterable[tuple[Any, Measured]], cost_per_hour: float | None = None) -> list[Report]:
+def get_reports(
+    results: Iterable[tuple[Any, Measured]],
+    batch_sizes: int | Sequence[int] | None = None,
+    cost_per_hour: float | None = None,
+) -> list[Report]:
     """Reports of what `benchmark(..., return_timers=True)` gave. A value that there is not is None, with a reason in
-    `notes`."""
-    return [report_of(config, measured, cost_per_hour) for config, measured in results]
+    `notes`.
+
+    `batch_sizes` is how many items a call of the model really had, where the inputs do not show it: one number, or one
+    for each result. Throughput, items and cost are of these.
+    """
+    listed = list(results)
+    sizes = _corrected(batch_sizes, len(listed))
+    return [
+        report_of(config, measured, cost_per_hour, size) for (config, measured), size in zip(listed, sizes, strict=True)
+    ]
+
+
+def _corrected(batch_sizes: int | Sequence[int] | None, count: int) -> list[int | None]:
+    if batch_sizes is None:
+        return [None] * count
+    given = list(batch_sizes) if isinstance(batch_sizes, Sequence) else [batch_sizes] * count
+    if len(given) != count:
+        raise OptionError(
+            f"batch_sizes has {len(given)} numbers for {count} results", remedy="give one, or one for each result"
+        )
+    return [planning.listed(size, "batch_sizes")[0] for size in given]
 
 
 def get_report_by_tag(reports: Iterable[Report], tag: str) -> Report:
@@ -39,9 +62,16 @@ def get_report_by_tag(reports: Iterable[Report], tag: str) -> Report:
     )
 
 
-def report_of(config: Configuration | Mapping[str, Any], measured: Measured, cost_per_hour: float | None) -> Report:
+def report_of(
+    config: Configuration | Mapping[str, Any],
+    measured: Measured,
+    cost_per_hour: float | None,
+    batch_size: int | None = None,
+) -> Report:
     """One configuration's report: its fields, its status, and its numbers when there are any."""
     shown = config.shown() if isinstance(config, Configuration) else dict(config)
+    if batch_size is not None:
+        shown["batch_size"] = batch_size
     report: Report = {
         **shown,
         "instance_type": _instance_type(measured.result or measured.evaluation),
@@ -50,9 +80,20 @@ def report_of(config: Configuration | Mapping[str, Any], measured: Measured, cos
     result = measured.result
     if result is not None and result.status is Status.OK:
         report |= _numbers(result, measured, shown, cost_per_hour)
+        report["notes"] |= _grouping_told(result)
+    elif result is None and report["status"] != FAILED:
+        report["notes"]["timing"] = "nothing was timed: duration is 0"
     if measured.cut and report["status"] != FAILED:
         report["notes"]["data set"] = f"only {_first_items(measured)} were used, the limit of what is written out"
     return report
+
+
+def _grouping_told(result: Result) -> dict[str, str]:
+    """What was done to make batches of a data set's items."""
+    together, left_out = result.details.get("items_a_call"), result.details.get("items_left_out")
+    told = [f"{together} items of the data set were put together for each call"] if together else []
+    told += [f"{left_out} items at its end make no whole batch and were left out"] if left_out else []
+    return {"batches": "; ".join(told)} if told else {}
 
 
 # ---- how it ended ----

@@ -15,24 +15,25 @@ from typing import Any
 from benchwright.compat.neuronperf.reports import Report
 from benchwright.errors import OptionError, did_you_mean
 
-PRINT_COLS = (
+SUMMARY_COLS = [
     *("throughput_avg", "latency_ms_p50", "latency_ms_p99", "n_models", "pipeline_size"),
     *("workers_per_model", "batch_size", "model_filename"),
-)
-CSV_COLS = (
+]
+REPORT_COLS = [
     *("model_name", "n_models", "workers_per_model", "pipeline_size", "batch_size"),
     *("throughput_avg", "throughput_peak"),
     *("latency_ms_p0", "latency_ms_p50", "latency_ms_p90", "latency_ms_p95", "latency_ms_p99", "latency_ms_p100"),
     *("cpu_avg_percent", "cpu_percent_p50", "mem_avg_percent", "mem_percent_p50"),
     *("e2e_avg_ms", "infer_avg_ms", "total_infs", "total_s"),
     *("performance_level", "model_filename", "device_type", "instance_type", "cost_per_1m_inf"),
-)
+]
+PRINT_COLS, CSV_COLS = SUMMARY_COLS, REPORT_COLS
 MISSING = "N/A"
 
 
 def print_reports(
     reports: Iterable[Report],
-    cols: Sequence[str] = PRINT_COLS,
+    cols: Sequence[str] = SUMMARY_COLS,
     sort_by: str = "throughput_peak",
     reverse: bool = False,
 ) -> None:
@@ -55,7 +56,7 @@ def print_reports(
 
 
 def write_csv(
-    reports: Iterable[Report], filename: str | os.PathLike[str] | None = None, cols: Sequence[str] = CSV_COLS
+    reports: Iterable[Report], filename: str | os.PathLike[str] | None = None, cols: Sequence[str] = REPORT_COLS
 ) -> str:
     """Writes one row for each report and returns the file's name."""
     listed = list(reports)
@@ -98,7 +99,7 @@ def _name(reports: Sequence[Report], ending: str) -> str:
 
 def _is_number_field(name: str) -> bool:
     """Whether it is a field of reports that have numbers, which none of these may have."""
-    return name in CSV_COLS or name.startswith(("latency_ms_", "infer_ms_"))
+    return name in REPORT_COLS or name.startswith(("latency_ms_", "infer_ms_"))
 
 
 def _shown(value: Any) -> str:

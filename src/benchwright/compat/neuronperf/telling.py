@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 SILENT, INFO, DEBUG = 0, 1, 2
+
+
+class _Usual(int):
+    """The verbosity of a call that names none: the documented 1, unless `set_verbosity` was called."""
+
+
+USUAL = _Usual(INFO)
 
 
 class Voice:
@@ -17,6 +26,16 @@ class Voice:
         if self.verbosity >= level:
             sys.stderr.write(f"{text}\n")
             sys.stderr.flush()
+
+    @contextmanager
+    def at(self, verbosity: int) -> Iterator[None]:
+        """Says as much as one call asks for while that call goes on."""
+        before = self.verbosity
+        self.verbosity = before if verbosity is USUAL else int(verbosity)
+        try:
+            yield
+        finally:
+            self.verbosity = before
 
 
 VOICE = Voice()

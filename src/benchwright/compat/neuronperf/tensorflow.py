@@ -1,8 +1,23 @@
-"""TensorFlow and Keras: `.keras`, `.h5`, SavedModels, and what makes a model."""
+"""TensorFlow and Keras: `.keras`, `.h5`, SavedModels, and what makes a model. `compile` saves a Keras model."""
+
+from __future__ import annotations
 
 from functools import partial
 
 from benchwright.compat.neuronperf import benchmarking
+from benchwright.compat.neuronperf.compiling import Compiler, Job, compile_with, made
 
 benchmark = partial(benchmarking.benchmark, runtime="tensorflow")
 evaluate = partial(benchmarking.evaluate, runtime="tensorflow")
+
+
+def _write(job: Job) -> None:
+    model = job.model if hasattr(job.model, "save") else made(job.model)
+    if not callable(getattr(model, "save", None)):
+        raise TypeError(f"{type(model).__name__} is no Keras model; a SavedModel's folder is measured as it is")
+    model(*job.args, **job.named)  # builds what has no weights yet, and refuses inputs that do not fit
+    model.save(str(job.path), **job.arguments)
+
+
+COMPILER = Compiler(runtime="tensorflow", ending=".keras", write=_write)
+compile = partial(compile_with, COMPILER)  # noqa: A001 - the name its users know
