@@ -134,7 +134,9 @@ def _load(torch: Any, case: Case, device: Any) -> tuple[Any, list[Spec] | None]:
         return _exported(torch, case, device)
     model = _script(torch, uri, device) if uri.endswith((".pt", ".ts")) else _module(torch, case)
     try:
-        model = model.eval().to(device)
+        with contextlib.suppress(NotImplementedError):  # what torch.export made knows no other mode
+            model.eval()
+        model = model.to(device)
     except RuntimeError as error:
         raise refused("torch", f"move {uri} to {device}", error, remedy=SEE_THE_LOG) from None
     if case.target.precision:
