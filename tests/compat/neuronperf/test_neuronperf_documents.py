@@ -342,6 +342,12 @@ def test_a_neuron_device_says_why_and_what_to_use(monkeypatch: pytest.MonkeyPatc
     assert (report["status"], report["device_type"]) == ("finished", "cpu")
 
 
+def test_the_arguments_of_a_data_loader_have_a_function_in_their_place() -> None:
+    with pytest.raises(OptionError, match="dataloader_kwargs") as refused:
+        npf.torch.benchmark(Echo, np.ones((1, 1)), dataloader_kwargs={"num_workers": 2})
+    assert "dataset_loader_fn" in refused.value.remedy
+
+
 def test_what_load_fn_is_not_is_said() -> None:
     with pytest.raises(OptionError, match=r"load_fn: 'm\.onnx' cannot be called"):
         npf.benchmark("m.onnx", np.ones((1, 1)), [1])  # type: ignore[arg-type]

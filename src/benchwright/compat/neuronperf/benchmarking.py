@@ -47,6 +47,7 @@ def benchmark(
     load_fn: Callable[[str, int], Any] | None = None,
     performance_levels: int | Sequence[int] | None = None,
     loop_dataset: bool = False,
+    dataloader_kwargs: Mapping[str, Any] | None = None,
     stats_interval: float = 0.5,
     cost_per_hour: float | None = None,
     model_name: str | None = None,
@@ -70,6 +71,11 @@ def benchmark(
     """
     refuse_nesting()
     with VOICE.at(verbosity):
+        if dataloader_kwargs:
+            raise OptionError(
+                "dataloader_kwargs: data sets are read without torch's DataLoader",
+                remedy="give dataset_loader_fn=f, where f(dataset, workers) returns DataLoader(dataset, ...)",
+            )
         timed = not (eval_metrics and duration == 0)
         device_type = usable_type(device_type)
         settings = Settings(
