@@ -43,7 +43,8 @@ npf.print_reports(reports)
 npf.write_csv(reports, "reports.csv")
 npf.write_json(reports, "reports.json")
 
-again = npf.torch.benchmark(Model, inputs[0], n_models=1, workers_per_model=1, duration=0.3, verbosity=0)
+brief = {"n_models": 1, "workers_per_model": 1, "duration": 0.3, "verbosity": 0}
+again = npf.torch.benchmark(Model, inputs[0], multiprocess=False, **brief)
 npf.print_reports(again)
 """
 
@@ -63,10 +64,8 @@ def test_a_users_script_runs_as_it_is(tmp_path: Path) -> None:
     assert all(r["preprocess_avg_ms"] > 0 and r["cost_per_1m_inf"] > 0 for r in told)
     table = list(csv.DictReader((tmp_path / "reports.csv").read_text().splitlines()))
     assert [row["model_name"] for row in table] == ["small"] * 2
-    assert (
-        re.search(r"small_b1_[0-9a-f]{8}\.pt2", ended.stderr)
-        and "2/2 small: batch 4, 2 copies, 1 worker" in ended.stderr
-    )
+    assert re.search(r"small_b1_[0-9a-f]{8}\.pt2", ended.stderr)
+    assert "2/2 small: batch 4, 2 copies, 1 worker" in ended.stderr
     assert sorted(p.name for p in tmp_path.iterdir() if p.name != "__pycache__") == [
         "models",
         "reports.csv",
