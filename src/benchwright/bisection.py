@@ -19,7 +19,7 @@ from benchwright.builds import Builder, Built
 from benchwright.contests import Contest, Side, chosen
 from benchwright.duel import Keeping
 from benchwright.errors import OptionError, TargetError
-from benchwright.events import Noted, Planned
+from benchwright.events import Planned, Staged
 from benchwright.findings import Suspect
 from benchwright.measuring import Measuring, Plan
 from benchwright.planning import plan_in
@@ -30,6 +30,7 @@ from benchwright.vcs.history import Commit
 
 REASON = "bisect"
 MOST_RUNS = 200
+_POSSIBLE = 0.01  # the least probability of a commit that may still be the one
 _TRIES = 2  # failures after which a commit is passed over
 
 CaseIn = Callable[[Built], Case]
@@ -40,7 +41,7 @@ class Terms:
     """What is asked for, and what is known beforehand."""
 
     confidence: float = statistics.CONFIDENCE
-    most_runs: int = MOST_RUNS  # of one process each; those from before do not count
+    most_runs: int = MOST_RUNS  # of one process each, those of earlier bisections of the range among them
     metric: str = ""  # "": the first of those usually judged that the case has
     seed: int = 0  # of the order inside the pairs
     suspects: Mapping[str, float] = field(default_factory=dict)  # revision -> probability; none: all alike
@@ -115,6 +116,7 @@ class _Hunt:
         self._failures: dict[int, int] = {}
         self._contests: dict[int, Contest] = {}
         self._again = 0
+        self._looked_at = -1
         self._metric: Metric | None = None
 
     def run(self, earlier: Sequence[Run], plan: dict[str, Any]) -> Bisected:
@@ -138,7 +140,6 @@ class _Hunt:
         return built
 
     def _build(self, revision: str) -> Built:
-        self._keeping.listener(Noted(text=f"making {revision[:12]} ready"))
         return self._builder.prepare(revision, rebuild=self._terms.rebuild)
 
     def _measuring(self, plan: dict[str, Any], good: Built) -> Measuring:
@@ -179,7 +180,7 @@ class _Hunt:
                 return step, "interrupted"
             if step.commit is None:
                 return step, "sure enough"
-            if len(measuring.results) + 2 > self._terms.most_runs:
+            if self._again + len(measuring.results) + 2 > self._terms.most_runs:
                 return step, f"{self._terms.most_runs} runs do not tell"
             if last in self._skipped:
                 return step, f"the bad end cannot be measured: {self._skipped[last]}"
@@ -197,7 +198,16 @@ class _Hunt:
 
     def _announce(self, step: statistics.Step, done: int) -> None:
         left = 2 * statistics.expected_pairs(step.posterior)
-        self._keeping.listener(Planned(total=min(done + left, max(self._terms.most_runs, done + 2))))
+        most = self._terms.most_runs - self._again
+        self._keeping.listener(Planned(total=min(done + left, max(most, done + 2))))
+        if step.commit is not None and step.commit != self._looked_at:
+            self._looked_at = step.commit
+            left_over = sum(share >= _POSSIBLE for share in step.posterior.commits)
+            short = self._commits[step.commit].revision.id[:12]
+            text = (
+                f"measuring {short}; {left_over} of {len(self._commits)} commits may be the one, about {left} runs left"
+            )
+            self._keeping.listener(Staged(text=text))
 
     def _candidate(self, index: int, control: Side, case: Case) -> Contest | None:
         """Makes a commit ready; None when that is not possible, which is remembered."""

@@ -40,6 +40,7 @@ def setting(built: Built, notes: Mapping[str, Value] | None = None) -> Setting:
     return Setting(
         host=LocalHost(python=built.python, directory=built.folder, environment=built.environment),
         paths=built.paths,
+        last_paths=built.last_paths,
         revision=built.revision if built.revision.vcs else None,
         notes=notes or {},
     )

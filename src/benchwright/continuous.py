@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from benchwright import api, checks, config, notify, regress, schema, why
-from benchwright.builds import TIMEOUT, Builder
+from benchwright.builds import TIMEOUT, Builder, targets
+from benchwright.builds.surroundings import Surroundings
 from benchwright.errors import BenchwrightError, FetchError, TargetError
 from benchwright.events import Listener, Noted, nobody
 from benchwright.findings import Finding
@@ -34,7 +35,8 @@ from benchwright.watching.taking import Taken, Taker, known_cases
 FOLDER = Path(".benchwright", "watch")  # below the present folder, one for each watch
 BACKFILL = 16  # commits of a gap that are measured at most, for one finding
 _SECOND = 19  # letters of an instant, down to the second
-_ASIDE = ("inputs", "load", "tags", "listener", "elsewhere", "fetching")  # of a request: not what tells watches apart
+# Of a request: not what tells watches apart.
+_ASIDE = ("inputs", "load", "tags", "listener", "elsewhere", "fetching", "last_paths")
 REMEASURE = "remeasure"  # the reason of a run that tells code from environment
 
 
@@ -48,6 +50,8 @@ class Watched:
     build: str = ""  # a shell line of the user's own
     build_timeout: float = TIMEOUT
     rebuild: bool = False  # also what was built, or could not be built, before
+    surroundings: Surroundings = field(default_factory=Surroundings)
+    targets_from: str = targets.AUTO
     rounds: int | None = None
     smallest: float = SMALLEST  # changes below this are none, where no threshold is set
     backfill: int = BACKFILL
@@ -91,7 +95,13 @@ def watch(
     api.refuse_nesting()
     checks.check(watched.request, watched.rounds or config.load().rounds or DEFAULT_ROUNDS)
     url = config.store_url(watched.store)
-    builder = Builder(watched.repo, command=watched.build, timeout=watched.build_timeout)
+    builder = Builder(
+        watched.repo,
+        command=watched.build,
+        timeout=watched.build_timeout,
+        surroundings=watched.surroundings,
+        listener=listener,
+    )
     branch = watched.following.branch or checked_out(builder.repository)
     watched = replace(watched, following=replace(watched.following, branch=branch))
     with (
@@ -99,14 +109,37 @@ def watch(
         contextlib.closing(open_store(url)) as store,
         Journal(_folder(watched, builder, url)) as journal,
     ):
+        watched = replace(watched, request=_settled(watched, builder, listener))
         whole = _Watch(watched, builder, store, journal, listener, tell, notify.open_notifier(url))
         return whole.follow(draining, interval)
+
+
+def _settled(watched: Watched, builder: Builder, listener: Listener) -> Request:
+    """The request with each target as every commit is to read it, judged by the newest one and where the watch begins.
+
+    A commit in between that lacks a target is a record, not an error.
+    """
+    repository, following = builder.repository, watched.following
+    places = []
+    with contextlib.suppress(FetchError, TargetError):
+        newest = repository.bring(following.remote, following.branch).revision.id
+        places.append(targets.of_revision(f"the newest commit, {newest[:12]}", repository, newest))
+    if following.since:
+        since = repository.resolve(following.since).revision.id
+        places.append(targets.of_revision(following.since, repository, since))
+    choice = watched.targets_from
+    settled = targets.settle(watched.request, places, repository, choice=choice, everywhere=False)
+    for note in settled.notes:
+        listener(Noted(text=note))
+    builder.lend(settled.folders)
+    return settled.request
 
 
 def _folder(watched: Watched, builder: Builder, url: str) -> Path:
     """One for each combination of repository, branch, build, store and all that makes a series of its own."""
     place = url if "://" in url else str(Path(url).absolute())
     told = [str(builder.repository.root), watched.following.branch, watched.build, _asked(watched.request), place]
+    told += [name] if (name := watched.surroundings.name) else []
     key = hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
     return FOLDER / f"{builder.repository.root.name}-{key}"
 

@@ -14,8 +14,10 @@ from benchwright import api, bisection, checks, config, schema
 from benchwright.bisected import Bisected
 from benchwright.bisection import CaseIn, Terms
 from benchwright.builds import Builder, Built
+from benchwright.builds.surroundings import Surroundings
+from benchwright.builds.targets import AUTO, of_revision, settle
 from benchwright.errors import OptionError, StoreError, TargetError
-from benchwright.events import Listener, nobody
+from benchwright.events import Listener, Noted, nobody
 from benchwright.findings import Finding, Remark
 from benchwright.measuring import now
 from benchwright.records import Case, Run
@@ -48,6 +50,8 @@ def bisect(
     repo: str | Path = ".",
     build: str = "",
     rebuild: bool = False,
+    surroundings: Surroundings | None = None,
+    targets_from: str = AUTO,
     confidence: float = Terms().confidence,
     most_runs: int = bisection.MOST_RUNS,
     metric: str = "",
@@ -59,15 +63,22 @@ def bisect(
     """Finds the commit behind a change: of a finding, or of `targets`, one case, between `good` and `bad`.
 
     Each commit that is looked at is built with the shell line `build` in a copy and an environment of its own, with
-    `rebuild` also where it was built before or failed, and measured in pairs against the good one until one commit is
-    the culprit with probability `confidence`, or `most_runs` processes have run.
+    `rebuild` also where it was built before or failed, with the packages that `surroundings` says. It is measured in
+    pairs against the good one until one commit is the culprit with probability `confidence`, or `most_runs` processes
+    have run.
     """
     request = Request(targets=targets)
     if duration is not None:
         request = replace(request, load=replace(request.load, duration=duration))
     terms = Terms(confidence=confidence, most_runs=most_runs, metric=metric, seed=fresh_seed())
     asked = Range(finding=finding, good=good, bad=bad)
-    making = Making(repo=Path(repo), command=build, again=rebuild)
+    making = Making(
+        repo=Path(repo),
+        command=build,
+        again=rebuild,
+        surroundings=surroundings or Surroundings(),
+        targets_from=targets_from,
+    )
     return seek(asked, request, terms, making, store=store, save=save, listener=listener)
 
 
@@ -88,8 +99,9 @@ def seek(
     url = config.store_url(store)
     finding, run = _looked_up(url, asked.finding) if asked.finding else (None, None)
     good, bad = _ends(asked, finding)
-    builder = making.builder()
-    tag = bisection.tag_of(builder, good, bad, making.command)
+    builder = making.builder(listener)
+    tag = bisection.tag_of(builder, good, bad, "\0".join(filter(None, (making.command, making.surroundings.name))))
+    request = _settled(request, (good, bad), making, builder, listener)
     tags = checked_tags(request, bisection.REASON, tag)
     terms = replace(terms, rebuild=making.again)
     found = bisection.bisect(
@@ -106,6 +118,17 @@ def seek(
     if finding and save and found.pairs:
         _write(url, finding, found)
     return found
+
+
+def _settled(request: Request, ends: Sequence[str], making: Making, builder: Builder, listener: Listener) -> Request:
+    """The request with each target as every revision is to read it."""
+    repository = builder.repository
+    places = [of_revision(end, repository, repository.resolve(end).revision.id) for end in ends]
+    settled = settle(request, places, repository, choice=making.targets_from)
+    for note in settled.notes:
+        listener(Noted(text=note))
+    builder.lend(settled.folders)
+    return settled.request
 
 
 def _check(asked: Range, request: Request, terms: Terms) -> None:
@@ -186,6 +209,9 @@ def _case_in(asked: Range, request: Request, builder: Builder, finding: Finding 
             f"the run behind finding {finding.id} is not in the store, so its case is not known",
             remedy=f"name the target too: benchwright bisect --finding {finding.id} TARGET",
         )
+    file = Path(case.target.uri.partition("::")[0])
+    if file.suffix == ".py" and file.is_file():
+        builder.lend([str(file.parent)])  # behind everything: no working copy but the revision's own is imported
     return lambda built: moved(case, builder.repository.root, built)
 
 
@@ -197,7 +223,10 @@ def _of_finding(finding: Finding, run: Run | None) -> Case | None:
 
 
 def moved(case: Case, root: Path, built: Built) -> Case:
-    """The case with every path below the repository, or below another working copy, in this working copy."""
+    """The case with every path below the repository, or below another working copy, in this working copy.
+
+    A file below the repository that this revision does not have is the user's own, and stays where it is.
+    """
     told = json.dumps(schema.encode(dataclasses.replace(case, version="")))
     folders = {str(root)} | {match[1] for text in _texts(json.loads(told)) if (match := _COPY.fullmatch(text))}
     return schema.decode(Case, _replaced(json.loads(told), folders, str(built.folder)), where="case")
@@ -218,5 +247,7 @@ def _replaced(value: Any, folders: set[str], folder: str) -> Any:
         return [_replaced(each, folders, folder) for each in value]
     if isinstance(value, str):
         known = next((each for each in folders if value.startswith(f"{each}/")), None)
-        return folder + value[len(known) :] if known else value
+        there = folder + value[len(known) :] if known else value
+        path = there.partition("::")[0]
+        return value if not Path(path).exists() and Path(value.partition("::")[0]).exists() else there
     return value

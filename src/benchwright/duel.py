@@ -24,7 +24,7 @@ from typing import Any
 from benchwright.builds import Built
 from benchwright.contests import Bout, Contest, Side
 from benchwright.errors import StoreError, TargetError
-from benchwright.events import Listener, Planned, nobody
+from benchwright.events import Listener, Planned, Staged, nobody
 from benchwright.interrupts import Interrupt
 from benchwright.measuring import Measuring, Plan, new_run_id
 from benchwright.planning import plan_in
@@ -37,6 +37,7 @@ from benchwright.trials import Contender, Heat, Rules, Stage, Trial, TrialRow
 __all__ = ["Contest", "Keeping", "Matched", "Rules", "Side", "Trial", "ab", "match", "trial"]
 
 TAG = "ab"
+_DOING = {Stage.BENCHMARK: "measuring", Stage.VERIFY: "looking again at", Stage.REGRESS: "confirming"}
 _CHANGES = (Verdict.WORSE, Verdict.BETTER)
 
 
@@ -155,6 +156,9 @@ class _Course:
             for name, built, measuring in zip(("control", "treatment"), self._built, (ours, theirs), strict=True)
         ]
         bouts = [bout_of(self._contest(stage, i, sides)) for i in indexes]
+        cases = "1 case" if len(bouts) == 1 else f"{len(bouts)} cases"
+        most = max(bout.left for bout in bouts)
+        self._keeping.listener(Staged(text=f"{_DOING[stage]} {cases}, {most} pair{'s' * (most > 1)} at most"))
         try:
             with ours, theirs:
                 self._take_turns(bouts)

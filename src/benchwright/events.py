@@ -32,6 +32,13 @@ class Noted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Staged:
+    """Something that may take minutes begins: a build, a look at a commit. Worth a line where nobody sees progress."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Began:
     """A worker was started for this case and round."""
 
@@ -58,7 +65,7 @@ class Ended:
     result: Result
 
 
-Event = Fetching | Noted | Planned | Began | Reached | Ended
+Event = Fetching | Noted | Planned | Staged | Began | Reached | Ended
 Listener = Callable[[Event], None]
 
 

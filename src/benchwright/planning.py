@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,12 +19,15 @@ from benchwright import errors, schema
 from benchwright.errors import TargetError, UserError
 from benchwright.records import Case, Inputs, Load
 from benchwright.sources import Request
+from benchwright.system.lending import code_for
 
 if TYPE_CHECKING:
     from benchwright.builds import Built
 
 TIMEOUT = 300.0  # seconds; importing a large framework in a cold environment
 _TAIL = 2000
+_ABSENT = re.compile(r"No module named '([^']+)'")
+_LENT = ("benchwright", "yaml")  # the second reads specs; what they measure never sees it
 
 
 def plan_in(built: Built, request: Request, *, timeout: float = TIMEOUT) -> list[Case]:
@@ -33,10 +37,10 @@ def plan_in(built: Built, request: Request, *, timeout: float = TIMEOUT) -> list
     """
     with tempfile.TemporaryDirectory(prefix="benchwright-") as folder:
         answer, log = Path(folder, "answer.json"), Path(folder, "log")
+        request = dataclasses.replace(request, last_paths=(*request.last_paths, *built.last_paths))
         told = {each.name: getattr(request, each.name) for each in dataclasses.fields(request)}
         asked = json.dumps({name: schema.encode(value) for name, value in told.items() if not callable(value)}).encode()
-        package = str(Path(__file__).resolve().parents[1])
-        code = f"import sys; sys.path.append({package!r}); from benchwright.planning import main; main()"
+        code = code_for("from benchwright.planning import main; main()", lent=_LENT)
         with log.open("wb") as output:
             try:
                 child = subprocess.run(
@@ -62,8 +66,23 @@ def _read(told: dict[str, Any], built: Built) -> list[Case]:
         kind = getattr(errors, told["error"], TargetError)
         if not (isinstance(kind, type) and issubclass(kind, UserError)) or kind is errors.NotInstalledError:
             kind = TargetError
-        raise kind(f"{_where(built)}: {told['message']}", remedy=told["remedy"])
+        raise kind(f"{_where(built)}: {told['message']}", remedy=_remedy(told, built))
     return [schema.decode(Case, each, where="plan") for each in told["cases"]]
+
+
+def _remedy(told: dict[str, Any], built: Built) -> str:
+    """What to do; where a package is missing, how it comes into an environment that has nothing but its own."""
+    if built.own and "cannot import name" in told["message"]:
+        newest = "its packages are the newest that its files allow; --constraint FILE holds them back"
+        return f"{newest}\n{told['remedy']}"
+    absent = _ABSENT.search(f"{told['message']} {told['remedy']}")
+    if not built.own or (absent is None and told["error"] != errors.NotInstalledError.__name__):
+        return str(told["remedy"])
+    name = absent[1].partition(".")[0] if absent else str(told["remedy"]).removeprefix("pip install ")
+    return (
+        f"a revision's environment holds what its files ask for and nothing else: --install {name} adds it, "
+        "--build 'pip install -e .' installs the project, --environment here shows it all that is installed here"
+    )
 
 
 def _where(built: Built) -> str:
@@ -81,6 +100,7 @@ def main() -> None:
     records = {"inputs": Inputs, "load": Load}  # everything else is plain
     told |= {name: schema.decode(kind, told[name], where=f"request.{name}") for name, kind in records.items()}
     request = Request(**told)
+    sys.path += request.last_paths
     try:
         content: dict[str, Any] = {"cases": [schema.encode(case) for case in sources.plan(request)]}
     except UserError as error:

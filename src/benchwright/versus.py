@@ -7,12 +7,14 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from benchwright import api, asking, checks, config, duel, vcs
 from benchwright.builds import TIMEOUT, Builder, Built
+from benchwright.builds.surroundings import Surroundings
+from benchwright.builds.targets import AUTO, Settled, of_folder, of_revision, settle
 from benchwright.duel import Keeping
 from benchwright.errors import OptionError, TargetError
 from benchwright.events import Listener, Noted, nobody
@@ -24,6 +26,7 @@ from benchwright.telling import Teller
 from benchwright.trials import Rules, Trial, TrialRow
 from benchwright.vcs.history import Repository
 
+_SOME = 5  # packages that are named
 _USUAL = {  # revisions of either side, by the kind of repository; of several, the first that there is
     ("git", "control"): ("main", "master"),
     ("git", "treatment"): ("HEAD",),
@@ -90,10 +93,18 @@ class Making:
     command: str = ""
     timeout: float = TIMEOUT
     again: bool = False  # also what was built before, or failed
+    surroundings: Surroundings = field(default_factory=Surroundings)
+    targets_from: str = AUTO
 
-    def builder(self) -> Builder:
-        """Whoever builds so."""
-        return Builder(self.repo, command=self.command, timeout=self.timeout)
+    def builder(self, listener: Listener = nobody) -> Builder:
+        """Returns the builder for these settings."""
+        return Builder(
+            self.repo,
+            command=self.command,
+            timeout=self.timeout,
+            surroundings=self.surroundings,
+            listener=listener,
+        )
 
 
 def ab(
@@ -107,6 +118,8 @@ def ab(
     treatment_python: str | os.PathLike[str] = "",
     build: str = "",
     rebuild: bool = False,
+    surroundings: Surroundings | None = None,
+    targets_from: str = AUTO,
     runtime: str | Sequence[str] | None = None,
     batch_size: int | Sequence[int] | None = None,
     params: Mapping[str, Sequence[Scalar]] | None = None,
@@ -127,8 +140,9 @@ def ab(
     """Sets the treatment against the control, in pairs of fresh processes, and returns a verdict for each case.
 
     Revisions of `repo` are built with the shell line `build`, each in a copy and an environment of its own; `rebuild`
-    also what was built before, or failed. Where none is named, `main` or `master` (in Mercurial `default`) stands
-    against what is checked out. A side for which a folder or an interpreter is named is taken as it is. A case is
+    also what was built before, or failed. `surroundings` says which packages and submodules they have, `targets_from`
+    whose benchmark file is used. Where none is named, `main` or `master` (in Mercurial `default`) stands against what
+    is checked out. A side for which a folder or an interpreter is named is taken as it is. A case is
     looked at until it is decided, in at most `pairs` pairs; changes below `smallest` count as none, and no more than
     `false_alarms` of the cases that did not change are called better or worse. `metric` is `latency_p50`, or
     `wall_time` of what is called once. `seed` decides the order inside the pairs.
@@ -153,7 +167,13 @@ def ab(
     )
     ours = Asked(revision=control, folder=os.fspath(control_dir), python=os.fspath(control_python))
     theirs = Asked(revision=treatment, folder=os.fspath(treatment_dir), python=os.fspath(treatment_python))
-    making = Making(repo=Path(repo), command=build, again=rebuild)
+    making = Making(
+        repo=Path(repo),
+        command=build,
+        again=rebuild,
+        surroundings=surroundings or Surroundings(),
+        targets_from=targets_from,
+    )
     return MeasuredTrial(contend(request, ours, theirs, rules, making, store=store, save=save, listener=listener))
 
 
@@ -174,16 +194,24 @@ def contend(
     checks.check(request, rules.pairs)
     _check(rules)
     tags = checked_tags(request)
-    builder = None if control.as_it_is and treatment.as_it_is else making.builder()
+    builder = None if control.as_it_is and treatment.as_it_is else making.builder(listener)
     if builder is not None:
         control = _named(control, "control", builder.repository)
         treatment = _named(treatment, "treatment", builder.repository)
         for note in _doubts(control, treatment, builder.repository):
             listener(Noted(text=note))
+    for side in (control, treatment):
+        _check_folder(side)
+    settled = _settled(request, (control, treatment), making, builder)
+    for note in settled.notes:
+        listener(Noted(text=note))
+    request = settled.request
     keeping = replace(keeping_in(store, save, listener), labels=(control.label, treatment.label))
-    ours, theirs = (_ready(side, making, builder, listener) for side in (control, treatment))
+    ours, theirs = (replace(_ready(side, making, builder), last_paths=settled.folders) for side in (control, treatment))
     if not (ours.ok and theirs.ok):
         return duel.ab(ours, theirs, request, rules, keeping)
+    if different := _different_packages(ours, theirs):
+        listener(Noted(text=different))
     matched = duel.match(ours, theirs, request)
     checks.check_size(2 * len(matched.cases), rules.pairs)
     checks.check_cases(case for both in matched.cases for case in both)
@@ -247,19 +275,43 @@ def _doubts(control: Asked, treatment: Asked, repository: Repository) -> Iterato
         yield f"what is not committed is not measured; {remedy}"
 
 
-def _ready(side: Asked, making: Making, builder: Builder | None, listener: Listener) -> Built:
+def _settled(request: Request, sides: Sequence[Asked], making: Making, builder: Builder | None) -> Settled:
+    """The request with each target as both sides are to read it."""
+    places = [
+        of_revision(side.label, builder.repository, side.commit)
+        if builder is not None and not side.as_it_is
+        else of_folder(side.label, Path(side.folder or ".").absolute())
+        for side in sides
+    ]
+    repository = builder.repository if builder is not None else None
+    return settle(request, places, repository, choice=making.targets_from)
+
+
+def _different_packages(control: Built, treatment: Built) -> str:
+    """What a person should know of sides that were given different packages; "" where they were not."""
+    ours, theirs = control.packages, treatment.packages
+    if not (control.own and treatment.own) or ours == theirs:
+        return ""
+    names = sorted(name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name))
+    told = [f"{name} {ours.get(name, 'none')} and {theirs.get(name, 'none')}" for name in names]
+    some = ", ".join(told[:_SOME]) + (f" and {len(told) - _SOME} more" if len(told) > _SOME else "")
+    return f"the sides differ in packages, not in code alone: {some}; --constraint FILE gives both the same"
+
+
+def _ready(side: Asked, making: Making, builder: Builder | None) -> Built:
     if side.as_it_is or builder is None:
         return _as_it_is(side)
-    if making.command:
-        listener(Noted(text=f"building {side.revision}: {making.command}"))
     return builder.prepare(side.commit, rebuild=making.again)
+
+
+def _check_folder(side: Asked) -> None:
+    if side.folder and not Path(side.folder).is_dir():
+        raise OptionError(f"there is no folder {side.folder}", remedy="name the folder that holds the target")
 
 
 def _as_it_is(side: Asked) -> Built:
     """A folder and an interpreter that nobody builds, as what was built."""
     folder = Path(side.folder or ".").absolute()
-    if not folder.is_dir():
-        raise OptionError(f"there is no folder {side.folder}", remedy="name the folder that holds the target")
     python = shutil.which(side.python) if side.python else sys.executable
     if python is None:
         raise OptionError(f"there is no interpreter {side.python}", remedy="name its file, such as env/bin/python")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -12,6 +11,8 @@ import psutil
 import pytest
 
 from benchwright.builds import MARK, Builder, Built
+from benchwright.builds.surroundings import Surroundings
+from benchwright.contests import setting
 from benchwright.errors import TargetError
 from benchwright.planning import plan_in
 from benchwright.runner import Plan, execute
@@ -85,13 +86,28 @@ def test_each_revision_is_built_once_and_leaves_the_users_copy_alone(repository:
 
 
 def test_what_a_build_installs_is_its_own_even_where_the_package_is_installed_here(repository: Path) -> None:
-    builder = Builder(repository, command="pip install --no-build-isolation --no-deps -q -e .")
+    around = Surroundings(environment="here")  # what builds the package is here, so that no network is needed
+    builder = Builder(repository, command="pip install --no-build-isolation --no-deps -q -e .", surroundings=around)
     found = {name: _says(builder.prepare(name)) for name in ("before", "after")}
     assert found == {"before": "before", "after": "after"}
-    seen = subprocess.run(
-        [builder.prepare("before").python, "-c", "import numpy, benchwright"], capture_output=True, check=False
-    )
-    assert seen.returncode == 0, seen.stderr
+    assert _can_import(builder.prepare("before"), "numpy", "benchwright")
+
+
+@pytest.mark.parametrize("command", ["", "pip --version && python -m pip --version"])
+def test_an_environment_holds_nothing_that_is_installed_here(repository: Path, command: str) -> None:
+    built = Builder(repository, command=command).prepare("before")
+    assert built.ok, built.log.read_text()
+    assert built.own and not _can_import(built, "numpy") and not _can_import(built, "click")
+    (case,) = plan_in(built, Request(targets=["bench.py::look"]))
+    run = execute(Plan(cases=[case], rounds=1, host=setting(built).host, paths=built.paths, directory=built.folder))
+    assert run.results[0].status == "ok", run.results[0].error
+    assert run.results[0].environment.packages == {}
+
+
+def _can_import(built: Built, *names: str) -> bool:
+    command = [built.python, "-c", f"import {', '.join(names)}"]
+    environment = {**os.environ, **built.environment}
+    return subprocess.run(command, cwd="/", env=environment, capture_output=True, check=False).returncode == 0
 
 
 def test_a_failing_build_is_remembered_with_its_words(repository: Path, tmp_path: Path) -> None:
@@ -151,7 +167,6 @@ def test_cases_are_planned_and_measured_in_the_working_copy(repository: Path) ->
     from benchwright.hosts.local import LocalHost
 
     built = Builder(repository).prepare("before")
-    assert built.python == sys.executable
     (case,) = plan_in(built, Request(targets=["bench.py::look"]))
     assert case.name == "bench.py::look" and str(built.folder) in case.target.uri
     host = LocalHost(python=built.python, directory=built.folder, environment=built.environment)

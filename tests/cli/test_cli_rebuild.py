@@ -18,7 +18,7 @@ def test_a_build_that_failed_is_tried_again_when_asked(tmp_path: Path, capsys: p
     for command in ("init -q", "commit -q --allow-empty -m first", "commit -q --allow-empty -m second"):
         subprocess.run(["git", *command.split()], check=True, capture_output=True)
     tool = tmp_path / "tool"
-    build = ["bench.py::gone", "--build", f"test -e {tool}"]  # no such case: nothing is measured
+    build = ["bench.py::gone", "--targets-from", "revision", "--build", f"test -e {tool}"]  # nothing is measured
 
     def said(*arguments: str) -> tuple[int, str]:
         code = main([*arguments, *build])

@@ -1,4 +1,4 @@
-"""The user's build command: run in a working copy, with its output in a log, never longer than allowed."""
+"""What builds a revision: run in its working copy, with its output in a log, never longer than allowed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchwright import orphans
@@ -18,22 +18,25 @@ OWN_FAULT = "build"  # the kind of a failure that the revision or the command li
 TAIL = 4000  # bytes of the log that a failure carries
 _ROOT = str(Path(__file__).resolve().parents[2])  # the interpreter that ties the build must find this package
 _TIED = f"import sys; sys.path.append({_ROOT!r}); from benchwright import orphans; "
-_TIED += "orphans.become(['sh', '-c', sys.argv[2]], int(sys.argv[1]))"
+_TIED += "orphans.become(sys.argv[2:], int(sys.argv[1]))"
 
 
 def run(
-    command: str, folder: Path, environment: Mapping[str, str], *, log: Path, timeout: float, what: str
+    command: str | Sequence[str], folder: Path, environment: Mapping[str, str], *, log: Path, timeout: float, what: str
 ) -> Failure | None:
-    """Runs the line with `sh` in the folder; None when it ended well. Nothing that it started is left.
+    """Runs a shell line, or a program with its arguments, in the folder; None when it ended well.
+
+    What it prints is added to the log. Nothing that it started is left.
 
     Should this process be killed, the build ends with it; where that cannot be, `end_left_over` finds it.
     """
+    words = ["sh", "-c", command] if isinstance(command, str) else [*command]
     token = os.urandom(TOKEN_BYTES).hex()
     note = _note(log)
     note.write_text(token, encoding="ascii")  # first: the next process must find what this one started
     variables = {**os.environ, **environment, TOKEN_VARIABLE: token}
     try:
-        with _tied(command, folder, variables, log) as child:
+        with _tied(words, folder, variables, log) as child:
             late = False
             try:
                 status = child.wait(timeout)
@@ -52,13 +55,15 @@ def run(
 
 
 @contextlib.contextmanager
-def _tied(command: str, folder: Path, variables: Mapping[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """The shell in a session of its own, which ends when this process does, however that ends."""
+def _tied(
+    words: Sequence[str], folder: Path, variables: Mapping[str, str], log: Path
+) -> Iterator[subprocess.Popen[bytes]]:
+    """The program in a session of its own, which ends when this process does, however that ends."""
     lifeline, held = os.pipe()
     try:
-        with log.open("wb") as output:
+        with log.open("ab") as output:
             yield subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _TIED, str(lifeline), command],
+                [sys.executable, "-I", "-S", "-c", _TIED, str(lifeline), *words],
                 cwd=folder,
                 env=variables,
                 stdin=subprocess.DEVNULL,

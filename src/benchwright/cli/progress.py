@@ -1,4 +1,4 @@
-"""One line on a terminal that says what is being measured and how long it will take. A pipe gets only notes."""
+"""One line on a terminal that says what is being measured and how long it will take. A pipe gets notes and stages."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import time
 from types import TracebackType
 from typing import TextIO
 
-from benchwright.events import Began, Ended, Event, Fetching, Noted, Planned, Reached
+from benchwright.events import Began, Ended, Event, Fetching, Noted, Planned, Reached, Staged
 from benchwright.units import format_value
+
+QUIET = 60.0  # seconds after which a pipe is told how far a stage is
 
 
 class Progress:
@@ -20,6 +22,7 @@ class Progress:
         self._total = self._done = 0
         self._begin = time.monotonic()
         self._label = ""
+        self._said: float | None = None  # when the last stage, or word of it, was told to a pipe
 
     def __call__(self, event: Event) -> None:
         match event:
@@ -29,6 +32,8 @@ class Progress:
             case Noted(text=text):
                 self._write("")
                 self._stream.write(f"benchwright: {text}\n")
+            case Staged(text=text):
+                self._stage(text)
             case Planned(total=total):
                 self._total, self._done, self._begin = total, 0, time.monotonic()
             case Began(case=case, round=number):
@@ -39,6 +44,8 @@ class Progress:
                 self._draw(phase)
             case Ended():
                 self._done += 1
+                if self._said is not None and time.monotonic() - self._said > QUIET:
+                    self._stage(f"{self._done} of {self._total} measured{self._left()}")
 
     def clear(self) -> None:
         """Takes the line away, for something to be printed in its place."""
@@ -52,12 +59,21 @@ class Progress:
     ) -> None:
         self._write("")
 
+    def _stage(self, text: str) -> None:
+        self._write(f"{text} ...")
+        if not self._shown:
+            self._said = time.monotonic()
+            self._stream.write(f"benchwright: {text}\n")
+            self._stream.flush()
+
     def _draw(self, phase: str) -> None:
-        left = ""
-        if self._done:
-            seconds = (time.monotonic() - self._begin) / self._done * (self._total - self._done)
-            left = f", about {format_value(seconds, 's', 2)} left"
-        self._write(f"[{self._done + 1}/{self._total}] {self._label}: {phase}{left}")
+        self._write(f"[{self._done + 1}/{self._total}] {self._label}: {phase}{self._left()}")
+
+    def _left(self) -> str:
+        if not self._done:
+            return ""
+        seconds = (time.monotonic() - self._begin) / self._done * (self._total - self._done)
+        return f", about {format_value(seconds, 's', 2)} left"
 
     def _write(self, text: str) -> None:
         if self._shown:

@@ -35,6 +35,29 @@ _BUILDING = (
         "--build-timeout", default="1h", show_default=True, metavar="SECONDS", help="End a build after so long."
     ),
     click.option("--rebuild", is_flag=True, help="Build again what was built before, or failed."),
+    click.option(
+        "--environment",
+        type=click.Choice(["own", "here"]),
+        default="own",
+        show_default=True,
+        help="Packages of a revision: what its files ask for, or also what is installed here.",
+    ),
+    click.option("--install", multiple=True, metavar="PACKAGE", help="Also put this into each revision's environment."),
+    click.option("--constraint", multiple=True, metavar="FILE", help="A constraint file of pip, for every revision."),
+    click.option(
+        "--submodules",
+        type=click.Choice(["no", "needed", "all"]),
+        default="needed",
+        show_default=True,
+        help="None; those that can be had; all, or the revision is not built.",
+    ),
+    click.option(
+        "--targets-from",
+        type=click.Choice(["auto", "here", "revision"]),
+        default="auto",
+        show_default=True,
+        help="Whose benchmark file: yours for all revisions, or each revision's own. auto: yours if it is not tracked.",
+    ),
 )
 _NAMES = (  # a verb may have flags of its own that mean something else to `run`
     "targets",
@@ -81,6 +104,7 @@ def cpus_of(given: Mapping[str, Any]) -> Sequence[int]:
 def making_of(given: Mapping[str, Any]) -> Making:
     """How revisions are built, as these options say."""
     from benchwright import asking
+    from benchwright.builds.surroundings import Surroundings
     from benchwright.versus import Making
 
     return Making(
@@ -88,6 +112,13 @@ def making_of(given: Mapping[str, Any]) -> Making:
         command=given["build"],
         timeout=asking.positive(given["build_timeout"], "s", "--build-timeout"),
         again=given["rebuild"],
+        surroundings=Surroundings(
+            environment=given["environment"],
+            install=tuple(given["install"]),
+            constraints=tuple(Path(file) for file in given["constraint"]),
+            submodules=given["submodules"],
+        ),
+        targets_from=given["targets_from"],
     )
 
 

@@ -93,6 +93,8 @@ def _watched(given: Mapping[str, Any]) -> Watched:
         build=making.command,
         build_timeout=making.timeout,
         rebuild=making.again,
+        surroundings=making.surroundings,
+        targets_from=making.targets_from,
         rounds=given["rounds"],
         smallest=asking.fraction(given["smallest"], "--smallest"),
         backfill=given["backfill"],

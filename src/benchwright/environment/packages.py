@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 _HEAD = 1024  # bytes; name and version stand in the first lines
 _PLACES = ("METADATA", "PKG-INFO", "")  # of a wheel, of an egg's folder, of an egg's single file
 
 
-def installed_packages() -> dict[str, str]:
-    """Distribution name to version for everything on `sys.path`, by name; as `importlib.metadata` spells them."""
+def installed_packages(folders: Sequence[str] | None = None) -> dict[str, str]:
+    """Distribution name to version for everything on `sys.path`, by name; as `importlib.metadata` spells them.
+
+    With `folders`, for everything that lies in these.
+    """
     found: dict[str, str] = {}
-    for entry in sys.path:
+    for entry in sys.path if folders is None else folders:
         for name, version in _distributions(entry):
             found.setdefault(name, version)  # the first on the path is the one that is imported
     return dict(sorted(found.items(), key=lambda item: item[0].lower()))

@@ -35,6 +35,9 @@ _SETTINGS = (
     "maintenance.auto=false",
 )
 
+_WORK = ("hint:", "Cloning into", "Failed to clone", "Submodule ", "Preparing worktree", "From ")  # not what is wrong
+_LONGEST = 500
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Git:
@@ -48,7 +51,7 @@ class Git:
         """What it prints, without the last newline. A refusal is a `FetchError` in git's own words."""
         code, printed, complaint = self._run(arguments)
         if code != 0:
-            said = scrubbed(complaint.strip(), self.url) or f"exit code {code}"
+            said = scrubbed(readable(complaint), self.url) or f"exit code {code}"
             raise FetchError(f"git {arguments[0]}: {said}")
         return printed.rstrip("\n")
 
@@ -87,6 +90,14 @@ class Git:
                 _end(process)
                 raise
         return process.returncode, printed.decode("utf-8", "replace"), complaint.decode("utf-8", "replace")
+
+
+def readable(complaint: str) -> str:
+    """What git says is wrong, in one line: without what it did before, and nothing twice."""
+    lines = [line.strip() for line in complaint.splitlines()]
+    telling = dict.fromkeys(line for line in lines if line and not line.startswith(_WORK))
+    said = "; ".join(telling).replace(":; ", ": ")
+    return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}..."
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

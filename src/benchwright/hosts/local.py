@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from benchwright import orphans
 from benchwright.hosts.log import MOST_LOG, TAIL, Log
 from benchwright.orphans import TOKEN_BYTES, TOKEN_VARIABLE
+from benchwright.system.lending import code_for
 
 if TYPE_CHECKING:
     from benchwright.channel import FrameReader, Job, Message
@@ -140,9 +141,8 @@ class LocalWorker:
         self._log.bound(MOST_LOG)
 
     def _spawn(self, control: int, answer: int, lifeline: int) -> subprocess.Popen[bytes]:
-        root = str(Path(__file__).resolve().parents[2])
         # Imports make no garbage worth collecting; the worker turns the collector on again.
-        code = f"import gc, sys; gc.disable(); sys.path.append({root!r}); from benchwright.worker import start; start()"
+        code = f"import gc; gc.disable(); {code_for('from benchwright.worker import start; start()')}"
         return subprocess.Popen(
             [self._python, "-P", "-c", code, str(control), str(answer), str(lifeline)],
             stdin=subprocess.DEVNULL,

@@ -37,6 +37,7 @@ class Request:
     tags: Sequence[str] = ()
     elsewhere: bool = False  # another host runs it: what is installed here says nothing
     listener: Listener = nobody  # hears of files being fetched and of what is left out
+    last_paths: Sequence[str] = ()  # behind sys.path of whatever imports a target
     fetching: bool = True  # false: only looked at, so what is not here yet stays where it is
 
 

@@ -53,7 +53,7 @@ def find(place: Place, request: Request, runtime: str = "") -> list[Found]:
     A `TargetError` says that this is nothing, or that the request cannot be about it.
     """
     check(place, request)
-    wanted = Asked(style=_style(request), runtime=runtime)
+    wanted = Asked(style=_style(request), runtime=runtime, last_paths=tuple(request.last_paths))
     found = discover.benchmarks(place.module, place.name, timeout=_timeout(request), asked=wanted)
     if not found:
         raise _nothing(place)
@@ -63,7 +63,7 @@ def find(place: Place, request: Request, runtime: str = "") -> list[Found]:
 def look(place: Place, request: Request) -> tuple[list[Found], list[tuple[str, str]]]:
     """Like `find`, but what cannot be imported of a package is told beside what can."""
     check(place, request)
-    wanted = Asked(style=_style(request))
+    wanted = Asked(style=_style(request), last_paths=tuple(request.last_paths))
     offer = discover.look(place.module, place.name, timeout=_timeout(request), asked=wanted)
     if not offer.found and not offer.broken:
         raise _nothing(place)

@@ -23,6 +23,7 @@ from benchwright import orphans, schema
 from benchwright.errors import LoadError, TargetError
 from benchwright.orphans import TOKEN_BYTES, TOKEN_VARIABLE
 from benchwright.sources.offered import Asked, Found, Offer, offered
+from benchwright.system.lending import code_for
 
 TIMEOUT = 60.0  # seconds for importing the user's file, unless the request has a timeout
 _ANYTHING = Asked()
@@ -113,8 +114,7 @@ def _spawn(arguments: list[str], lifeline: int, token: str, log: int) -> subproc
 
     It finds this package where it is here, behind its own: the interpreter may be one that has it not installed.
     """
-    package = str(Path(__file__).resolve().parents[2])
-    code = f"import sys; sys.path.append({package!r}); from {__name__} import main; main(sys.argv[1:])"
+    code = code_for(f"from {__name__} import main; main(sys.argv[1:])")
     return subprocess.Popen(
         [sys.executable, "-u", "-c", code, *arguments],
         stdin=subprocess.DEVNULL,

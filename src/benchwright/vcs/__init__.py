@@ -94,6 +94,8 @@ def answer(command: list[str], timeout: float | None = None) -> str:
     except OSError as error:
         raise UserError(f"{command[0]}: {error.strerror}") from None
     if done.returncode != 0:
-        words = done.stderr.decode("utf-8", "replace").strip() or f"exit code {done.returncode}"
+        from benchwright.fetch.git import readable  # what goes well need not wait for it
+
+        words = readable(done.stderr.decode("utf-8", "replace")) or f"exit code {done.returncode}"
         raise UserError(f"{command[0]}: {words}")
     return done.stdout.decode("utf-8", "replace")

@@ -11,10 +11,11 @@ from benchwright.errors import FetchError, TargetError
 from benchwright.fetch.git import Git
 from benchwright.fetch.locks import locked
 from benchwright.records import Revision
-from benchwright.vcs.history import Commit
+from benchwright.vcs.history import ALL, NEEDED, Commit
 
 _FORMAT = "%H%x00%cI%x00%aI%x00%P%x00%an%x00%s%x01"
 _END = "--end-of-options"
+_SUBMODULE = 300.0  # seconds for one that may be left out
 
 
 class GitRepository:
@@ -60,16 +61,21 @@ class GitRepository:
             return self._fetched(remote, branch)
         return self.resolve(branch)
 
-    def work_copy(self, revision: str, folder: Path) -> None:
-        """A worktree with a detached head."""
+    def work_copy(self, revision: str, folder: Path, *, submodules: str = NEEDED) -> list[str]:
+        """A worktree with a detached head. Submodules that cannot be had are left out, unless all are wanted."""
         commit = self.resolve(revision).revision.id
         folder.parent.mkdir(parents=True, exist_ok=True)
         self._git.ask("worktree", "prune")  # of copies whose folder was removed by hand
         self._git.ask("worktree", "add", "--quiet", "--detach", "--force", str(folder), commit)
-        if (folder / ".gitmodules").is_file():
+        if submodules == ALL and (folder / ".gitmodules").is_file():
             inner = Git(folder=folder)
             inner.ask("submodule", "--quiet", "sync", "--recursive")
             inner.ask("submodule", "--quiet", "update", "--init", "--recursive")
+        return _bring_submodules(folder, folder) if submodules == NEEDED else []
+
+    def content_id(self, revision: str, path: str) -> str:
+        """The hash of a blob or a tree."""
+        return self._git.look("rev-parse", "--verify", "--quiet", _END, f"{revision}:{path}") or ""
 
     def drop(self, folder: Path) -> None:
         """Removes a worktree, from the repository's list as well."""
@@ -108,6 +114,24 @@ class GitRepository:
         found = [*_commits(text.split("\x01"))]
         self._known.update({each.revision.id: each for each in found})
         return found
+
+
+def _bring_submodules(folder: Path, root: Path) -> list[str]:
+    """Brings each submodule of a working copy, and those inside it; which are missing, and why."""
+    if not (folder / ".gitmodules").is_file():
+        return []
+    git = Git(folder=folder, timeout=_SUBMODULE)
+    told = git.look("config", "--file", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$") or ""
+    missing: list[str] = []
+    for path in (line.partition(" ")[2] for line in told.splitlines()):
+        try:
+            git.ask("submodule", "--quiet", "sync", "--", path)
+            git.ask("submodule", "--quiet", "update", "--init", "--", path)
+        except FetchError as error:
+            missing.append(f"submodule {(folder / path).relative_to(root)} is left out: {error.message}")
+        else:
+            missing += _bring_submodules(folder / path, root)
+    return missing
 
 
 def _commits(entries: Iterable[str]) -> Iterable[Commit]:

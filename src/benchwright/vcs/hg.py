@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 import shutil
@@ -12,11 +13,12 @@ from pathlib import Path
 from benchwright.errors import FetchError, TargetError, UserError
 from benchwright.records import Revision
 from benchwright.vcs import answer
-from benchwright.vcs.history import Commit
+from benchwright.vcs.history import NEEDED, Commit
 
 _TEMPLATE = r"{node}\0{branch}\0{date|rfc3339date}\0{p1.node} {p2.node}\0{author|person}\0{desc|firstline}\x01"
 _NOBODY = "0" * 40
 _ID = re.compile("[0-9a-f]{6,40}")
+_PATH = 47  # letters before the path in a line of a manifest: a hash, a blank, the mode, a blank, a sign, a blank
 _LONG = 1800.0  # seconds for what talks to another machine or writes a whole copy
 
 
@@ -73,13 +75,24 @@ class HgRepository:
             self._ask("pull", "--quiet", remote, long=True)
         return self.resolve(branch)
 
-    def work_copy(self, revision: str, folder: Path) -> None:
-        """A share: its own working copy on the same store."""
+    def work_copy(self, revision: str, folder: Path, *, submodules: str = NEEDED) -> list[str]:
+        """A share: its own working copy on the same store. Mercurial updates its subrepositories by itself."""
         commit = self.resolve(revision).revision.id
         folder.parent.mkdir(parents=True, exist_ok=True)
         share = ["hg", "--config", "extensions.share=", "share", "--noupdate", "--", str(self.root), str(folder)]
         _refusing(share, _LONG)
         _refusing(["hg", "--cwd", str(folder), "update", "--quiet", "--clean", "--rev", commit], _LONG)
+        return []
+
+    def content_id(self, revision: str, path: str) -> str:
+        """The digest of a file's content, or of the names in a folder and where each was changed last."""
+        commit = self.resolve(revision).revision.id
+        try:
+            told = self._ask("manifest", "--debug", "--rev", commit)
+        except FetchError:
+            return ""
+        lines = [line for line in told.splitlines() if line[_PATH:] == path or line[_PATH:].startswith(f"{path}/")]
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest() if lines else ""
 
     def drop(self, folder: Path) -> None:
         """Removes a share; the store knows nothing of it."""

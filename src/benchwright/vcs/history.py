@@ -10,6 +10,9 @@ from typing import Protocol
 from benchwright.errors import TargetError
 from benchwright.records import Revision
 
+NO, NEEDED, ALL = "no", "needed", "all"
+SUBMODULES = (NO, NEEDED, ALL)  # none; those that can be had; all of them or no working copy
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
@@ -49,8 +52,15 @@ class Repository(Protocol):
         """The newest commit of `branch`: of the remote when there is one of that name, else of this repository."""
         ...
 
-    def work_copy(self, revision: str, folder: Path) -> None:
-        """Makes `folder`, which is not there yet, a clean working copy of the revision, its sub-repositories too."""
+    def work_copy(self, revision: str, folder: Path, *, submodules: str = NEEDED) -> list[str]:
+        """Makes `folder`, which is not there yet, a clean working copy of the revision; what was left out, and why.
+
+        `submodules` says which of the repositories inside it come along: one of `SUBMODULES`.
+        """
+        ...
+
+    def content_id(self, revision: str, path: str) -> str:
+        """What names the content of a file or folder of a revision, by its path from the root; "": it has none."""
         ...
 
     def drop(self, folder: Path) -> None:

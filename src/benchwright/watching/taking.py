@@ -11,7 +11,7 @@ from benchwright.attempt import INTERRUPTED
 from benchwright.builds import Builder, Built
 from benchwright.contests import setting
 from benchwright.errors import OptionError, UserError
-from benchwright.events import Listener, Planned, nobody
+from benchwright.events import Listener, Planned, Staged, nobody
 from benchwright.measuring import DEFAULT_ROUNDS, Measuring, Plan, new_run_id, now
 from benchwright.planning import plan_in
 from benchwright.records import Case, Failure, Mode, Result, Run, Status
@@ -133,6 +133,7 @@ class Taker:
         wanted = [
             (case, number) for number in range(plan.rounds) for case in plan.cases if _wanting(measuring, case, number)
         ]
+        self.listener(Staged(text=f"measuring {built.revision.id[:12]}: {_counted(plan, len(wanted))}"))
         self.listener(Planned(total=len(wanted)))
         with measuring:
             for case, number in wanted:
@@ -180,6 +181,12 @@ class Taker:
     def _outcome(self, run: Run, outcome: Outcome, why: str) -> Taken:
         failed = sum(result.status is not Status.OK for result in run.results)
         return Taken(outcome=outcome, run=run.id, why=why, results=len(run.results), failed=failed)
+
+
+def _counted(plan: Plan, wanted: int) -> str:
+    cases = "1 case" if len(plan.cases) == 1 else f"{len(plan.cases)} cases"
+    rounds = "1 round" if plan.rounds == 1 else f"{plan.rounds} rounds"
+    return f"{cases}, {rounds}" + (f", {wanted} left" if wanted < len(plan.cases) * plan.rounds else "")
 
 
 def _wanting(measuring: Measuring, case: Case, number: int) -> bool:

@@ -17,7 +17,7 @@ from benchwright.compat.harness.driver_flags import DriverFlags
 from benchwright.errors import TargetError
 from benchwright.fetch.locks import locked
 from benchwright.records import Failure
-from benchwright.vcs.history import Commit, Repository
+from benchwright.vcs.history import ALL, Commit, Repository
 
 SCRIPT = "build.sh"
 LOG = "build.log"
@@ -61,7 +61,7 @@ class Programs:
                 return Program(commit=commit, path=place, cached=True)
             copy = self.flags.exec_dir / ".work" / f"{commit.revision.id[:12]}-{uuid.uuid4().hex[:8]}"
             try:
-                self.repository.work_copy(commit.revision.id, copy)
+                self.repository.work_copy(commit.revision.id, copy, submodules=ALL)
                 return self._built(commit, copy, place)
             finally:
                 self.repository.drop(copy)

@@ -1,0 +1,1 @@
+"""Processes, files and the like, with the standard library alone."""
