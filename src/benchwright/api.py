@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchwright import asking, checks, config, runner, sources
 from benchwright.errors import OptionError, TargetError
-from benchwright.events import Listener, nobody
+from benchwright.events import Event, Imported, Listener, Noted, nobody
 from benchwright.orphans import TOKEN_VARIABLE
 from benchwright.records import Case, Inputs, Load, Mode, Result, Run, Scalar, Status, Tolerance
 from benchwright.runtimes import importing
@@ -82,6 +82,7 @@ def run(
     tolerance: Tolerance | None = None,
     keep_outputs: bool = False,
     resume: str = "",
+    fork: bool = False,
     store: str | None = None,
     save: bool = True,
     listener: Listener = nobody,
@@ -93,7 +94,8 @@ def run(
     the time of each model goes, in a pass of its own (`Result.operators`). `golden` is a runtime, a file or a folder
     whose outputs the models must give within `tolerance` (`benchwright.Tolerance`; by default what is usual for their
     type); `keep_outputs` leaves theirs among the run's files. `resume` names a run of the same request in the store:
-    only what is not ok there is measured. The run is saved unless `save` is false.
+    only what is not ok there is measured. `fork` imports a Python file once a round and forks for each of its cases.
+    The run is saved unless `save` is false.
     """
     refuse_nesting()
     for name, given, kind in (("load", load, Load), ("inputs", inputs, Inputs)):
@@ -121,6 +123,7 @@ def run(
         request,
         rounds=rounds,
         resume=resume,
+        fork=fork,
         store=store,
         save=save,
         listener=listener,
@@ -137,6 +140,7 @@ def measure(
     *,
     rounds: int | None = None,
     resume: str = "",
+    fork: bool = False,
     store: str | None = None,
     save: bool = True,
     listener: Listener = nobody,
@@ -147,7 +151,8 @@ def measure(
 ) -> MeasuredRun:
     """Plans a request, runs it, keeps it; with `resume`, goes on with that run. `plan` goes to `runner.Plan`.
 
-    `golden`, `tolerance` and `keep_outputs` say what is to be done about the models' answers.
+    `golden`, `tolerance` and `keep_outputs` say what is to be done about the models' answers. With `fork`, cases of a
+    Python file are measured in forks of a process that imports it once a round.
     """
     refuse_nesting()
     usual = config.load()
@@ -155,11 +160,14 @@ def measure(
     checks.check(request, usual_rounds if rounds is None else rounds)
     tags = (*usual.tags, *request.tags)
     checks.check_tags(tags)
-    cases = [ending(case, usual) for case in sources.plan(replace(request, listener=listener))]
+    slow: dict[str, float] = {}  # seconds by module
+    cases = [ending(case, usual) for case in sources.plan(replace(request, listener=_imports(slow, listener)))]
     if rounds is None:  # what is called once may take hours, and says itself how often it repeats
         rounds = 1 if all(case.load.mode is Mode.SINGLE for case in cases) else usual_rounds
     checks.check_size(len(cases), rounds)
     checks.check_cases(cases)
+    for module, seconds in slow.items() if not fork else ():
+        listener(Noted(text=_import_cost(module, seconds, cases, rounds)))
     whole = runner.Plan(
         cases=cases,
         rounds=rounds,
@@ -176,7 +184,39 @@ def measure(
 
         wanted = answers.Wanted(source=golden, tolerance=tolerance, keep=keep_outputs)
         whole = answers.applied(whole, request, wanted, listener)
+    if fork:
+        from benchwright.hosts.forked import ForkingHost
+
+        with ForkingHost(listener) as host:
+            return MeasuredRun(execute(replace(whole, host=host), store=store, save=save, listener=listener))
     return MeasuredRun(execute(whole, store=store, save=save, listener=listener))
+
+
+def _imports(slow: dict[str, float], listener: Listener) -> Listener:
+    """A listener that keeps what imports took, and passes everything else on."""
+
+    def hear(event: Event) -> None:
+        if isinstance(event, Imported):
+            slow[event.module] = event.seconds
+        else:
+            listener(event)
+
+    return hear
+
+
+def _import_cost(module: str, seconds: float, cases: Sequence[Case], rounds: int) -> str:
+    """What importing a module will take in all, told before it is spent, and how to spend less."""
+    times = rounds * sum(importing.split(case.target.uri)[0] == module for case in cases)
+    name = Path(module).name if module.endswith(".py") else module
+    text = f"importing {name} takes {_long(seconds)}, and {times} processes will do it: {_long(times * seconds)}"
+    return f"{text}; --fork imports it once a round: {_long(rounds * seconds)}"
+
+
+def _long(seconds: float) -> str:
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.2g} {unit}" if seconds < 100 * size else f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def ending(case: Case, usual: config.Config) -> Case:

@@ -32,6 +32,14 @@ class Noted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """Before anything starts: importing a target's file or module took long, and will again."""
+
+    module: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Staged:
     """Something that may take minutes begins: a build, a look at a commit. Worth a line where nobody sees progress."""
 
@@ -65,7 +73,7 @@ class Ended:
     result: Result
 
 
-Event = Fetching | Noted | Planned | Staged | Began | Reached | Ended
+Event = Fetching | Noted | Planned | Imported | Staged | Began | Reached | Ended
 Listener = Callable[[Event], None]
 
 

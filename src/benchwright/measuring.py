@@ -195,6 +195,8 @@ class Measuring:
         failures: list[Failure] = []
         folder = self._folder(index, case, number)
         inline = self.plan.profile if self.plan.profile_inline else None
+        if enter := getattr(self._setting.host or self._host, "enter_round", None):
+            enter(number)
         outcome = self._attempt(index, case, folder, inline)
         while (bad := _bad(outcome)) and len(failures) < self.plan.retries and not self._interrupt.seen:
             failures.append(bad)
@@ -209,6 +211,9 @@ class Measuring:
         if folder is not None:
             result = replace(result, artifacts=artifacts.collect(folder))
         told = [*_retried([*why_bad(self._before.bad(case, number)), *failures])]
+        remark = getattr(self._setting.host or self._host, "remark", None)
+        if remark is not None and (said := remark(case)) is not None:
+            told.append(said)
         if number == MORE * self.plan.rounds - 1:
             told += precision.missed(case, [*self.results, result])
         return replace(result, warnings=(*result.warnings, *told))

@@ -21,7 +21,7 @@ from benchwright.measure.engine import Measured, Prepared, prepare
 from benchwright.measure.subject import Subject
 from benchwright.orphans import TOKEN_VARIABLE
 from benchwright.records import Case
-from benchwright.runtimes import Loaded, Report, loading
+from benchwright.runtimes import Loaded, Report, importing, loading
 from benchwright.runtimes.scratch import OUTPUT_VARIABLE
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def work(line: Line) -> None:
     session = _profiling(job)
     begin = time.perf_counter()
     loaded: Loaded = plugins.load("runtimes", job.case.target.runtime)().load(session.case)
-    load_time = time.perf_counter() - begin
+    load_time = time.perf_counter() - begin + importing.spent_before(job.case.target.uri)
     loaded.tell = lambda text: line.say("live", text=text)
     try:
         session.ready()

@@ -72,6 +72,7 @@ class _WithCommand(click.Command):
 @click.option(
     "--cost-per-hour", type=float, metavar="1.18", help="The machine's price: adds the cost of 1,000,000 items."
 )
+@click.option("--fork", is_flag=True, help="Import a Python file once a round, and fork for each of its cases.")
 @click.option("--resume", default="", metavar="RUN", help="Go on with RUN: measure what is missing or failed there.")
 @click.option("--tag", multiple=True, help="A word to find this run by.")
 @click.option("--reason", default="", help="Why this run was made.")
@@ -97,6 +98,10 @@ def command(**given: Any) -> int:
         from benchwright.report.target import check_target
 
         check_target(Path(given["report"]), flag="--report")
+    if given["fork"] and given["host"] not in (None, "local"):
+        from benchwright.errors import OptionError
+
+        raise OptionError("--fork is for this machine", remedy="leave out --host or --fork")
     context = click.get_current_context()
     request = request_of(given, context.meta.get(COMMAND, []))
     keep = not given["no_save"]
@@ -106,6 +111,7 @@ def command(**given: Any) -> int:
                 request,
                 rounds=given["rounds"],
                 resume=given["resume"],
+                fork=given["fork"],
                 store=given["store"],
                 save=keep,
                 listener=progress,

@@ -48,9 +48,10 @@ if TYPE_CHECKING:
 def command(**given: Any) -> int:
     """Follow a branch: build each new commit, measure each TARGET, and judge what was measured of all commits so far.
 
-    A TARGET is a file of yours, used for every commit, or a path from the root of the repository, as each commit has it.
-    What was done is in a journal below .benchwright/watch, so that a watch that is stopped or killed goes on where it was. Ctrl-C or SIGTERM ends it after the present commit; a second
-    one ends it at once. `benchwright findings` shows what was found, `benchwright bisect` names the culprit.
+    A TARGET is a file of yours, used for every commit, or a path from the root of the repository, as each commit has
+    it. What was done is in a journal below .benchwright/watch, so that a watch that is stopped or killed goes on where
+    it was. Ctrl-C or SIGTERM ends it after the present commit; a second one ends it at once. `benchwright findings`
+    shows what was found, `benchwright bisect` names the culprit.
 
     With --once, exit code 1 when a commit could not be built or measured, or something became worse.
     """

@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -19,6 +20,7 @@ from benchwright.runtimes.loading import log_traceback
 # is imported would start processes without end.
 _IMPORTING = "BENCHWRIGHT_IMPORTING"
 CODE = "<code>"  # begins the name of a function that has none: `file.py::<code>3` is the fourth in the file
+_preloaded: dict[str, tuple[ModuleType, float]] = {}
 
 
 def split(reference: str) -> tuple[str, str]:
@@ -82,8 +84,22 @@ def underway() -> str:
     return os.environ.get(_IMPORTING, "")
 
 
+def preload(where: str) -> None:
+    """Imports a file or module now; `load_module` in a process that is forked from this one gives what came of it."""
+    begin = time.perf_counter()
+    _preloaded[where] = load_module(where), 0.0
+    _preloaded[where] = _preloaded[where][0], time.perf_counter() - begin
+
+
+def spent_before(reference: str) -> float:
+    """Seconds that importing what a target names took before this process was forked; 0 where it was not."""
+    return _preloaded[where][1] if (where := split(reference)[0]) in _preloaded else 0.0
+
+
 def load_module(where: str) -> ModuleType:
     """Imports a file by its path, with its folder on `sys.path`, or a module by its dotted name, from here."""
+    if where in _preloaded:
+        return _preloaded[where][0]
     try:
         with _told(where):
             return _from_file(Path(where)) if where.endswith(".py") else _from_name(where)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchwright.errors import TargetError, did_you_mean
+from benchwright.events import Imported
 from benchwright.records import Case, Load, Mode, Scalar, Target
 from benchwright.runtimes import conventions
 from benchwright.sources import About, Request, content, discover, matrix
 from benchwright.sources.offered import FUNCTION, Asked, Found
+
+SLOW = 5.0  # seconds of an import that are worth a word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +58,12 @@ def find(place: Place, request: Request, runtime: str = "") -> list[Found]:
     """
     check(place, request)
     wanted = Asked(style=_style(request), runtime=runtime, last_paths=tuple(request.last_paths))
+    begin = time.monotonic()
     found = discover.benchmarks(place.module, place.name, timeout=_timeout(request), asked=wanted)
     if not found:
         raise _nothing(place)
+    if (seconds := time.monotonic() - begin) >= SLOW:
+        request.listener(Imported(module=place.module, seconds=seconds))
     return found
 
 
