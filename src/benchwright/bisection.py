@@ -197,17 +197,15 @@ class _Hunt:
         )
 
     def _announce(self, step: statistics.Step, done: int) -> None:
-        left = 2 * statistics.expected_pairs(step.posterior)
-        most = self._terms.most_runs - self._again
-        self._keeping.listener(Planned(total=min(done + left, max(most, done + 2))))
+        most = max(self._terms.most_runs - self._again - done, 2)
+        left = min(2 * statistics.expected_pairs(step.posterior), most)
+        self._keeping.listener(Planned(total=done + left))
         if step.commit is not None and step.commit != self._looked_at:
             self._looked_at = step.commit
-            left_over = sum(share >= _POSSIBLE for share in step.posterior.commits)
+            possible = sum(share >= _POSSIBLE for share in step.posterior.commits)
             short = self._commits[step.commit].revision.id[:12]
-            text = (
-                f"measuring {short}; {left_over} of {len(self._commits)} commits may be the one, about {left} runs left"
-            )
-            self._keeping.listener(Staged(text=text))
+            commits = f"{possible} of {len(self._commits)} commits may be the one"
+            self._keeping.listener(Staged(text=f"looking at {short}; {commits}, about {left} runs left"))
 
     def _candidate(self, index: int, control: Side, case: Case) -> Contest | None:
         """Makes a commit ready; None when that is not possible, which is remembered."""
