@@ -105,7 +105,7 @@ def test_what_is_not_sure_is_not_called_so() -> None:
     found = _bisected()
     assert headline(found) == (
         "111111111111 (change 1) may have changed latency_p50 by +10.0 % [+8.0, +12.0], "
-        "but that is only 90.0 % sure: 200 runs do not tell."
+        "but that is only 90 % sure: 200 runs do not tell."
     )
     text = bisected_text(found)
     assert "a larger --most-runs goes on from here" in text and "Halving" not in text
@@ -133,7 +133,7 @@ def test_every_line_of_the_plot_adds_up_and_none_claims_certainty() -> None:
     lines = bisected_text(_bisected(probability=1.0, nothing=0.0)).split("\n\n")[1].splitlines()
     assert [line.split()[0] for line in lines] == ["000000000000", "111111111111", "222222222222", "no"]
     assert "below 0.1 %" in lines[-1]
-    assert "more than 99.9 % sure" in headline(_bisected(probability=1.0))
+    assert "99.99 % sure" in headline(_bisected(probability=1.0))
 
 
 def test_the_picture_is_drawn(tmp_path: Path) -> None:
