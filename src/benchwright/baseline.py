@@ -8,10 +8,10 @@ from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 
+from benchwright.analysis.judged import directions_of, first_shared
 from benchwright.errors import OptionError, StoreError, TargetError
 from benchwright.judging import Rules
 from benchwright.records import Result, Run, Status
-from benchwright.report.comparison import JUDGED
 from benchwright.report.files import find_run
 from benchwright.report.gate import Sides
 from benchwright.report.rows import Row, rows
@@ -137,7 +137,7 @@ def _since_last_change(history: Sequence[Row], place: str) -> list[Result]:
     from benchwright.stats.changepoint import detect
 
     good = [row for row in history if row.ok]
-    metric = next((name for name in JUDGED if all(name in row.metrics for row in good)), "")
+    metric = first_shared([directions_of(row.metrics.values()) for row in good])
     values = [row.metrics[metric].estimate.point for row in good] if metric else []
     start = 0
     if values and min(values) > 0:

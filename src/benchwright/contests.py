@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from benchwright.analysis.judged import directions_of, judged_metrics
 from benchwright.builds import Built
 from benchwright.errors import did_you_mean
 from benchwright.hosts.local import LocalHost
@@ -18,8 +19,6 @@ from benchwright.measuring import Measuring, Setting
 from benchwright.records import Better, Case, Metric, Result, Status, Value, Verdict
 from benchwright.stats.pairs import Look, Sequential
 from benchwright.trials import Heat, Pair, Rules, Stage
-
-USUAL = ("latency_p50", "wall_time", "throughput")  # judged where nothing else was asked for: the first that is there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +48,7 @@ def setting(built: Built, notes: Mapping[str, Value] | None = None) -> Setting:
 class Contest:
     """A case that control and treatment both have: `case` as the control has it, `other` as the treatment does.
 
-    `seed` decides the order inside the pairs; the first metric of those usually judged that both sides have is
+    `seed` decides the order inside the pairs; the first of the judged metrics that both sides have is
     compared, unless one is named.
     """
 
@@ -175,13 +174,12 @@ class Bout:
 
 
 def chosen(wanted: str, control: Result, treatment: Result) -> Metric | None:
-    """The metric to compare: the one that is wanted, or the first of those usually judged; None: not on both sides."""
+    """The metric to compare: the one that is wanted, or the first of those judged; None: not on both sides."""
     known = {metric.name for metric in treatment.metrics}
     shared = {metric.name: metric for metric in control.metrics if metric.name in known}
     if wanted:
         return shared.get(wanted)
-    directed = [name for name, metric in shared.items() if metric.better is not None]
-    return next((shared[name] for name in (*USUAL, *directed) if name in shared), None)
+    return next((shared[name] for name in judged_metrics(directions_of(shared.values()))), None)
 
 
 def _nothing_to_judge(wanted: str, result: Result) -> str:

@@ -22,11 +22,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from benchwright import reckoning, schema, why
+from benchwright.analysis.judged import SPEED, directions_of, judged_metrics, rank
 from benchwright.errors import StoreError
 from benchwright.findings import Finding, Remark, State
 from benchwright.judging import Rules, verdict_of
 from benchwright.records import Better, Result, Run, Status, Value, Verdict
-from benchwright.report.comparison import JUDGED, SMALLEST, TOTALS
+from benchwright.report.comparison import SMALLEST
 from benchwright.stats.compare import benjamini_hochberg
 from benchwright.stats.ranksum import larger
 from benchwright.stats.summary import combine
@@ -44,7 +45,6 @@ LOOKS = 3  # at different runs that do not show a known change before it has van
 POINTS = 10_000  # of a series, the newest
 OURS = "benchwright"  # who writes remarks that no person made
 VANISHED, RETURNED, RECOVERED, BISECTED = "vanished", "returned", "recovered", "bisected"
-_SPEED = ("latency_p50", "latency_p99", "throughput", "max_rate")  # one cause shows in all of these
 _MEMORY = {"rss_peak": 0.05}  # a process's memory moves by a few pages with whatever is imported beside the target
 _LEAST = 1e-6  # who asks for every change, however small, means those that can be measured
 _HOLDS = 0.01  # how often chance may keep a finding
@@ -133,7 +133,7 @@ def _look(store: Store, run: Run, repository: Repository | None, smallest: float
     families = _families(run)
     for name, metrics in _names(run).items():
         found = [series for series in store.history(name, metrics=metrics, limit=POINTS) if series.key in families]
-        for series in sorted(found, key=lambda one: metrics.index(one.metric)):
+        for series in sorted(found, key=lambda one: rank(one.metric)):
             if rules.muted(series.case, series.key):
                 continue
             moments = timeline(series.points, order=order)
@@ -151,26 +151,22 @@ def _look(store: Store, run: Run, repository: Repository | None, smallest: float
 
 
 def _names(run: Run) -> dict[str, list[str]]:
-    """The judged metrics of each case's name: ours in the order of `JUDGED`, then those that benchmarks report."""
+    """The judged metrics of each case's name; a name none of whose metrics is judged is left out."""
     found: dict[str, dict[str, None]] = {}
     for result in _ok(run):
-        judged = [name for name in JUDGED if result.metric(name)]
-        reported = [
-            metric.name
-            for metric in result.metrics
-            if metric.better and metric.estimate.method.startswith("reported") and metric.name not in TOTALS
-        ]
-        found.setdefault(result.case.name, {}).update(dict.fromkeys([*judged, *reported]))
-    return {name: list(metrics) for name, metrics in found.items()}
+        judged = judged_metrics(directions_of(result.metrics))
+        found.setdefault(result.case.name, {}).update(dict.fromkeys(judged))
+    return {name: list(metrics) for name, metrics in found.items() if metrics}
 
 
 def _families(run: Run) -> dict[str, frozenset[str]]:
-    """Every judged series that the run touched, with those in which the same cause would show."""
+    """Every judged series that the run touched, with those in which the same cause would show: all of speed."""
     found: dict[str, frozenset[str]] = {}
     for result in _ok(run):
-        keys = {m.name: schema.series_key(result.case, result.environment, m.name) for m in result.metrics if m.better}
-        speed = frozenset(keys[name] for name in _SPEED if name in keys)
-        found |= {key: speed if name in _SPEED else frozenset([key]) for name, key in keys.items()}
+        judged = judged_metrics(directions_of(result.metrics))
+        keys = {name: schema.series_key(result.case, result.environment, name) for name in judged}
+        speed = frozenset(keys[name] for name in SPEED if name in keys)
+        found |= {key: speed if name in SPEED else frozenset([key]) for name, key in keys.items()}
     return found
 
 

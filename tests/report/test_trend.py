@@ -130,10 +130,11 @@ def test_totals_are_not_judged() -> None:
     assert _steps(_rounds(("a", 1.0), ("b", 9.0)), Better.LOWER, "energy")[1].verdict is Verdict.UNCLEAR
 
 
-def test_without_an_interval_nothing_is_called_a_change() -> None:
-    before, after = _rounds(("a", 1.0), ("b", 5.0))
-    step = _steps([before, replace(after, estimate=Estimate(point=5.0, low=None, high=None))])[1]
-    assert (step.change, step.verdict) == (pytest.approx(4.0), Verdict.UNCLEAR)
+@pytest.mark.parametrize(("value", "verdict"), [(1.9, Verdict.UNCLEAR), (2.0, Verdict.WORSE), (5.0, Verdict.WORSE)])
+def test_without_an_interval_only_a_factor_of_two_is_called_a_change(value: float, verdict: Verdict) -> None:
+    before, after = _rounds(("a", 1.0), ("b", value))
+    step = _steps([before, replace(after, estimate=Estimate(point=value, low=None, high=None))])[1]
+    assert (step.change, step.verdict) == (pytest.approx(value - 1), verdict)
 
 
 def test_rounds_that_are_not_ok_do_not_count() -> None:

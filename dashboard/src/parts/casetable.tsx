@@ -14,7 +14,6 @@ import { hasWords } from "./words";
 import "./casetable.css";
 
 const CHIEF = 4; // metrics that are columns at first
-const FIRST = ["latency_p50", "latency_p99", "throughput", "memory_peak", "rss_peak"]; // when they are there
 const SEARCHED = 8; // cases from which on a search helps
 
 export function CaseTable({ cases, query }: { cases: readonly CaseLine[]; query: Query }) {
@@ -48,12 +47,17 @@ export function CaseTable({ cases, query }: { cases: readonly CaseLine[]; query:
   );
 }
 
-/** Every metric, those that people look at first and that most cases have before the others. */
+/** Every metric: each case names those that are judged first; of two at the same place, what more cases have. */
 export function metricNames(cases: readonly CaseLine[]): string[] {
   const seen = new Map<string, number>();
-  for (const line of cases) for (const metric of line.metrics) seen.set(metric.name, (seen.get(metric.name) ?? 0) + 1);
-  const rank = (name: string) => (FIRST.includes(name) ? FIRST.indexOf(name) - FIRST.length : 0);
-  return [...seen.keys()].sort((a, b) => rank(a) - rank(b) || seen.get(b)! - seen.get(a)!);
+  const place = new Map<string, number>();
+  for (const line of cases) {
+    line.metrics.forEach(({ name }, i) => {
+      seen.set(name, (seen.get(name) ?? 0) + 1);
+      place.set(name, Math.min(place.get(name) ?? i, i));
+    });
+  }
+  return [...seen.keys()].sort((a, b) => place.get(a)! - place.get(b)! || seen.get(b)! - seen.get(a)!);
 }
 
 export function RoundLinks({ results, here }: { results: readonly string[]; here?: string }) {

@@ -39,7 +39,7 @@ def command(
     if a.id == b.id and not as_json:
         click.echo(f"{printable(a.id)} is the same run on both sides: nothing can have changed")
         return 0
-    compared = comparison.compare_runs(a, b, smallest=least, metrics=metrics or comparison.JUDGED)
+    compared = comparison.compare_runs(a, b, smallest=least, metrics=metrics)
     comparison.check_in_common(compared)
     if as_json:
         click.echo(comparison_text.comparison_json(compared, a, b, smallest=least))

@@ -25,7 +25,12 @@ _COLOURS = {Verdict.BETTER: "green", Verdict.WORSE: "red"}
 )
 @click.argument("target")
 @click.option(
-    "--metric", "metrics", multiple=True, metavar="NAME", help="Default: latency_p50, throughput. Repeatable."
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="Default: the median, the throughput, the wall time of what is called once, and what the target reports. "
+    "Repeatable.",
 )
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Newest runs per series.")
 @store_option
@@ -35,11 +40,12 @@ def command(target: str, metrics: tuple[str, ...], limit: int, store: str | None
     from contextlib import closing
     from functools import cache
 
+    from benchwright.analysis.judged import headline_metrics
     from benchwright.report.spelling import spelled
     from benchwright.store.lookup import look_up
 
     with closing(opened(store, create=False)) as results:
-        found, misses = look_up(results, target, metrics=metrics, runs=limit)
+        found, misses = look_up(results, target, metrics=metrics, runs=limit, usual=headline_metrics)
         results_of = cache(lambda run: results.run(run, samples=False).results)
         tables = [(series, _steps(series, results_of, limit)) for series in found]
     if as_json:

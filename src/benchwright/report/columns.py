@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from benchwright.analysis.judged import directions_of, judged_metrics
 from benchwright.records import Better
 from benchwright.report.numbers import Cell, Scale, cell, scale_of
 from benchwright.report.rows import Row
@@ -20,7 +21,7 @@ SHOWN = {
 }
 
 
-MOST_REPORTED = 6  # columns; `show` has them all
+MOST_OWN = 6  # columns that benchmarks report of themselves, those that are judged first; `show` has them all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +42,10 @@ class Column:
 
 def columns(table: Sequence[Row]) -> list[Column]:
     """The columns that at least one row can fill, each in one unit from top to bottom."""
-    reported = _reported(table)
-    names = {"wall_time": "wall time", **dict.fromkeys(reported[:MOST_REPORTED]), **SHOWN}
+    known = directions_of(metric for row in table for metric in row.metrics.values())
+    judged = [name for name in judged_metrics(known) if name not in SHOWN and name != "wall_time"]
+    own = list(dict.fromkeys([*judged, *_reported(table)]))[:MOST_OWN]
+    names = {"wall_time": "wall time", **dict.fromkeys(own), **SHOWN}
     return [column for metric, title in names.items() if (column := _column(metric, title or metric, table))]
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from benchwright import schema
+from benchwright.analysis.judged import TOTALS, directions_of, judged_metrics
 from benchwright.errors import OptionError, did_you_mean
 from benchwright.records import Better, Estimate, Run, Status, Verdict
 from benchwright.report import doubt, notes
@@ -22,22 +23,13 @@ from benchwright.stats.compare import benjamini_hochberg, compare
 
 SMALLEST = 0.01  # a change below this counts as none
 FALSE_RATE = 0.05  # expected share of false ones among the changes that are named
-JUDGED = ("latency_p50", "latency_p99", "throughput", "max_rate", "rss_peak")
-TOTALS = frozenset(  # these grow with how long was measured, so a difference says nothing about what was measured
-    [
-        "energy",
-        "gpu_energy",
-        "context_switches",
-        "context_switches_involuntary",
-        "page_faults",
-        "page_faults_major",
-        "io_read",
-        "io_write",
-    ]
-)
 ONLY_FIRST, ONLY_SECOND = "only in the first run", "only in the second run"
 OTHER_MACHINES = "measured on different machines: a difference may be the machine's"
 OTHER_VERSION = "what is measured changed: its version is another in the second run"
+SEEN_ONCE = (
+    f"what was seen once on each side has no interval: only a change by a factor of {doubt.ONCE:g} is judged "
+    "(--rounds 3 or more tells smaller ones)"
+)
 A_TOTAL = "a total grows with how long was measured"
 WORDS = {"s": ("slower", "faster", "long"), "B": ("more", "less", "much")}  # above one, below one, "times as ..."
 TELLING = 100.0  # an interval that reaches a ratio beyond this tells nothing worth printing
@@ -103,19 +95,25 @@ class ComparedRow:
     verdict: Verdict  # the worst of its metrics; worse when the second side alone failed
 
 
-def compare_runs(a: Run, b: Run, *, smallest: float = SMALLEST, metrics: Sequence[str] = JUDGED) -> list[ComparedRow]:
-    """Every case of either run, `b` against `a`; cases match by `schema.case_key`."""
+def compare_runs(a: Run, b: Run, *, smallest: float = SMALLEST, metrics: Sequence[str] = ()) -> list[ComparedRow]:
+    """Every case of either run, `b` against `a`; cases match by `schema.case_key`. Without `metrics`, those judged."""
     before, after = rows(a), rows(b)
-    if metrics is not JUDGED:
-        _check(metrics, [*before, *after])
+    _check(metrics, [*before, *after])
     return compare_rows(paired(before, after), smallest=smallest, metrics=metrics)
 
 
 def compare_rows(
-    pairs: Sequence[tuple[Row | None, Row | None]], *, smallest: float = SMALLEST, metrics: Sequence[str] = JUDGED
+    pairs: Sequence[tuple[Row | None, Row | None]],
+    *,
+    smallest: float = SMALLEST,
+    metrics: Sequence[str] = (),
+    also: Sequence[str] = (),
 ) -> list[ComparedRow]:
-    """Cases that somebody paired: the second of each against the first, all judged together."""
-    return standing_out([_compared(x, y, smallest, metrics) for x, y in pairs])
+    """Cases that somebody paired: the second of each against the first, all judged together.
+
+    Without `metrics` those of each case that are judged (`analysis.judged`), and those of `also` that it has.
+    """
+    return standing_out([_compared(x, y, smallest, metrics or _judged(x, y, also)) for x, y in pairs])
 
 
 def worst(compared: Sequence[ComparedRow]) -> Verdict:
@@ -173,7 +171,12 @@ def _compared(a: Row | None, b: Row | None, smallest: float, metrics: Sequence[s
     found = tuple(m for name in metrics if (m := _metric(name, a, b, smallest)))
     failed = (bool(a.ok) and not b.ok) or (len(a.ok) == len(a.results) and len(b.ok) < len(b.results))
     verdict = Verdict.WORSE if failed else _worst_of(found)
-    return ComparedRow(label=b.short, metrics=found, notes=said, verdict=verdict)
+    return ComparedRow(label=b.short, metrics=found, notes=(*said, *once_note(found)), verdict=verdict)
+
+
+def _judged(a: Row | None, b: Row | None, also: Sequence[str]) -> list[str]:
+    known = directions_of(metric for row in (b, a) if row for metric in row.metrics.values())
+    return list(dict.fromkeys([*judged_metrics(known), *also]))
 
 
 def _sides(a: Row, b: Row) -> list[str]:
@@ -217,7 +220,8 @@ def _metric(name: str, a: Row, b: Row, smallest: float) -> ComparedMetric | None
 
 def judge(rounds: Rounds, *, smallest: float = SMALLEST, unsure: str = "") -> ComparedMetric:
     """One metric by itself; `unsure` says why a side is not to be trusted. `standing_out` judges it among all."""
-    judged = compare(rounds.before, rounds.after, better=rounds.better, smallest=smallest)
+    seen = compare(rounds.before, rounds.after, better=rounds.better, smallest=smallest)
+    judged = doubt.judged_by_size(seen, rounds.name, rounds.better, rounds.before, rounds.after)
     found = ComparedMetric(
         name=rounds.name,
         unit=rounds.unit,
@@ -232,7 +236,10 @@ def judge(rounds: Rounds, *, smallest: float = SMALLEST, unsure: str = "") -> Co
     )
     if rounds.name in TOTALS:
         return _distrusted(found, A_TOTAL, f"but {A_TOTAL}")
-    if not unsure or found.verdict is Verdict.UNCLEAR or doubt.withstands(rounds.name, found.verdict, found.ratio):
+    by_size = judged.verdict is not seen.verdict or doubt.is_equal(rounds.before, rounds.after)
+    if by_size or not unsure or found.verdict is Verdict.UNCLEAR:
+        return found
+    if doubt.withstands(rounds.name, found.verdict, found.ratio):
         return found
     return _distrusted(found, unsure)
 
@@ -253,10 +260,13 @@ def sentence_of(verdict: Verdict, ratio: Estimate | None, unit: str, smallest: f
     """A verdict in words: `worse: 3.1 % slower`."""
     if ratio is None:
         return f"{verdict}: {why}"
+    once = ratio.low is None or ratio.high is None
+    if verdict is Verdict.SAME and (once or ratio.low == ratio.high == 1.0):
+        return f"same: {why}"
     if verdict is Verdict.SAME:
         return f"same: within ±{_percent(smallest)}"
     if verdict is not Verdict.UNCLEAR:
-        return f"{verdict}: {_change(ratio.point, unit)}"
+        return f"{verdict}: {_change(ratio.point, unit)}{', seen once on each side' if once else ''}"
     if ratio.low is None or ratio.high is None:
         return f"unclear: {_change(ratio.point, unit)}, without an interval"
     if ratio.low < 1 / TELLING or ratio.high > TELLING:
@@ -285,17 +295,29 @@ def _percent(share: float) -> str:
 
 
 def standing_out(found: Sequence[ComparedRow]) -> list[ComparedRow]:
-    """The same cases without the changes that so many comparisons would show by chance."""
-    all_metrics = [m for row in found for m in row.metrics]
+    """The same cases without the changes that so many comparisons would show by chance.
+
+    What was seen once on each side has no p-value, and stays as its size says.
+    """
+    all_metrics = [m for row in found for m in row.metrics if not _is_once(m)]
     called = iter(benjamini_hochberg([m.p_value for m in all_metrics], FALSE_RATE) if all_metrics else ())
     kept = []
     for row in found:
-        fresh = tuple([m if next(called) else _doubted(m, len(all_metrics)) for m in row.metrics])
+        fresh = tuple([m if _is_once(m) or next(called) else _doubted(m, len(all_metrics)) for m in row.metrics])
         if any(map(operator.is_not, fresh, row.metrics)):
             verdict = row.verdict if row.verdict is not _worst_of(row.metrics) else _worst_of(fresh)
             row = replace(row, metrics=fresh, verdict=verdict)
         kept.append(row)
     return kept
+
+
+def _is_once(metric: ComparedMetric) -> bool:
+    return metric.ratio is not None and metric.ratio.low is None
+
+
+def once_note(metrics: Sequence[ComparedMetric]) -> list[str]:
+    """What it means that metrics were seen once on each side; nothing where all have an interval."""
+    return [SEEN_ONCE] if any(_is_once(m) and m.verdict is not Verdict.SAME for m in metrics) else []
 
 
 def _doubted(metric: ComparedMetric, count: int) -> ComparedMetric:

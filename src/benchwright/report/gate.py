@@ -10,7 +10,7 @@ from benchwright.errors import OptionError, did_you_mean
 from benchwright.judging import Rules
 from benchwright.records import Better, Run, Verdict
 from benchwright.report import notes
-from benchwright.report.comparison import JUDGED, ComparedMetric, ComparedRow, check_in_common, compare_rows, paired
+from benchwright.report.comparison import ComparedMetric, ComparedRow, check_in_common, compare_rows, paired
 from benchwright.report.rows import Row, rows
 from benchwright.units import parse_quantity
 
@@ -90,7 +90,7 @@ def check(sides: Sides, conditions: Sequence[Condition], *, smallest: float, rul
     """
     before, after = rows(sides.before), rows(sides.after)
     pairs = paired(before, after)
-    compared = compare_rows(pairs, smallest=smallest, metrics=_metrics(conditions, before, after))
+    compared = compare_rows(pairs, smallest=smallest, also=_named(conditions, before, after))
     if not any(asked.kind == "missing" for asked in conditions):  # a gate that compares nothing must not pass
         check_in_common(compared)
     failures = {row.key: _failure(row) for row in rows(sides.measured)}
@@ -129,14 +129,14 @@ def share(text: str, what: str) -> float:
     return found
 
 
-def _metrics(conditions: Sequence[Condition], before: Sequence[Row], after: Sequence[Row]) -> list[str]:
-    """The usual metrics, and those that conditions name; one that no case has is an error."""
+def _named(conditions: Sequence[Condition], before: Sequence[Row], after: Sequence[Row]) -> list[str]:
+    """The metrics that conditions name; one that no case has is an error."""
     known = {name for row in (*before, *after) for name in row.metrics}
     for one in conditions:
         if one.metric and known and one.metric not in known:
             near = did_you_mean(one.metric, {*known, *_WORDS, *NAMES})
             raise OptionError(f"--fail-on: {one.text!r}: neither side has a metric {one.metric!r}", remedy=near)
-    return list(dict.fromkeys([*JUDGED, *(one.metric for one in conditions if one.metric)]))
+    return list(dict.fromkeys(one.metric for one in conditions if one.metric))
 
 
 def _checked(

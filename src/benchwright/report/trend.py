@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from benchwright.analysis.judged import TOTALS
 from benchwright.records import Better, Estimate, Result, Status, Verdict
 from benchwright.report import notes
-from benchwright.report.comparison import A_TOTAL, SMALLEST, TOTALS
-from benchwright.report.doubt import withstands
+from benchwright.report.comparison import A_TOTAL, SMALLEST
+from benchwright.report.doubt import is_equal, judged_by_size, withstands
 from benchwright.stats.compare import Comparison, compare
 from benchwright.stats.summary import combine
 
@@ -71,11 +72,14 @@ def steps(points: Iterable[Point], judging: Judging, *, most: int) -> list[Step]
 
 
 def _judged(before: Sequence[Point], after: Sequence[Point], judging: Judging) -> Comparison:
-    rounds = ([p.estimate for p in run] for run in (before, after))
-    found = compare(*rounds, better=judging.better, smallest=SMALLEST)
+    first, second = ([p.estimate for p in run] for run in (before, after))
+    seen = compare(first, second, better=judging.better, smallest=SMALLEST)
+    found = judged_by_size(seen, judging.metric, judging.better, first, second)
     if judging.metric in TOTALS:
         return found._replace(verdict=Verdict.UNCLEAR, why=A_TOTAL)
-    if found.verdict is Verdict.UNCLEAR or withstands(judging.metric, found.verdict, found.ratio):
+    if found.verdict is not seen.verdict or is_equal(first, second) or found.verdict is Verdict.UNCLEAR:
+        return found
+    if withstands(judging.metric, found.verdict, found.ratio):
         return found
     doubt = notes.distrust({"earlier": _results(before, judging), "later": _results(after, judging)})
     return found._replace(verdict=Verdict.UNCLEAR, why=doubt) if doubt else found

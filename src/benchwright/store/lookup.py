@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchwright.errors import OptionError, TargetError, did_you_mean
 from benchwright.store import Miss, Series, Store
 
-USUAL = ("latency_p50", "throughput")
+Directions = Mapping[str, str | None]  # by metric: which direction is better
 _ROUNDS = 50  # as many as a run is expected to have at most
 
 
-def look_up(store: Store, target: str, *, metrics: Sequence[str], runs: int) -> tuple[list[Series], list[Miss]]:
+def look_up(
+    store: Store, target: str, *, metrics: Sequence[str], runs: int, usual: Callable[[Directions], list[str]]
+) -> tuple[list[Series], list[Miss]]:
     """The series that a person means by `target`, with points enough for `runs` runs, and their gaps.
 
-    A target is a case's name, a pattern, a path that ends in a name, or a file of callables. Without `metrics`, the
-    usual ones; when there are none of those, all.
+    A target is a case's name, a pattern, a path that ends in a name, or a file of callables. Without `metrics`, those
+    that `usual` picks from the directions of all that a case has.
     """
     for name in _names(target):
         if series := store.history(name, limit=(runs + 1) * _ROUNDS):
-            return _chosen(series, target, metrics), store.misses(name)
+            return _chosen(series, target, metrics, usual), store.misses(name)
         if misses := store.misses(name):
             return [], misses
     known = store.case_names()
@@ -37,12 +39,18 @@ def _names(target: str) -> list[str]:
     return list(dict.fromkeys([target, last, f"{last}::*"]))
 
 
-def _chosen(series: list[Series], target: str, metrics: Sequence[str]) -> list[Series]:
+def _chosen(
+    series: list[Series], target: str, metrics: Sequence[str], usual: Callable[[Directions], list[str]]
+) -> list[Series]:
     there = {one.metric for one in series}
     if unknown := [metric for metric in metrics if metric not in there]:
         raise OptionError(f"{target!r} has no metric {unknown[0]!r}", remedy=did_you_mean(unknown[0], there))
-    wanted = list(metrics) or [metric for metric in USUAL if metric in there] or sorted(there)
-    return sorted((one for one in series if one.metric in wanted), key=lambda one: _order(one, wanted))
+    known: dict[tuple[str, str], dict[str, str]] = {}
+    for one in series:
+        known.setdefault((one.case, one.params), {})[one.metric] = one.better
+    wanted = {name: list(metrics) or usual(directions) for name, directions in known.items()}
+    chosen = [one for one in series if one.metric in wanted[one.case, one.params]]
+    return sorted(chosen, key=lambda one: _order(one, wanted[one.case, one.params]))
 
 
 def _order(series: Series, metrics: Sequence[str]) -> tuple[Any, ...]:

@@ -14,11 +14,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from benchwright import schema
+from benchwright.analysis.judged import judged_metrics, rank
 from benchwright.errors import StoreError, did_you_mean
 from benchwright.records import Better, Environment, Estimate, Scalar, Status, Value, Verdict
 from benchwright.report import notes
 from benchwright.report.comparison import (
-    JUDGED,
     ONLY_FIRST,
     ONLY_SECOND,
     OTHER_MACHINES,
@@ -29,6 +29,7 @@ from benchwright.report.comparison import (
     doubted,
     judge,
     notes_of,
+    once_note,
     standing_out,
 )
 from benchwright.report.rows import show_scalar, together
@@ -49,12 +50,12 @@ Name = tuple[str, ...]
 def compare(archive: Archive, a: str, b: str, *, metrics: Sequence[str] = ()) -> Comparison:
     """The second side against the first: `run:REF`, `revision:ID`, `machine:KEY` or `runtime:NAME` each.
 
-    Without metrics, those that `benchwright compare` judges, or where there are none of them all that have a direction.
+    Without metrics, those of each case that `benchwright compare` judges.
     """
     filled = sides.fill(archive, a, b)
     known = sorted({value.metric for side in filled for value in side.values})
-    wanted = _wanted(metrics, filled, known)
-    cases = _cases(filled, wanted)
+    _check(metrics, known)
+    cases = _cases(filled, metrics)
     rows = standing_out([_row(case) for case in cases])
     names = _machine_names(archive, filled)
     lines = sorted((line for pair in zip(cases, rows, strict=True) for line in _lines(*pair, names)), key=_effect)
@@ -94,14 +95,10 @@ class _Case:
         return " ".join([self.name, *(f"{name}={show_scalar(value)}" for name, value in self.params.items())])
 
 
-def _wanted(metrics: Sequence[str], filled: Sequence[sides.Filled], known: Sequence[str]) -> list[str]:
+def _check(metrics: Sequence[str], known: Sequence[str]) -> None:
     for name in metrics:
         if name not in known:
             raise StoreError(f"neither side has a metric {name!r}", remedy=did_you_mean(name, known))
-    if metrics:
-        return list(dict.fromkeys(metrics))
-    judged = [name for name in JUDGED if name in known]
-    return judged or sorted({value.metric for side in filled for value in side.values if value.better})
 
 
 # ---- which goes with which ----
@@ -109,18 +106,19 @@ def _wanted(metrics: Sequence[str], filled: Sequence[sides.Filled], known: Seque
 
 def _cases(filled: tuple[sides.Filled, sides.Filled], wanted: Sequence[str]) -> list[_Case]:
     kinds = frozenset(side.kind for side in filled)
-    pairs = list(_pairs(filled, frozenset(wanted), kinds))
+    shown = _asked(filled, wanted) if wanted else _judged(filled)
+    pairs = list(_pairs(shown, kinds))
     ended = [_by_case(side.outcomes, kinds) for side in filled]
     groups: dict[Name, list[_Metric]] = {}
     for pair in pairs:
         groups.setdefault(_case_name(pair.known, kinds), []).append(pair)
-    place = {name: i for i, name in enumerate(wanted)}
+    place = wanted.index if wanted else rank
     doubted = any(notes.doubtful([said]) for said in {one.verdict for side in filled for one in side.outcomes})
     return [
         _Case(
             name=metrics[0].known.case,
             params=_params(metrics[0].known.params, kinds),
-            metrics=sorted(metrics, key=lambda one: place[one.known.metric]),
+            metrics=sorted(metrics, key=lambda one: place(one.known.metric)),
             outcomes=(ended[0].get(name[:2], ()), ended[1].get(name[:2], ())),
             doubted=doubted,
             across=kinds,
@@ -129,12 +127,34 @@ def _cases(filled: tuple[sides.Filled, sides.Filled], wanted: Sequence[str]) -> 
     ]
 
 
-def _pairs(
-    filled: tuple[sides.Filled, sides.Filled], wanted: frozenset[str], kinds: frozenset[str]
-) -> Iterator[_Metric]:
+def _asked(filled: tuple[sides.Filled, sides.Filled], wanted: Sequence[str]) -> tuple[list[Valued], list[Valued]]:
+    before, after = ([value for value in side.values if value.metric in wanted] for side in filled)
+    return before, after
+
+
+def _judged(filled: tuple[sides.Filled, sides.Filled]) -> tuple[list[Valued], list[Valued]]:
+    """The values of both sides that are judged: which ones, each case decides by the metrics that it has."""
+    known: dict[tuple[str, str], dict[str, str]] = {}
+    for side in filled:
+        for value in side.values:
+            known.setdefault((value.case, value.params), {})[value.metric] = value.better
+    judged = {name: _judged_of(tuple(metrics.items())) for name, metrics in known.items()}
+    before, after = (
+        [value for value in side.values if value.metric in judged[value.case, value.params]] for side in filled
+    )
+    return before, after
+
+
+@lru_cache(maxsize=1024)
+def _judged_of(metrics: tuple[tuple[str, str], ...]) -> frozenset[str]:
+    """Cases of one suite have the same metrics, so that few of them are new."""
+    return frozenset(judged_metrics(dict(metrics)))
+
+
+def _pairs(values: tuple[list[Valued], list[Valued]], kinds: frozenset[str]) -> Iterator[_Metric]:
     """Equal names first; then, of runs on two machines, what is equal but for the machine; then what is left over."""
     exact = not kinds & {"machine", "runtime"}
-    before, after = (_by_name(side.values, wanted, kinds, exact=exact) for side in filled)
+    before, after = (_by_name(side, kinds, exact=exact) for side in values)
     for name in [name for name in before if name in after]:
         there = after.pop(name)
         yield _Metric(before.pop(name), there, there[0])
@@ -142,18 +162,14 @@ def _pairs(
     for common in [name for name in loose[0] if name in loose[1]]:
         there = after.pop(loose[1][common])
         yield _Metric(before.pop(loose[0][common]), there, there[0])
-    yield from (_Metric(values, (), values[0]) for values in before.values())
-    yield from (_Metric((), values, values[0]) for values in after.values())
+    yield from (_Metric(left, (), left[0]) for left in before.values())
+    yield from (_Metric((), left, left[0]) for left in after.values())
 
 
-def _by_name(
-    values: Iterable[Valued], wanted: frozenset[str], kinds: frozenset[str], *, exact: bool
-) -> dict[Name, list[Valued]]:
+def _by_name(values: Iterable[Valued], kinds: frozenset[str], *, exact: bool) -> dict[Name, list[Valued]]:
     """The rounds of each; of two series with the same name, those of the newer."""
     found: dict[Name, list[Valued]] = {}
     for value in values:
-        if value.metric not in wanted:
-            continue
         name = (value.series, value.unit) if exact else (*_case_name(value, kinds), value.metric, value.unit)
         there = found.get(name)
         if there is None:
@@ -213,6 +229,7 @@ def _row(case: _Case) -> ComparedRow:
         said.append(OTHER_VERSION)
     if unsure:
         said.append(doubted(unsure))
+    said += once_note(found)
     return ComparedRow(label=case.label, metrics=found, notes=tuple(said), verdict=Verdict.UNCLEAR)
 
 

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from benchwright import schema
+from benchwright.analysis.judged import SPEED
 from benchwright.records import Environment, Estimate, Value
 from benchwright.stats.summary import combine
 from benchwright.store.archive import Archive, Machine, Valued
@@ -15,7 +16,6 @@ from benchwright.views.shapes import MachineLine, MachinesPage, Noise
 
 RUNS = 40  # the newest of a machine, for its noise
 MOST = 50  # machines whose noise is looked at: those that measured last
-_METRICS = ("latency_p50", "throughput")
 
 
 @at_once
@@ -50,7 +50,7 @@ def _facts(environment: Environment) -> Mapping[str, Value]:
 def _noise(archive: Archive, key: str, place: int) -> Noise:
     """Of each run, oldest first, the median over its cases of how wide the interval of all rounds is."""
     runs = archive.runs_page(limit=RUNS, machine=key) if place < MOST else []
-    values = archive.values_of_runs([run.id for run in runs], metrics=_METRICS) if runs else []
+    values = archive.values_of_runs([run.id for run in runs], metrics=SPEED) if runs else []
     rounds: dict[str, dict[str, list[Valued]]] = {}
     for value in values:
         if value.machine == key:
@@ -66,7 +66,7 @@ def _noise(archive: Archive, key: str, place: int) -> Noise:
 
 def _widths(series: Mapping[str, Sequence[Valued]]) -> list[float]:
     """Half the width of each interval, as a share of its point; of the first metric that there is."""
-    for metric in _METRICS:
+    for metric in SPEED:
         found = [
             combine([one.estimate for one in several]) for several in series.values() if several[0].metric == metric
         ]

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from benchwright.analysis.judged import in_order
 from benchwright.errors import StoreError, did_you_mean
 from benchwright.records import Estimate, Status
-from benchwright.report.comparison import JUDGED
 from benchwright.report.rows import show_scalar, together
 from benchwright.store.archive import Archive, Outcome, Valued
 from benchwright.views.asking import at_once
@@ -92,7 +92,7 @@ def _known(what: str, word: str, known: Iterable[str]) -> str:
 
 
 def _usual(known: Sequence[str]) -> str:
-    return next((name for name in JUDGED if name in known), known[0] if known else "")
+    return next(iter(in_order(known)), "")
 
 
 def _usual_column(varying: Mapping[str, Sequence[str]], row: str) -> str:

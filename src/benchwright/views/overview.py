@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from benchwright.analysis.judged import headline_metrics, rank
 from benchwright.errors import StoreError
 from benchwright.findings import Finding, State
 from benchwright.records import Status, Verdict
@@ -26,7 +27,6 @@ _FINDINGS = 500
 _RECENT_RUNS = 40  # what fails is looked for in these
 _MISSES = 3  # of a case that fails, for the reason: each is a document to read
 _SUITE = re.compile(r"/|::|\.")
-_WORTH_SEEING = ("latency_p50", "throughput", "latency", "rss_peak")
 
 
 @at_once
@@ -111,7 +111,7 @@ def _suites(
     )
     failed = Counter((suite_of(one.case), one.machine) for one in failing)
     shown = sorted(groups, key=lambda place: (-worse[place], -failed[place], -better[place], place))[:SUITES]
-    picked = {place: sorted(groups[place], key=lambda one: _interest(one, changed))[:SPARKS] for place in shown}
+    picked = {place: _picked(groups[place], changed) for place in shown}
     lines = iter(series_lines(archive, [one for place in shown for one in picked[place]], names=names, opened=found))
     return [
         SuiteLine(
@@ -129,8 +129,15 @@ def _suites(
     ]
 
 
-def _interest(one: Listed, changed: set[str]) -> tuple[bool, int, int]:
-    """Sorts the changed first, then the metrics that most people look at, then the newest."""
-    metric = one.series.metric
-    rank = _WORTH_SEEING.index(metric) if metric in _WORTH_SEEING else len(_WORTH_SEEING)
-    return (one.series.key not in changed, rank, -one.last_at)
+def _picked(suite: Sequence[Listed], changed: set[str]) -> list[Listed]:
+    """The changed first, then the metrics that a short view of their case shows, then the newest."""
+    known: dict[tuple[str, str], dict[str, str]] = {}
+    for one in suite:
+        known.setdefault((one.series.case, one.series.params), {})[one.series.metric] = one.series.better
+    headlines = {case: set(headline_metrics(metrics)) for case, metrics in known.items()}
+
+    def interest(one: Listed) -> tuple[bool, bool, int, int]:
+        beside = one.series.metric not in headlines[one.series.case, one.series.params]
+        return (one.series.key not in changed, beside, rank(one.series.metric), -one.last_at)
+
+    return sorted(suite, key=interest)[:SPARKS]

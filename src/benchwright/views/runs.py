@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from benchwright import schema
+from benchwright.analysis.judged import directions_of, in_order, judged_metrics
 from benchwright.records import Run, Status
 from benchwright.report.rows import Row, rows
 from benchwright.store import RunSummary
@@ -69,12 +70,18 @@ def _case_line(row: Row) -> CaseLine:
         runtime=row.case.target.runtime,
         device=row.case.target.device,
         statuses={status.value: count for status, count in row.statuses.items()},
-        metrics=[replace(metric, values=()) for metric in row.metrics.values()],
+        metrics=[replace(row.metrics[name], values=()) for name in _names(row)],
         results=[result.id for result in row.results],
         warnings=row.warnings,
         reason=row.failures[0][1].message if row.failures and not row.ok else "",
         failures=[failure for _, failure in row.failures],
     )
+
+
+def _names(row: Row) -> list[str]:
+    """The case's metrics: those that are judged first."""
+    judged = judged_metrics(directions_of(row.metrics.values()))
+    return list(dict.fromkeys([*judged, *in_order(row.metrics)]))
 
 
 def _summary(run: Run) -> RunSummary:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
+from benchwright.analysis.judged import in_order, judged_metrics
 from benchwright.findings import State
 from benchwright.interop import badge
 from benchwright.records import Verdict
@@ -16,7 +17,6 @@ from benchwright.store.archive import Chosen, Listed
 from benchwright.units import format_value
 
 router = APIRouter(tags=["badges"])
-_USUAL = ("latency_p50", "throughput", "latency", "NET latency", "wall_time")  # the first that the case has is shown
 _MOST = 500  # series of one case
 _SVG: dict[str, Any] = {"content": {"image/svg+xml": {}}, "description": "The picture."}
 _RESPONSES: dict[int | str, dict[str, Any]] = {200: _SVG, 404: {**_SVG, "description": "A picture that says so."}}
@@ -59,7 +59,8 @@ def newest(
 
 def _shown(listed: list[Listed], metric: str) -> Listed | None:
     """The series that was measured last, of the metric that was named or of the most usual one."""
-    names = (metric,) if metric else (*_USUAL, *(one.series.metric for one in listed))
+    known = {one.series.metric: one.series.better for one in listed}
+    names = [metric] if metric else [*judged_metrics(known), *in_order(known)]
     for name in names:
         if found := [one for one in listed if one.series.metric == name and one.count]:
             return max(found, key=lambda one: one.last_at)

@@ -1,0 +1,101 @@
+"""Which metrics are judged, and which comes first: the one rule that every comparison, gate, page and finding follows.
+
+A metric that says which direction is better is judged, whoever told it: Benchwright, a task, a class, a spec or
+another tool's file. Left out are the metrics that Benchwright adds beside a measurement and that say nothing more of
+what was measured: other statistics of the same latency, the parts of a latency, what happened before the first timed
+call, totals, the machine's state, and distances to golden outputs, which have tolerances of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from benchwright.records import Metric
+
+TAIL = "latency_p99"
+_NETS = ("NET latency", "NET_DELAY latency", "NET_DELAY", "NET")  # what the programs of specs call the whole model
+SPEED = ("latency_p50", TAIL, "latency", *_NETS, "wall_time", "throughput", "max_rate")  # of most interest first
+MEMORY = ("rss_peak", "gpu_memory_peak", "gpu_memory_used_peak")
+# These grow with how long was measured, so a difference says nothing about what was measured.
+TOTALS = frozenset(
+    [
+        "energy",
+        "gpu_energy",
+        "context_switches",
+        "context_switches_involuntary",
+        "page_faults",
+        "page_faults_major",
+        "io_read",
+        "io_write",
+    ]
+)
+_BESIDE = re.compile(
+    r"load_time|first_call|warmup_time|makespan|imbalance|cost_per_million"  # around the calls, or made of the above
+    r"|cpu_others|steal|psi_\w+|rss_mean|vms_peak"  # the machine, or another statistic of the same memory
+    r"|error_(?:max_abs|mean_abs|rms|max_rel|mean_rel)(?:\..*)?|out_of_tolerance(?:\..*)?"  # tolerances judge these
+)
+_STATISTIC = re.compile(r"(.+?)_(?:p\d+(?:\.\d+)?|min|max)")
+_PART = re.compile(r".+ latency|ID_\d+_.*")  # of a whole model: `Conv_3 latency`
+Directions = Mapping[str, str | None]  # by metric: "lower", "higher", or nothing where neither is better
+
+
+def judged_metrics(directions: Directions) -> list[str]:
+    """The names of the metrics that are judged, the one of most interest first.
+
+    The order is: how fast it is, what the benchmark reports in its own order, memory. Where the rule would leave
+    nothing, every metric with a direction is judged.
+    """
+    directed = [name for name, better in directions.items() if better]
+    chosen = [name for name in directed if not _is_beside(name, directions)]
+    return in_order(chosen or directed)
+
+
+def headline_metrics(directions: Directions) -> list[str]:
+    """The judged metrics that a short view shows: without the tail of a latency and without memory, if others remain.
+
+    Where no metric has a direction, the headlines are all that there are.
+    """
+    judged = judged_metrics(directions)
+    return [name for name in judged if name != TAIL and name not in MEMORY] or judged or in_order(directions)
+
+
+def directions_of(metrics: Iterable[Metric]) -> dict[str, str | None]:
+    """The direction of each of these metrics; where one comes several times, any direction that is told counts."""
+    found: dict[str, str | None] = {}
+    for metric in metrics:
+        found[metric.name] = found.get(metric.name) or metric.better
+    return found
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """The names, those of most interest first; what nobody ranked keeps its order."""
+    return sorted(names, key=rank)
+
+
+def rank(name: str) -> int:
+    """The place of a metric's name: smaller is of more interest."""
+    if name in SPEED:
+        return SPEED.index(name)
+    if name in MEMORY:
+        return len(SPEED) + 1 + MEMORY.index(name)
+    beside = name in TOTALS or _BESIDE.fullmatch(name) or name.startswith("latency_")
+    return len(SPEED) + (1 + len(MEMORY) if beside else 0)
+
+
+def first_shared(sides: Sequence[Directions]) -> str:
+    """The judged metric of most interest that all sides have; nothing where they share none."""
+    shared = {name: better for name, better in sides[0].items() if all(name in side for side in sides)} if sides else {}
+    return next(iter(judged_metrics(shared)), "")
+
+
+def _is_beside(name: str, known: Directions) -> bool:
+    """Whether others of the known metrics say already what this one says, or whether it says nothing of the target."""
+    if name in TOTALS or _BESIDE.fullmatch(name):
+        return True
+    if any(net in known for net in _NETS) and name not in SPEED and _PART.fullmatch(name):
+        return True
+    if "latency_p50" not in known or name in ("latency_p50", TAIL):
+        return False
+    match = _STATISTIC.fullmatch(name)
+    return f"{match[1] if match else name}_p50" in known
