@@ -10,7 +10,7 @@ import pytest
 
 from benchwright import metrics
 from benchwright.attempt import Answer
-from benchwright.records import Better, Case, Estimate, Histogram, Load, Metric, Mode, Objective, Samples, Target
+from benchwright.records import Better, Case, Histogram, Load, Metric, Mode, Objective, Samples, Target
 from benchwright.stats import histogram
 
 MS = 1_000_000
@@ -267,33 +267,6 @@ def test_one_copy_has_no_imbalance_and_neither_has_a_schedule() -> None:
     columns = {"scheduled": [0, 9 * MS], "service": [MS] * 2, "lateness": [0, 0]}
     copies = [_answer([MS] * 2, copy=i, elapsed=(i + 1) * 10 * MS, **columns) for i in range(2)]
     assert "imbalance" not in _points(_case(mode=Mode.OPEN, rate=100.0, copies=2), *copies)
-
-
-# ---- what it costs ----
-
-
-def test_a_million_items_cost_their_share_of_the_hours() -> None:
-    """The worked example of NeuronPerf's reports."""
-    throughput = Metric(
-        name="throughput", unit="/s", better=Better.HIGHER, estimate=Estimate(point=329.667, low=300.0, high=360.0)
-    )
-    (cost,) = metrics.cost_per_million([throughput], 1.18)
-    assert (cost.name, cost.unit, cost.better) == ("cost_per_million", "", Better.LOWER)
-    assert cost.estimate.point == pytest.approx(0.994, abs=0.0005)
-    assert cost.estimate.low == pytest.approx(1.18e6 / (3600 * 360))
-    assert cost.estimate.high == pytest.approx(1.18e6 / (3600 * 300))
-
-
-@pytest.mark.parametrize(("low", "high"), [(None, None), (0.0, 2.0)])
-def test_a_cost_without_an_end_has_no_interval(low: float | None, high: float | None) -> None:
-    estimate = Estimate(point=1.0, low=low, high=high)
-    (cost,) = metrics.cost_per_million([Metric(name="throughput", unit="/s", better=None, estimate=estimate)], 3600.0)
-    assert (cost.estimate.point, cost.estimate.low, cost.estimate.high) == (1e6, None, None)
-
-
-def test_what_did_nothing_has_no_cost() -> None:
-    nothing = Metric(name="throughput", unit="/s", better=None, estimate=Estimate(point=0.0, low=None, high=None))
-    assert metrics.cost_per_million([nothing], 1.0) == metrics.cost_per_million([], 1.0) == []
 
 
 def test_a_percentile_that_an_objective_bounds_is_measured_too() -> None:

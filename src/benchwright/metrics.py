@@ -52,23 +52,6 @@ def per_copy(case: Case, answers: Sequence[Answer]) -> list[Value]:
     ]
 
 
-def cost_per_million(metrics: Sequence[Metric], cost_per_hour: float) -> list[Metric]:
-    """What a million items cost on a machine of that price; nothing where no throughput was measured."""
-    rate = next((m.estimate for m in metrics if m.name == "throughput" and m.estimate.point > 0), None)
-    if rate is None:
-        return []
-
-    def cost(throughput: float | None) -> float | None:
-        return cost_per_hour * 1e6 / (3600 * throughput) if throughput else None
-
-    point, low, high = cost(rate.point), cost(rate.high), cost(rate.low)
-    assert point is not None
-    if low is None or high is None:  # a rate that may be nothing has a cost without an end
-        low = high = None
-    estimate = replace(rate, point=point, low=low, high=high, method=f"price over throughput: {rate.method}")
-    return [Metric(name="cost_per_million", unit="", better=Better.LOWER, estimate=estimate)]
-
-
 def calls_per_query(case: Case) -> int:
     """How many calls the latency of one query covers: all of its streams."""
     return case.load.streams if case.load.mode is Mode.MULTISTREAM else 1

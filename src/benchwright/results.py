@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from benchwright import instrument, metrics, schema
+from benchwright import instrument, metrics, pricing, schema
 from benchwright.attempt import Answer, Outcome
 from benchwright.records import Case, Environment, Failure, Metric, Operator, Result, Status, Timeline, Value
 from benchwright.runtimes.comparing import COMPARED
@@ -16,10 +16,10 @@ REPORTED = "reported"  # begins the method of every metric that a benchmark told
 def with_numbers(bare: Result, outcome: Outcome, *, cost_per_hour: float | None = None) -> Result:
     """A result with everything that its workers answered; with a price of the machine, also what items cost."""
     case, answers, told = bare.case, outcome.answers, outcome.answers[0].measured
-    derived = metrics.derive(case, answers)
-    if cost_per_hour is not None:
-        derived += metrics.cost_per_million(derived, cost_per_hour)
-    numbers = [*derived, *_reported(told["metrics"]), *outcome.observation.metrics]
+    derived, reported = metrics.derive(case, answers), _reported(told["metrics"])
+    own = [*derived, *reported]
+    cost = [] if cost_per_hour is None else pricing.cost_per_million(own, cost_per_hour)
+    numbers = [*derived, *cost, *reported, *outcome.observation.metrics]
     facts = instrument.facts(case, answers, numbers, outcome.observation)
     failure = schema.decode(Failure, told["failure"], where="answer.failure") if told.get("failure") else None
     return replace(
@@ -27,21 +27,28 @@ def with_numbers(bare: Result, outcome: Outcome, *, cost_per_hour: float | None 
         metrics=tuple(numbers),
         samples=tuple(answer.samples for answer in answers),
         timelines=(*schema.decode(tuple[Timeline, ...], told["timelines"], where="answer.timelines"), *bare.timelines),
-        details=_details(case, answers, cost_per_hour),
+        details=_details(case, answers, cost_per_hour, pricing.rate_of(own)),
         operators=schema.decode(tuple[Operator, ...], told.get("operators", []), where="answer.operators"),
         instrument=facts,
-        warnings=tuple(instrument.warnings(case, answers, numbers, facts)),
+        warnings=(
+            *instrument.warnings(case, answers, numbers, facts),
+            *([] if cost or cost_per_hour is None else [pricing.no_cost(own)]),
+        ),
         environment=_in_worker(bare.environment, answers[0].ready, answers[0].measured),
     )
 
 
-def _details(case: Case, answers: Sequence[Answer], cost_per_hour: float | None) -> dict[str, Value]:
+def _details(
+    case: Case, answers: Sequence[Answer], cost_per_hour: float | None, rate: Metric | None
+) -> dict[str, Value]:
     """What the first copy's runtime tells of what it loaded; of several copies, what each of them did."""
     found: dict[str, Value] = {"device": answers[0].ready["device"], **answers[0].measured["details"]}
     if len(answers) > 1:
         found["copies"] = metrics.per_copy(case, answers)
     if cost_per_hour is not None:
         found["cost_per_hour"] = cost_per_hour
+        if rate is not None:
+            found["cost_by"] = rate.name  # the metric whose items were priced
     return found
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchwright.analysis.judged import directions_of, judged_metrics
+from benchwright.pricing import COST, THROUGHPUT
 from benchwright.records import Better
 from benchwright.report.numbers import Cell, Scale, cell, scale_of
 from benchwright.report.rows import Row
@@ -45,8 +46,15 @@ def columns(table: Sequence[Row]) -> list[Column]:
     known = directions_of(metric for row in table for metric in row.metrics.values())
     judged = [name for name in judged_metrics(known) if name not in SHOWN and name != "wall_time"]
     own = list(dict.fromkeys([*judged, *_reported(table)]))[:MOST_OWN]
-    names = {"wall_time": "wall time", **dict.fromkeys(own), **SHOWN}
+    names = {"wall_time": "wall time", **dict.fromkeys(own), **SHOWN, COST: _cost_title(table)}
     return [column for metric, title in names.items() if (column := _column(metric, title or metric, table))]
+
+
+def _cost_title(table: Sequence[Row]) -> str:
+    """The heading of the cost, with the metric that was priced where it is not the throughput."""
+    priced = {str(by) for row in table for result in row.results if (by := result.details.get("cost_by"))}
+    others = sorted(priced - {THROUGHPUT})
+    return f"{SHOWN[COST]} by {' / '.join(others)}" if others else SHOWN[COST]
 
 
 def _reported(table: Sequence[Row]) -> list[str]:
