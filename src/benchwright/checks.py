@@ -18,7 +18,7 @@ MOST_ROUNDS = 10_000
 MOST_AT_ONCE = 1024  # copies, and workers of each
 MOST_SAMPLES = 10**9
 MOST_RESULTS = 1_000_000
-_REFERENCE = re.compile(r"last(~\d+)?|.*\.(json|jsonl|gz|parquet)")  # a place in the store, a file
+_REFERENCE = re.compile(r"last(~\d+)?(:.*)?|.*\.(json|jsonl|gz|parquet)")  # a place in the store, a file
 _ARRAYS = (".npy", ".npz")
 _MAGIC = (b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06")  # one array; a zip file of several, or of none
 
@@ -72,7 +72,7 @@ def check_tags(tags: Iterable[str]) -> None:
         if _REFERENCE.fullmatch(tag):
             raise OptionError(
                 f"tag {tag!r}: `benchwright show {tag}` would mean something else",
-                remedy="take a word that is neither last, last~N nor the name of a file",
+                remedy="take a word that is neither last, last~N, last:TARGET nor the name of a file",
             )
 
 

@@ -286,3 +286,45 @@ def test_the_verb(inside: Callable[..., Any]) -> None:
     for wrong in (["absent.json"], [files[0], "--format", "hyperfin"]):
         refused = inside("import", *wrong)
         assert refused.returncode == 2 and ("no such file" in refused.stderr or "'hyperfine'?" in refused.stderr)
+
+
+# ---- parameters that are objects ----
+
+
+def _suite(path: Path, address: int) -> Path:
+    """A file as pytest-benchmark 5 writes it where parameters are objects: their text holds where they lie."""
+    at = f"UNSERIALIZABLE[<function add at 0x{address:x}>]"
+    codec = f"UNSERIALIZABLE[<suite.Codec object at 0x{address + 64:x}>]"
+    tests = [
+        ("test_function[10-add]", "10-add", {"n": 10, "f": at}),
+        ("test_object[codec0]", "codec0", {"codec": codec}),
+        ("test_object[codec1]", "codec1", {"codec": codec}),
+        ("test_nested[d0]", "d0", {"d": {"f": [at], "k": 1}}),
+        ("test_dashes[a-b-c-add]", "a-b-c-add", {"text": "a-b-c", "f": at}),
+        ("test_plain[x-1]", "x-1", {"text": "x", "n": 1}),
+        ("test_bare", None, None),
+    ]
+    stats = {"data": [1e-3, 1.1e-3, 0.9e-3], "iterations": 1, "rounds": 3, "total": 3e-3, "stddev": 1e-4}
+    rows = [
+        {"fullname": f"suite.py::{name}", "name": name, "param": param, "params": params, "group": None, "stats": stats}
+        for name, param, params in tests
+    ]
+    whole = {"machine_info": {"node": "box"}, "benchmarks": rows, "datetime": f"2026-02-03T09:00:0{address % 10}+00:00"}
+    path.write_text(json.dumps(whole))
+    return path
+
+
+def test_objects_as_parameters_are_called_as_in_the_tests_id(tmp_path: Path) -> None:
+    runs = [read(str(_suite(tmp_path / f"{a}.json", 0x7F0000000000 + a)))[0] for a in (1, 2)]
+    cases = [[(r.case.name, dict(r.case.params)) for r in run.results] for run in runs]
+    assert cases[0] == [
+        ("suite.py::test_function", {"n": 10, "f": "add"}),
+        ("suite.py::test_object", {"codec": "codec0"}),
+        ("suite.py::test_object", {"codec": "codec1"}),
+        ("suite.py::test_nested", {"d": "d0"}),
+        ("suite.py::test_dashes", {"text": "a-b-c", "param": "a-b-c-add"}),
+        ("suite.py::test_plain", {"text": "x", "n": 1}),
+        ("suite.py::test_bare", {}),
+    ]
+    keys = [[schema.case_key(r.case) for r in run.results] for run in runs]
+    assert keys[0] == keys[1] and runs[0].id != runs[1].id  # two processes, one series each

@@ -57,6 +57,36 @@ def test_a_missing_file_is_said_to_be_missing(tmp_path: Path) -> None:
         find_run(str(tmp_path / "none.jsonl"), never, read)
 
 
+FOREIGN = Path(__file__).parents[1] / "interop" / "files"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("google-benchmark.json", "pytest-benchmark.json", "hyperfine.json", "pyperf.json"),
+        *("asv", "asv/box/4f1e0d2c-virtualenv-py3.12.json", "loadgen", "loadgen/mlperf_log_summary.txt"),
+    ],
+)
+def test_files_of_other_tools_are_read_as_import_reads_them(name: str) -> None:
+    assert find_run(f"{FOREIGN}/{name}", never, read).results
+
+
+def test_a_file_of_nobody_says_what_was_tried(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text('{"a": 1}')
+    with pytest.raises(DecodeError, match=r"x\.json: neither a Benchwright document nor a file of google-benchmark"):
+        find_run(str(path), never, read)
+
+
+def test_a_run_of_a_case_is_no_file_whatever_the_case_is_called(run: Run) -> None:
+    class OfACase(OneRun):
+        def find(self, reference: str) -> str:
+            assert reference == "last~1:spec.json"
+            return self.held.id
+
+    assert find_run("last~1:spec.json", lambda: OfACase(run), read) is run
+
+
 def test_rubbish_names_its_place(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_bytes(b"\xff\xfe")

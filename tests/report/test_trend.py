@@ -133,7 +133,8 @@ def test_totals_are_not_judged() -> None:
 @pytest.mark.parametrize(("value", "verdict"), [(1.9, Verdict.UNCLEAR), (2.0, Verdict.WORSE), (5.0, Verdict.WORSE)])
 def test_without_an_interval_only_a_factor_of_two_is_called_a_change(value: float, verdict: Verdict) -> None:
     before, after = _rounds(("a", 1.0), ("b", value))
-    step = _steps([before, replace(after, estimate=Estimate(point=value, low=None, high=None))])[1]
+    once = [replace(one, estimate=replace(one.estimate, low=None, high=None)) for one in (before, after)]
+    step = _steps(once)[1]
     assert (step.change, step.verdict) == (pytest.approx(value - 1), verdict)
 
 

@@ -22,7 +22,10 @@ from benchwright.cli.options import json_option, opened, store_option
 def command(
     before: str, after: str, store: str | None, as_json: bool, markdown: bool, metrics: tuple[str, ...], smallest: str
 ) -> int:
-    """B against A: two runs, revisions or files. Exits with 1 when something became worse."""
+    """B against A: two runs, revisions or files. Exits with 1 when something became worse.
+
+    `last~1:TARGET` is the run before the last that measured TARGET. Files of other tools are read as `import` does.
+    """
     from benchwright.errors import OptionError
     from benchwright.records import Verdict
     from benchwright.report import comparison, comparison_text

@@ -12,8 +12,8 @@ OURS = ("jsonl", "jsonl.gz", "parquet")
 
 @click.command(
     epilog="FILE ends in .jsonl, .jsonl.gz or .parquet unless --format is given; - writes to standard output, JSON "
-    "Lines unless --format says otherwise. RUN is an id, a tag, a commit, last or last~N; without one, the last run "
-    "is written. A format of another tool holds one run."
+    "Lines unless --format says otherwise. RUN is an id, a tag, a commit, last, last~N or last~N:TARGET; without one, "
+    "the last run is written. A format of another tool holds one run."
 )
 @click.argument("names", nargs=-1, required=True, metavar="[RUN]... FILE")
 @click.option(

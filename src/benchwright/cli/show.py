@@ -27,7 +27,7 @@ _OLDER = {
 @click.option("--samples", is_flag=True, help="Every recorded call, in CSV; with JSON, the document holds them.")
 @click.option("--log", is_flag=True, help="Print what the workers wrote.")
 def command(run: str, store: str | None, as_json: bool, form: str | None, plot: bool, samples: bool, log: bool) -> None:
-    """One run in full. RUN is `last`, `last~1`, an id or its beginning, a tag, a commit, or a file; default: last."""
+    """One run in full. RUN is `last`, `last~1`, `last~1:TARGET`, an id or its beginning, a tag, a commit, or a file."""
     from benchwright.errors import OptionError
     from benchwright.report.files import find_run
     from benchwright.report.show import Wanted, show

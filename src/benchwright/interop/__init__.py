@@ -6,13 +6,25 @@ tell is not made up: a value that is known only as a summary has no interval, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from benchwright import plugins
 from benchwright.errors import DecodeError
 from benchwright.interop.given import Given, given
 from benchwright.records import Run
+
+
+class UnknownFormatError(DecodeError):
+    """No importer knows what was given."""
+
+    def __init__(self, name: str, tried: Sequence[str]) -> None:
+        super().__init__(
+            f"{name}: no known format; tried {', '.join(tried)}",
+            remedy="--format NAME says what is wrong with it; files that export wrote end in .jsonl, .jsonl.gz or "
+            ".parquet",
+        )
+        self.tried = tuple(tried)
 
 
 class Importer(Protocol):
@@ -41,7 +53,11 @@ class Exporter(Protocol):
 
 def read_runs(path: str, *, format: str = "") -> Iterator[Run]:  # noqa: A002 - the flag's name
     """The runs in a file or folder of another tool; "-" is standard input. Without a format it is recognised."""
-    what = given(path)
+    yield from runs_of(given(path), format=format)
+
+
+def runs_of(what: Given, *, format: str = "") -> Iterator[Run]:  # noqa: A002 - the flag's name
+    """The runs in what was read. Without a format it is recognised, or an `UnknownFormatError` is raised."""
     importer: Importer = plugins.load("importers", format)() if format else _recognised(what)
     number = 0
     for run in importer.runs(what):
@@ -64,7 +80,4 @@ def _recognised(what: Given) -> Importer:
         importer: Importer = plugins.load("importers", name)()
         if importer.fits(what):
             return importer
-    raise DecodeError(
-        f"{what.name}: no known format; tried {', '.join(tried)}",
-        remedy="--format NAME says what is wrong with it; files that export wrote end in .jsonl, .jsonl.gz or .parquet",
-    )
+    raise UnknownFormatError(what.name, tried)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from benchwright.interop import making
 from benchwright.interop.given import Given
 from benchwright.interop.making import Told
@@ -9,6 +11,7 @@ from benchwright.interop.place import Place, document
 from benchwright.records import Better, Case, Metric, Result, Revision, Run, Scalar
 
 _SUMMARIES = (("latency", "mean"), ("latency_p50", "median"), ("latency_min", "min"), ("latency_max", "max"))
+_OBJECT = "UNSERIALIZABLE["
 _UNKNOWN = ("", "unknown", "unversioned", "(unknown)", "(error)")
 
 
@@ -103,10 +106,43 @@ def _metrics(stats: Place) -> list[Metric]:
 
 def _case(row: Place) -> Case:
     """The test without what stands in brackets, which is in its params."""
-    params: dict[str, Scalar] = {name: value.scalar() for name, value in row["params"].items()}
-    if not params and row["param"].data is not None:
-        params = {"param": row["param"].scalar()}
     name = row["fullname"].text("") or row["name"].text()
+    params = _params(row, name)
     group = row["group"].text("")
     bare = name.partition("[")[0] if params and name.endswith("]") else name
     return making.case(PytestBenchmark.name, bare, params, tags=(group,) if group else ())
+
+
+def _params(row: Place, name: str) -> dict[str, Scalar]:
+    """The test's parameters; an object is called as in the test's id, since its text may hold a memory address."""
+    given = dict(row["params"].items())
+    told = row["param"].scalar()
+    if not given:
+        return {} if told is None else {"param": told}
+    objects = [key for key, value in given.items() if _is_object(value.data)]
+    params = {key: value.scalar() for key, value in given.items() if key not in objects}
+    if not objects:
+        return params
+    called = str(told) if told is not None else name.partition("[")[2].removesuffix("]")
+    parts = _parts(called, given, params)
+    if parts is None:
+        return {**params, "param": called}
+    return {key: parts[key] if key in objects else params[key] for key in given}
+
+
+def _is_object(data: object) -> bool:
+    """Whether pytest-benchmark could write no more than the text of it, or of something in it."""
+    if isinstance(data, str):
+        return data.startswith(_OBJECT)
+    if isinstance(data, dict):
+        return any(map(_is_object, data.values()))
+    return isinstance(data, list) and any(map(_is_object, data))
+
+
+def _parts(called: str, given: Mapping[str, Place], plain: Mapping[str, Scalar]) -> dict[str, str] | None:
+    """The parts of a test's id by parameter, where those that can be checked agree; None where they do not."""
+    found = [called] if len(given) == 1 else called.split("-")
+    if len(found) != len(given):
+        return None
+    parts = dict(zip(given, found, strict=True))
+    return parts if all(parts[key] == str(value) for key, value in plain.items()) else None

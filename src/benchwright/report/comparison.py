@@ -312,7 +312,7 @@ def standing_out(found: Sequence[ComparedRow]) -> list[ComparedRow]:
 
 
 def _is_once(metric: ComparedMetric) -> bool:
-    return metric.ratio is not None and metric.ratio.low is None
+    return metric.ratio is not None and metric.ratio.low is None and doubt.is_once([metric.before], [metric.after])
 
 
 def once_note(metrics: Sequence[ComparedMetric]) -> list[str]:

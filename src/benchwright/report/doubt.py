@@ -44,13 +44,18 @@ def judged_by_size(
     if is_equal(before, after):
         return found._replace(verdict=Verdict.SAME, why="equal in every round", p_value=1.0)
     ratio = found.ratio
-    if ratio is None or ratio.low is not None or better is None or metric in MEMORY:
+    if ratio is None or better is None or metric in MEMORY or not is_once(before, after):
         return found
     if max(ratio.point, 1 / ratio.point) < ONCE * (1 - 1e-9):
         return found
     return found._replace(
         verdict=verdict_of(ratio.point, better), why=f"seen once on each side, and {ONCE:g} times apart"
     )
+
+
+def is_once(before: Sequence[Estimate], after: Sequence[Estimate]) -> bool:
+    """Whether each side is one number without an interval."""
+    return len(before) == len(after) == 1 and before[0].low is None and after[0].low is None
 
 
 def is_equal(before: Sequence[Estimate], after: Sequence[Estimate]) -> bool:

@@ -27,6 +27,10 @@ class Finder(Protocol):
         ...
 
 
+_EXPORTED = (".jsonl", ".jsonl.gz", ".parquet")  # what `benchwright export` writes
+_ENDINGS = (".json", ".jsonl", ".gz", ".parquet")
+_OF_A_CASE = ("last:", "last~")  # `last:model.json` is a run, whatever it ends in
+
 Opener = Callable[[], Finder]
 Reader = Callable[[str], Iterable[Run]]
 
@@ -34,12 +38,13 @@ Reader = Callable[[str], Iterable[Run]]
 def find_runs(reference: str, opened: Opener, read: Reader, *, samples: bool = True) -> list[Run]:
     """The runs of a file, when `reference` is the path of one; otherwise the run that the store knows by it.
 
-    `read` yields the runs of an exported file. A `.json` file is a document that `show --json` printed.
+    `read` yields the runs of an exported file, which its ending tells. Any other is a document that `show --json`
+    printed, or the file of another tool that `benchwright import` reads; a folder needs a `/` in its name.
     """
     path = Path(reference)
-    if path.is_file():
-        return [_document(path)] if path.suffix == ".json" else list(read(reference))
-    if path.suffix in (".json", ".jsonl", ".gz", ".parquet"):
+    if path.is_file() or ("/" in reference and path.is_dir()):
+        return list(read(reference)) if reference.endswith(_EXPORTED) else _foreign(reference)
+    if path.suffix in _ENDINGS and not reference.startswith(_OF_A_CASE):
         raise OptionError(f"{reference}: no such file", remedy="give a file that exists, or a run: `benchwright list`")
     store = opened()
     try:
@@ -59,8 +64,18 @@ def find_run(reference: str, opened: Opener, read: Reader, *, samples: bool = Tr
     return runs[0]
 
 
-def _document(path: Path) -> Run:
+def _foreign(reference: str) -> list[Run]:
+    """What a document of ours holds, or a file of another tool: its content tells which."""
+    from benchwright import interop
+    from benchwright.interop.given import given
+
+    what = given(reference)
+    if isinstance(what.data, dict) and {"format", "kind", "data"} <= what.data.keys():
+        return [schema.loads(what.body, Run, where=reference)]
     try:
-        return schema.loads(path.read_bytes(), Run, where=str(path))
-    except OSError as error:
-        raise DecodeError(f"{path}: cannot be read: {error.strerror}") from None
+        return list(interop.runs_of(what))
+    except interop.UnknownFormatError as error:
+        raise DecodeError(
+            f"{reference}: neither a Benchwright document nor a file of {', '.join(error.tried)}",
+            remedy="benchwright import FILE --format NAME says what is wrong with it",
+        ) from None

@@ -89,6 +89,8 @@ class Store(Protocol):
     def find(self, reference: str) -> str:
         """The id of a run named by `last`, `last~N`, an id, a tag, a commit, or the beginning of a commit or an id.
 
+        `last:TARGET` and `last~N:TARGET` count only the runs that measured that target.
+
         A tag or commit with several runs means the newest; a beginning that fits more than one is a `StoreError`.
         """
         ...

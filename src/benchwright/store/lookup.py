@@ -9,6 +9,7 @@ from typing import Any
 
 from benchwright.errors import OptionError, TargetError, did_you_mean
 from benchwright.store import Miss, Series, Store
+from benchwright.store.references import names_of
 
 Directions = Mapping[str, str | None]  # by metric: which direction is better
 _ROUNDS = 50  # as many as a run is expected to have at most
@@ -22,7 +23,7 @@ def look_up(
     A target is a case's name, a pattern, a path that ends in a name, or a file of callables. Without `metrics`, those
     that `usual` picks from the directions of all that a case has.
     """
-    for name in _names(target):
+    for name in names_of(target):
         if series := store.history(name, limit=(runs + 1) * _ROUNDS):
             return _chosen(series, target, metrics, usual), store.misses(name)
         if misses := store.misses(name):
@@ -32,11 +33,6 @@ def look_up(
         f"no results for {target!r} in this store",
         remedy=did_you_mean(Path(target).name, known) or "benchwright run TARGET makes some",
     )
-
-
-def _names(target: str) -> list[str]:
-    last = Path(target).name
-    return list(dict.fromkeys([target, last, f"{last}::*"]))
 
 
 def _chosen(

@@ -209,14 +209,14 @@ def series_of(row: Any, points: tuple[Point, ...] = ()) -> Series:
 
 def _matching(connection: Connection, case: str, metrics: Sequence[str]) -> Sequence[Row[Any]]:
     table = tables.series
-    query = select(table).where(table.c.case_name.in_(_names(connection, table.c.case_name, case)))
+    query = select(table).where(table.c.case_name.in_(matching_names(connection, table.c.case_name, case)))
     if metrics:
         query = query.where(table.c.metric.in_([plain(metric) for metric in metrics]))
     return connection.execute(query.order_by(table.c.id)).all()
 
 
-def _names(connection: Connection, column: Column[str], case: str) -> list[str]:
-    """The names in `column` that `case` matches."""
+def matching_names(connection: Connection, column: Column[str], case: str) -> list[str]:
+    """The names in `column` that `case` matches, in which `*` stands for anything."""
     name = plain(case)
     if "*" not in name:
         return [name]
@@ -233,7 +233,10 @@ def misses(connection: Connection, case: str, *, limit: int) -> list[Miss]:
     query = (
         _documented(tables.runs.c.run, table.c.revision)
         .join(tables.runs, tables.runs.c.id == table.c.run_id)
-        .where(table.c.case_name.in_(_names(connection, table.c.case_name, case)), table.c.status != Status.OK.value)
+        .where(
+            table.c.case_name.in_(matching_names(connection, table.c.case_name, case)),
+            table.c.status != Status.OK.value,
+        )
         .order_by(table.c.at.desc(), table.c.id.desc())
         .limit(limit)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Select, func, or_, select
@@ -10,18 +11,22 @@ from sqlalchemy import Connection, Select, func, or_, select
 from benchwright.errors import StoreError, did_you_mean
 from benchwright.store import tables
 from benchwright.store.codec import plain
+from benchwright.store.read import matching_names
 
-_LAST = re.compile(r"last(?:~([0-9]{1,18}))?")  # a database counts to 2**63
+_LAST = re.compile(r"last(?:~([0-9]{1,18}))?(?::(.+))?", re.DOTALL)  # a database counts to 2**63
 _SHOWN = 5
 
 
 def find(connection: Connection, reference: str) -> str:
     """The id of the run named by `last`, `last~N`, an id, a tag, a commit, or the beginning of a commit or an id.
 
-    A tag or a commit with several runs means the newest of them. A beginning must be of one commit or one run only.
+    `last:TARGET` and `last~N:TARGET` count only the runs that measured the target, which is named as for
+    `benchwright history`. A tag or a commit with several runs means the newest of them. A beginning must be of one
+    commit or one run only.
     """
     if match := _LAST.fullmatch(reference):
-        return _nth(connection, int(match[1] or 0))
+        back = int(match[1] or 0)
+        return _nth_of(connection, back, match[2]) if match[2] else _nth(connection, back)
     word = plain(reference)
     table = tables.runs
     exact = (
@@ -33,6 +38,33 @@ def find(connection: Connection, reference: str) -> str:
         if found := connection.scalar(query.limit(1)):
             return str(found)
     return _by_beginning(connection, word, reference)
+
+
+def names_of(target: str) -> list[str]:
+    """What a case may be called that a person names so: as it is, by the end of a path, or as one of a file's."""
+    last = Path(target).name
+    return list(dict.fromkeys([target, last, f"{last}::*"]))
+
+
+def _nth_of(connection: Connection, back: int, target: str) -> str:
+    """The run that lies `back` runs before the newest one that measured the target."""
+    table = tables.results
+    for name in names_of(target):
+        cases = matching_names(connection, table.c.case_name, name)
+        measured = tables.runs.c.id.in_(select(table.c.run_id).where(table.c.case_name.in_(cases)))
+        there = connection.scalar(select(func.count()).select_from(tables.runs).where(measured)) or 0
+        if there > back:
+            return str(connection.scalar(_newest_first().where(measured).offset(back).limit(1)))
+        if there:
+            raise StoreError(
+                f"there is no run {back} before the last of {target!r}: {there} in this store measured it",
+                remedy="benchwright history TARGET shows them",
+            )
+    known = connection.scalars(select(table.c.case_name).distinct()).all()
+    raise StoreError(
+        f"no run in this store measured {target!r}",
+        remedy=did_you_mean(Path(target).name, known) or "benchwright run TARGET makes one",
+    )
 
 
 def _nth(connection: Connection, back: int) -> str:
