@@ -97,6 +97,11 @@ def test_by_kind_adds_nodes_up_and_top_adds_the_rest_up(run: Run) -> None:
     assert kinds[3].split()[:3] == ["Conv", "2", "1,600"]
     short = shown(lambda console: show_cases(console, [found], top=1))
     assert "3 more" in short and "fc" not in short
+    both = shown(lambda console: show_cases(console, [found]))
+    assert both.index("nodes") < both.index("operator ")  # the kinds come first
+    assert "nodes" not in shown(lambda console: show_cases(console, [found], by="node"))
+    (told,) = json.loads(run_json(with_operators(run, twice), [found]))["cases"]
+    assert told["kinds"][0]["kind"] == "Conv" and len(told["operators"]) == len(twice)
     assert "3 more" not in shown(lambda console: show_cases(console, [found], top=0))
 
 

@@ -14,7 +14,13 @@ from benchwright.cli.options import json_option, opened, store_option
 @click.argument("run", default="last", metavar="[RUN]")
 @click.argument("after", default="", metavar="[RUN]")
 @click.option("--case", default="", metavar="WORDS", help="Only cases with these words in their name.")
-@click.option("--by", type=click.Choice(["node", "kind"]), default="node", show_default=True, help="What a line is.")
+@click.option(
+    "--by",
+    type=click.Choice(["both", "kind", "node"]),
+    default="both",
+    show_default=True,
+    help="Lines for kinds of operators, for nodes, or for kinds and then nodes.",
+)
 @click.option("--top", type=click.IntRange(min=0), default=20, show_default=True, help="Lines a case; 0: all.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Draw it: a .svg, .html or .png file.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
@@ -47,7 +53,7 @@ def command(
     from benchwright.store.transfer import read_runs
     from benchwright.units import parse_quantity
 
-    if after and (output or by != "node"):
+    if after and (output or by != "both"):
         raise OptionError("two runs are compared node by node, in text", remedy="leave out --output and --by")
     least = parse_quantity(smallest, "%", what="--smallest") / 100
     if not 0 <= least < 1:

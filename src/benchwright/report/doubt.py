@@ -38,7 +38,7 @@ def judged_by_size(
 ) -> Comparison:
     """The comparison with a verdict where values alone give one, though there is no interval.
 
-    Equal values in every round are the same, whoever else used the machine. Of one value on each side, a change by the
+    Equal numbers in every round are the same, whoever else used the machine. Of one value on each side, a change by the
     factor `ONCE` or more is better or worse. Memory is left out: its peak in a short process is seen by samples.
     """
     if is_equal(before, after):
@@ -59,5 +59,6 @@ def is_once(before: Sequence[Estimate], after: Sequence[Estimate]) -> bool:
 
 
 def is_equal(before: Sequence[Estimate], after: Sequence[Estimate]) -> bool:
-    """Whether every round of both sides says exactly the same."""
-    return len({estimate.point for estimate in (*before, *after)}) == 1
+    """Whether every round of both sides told exactly the same number, as it is and not as an estimate."""
+    every = [*before, *after]
+    return len({one.point for one in every}) == 1 and all(one.low is None for one in every)

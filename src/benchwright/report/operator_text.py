@@ -26,6 +26,7 @@ TOP = 20
 IN_SHORT = 10  # operators shown below the table of a run
 LONGEST_NAME, LONGEST_SHAPES = 48, 40  # letters; what is longer is cut in the middle or at its end
 FLAG = "--operators"
+BOTH = "both"  # the kinds, then the nodes
 
 
 def cases_of(run: Run, case: str = "") -> list[Recorded]:
@@ -56,10 +57,8 @@ def _recording(run: Run) -> str:
 # ---- one run ----
 
 
-def show_cases(
-    console: Console, found: Sequence[Recorded], *, by: str = "node", top: int = TOP, last: str = ""
-) -> None:
-    """Prints every case, then `last`."""
+def show_cases(console: Console, found: Sequence[Recorded], *, by: str = BOTH, top: int = TOP, last: str = "") -> None:
+    """Prints every case, the kinds of its operators before its nodes, then `last`."""
     for index, known in enumerate(found):
         if index:
             console.print()
@@ -72,9 +71,17 @@ def _show_case(console: Console, found: Recorded, by: str, top: int) -> None:
     from rich.text import Text
 
     console.print(Text(printable(found.row.label), style="bold"), overflow="fold")
-    console.print(_table(found, by, top), crop=False)
+    for each in _tables(found, by):
+        console.print(_table(found, each, top), crop=False)
     for line in in_words(found):
         console.print(Text(line, style="dim"), overflow="fold")
+
+
+def _tables(found: Recorded, by: str) -> list[str]:
+    """Which tables to print. Where every node is of a kind of its own, the kinds say nothing more."""
+    if by != BOTH:
+        return [by]
+    return ["kind", "node"] if len(by_kind(found.operators)) < len(found.operators) else ["node"]
 
 
 def in_words(found: Recorded) -> Iterator[str]:
@@ -97,8 +104,8 @@ def in_words(found: Recorded) -> Iterator[str]:
         yield f"a recorded call took {found.slowed:.2f} times as long as a measured one: trust shares more than times"
 
 
-def run_json(run: Run, found: Sequence[Recorded], *, by: str = "node", top: int = TOP) -> str:
-    """The operators of a run as JSON, times in seconds."""
+def run_json(run: Run, found: Sequence[Recorded], *, by: str = BOTH, top: int = TOP) -> str:
+    """The operators of a run as JSON, times in seconds; `kinds` adds them up unless they are asked for by node."""
     cases = [
         {
             "case": known.row.label,
@@ -108,6 +115,7 @@ def run_json(run: Run, found: Sequence[Recorded], *, by: str = "node", top: int 
             "outside": known.outside,
             "recorded_calls": known.calls,
             "recorded_latency": known.passed,
+            **({"kinds": by_kind(known.operators)[: top or None]} if by == BOTH else {}),
             "operators": (by_kind(known.operators) if by == "kind" else known.operators)[: top or None],
         }
         for known in found
