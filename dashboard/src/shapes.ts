@@ -45,6 +45,7 @@ export interface FindingLine {
   series: string;
   unit: string;
   case: string;
+  suite: string;
   params: { [name: string]: Scalar };
   metric: string;
   machine: string;

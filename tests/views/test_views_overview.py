@@ -11,7 +11,8 @@ import pytest
 from benchwright.records import Run, Status, Verdict
 from benchwright.store.archive import Chosen
 from benchwright.store.sql import SqlStore
-from benchwright.views.overview import overview, suite_of
+from benchwright.views.names import suite_of
+from benchwright.views.overview import overview
 
 
 def test_it_tells_what_a_visitor_should_look_at(archive: SqlStore, project: SimpleNamespace) -> None:
@@ -70,7 +71,14 @@ def test_an_empty_store_has_an_overview(kept: Callable[[Sequence[Run]], SqlStore
         ("a::b", "a"),
         ("plain", "plain"),
         ("/x", "/x"),
+        ("alexa_v0.1.onnx", "alexa_v0.1"),
+        ("alexa_v0.1", "alexa_v0.1"),
+        ("model.tflite", "model"),
+        ("tasks.toml::train", "tasks"),
+        ("my.tasks.toml::train", "my.tasks"),
+        ("package.module.Class.method", "package"),
+        ("gzip -k data.v2 out.bin", "gzip -k data.v2 out.bin"),
     ],
 )
-def test_a_suite_is_what_stands_before_the_first_divider(case: str, suite: str) -> None:
+def test_a_suite_is_what_names_begin_with_without_a_known_ending(case: str, suite: str) -> None:
     assert suite_of(case) == suite

@@ -10,7 +10,7 @@ from benchwright.findings import Finding, State
 from benchwright.records import Scalar
 from benchwright.store import RunSummary, Series
 from benchwright.store.archive import Archive, Listed
-from benchwright.views.names import machine_names
+from benchwright.views.names import machine_names, suite_of
 from benchwright.views.shapes import FindingLine, RunLine, SeriesLine
 
 SPARK = 30  # points
@@ -105,6 +105,7 @@ def _finding_line(finding: Finding, name: str, spark: Sequence[float]) -> Findin
         series=finding.series,
         unit=finding.unit,
         case=finding.case,
+        suite=suite_of(finding.case),
         params=params_of(finding.params),
         metric=finding.metric,
         machine=finding.machine,

@@ -1,13 +1,18 @@
-"""Short names for machines: what a person would call them, and no two alike."""
+"""Short names: machines, no two alike, and suites of cases."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
+from functools import cache
+from itertools import chain
 
+from benchwright import plugins
 from benchwright.records import Environment, Value
 from benchwright.store.archive import Archive
 
+_DIVIDER = re.compile(r"/|::")
 _UNKNOWN = "unavailable"
 _DIGITS = 6  # of a machine's key, where nothing else tells two apart
 
@@ -42,6 +47,29 @@ def machine_name(environment: Environment) -> str:
     if isinstance(image, dict) and (name := _text(image.get("name"))):
         parts.append(f"in {name}")
     return ", ".join(parts)
+
+
+def suite_of(case: str) -> str:
+    """The suite of a case: what its name begins with, up to the first `/` or `::`.
+
+    A file is called without its ending, where that is one of a benchmark or a model: `alexa_v0.1.onnx` is `alexa_v0.1`.
+    Of a dotted Python name the first part counts: `models.resnet.Train.benchmark_1` is of `models`.
+    """
+    name = _DIVIDER.split(case, maxsplit=1)[0]
+    if not name:
+        return case
+    stem, dot, ending = name.rpartition(".")
+    if stem and f".{ending}" in _endings():
+        return stem
+    parts = name.split(".")
+    return parts[0] if dot and all(part.isidentifier() for part in parts) else name
+
+
+@cache
+def _endings() -> frozenset[str]:
+    """What the files that hold benchmarks, tasks, specs and models end in."""
+    loaded = (plugins.load("runtimes", name).extensions for name in plugins.BUILTIN["runtimes"])
+    return frozenset([".py", ".toml", ".cfg", ".json", ".yaml", ".yml", *chain.from_iterable(loaded)])
 
 
 def _host(environment: Environment) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +13,7 @@ from benchwright.records import Status, Verdict
 from benchwright.store.archive import Archive, Chosen, Listed
 from benchwright.views.asking import at_once
 from benchwright.views.lines import finding_lines, milliseconds, run_line, series_lines
-from benchwright.views.names import machine_names
+from benchwright.views.names import machine_names, suite_of
 from benchwright.views.shapes import Failing, Overview, SuiteLine
 
 RUNS = 10
@@ -26,7 +25,6 @@ SUITES = 24
 _FINDINGS = 500
 _RECENT_RUNS = 40  # what fails is looked for in these
 _MISSES = 3  # of a case that fails, for the reason: each is a document to read
-_SUITE = re.compile(r"/|::|\.")
 
 
 @at_once
@@ -90,11 +88,6 @@ def _reason(archive: Archive, case: str, run: str) -> str:
 
 
 # ---- suites ----
-
-
-def suite_of(case: str) -> str:
-    """What stands before the first of `/`, `::` or `.` of a case's name."""
-    return _SUITE.split(case, maxsplit=1)[0] or case
 
 
 def _suites(

@@ -50,6 +50,7 @@ class FindingLine:
     series: str
     unit: str
     case: str
+    suite: str
     params: Mapping[str, Scalar]
     metric: str
     machine: str

@@ -81,7 +81,7 @@ class Failing:
 class SuiteLine:
     """The cases whose names begin alike, on one machine."""
 
-    suite: str  # what stands before the first of `/`, `::` or `.` of a case's name
+    suite: str  # what the cases' names begin with: a folder, a file without its ending, a package
     machine: str
     machine_name: str
     series: int

@@ -49,11 +49,6 @@ export const ORDERS: { [name: string]: (one: FindingLine) => number | string } =
   assignee: (one) => one.assignee,
 };
 
-/** What stands before the first of `/`, `::` or `.` of a case's name, as on the overview. */
-export function suiteOf(name: string): string {
-  return name.split(/\/|::|\./, 1)[0] ?? name;
-}
-
 /** The address of a finding within the list that `query` describes. */
 export function linkTo(id: string, query: Query): string {
   return href("findings", [id], listQuery(query));
@@ -70,7 +65,7 @@ function fits(one: FindingLine, query: Query): boolean {
   const words = (query["words"] ?? "").toLowerCase().split(/\s+/).filter(Boolean);
   return (
     (!verdict || one.verdict === verdict) &&
-    (!suite || suiteOf(one.case) === suite) &&
+    (!suite || one.suite === suite) &&
     (!machine || one.machine === machine) &&
     (!assignee || one.assignee === (assignee === NOBODY ? "" : assignee)) &&
     words.every((word) => text.includes(word))

@@ -5,7 +5,7 @@ import { Choice, Words, type Option } from "../../parts/filters";
 import { count } from "../../parts/format";
 import { change, href } from "../../route";
 import type { State } from "../../shapes";
-import { NOBODY, STATES, statesOf, suiteOf, type Found } from "./chosen";
+import { NOBODY, STATES, statesOf, type Found } from "./chosen";
 
 export function Filters({ found, shown, query }: { found: Found; shown: number; query: Query }) {
   const { findings } = found;
@@ -13,7 +13,7 @@ export function Filters({ found, shown, query }: { found: Found; shown: number; 
   const people = distinct(findings.map((one) => one.assignee)).map((who): Option => (who ? [who, who] : [NOBODY, "nobody"]));
   const choices: [label: string, name: string, options: Option[], every?: string][] = [
     ["Verdict", "verdict", named(findings.map((one) => one.verdict))],
-    ["Suite", "suite", named(findings.map((one) => suiteOf(one.case)))],
+    ["Suite", "suite", named(findings.map((one) => one.suite))],
     ["Machine", "machine", [...machines]],
     ["Who", "assignee", people, "Everybody"],
   ];
