@@ -18,13 +18,13 @@ from benchwright.errors import LoadError
 from benchwright.records import Scalar
 
 PERFZERO, TF_BENCHMARK, PLAIN = "perfzero", "tf_benchmark", "plain"
-TIME, TRACK, SINGLE = "time", "track", "single"
+TIME, TRACK, SIZE, PEAK, SINGLE = "time", "track", "mem", "peakmem", "single"
 HANDED = ("output_dir", "root_data_dir", "tpu")  # what PerfZero hands to a constructor
 DATA_DIR = "data_dir"  # what its README calls root_data_dir
 # Dimensions of the matrix that say how calls are issued: no parameter of a benchmark's own can have such a name.
 ISSUING = frozenset({"runtime", "workers", "copies", "rate"})
 REPORT = "report"  # the parameter through which a method reports
-_PLAIN_METHOD = re.compile(r"(?:time|track|benchmark)_\w+|benchmark[A-Z]\w*")
+_PLAIN_METHOD = re.compile(r"(?:time|track|mem|peakmem|benchmark)_\w+|benchmark[A-Z]\w*")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -105,10 +105,14 @@ def methods_of(cls: type, style: str = "") -> list[str]:
 
 
 def kind_of(name: str, style: str) -> str:
-    """How a method is called: `time` over and over, `track` for the number it returns, `single` once."""
+    """How a method is called: `time` over and over; the others once.
+
+    Of `track` the number that it returns is kept, of `mem` the size of what it returns, of `peakmem` the most that the
+    process held.
+    """
     if style != PLAIN:
         return SINGLE
-    return TIME if name.startswith("time_") else TRACK if name.startswith("track_") else SINGLE
+    return next((kind for kind in (TIME, TRACK, SIZE, PEAK) if name.startswith(f"{kind}_")), SINGLE)
 
 
 def dimensions_of(cls: type, name: str, style: str) -> Dimensions:

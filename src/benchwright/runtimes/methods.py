@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchwright.errors import LoadError, MeasureError, did_you_mean
-from benchwright.records import Case, Mode, ResultWarning, Value
-from benchwright.runtimes import Loaded, Report, conventions, reporting
+from benchwright.records import Better, Case, Mode, ResultWarning, Value
+from benchwright.runtimes import Loaded, Report, conventions, object_sizes, reporting
 from benchwright.runtimes.importing import load_object, split
 from benchwright.runtimes.loading import SEE_THE_LOG, log_traceback
 from benchwright.runtimes.output import Log, Output
@@ -72,7 +72,7 @@ class _Method:
         self._given = {name: value for name, value in case.params.items() if name not in conventions.ISSUING}
         self._dimensions = conventions.dimensions_of(cls, self._name, self._style)
         self._timings: dict[str, Value] = {"class_initialization": time.perf_counter() - begin}
-        self._called_at, self._took = 0.0, 0.0
+        self._called_at, self._took, self._peak = 0.0, 0.0, 0.0
         self._returned: Any = None
         self._cache: tuple[Any, ...] = ()
         output.expect(self._full_name)
@@ -152,6 +152,8 @@ class _Method:
             if inspect.isawaitable(value):
                 value = asyncio.run(_awaited(value))
             self._took = time.perf_counter() - begin
+            if self._kind == conventions.PEAK:
+                self._peak = object_sizes.peak_of_process()
         self._returned = value
 
     def _close(self) -> None:
@@ -187,7 +189,10 @@ class _Method:
         return Report(metrics=metrics, warnings=warnings, details=details)
 
     def _tracked(self) -> list[Told]:
-        """What a track method returned."""
+        """What a track method returned, or what was found out of a mem or peakmem method."""
+        if self._kind in (conventions.SIZE, conventions.PEAK):
+            size = self._peak if self._kind == conventions.PEAK else object_sizes.size_of(self._returned)
+            return [Told(name=self._name.removeprefix(f"{self._kind}_"), value=size, unit="B", better=Better.LOWER)]
         if self._kind != conventions.TRACK:
             return []
         try:

@@ -22,7 +22,9 @@ from benchwright.runtimes.importing import load_module, load_object
 
 FILTER = "filter:"  # PerfZero's word for every name that a pattern matches
 FUNCTION = "function"
-_MENTIONED = re.compile(r"[Bb]enchmark|\bdef (?:time|track)_")  # a module without any of these is not imported
+_MENTIONED = re.compile(
+    r"[Bb]enchmark|\bdef (?:time|track|mem|peakmem)_"
+)  # a module without any of these is not imported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +37,7 @@ class Found:
     required: tuple[str, ...] = ()
     takes_any: bool = False
     loops: int | None = None
-    kind: str = FUNCTION  # or how a method is called: time, track, single
+    kind: str = FUNCTION  # or how a method is called: time, track, mem, peakmem, single
     module: str = ""  # where it lives, when that is not what was asked for: a module of a package
     summary: str = ""  # the first line of its docstring
     owner_summary: str = ""  # and of its class's
