@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 
 from benchwright.cli.progress import Progress
-from benchwright.events import Fetching, Noted
+from benchwright.events import Began, Ended, Fetching, Noted, Planned, Reached
+from benchwright.records import Case, Environment, Result, Status, Target
 
 
 class _Terminal(io.StringIO):
@@ -25,6 +27,33 @@ def test_a_download_is_shown_on_a_terminal_and_a_note_stays_there(monkeypatch: p
     text = stream.getvalue()
     assert "fetching net.onnx: 1.00 MiB of 4.00 MiB" in text and "fetching net.onnx: 3.00 MiB\r" in text
     assert "\033[Kbenchwright: left out: net: no file for torch\n" in text, "on a line of its own"
+
+
+def test_at_80_columns_the_phase_and_the_time_left_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name of any length stands behind what a person waits for."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    stream = _Terminal()
+    params = {"runtime": "onnxruntime", "batch_size": 32, "workers": 1, "copies": 1}
+    case = Case(name="a_model_with_a_long_name_v1.2.onnx", target=Target(runtime="onnxruntime", uri="m"), params=params)
+    result = Result(
+        id="1",
+        case=case,
+        round=0,
+        status=Status.OK,
+        environment=Environment(machine={}, system={}),
+        started_at="2026-01-01T00:00:00Z",
+        duration=1.0,
+    )
+    with Progress(stream) as progress:
+        progress(Planned(total=30))
+        progress(Began(index=0, case=case, round=0))
+        progress(Ended(index=0, result=result))
+        progress(Began(index=1, case=case, round=1))
+        progress(Reached(index=1, phase="measuring"))
+    last = stream.getvalue().split("\r\033[K")[-2]
+    assert len(last) < 80
+    assert re.match(r"\[2/30\] measuring, about .+ left: a_model", last), last
 
 
 def test_a_pipe_gets_the_notes_alone() -> None:

@@ -119,6 +119,7 @@ def test_how_a_number_was_made_can_be_read_without_scrolling(opened: Any, sample
     made = samples.make_run(rounds=rounds, calls=200)
     results = [replace(r, metrics=tuple(_made_by(m, method) for m in r.metrics)) for r in made.results]
     page = opened(replace(made, results=tuple(results)))
+    page.eval_on_selector_all("details", "all => all.forEach(d => d.open = true)")
     cell = page.locator("td.method").first
     beyond = "e => e.getBoundingClientRect().right - e.closest('.scroll').getBoundingClientRect().right"
     assert cell.evaluate(beyond) <= 0

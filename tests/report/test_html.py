@@ -65,6 +65,18 @@ def test_the_page_says_everything_a_reader_needs(run: Run) -> None:
         assert words in page, words
 
 
+def test_what_is_not_needed_at_first_sight_is_folded(run: Run) -> None:
+    """The results, their notes and the plots are seen; cases, their tables and the environment open with a click."""
+    folds = [attributes for tag, attributes in parsed(html_page([run])).seen if tag == "details"]
+    assert folds and not any("open" in attributes for attributes in folds)
+    page = html_page([run])
+    assert page.index("Which to choose" if "Which to choose" in page else "Plots") < page.index("<details")
+    assert page.index("<summary>Example CPU 9000") < page.index("unavailable: no cpufreq here")
+    alone = replace(run, results=tuple(r for r in run.results if r.case == run.results[0].case))
+    folds = [attributes for tag, attributes in parsed(html_page([alone])).seen if tag == "details"]
+    assert ["open" in attributes for attributes in folds].count(True) == 1  # the only case, without its tables
+
+
 def test_names_cannot_break_out(run: Run, samples: ModuleType) -> None:
     evil = replace(samples.rename(run, EVIL), id=EVIL[0], tags=(EVIL[1],), command=(EVIL[0], EVIL[1]))
     page = html_page([evil, replace(evil, id="second")])
@@ -103,7 +115,7 @@ def test_facts_that_changed_between_results_show_their_values(run: Run, samples:
     calm, busy = (replace(samples.ENVIRONMENT, knobs={"governor": g}) for g in ("performance", "powersave"))
     results = [replace(r, environment=e) for r, e in zip(run.results, [calm, busy, calm, busy, calm], strict=False)]
     page = html_page([replace(run, results=tuple(results))])
-    assert page.count("Example CPU 9000") == 1 and "performance / powersave" in page
+    assert page.count("<summary>Example CPU 9000") == 1 and "performance / powersave" in page
     elsewhere = replace(results[0], environment=samples.OTHER_MACHINE)
     assert "Other CPU 1" in html_page([replace(run, results=(*results, elsewhere))])
 

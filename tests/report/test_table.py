@@ -88,6 +88,21 @@ def test_no_width_cuts_anything_off(run: Run, width: int) -> None:
         assert "leftout" in squeezed  # what is dropped is said
 
 
+def test_stacked_cases_have_each_their_own_unit(run: Run) -> None:
+    """A case of 20 µs beside one of 2 ms is no reason to say 0.020 ms: nothing stands beside it."""
+    first = run.results[0]
+    fast = [replace(m, estimate=_scaled(m.estimate, 0.001)) if m.unit == "s" else m for m in first.metrics]
+    other = replace(first, id="fast", case=replace(first.case, name="fast.onnx"), metrics=tuple(fast))
+    lines = run_text(replace(run, results=(first, other)), width=44).splitlines()
+    medians = [line.split()[-1] for line in lines if "median latency" in line]
+    assert medians == ["ms", "µs"]
+
+
+def _scaled(estimate: Estimate, factor: float) -> Estimate:
+    ends = [None if end is None else end * factor for end in (estimate.low, estimate.high)]
+    return replace(estimate, point=estimate.point * factor, low=ends[0], high=ends[1])
+
+
 def test_what_a_narrow_terminal_leaves_out_is_said(run: Run) -> None:
     assert "some intervals are left out" in run_text(run, width=90)
     assert "some intervals are left out" not in run_text(run, width=140)

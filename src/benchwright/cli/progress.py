@@ -67,7 +67,8 @@ class Progress:
             self._stream.flush()
 
     def _draw(self, phase: str) -> None:
-        self._write(f"[{self._done + 1}/{self._total}] {self._label}: {phase}{self._left()}")
+        # On a narrow terminal the end is cut off: what a person waits for comes before names that they know.
+        self._write(f"[{self._done + 1}/{self._total}] {phase}{self._left()}: {self._label}")
 
     def _left(self) -> str:
         if not self._done:

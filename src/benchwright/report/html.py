@@ -15,7 +15,16 @@ from benchwright.records import Environment, Run
 from benchwright.report import answers, facts, notes
 from benchwright.report.advice import advice
 from benchwright.report.images import case_plots, overview_plots
-from benchwright.report.markup import comparison_table, escape, facts_line, metric_table, pairs, results_table, tag
+from benchwright.report.markup import (
+    EVERY_METRIC,
+    comparison_table,
+    escape,
+    facts_line,
+    metric_table,
+    pairs,
+    results_table,
+    tag,
+)
 from benchwright.report.numbers import instant
 from benchwright.report.operator_text import in_words
 from benchwright.report.operators import recorded
@@ -28,8 +37,8 @@ from benchwright.report.timeplots import SLOTS
 from benchwright.units import format_value
 
 LINES_AT_FIRST = 8  # more lines than colours cannot be told apart; the others wait behind their keys
-OPEN_AT_FIRST = 3
 VALUES_SHOWN = 3
+INSTRUMENT = "What the instrument says of itself"
 OPERATORS = 10
 CASES_DRAWN = 40  # with plots of their own; keeps the file small enough to mail
 
@@ -83,7 +92,8 @@ def _run(run: Run, number: int) -> str:
         parts += [tag("h2", "Plots"), keys, tag("div", _figures(plots, f"r{number}-"), class_="plots overview")]
     if chosen := advice(table):
         parts += [tag("h2", "Which to choose"), *(tag("p", escape(str(said)), class_="note") for said in chosen)]
-    parts += [tag("h2", "Cases"), *(_case(row, i, number) for i, row in enumerate(table))]
+    # At first sight: the results, what to know of them, the plots. The rest is one click away.
+    parts += [tag("h2", "Cases"), *(_case(row, i, number, is_open=len(table) == 1) for i, row in enumerate(table))]
     parts += [tag("h2", "Environment"), _environments(run)]
     return tag("section", "".join(parts), data_run=str(number))
 
@@ -165,7 +175,7 @@ def _figures(plots: Sequence[Plot], prefix: str) -> str:
     )
 
 
-def _case(row: Row, index: int, number: int) -> str:
+def _case(row: Row, index: int, number: int, *, is_open: bool) -> str:
     said = tag("span", escape(f" · {row.status}, {row.rounds} round{'s' * (row.rounds > 1)}"), class_="soft")
     parts = []
     if index >= CASES_DRAWN:
@@ -177,10 +187,16 @@ def _case(row: Row, index: int, number: int) -> str:
         parts.append(tag("div", _figures(plots, f"r{number}-"), class_="plots"))
     if compared := answers.cells(row):
         parts.append(pairs("Answers, compared with what is expected", compared, answers.HEADS))
-    parts += [_operators(row), metric_table(row), _files(row), _instrument(row)]
-    inside = tag("div", "".join(parts), class_="inside")
-    opened = " open" if index < OPEN_AT_FIRST else ""
-    return f"<details{opened}><summary>{escape(row.short)}{said}</summary>{inside}</details>"
+    parts += [_operators(row), _folded(EVERY_METRIC, metric_table(row))]
+    parts += [_files(row), _folded(INSTRUMENT, _instrument(row))]
+    return _folded(row.short, "".join(parts), said, is_open=is_open)
+
+
+def _folded(title: str, inside: str, more: str = "", *, is_open: bool = False) -> str:
+    """What opens with a click; nothing where there is nothing inside."""
+    opened = " open" if is_open else ""
+    words = f"<summary>{escape(title)}{more}</summary>"
+    return f'<details{opened}>{words}<div class="inside">{inside}</div></details>' if inside else ""
 
 
 def _operators(row: Row) -> str:
@@ -218,7 +234,7 @@ def _instrument(row: Row) -> str:
         facts.words(name): [facts.value(name, r.instrument[name]) if name in r.instrument else "" for r in stated]
         for name in names
     }
-    return pairs("What the instrument says of itself", lines, [f"round {r.round + 1}" for r in stated])
+    return pairs(INSTRUMENT, lines, [f"round {r.round + 1}" for r in stated])
 
 
 def _environments(run: Run) -> str:
@@ -241,8 +257,16 @@ def _machine(states: Sequence[Environment]) -> str:
         for title, lines in known_of.items()
     ]
     listed = facts_line([(name, _some(versions)) for name, versions in sorted(packages.items())])
-    folded = f'<details><summary>Packages</summary><div class="inside">{listed}</div></details>' if packages else ""
-    return tag("div", "".join(blocks), class_="columns") + folded
+    inside = tag("div", "".join(blocks), class_="columns") + (_folded("Packages", listed) if packages else "")
+    return _folded(_machine_name(states[0]), inside)
+
+
+def _machine_name(environment: Environment) -> str:
+    """The processor and the system in a few words."""
+    told = {"": environment.machine.get("cpu"), " ": environment.system.get("os")}
+    told["Python "] = environment.system.get("python")
+    known = [f"{lead}{word}".strip() for lead, word in told.items() if isinstance(word, str) and word]
+    return " · ".join(word for word in known if "unavailable" not in word) or "Machine and system"
 
 
 def _some(values: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from benchwright.report.svg import colour, element
 if TYPE_CHECKING:
     from benchwright.report.comparison import ComparedMetric, ComparedRow
 
+EVERY_METRIC = "Every metric"
 FIGURE_SPACE = "\u2007"
 WHISKER = 96.0
 _NUMBER = ' class="n"'
@@ -105,7 +106,7 @@ def metric_table(row: Row) -> str:
             found = [r.metric(name) for r in rounds]
             line += "".join(number_cell(cell(m.estimate, scale).point if m else "") for m in found)
         body += tag("tr", line)
-    inner = f"<caption>Every metric</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    inner = f"<caption>{EVERY_METRIC}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
     inner = tag("table", inner, class_="dense")
     return tag("div", inner, class_="scroll", tabindex="0", role="region", aria_label=f"Metrics of {row.label}")
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 from benchwright.records import Run, Status
 from benchwright.report.calls import calls
 from benchwright.report.columns import Column, columns
-from benchwright.report.numbers import line_up, printable
+from benchwright.report.numbers import cell, line_up, printable, scale_of
 from benchwright.report.rows import Row, param_names, rows, show_scalar
 from benchwright.report.spelling import emit_text, takes_unicode
 from benchwright.report.terminal import sparkline
@@ -117,8 +117,8 @@ def _show_rows(console: Console, table: Sequence[Row]) -> None:
                     "narrow terminal: some intervals are left out; benchwright show --format csv has all", style="dim"
                 )
             return
-    for row in range(len(table)):
-        _show_stacked(console, table[row], [(c, c.cells[row]) for c in found])
+    for row in table:
+        _show_stacked(console, row, found)
 
 
 def _table(table: Sequence[Row], found: Sequence[Column], sparks: Sequence[str], layout: _Layout) -> Table:
@@ -175,15 +175,18 @@ def _texts(column: Column, with_intervals: bool) -> list[str]:
     return [f"{point} {text:<{wide}}" if wide else point for point, text in zip(points, shown, strict=True)]
 
 
-def _show_stacked(console: Console, row: Row, cells: Sequence[tuple[Column, object]]) -> None:
+def _show_stacked(console: Console, row: Row, found: Sequence[Column]) -> None:
+    """One case in lines of its own. No other case stands beside it, so each number has the unit that fits it."""
     from rich.text import Text
 
     head = Text(printable(row.label), style="bold").append("  ").append_text(_status(row))
     console.print(head, overflow="fold")
-    wide = max((len(column.title) for column, _ in cells), default=0)
-    for column, cell in cells:
-        if cell is not None:
-            console.print(Text(f"  {column.title:<{wide}}  {cell} {column.scale.unit}".rstrip()), overflow="fold")
+    wide = max((len(column.title) for column in found), default=0)
+    for column in found:
+        if metric := row.metrics.get(column.metric):
+            scale = scale_of([metric.estimate.point], metric.unit)
+            shown = f"  {column.title:<{wide}}  {cell(metric.estimate, scale)} {scale.unit}"
+            console.print(Text(shown.rstrip()), overflow="fold")
     if row.rounds > 1:
         console.print(Text(f"  {row.rounds} rounds"))
 

@@ -102,6 +102,14 @@
   // Of a log the end matters most.
   for (const log of document.querySelectorAll(".note pre")) log.scrollTop = log.scrollHeight;
 
+  // Paper cannot be clicked: print everything, and fold again what was folded.
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("details:not([open])")];
+    for (const one of folded) one.open = true;
+  });
+  addEventListener("afterprint", () => { for (const one of folded) one.open = false; });
+
   for (const button of document.querySelectorAll("button[data-copy]")) {
     button.hidden = !navigator.clipboard;
     button.addEventListener("click", () => {
