@@ -62,6 +62,7 @@ types: $(VENV)/.core  ## Write the dashboard's types anew from views/shapes.py.
 
 docs: $(VENV)/.docs schema  ## Build the documentation into site/.
 	@$(BIN)/zensical build --clean --strict
+	@$(BIN)/python .ci/check_site.py site
 
 schema: $(VENV)/.core  ## Write what is generated: JSON Schema and the command line's reference.
 	@$(BIN)/python -c "from pathlib import Path; from benchwright.json_schema import write_all; write_all(Path('docs/schema'))"
