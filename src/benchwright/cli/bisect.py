@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @build_options
 @click.option("--confidence", default="98%", show_default=True, metavar="SHARE", help="End when one commit is so sure.")
 @click.option("--most-runs", type=click.IntRange(min=2), default=200, show_default=True, help="End after so many.")
-@click.option("--metric", default="", metavar="NAME", help="What to judge. Default: latency_p50, if the case has it.")
+@click.option("--metric", default="", metavar="NAME", help="What to judge. Default: the first that compare judges.")
 @click.option("--seed", type=int, help="Of the order inside the pairs. Default: another one each time.")
 @click.option("--no-save", is_flag=True, help="Keep nothing in the store, and use nothing that is there.")
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Also draw it: .png, .svg or .pdf.")
