@@ -35,6 +35,7 @@ def main() -> None:
     rng = np.random.default_rng(options.seed)
     print_coverage(rng, options.repeats)
     print_rounds(rng, options.repeats)
+    print_rounds_of(rng, options.repeats)
     print_comparisons(rng, options.repeats)
     print_steady(rng, options.repeats)
 
@@ -127,6 +128,60 @@ def print_rounds(rng: np.random.Generator, repeats: int) -> None:
             for count in (1, *ROUNDS)
         ]
         print(f"| {spread} | " + " | ".join(f"{100 * cell:.1f}" for cell in cells) + " |")
+
+
+def medians(rng: np.random.Generator, count: int) -> list[Estimate]:
+    """Medians of 200 calls in processes that differ by 3 %."""
+    return [quantile_interval(math.exp(0.03 * rng.normal()) * rng.lognormal(0, 0.3, 200), 0.5) for _ in range(count)]
+
+
+def tails(rng: np.random.Generator, count: int) -> list[Estimate]:
+    """The p99 of 2000 calls in processes that differ by 3 %."""
+    return [quantile_interval(math.exp(0.03 * rng.normal()) * rng.lognormal(0, 0.3, 2000), 0.99) for _ in range(count)]
+
+
+def bursts(share: float) -> Callable[[np.random.Generator, int], list[Estimate]]:
+    """The p99 of 5000 calls of which a share is 20 times slower, in bursts of ten; processes differ by 5 %."""
+
+    def draw(rng: np.random.Generator, count: int) -> list[Estimate]:
+        return [
+            quantile_interval(math.exp(0.05 * rng.normal()) * in_bursts(rng, 5000, share), 0.99) for _ in range(count)
+        ]
+
+    return draw
+
+
+def in_bursts(rng: np.random.Generator, calls: int, share: float, length: int = 10) -> Array:
+    """Calls of which a share is 20 times slower, in bursts."""
+    values = rng.lognormal(0, 0.3, calls)
+    for start in rng.integers(0, calls, rng.poisson(calls * share / length)):
+        values[start : start + rng.geometric(1 / length)] *= 20
+    return values
+
+
+def rates(rng: np.random.Generator, count: int) -> list[Estimate]:
+    """Throughputs of processes that a neighbour slows by 2 % on average, each known to 1 %."""
+    points = np.exp(-0.02 * rng.exponential(size=count)) * (1 + 0.01 * rng.normal(size=count))
+    return [Estimate(point=float(p), low=float(p) * 0.9804, high=float(p) * 1.0196) for p in points]
+
+
+def print_rounds_of(rng: np.random.Generator, repeats: int) -> None:
+    """The same for what people read most: medians, p99 without and with bursts of slow calls, throughput."""
+    apart = (math.exp(0.03**2 / 2), math.exp(0.05**2 / 2))
+    p99 = math.exp(0.3 * normal_quantile(0.99))
+    slow = {share: apart[1] * float(np.quantile(in_bursts(rng, 2_000_000, share), 0.99)) for share in (0.004, 0.02)}
+    kinds = (
+        ("median of 200 calls", medians, apart[0]),
+        ("p99 of 2000 calls", tails, apart[0] * p99),
+        ("p99, 0.4 % of the calls slow, in bursts", bursts(0.004), slow[0.004]),
+        ("p99, 2 % of the calls slow, in bursts", bursts(0.02), slow[0.02]),
+        ("throughput, processes slowed by 2 %", rates, 1 / 1.02),
+    )
+    print("\n| rounds together | " + " | ".join(f"{r} processes" for r in ROUNDS) + " |")
+    print("| --- |" + " ---: |" * len(ROUNDS))
+    for name, draw, true in kinds:
+        cells = [sum(_holds(combine(draw(rng, count)), true) for _ in range(repeats)) / repeats for count in ROUNDS]
+        print(f"| {name} | " + " | ".join(f"{100 * cell:.1f}" for cell in cells) + " |")
 
 
 def print_comparisons(rng: np.random.Generator, repeats: int) -> None:

@@ -9,6 +9,8 @@ from benchwright import instrument, metrics, pricing, schema
 from benchwright.attempt import Answer, Outcome
 from benchwright.records import Case, Environment, Failure, Metric, Operator, Result, Status, Timeline, Value
 from benchwright.runtimes.comparing import COMPARED
+from benchwright.stats.summary import within_limits
+from benchwright.units import limits
 
 REPORTED = "reported"  # begins the method of every metric that a benchmark told of itself
 
@@ -19,7 +21,7 @@ def with_numbers(bare: Result, outcome: Outcome, *, cost_per_hour: float | None 
     derived, reported = metrics.derive(case, answers), _reported(told["metrics"])
     own = [*derived, *reported]
     cost = [] if cost_per_hour is None else pricing.cost_per_million(own, cost_per_hour)
-    numbers = [*derived, *cost, *reported, *outcome.observation.metrics]
+    numbers = [_possible(m) for m in (*derived, *cost, *reported, *outcome.observation.metrics)]
     facts = instrument.facts(case, answers, numbers, outcome.observation)
     failure = schema.decode(Failure, told["failure"], where="answer.failure") if told.get("failure") else None
     return replace(
@@ -50,6 +52,11 @@ def _details(
         if rate is not None:
             found["cost_by"] = rate.name  # the metric whose items were priced
     return found
+
+
+def _possible(metric: Metric) -> Metric:
+    """The metric with an interval that ends where the quantity does."""
+    return replace(metric, estimate=within_limits(metric.estimate, limits(metric.name, metric.unit)))
 
 
 def _failed(bare: Result, failure: Failure) -> Result:

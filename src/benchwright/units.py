@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 
 from benchwright.errors import OptionError
 
@@ -41,8 +42,29 @@ _FACTORS: dict[str, dict[str, float]] = {
     "%": {"%": 1.0},
 }
 
+# Percentages that are no share of a whole: 100 is one core, or the mean of the copies.
+_BEYOND_A_HUNDRED = frozenset({"cpu", "cpu_others", "imbalance"})
+
 _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\S*)\s*", re.ASCII)
 _A_HAIR = 1 + 1e-9  # 1,000 times 1e-9 may be less than 1e-6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a quantity can be: nothing below `low`, nothing above `high`; None where there is no such end."""
+
+    low: float | None = None
+    high: float | None = None
+
+
+def limits(metric: str, unit: str) -> Limits:
+    """What a metric of that unit can be. No time, size, rate, energy or power is negative, and a share ends at 100 %.
+
+    Of a number without one of these units nothing is known: a difference or a score may be negative.
+    """
+    if unit == "%":
+        return Limits(low=0.0, high=None if metric in _BEYOND_A_HUNDRED else 100.0)
+    return Limits(low=0.0) if unit in _SCALES else Limits()
 
 
 def scale_for(value: float, unit: str) -> tuple[float, str]:

@@ -19,7 +19,8 @@ def estimate(point: float, low: float | None, high: float | None) -> Estimate:
         (estimate(12.22e-3, 11.76e-3, 12.68e-3), "12.22 ± 0.46"),
         (estimate(2.0, 1.5, 2.5), "2,000 ± 500"),
         (estimate(1e-3, 0.9e-3, 2e-3), "1.0 [0.9, 2.0]"),
-        (estimate(25e-3, -24e-3, 74e-3), "25 [0, 74]"),
+        (estimate(25e-3, 0.0, 74e-3), "25 [0, 74]"),
+        (estimate(25e-3, -24e-3, 74e-3), "25 [-24, 74]"),  # what can be negative: limits are set before
         (estimate(10e-3, 2e-3, 25e-3), "10 [2, 25]"),
         (estimate(25e-3, 0.0, 50e-3), "25 ± 25"),
         (estimate(1.5e-3, None, None), "1.500"),

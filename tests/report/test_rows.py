@@ -3,7 +3,7 @@ from types import ModuleType
 
 import pytest
 
-from benchwright.records import Run, Status
+from benchwright.records import Metric, Run, Status
 from benchwright.report.rows import param_names, rows, show_scalar
 from benchwright.stats.summary import combine
 
@@ -29,6 +29,21 @@ def test_rounds_are_combined_as_processes(run: Run) -> None:
     rounds = [m.estimate for r in row.results if (m := r.metric("latency_p50"))]
     assert row.metrics["latency_p50"].estimate == combine(rounds)
     assert row.metrics["latency_p50"].count == 3 * 2000
+
+
+def test_no_latency_is_shown_below_the_shortest_call(run: Run) -> None:
+    two = [r for r in run.results if r.round < 2 and r.case == run.results[0].case]
+    apart = [
+        replace(r, metrics=tuple(_at(m, at) if m.name == "latency_p99" else m for m in r.metrics))
+        for r, at in zip(two, (2e-3, 9e-3), strict=True)
+    ]
+    metrics = rows(replace(run, results=tuple(apart)))[0].metrics
+    assert combine([m.estimate for r in apart if (m := r.metric("latency_p99"))]).low == 0.0
+    assert metrics["latency_p99"].estimate.low == metrics["latency_min"].estimate.point > 0
+
+
+def _at(metric: Metric, point: float) -> Metric:
+    return replace(metric, estimate=replace(metric.estimate, point=point, low=0.9 * point, high=1.1 * point))
 
 
 def test_the_longest_call_of_all_rounds_is_the_longest_not_an_average(run: Run) -> None:

@@ -63,7 +63,9 @@ def _steps(series: Series, results_of: Callable[[str], Sequence[Result]], limit:
     from benchwright.report.trend import Judging, steps
 
     better = Better(series.better) if series.better else None
-    return steps(series.points, Judging(metric=series.metric, better=better, results=results_of), most=limit)
+    return steps(
+        series.points, Judging(metric=series.metric, better=better, results=results_of, unit=series.unit), most=limit
+    )
 
 
 def _heading(series: Series, *, with_machine: bool) -> str:

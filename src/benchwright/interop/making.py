@@ -31,6 +31,7 @@ from benchwright.records import (
     Value,
 )
 from benchwright.stats import summary
+from benchwright.units import limits
 
 SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "second": 1.0, "seconds": 1.0}
 _MOST = 1e100  # of a value: its square is still a number
@@ -101,7 +102,8 @@ def latencies(values: Sequence[float], *, each: str = "") -> list[Metric]:
     if len(values) > 1:
         ends = (("latency_min", min(values)), ("latency_max", max(values)))
         found += [(name, Estimate(point=value, low=None, high=None, method="exact")) for name, value in ends]
-    metrics = [_metric(name, "s", Better.LOWER, _above_zero(one, each), len(values)) for name, one in found]
+    told = [(name, replace(one, method=f"{one.method}; each value {each}") if each else one) for name, one in found]
+    metrics = [_metric(name, "s", Better.LOWER, one, len(values)) for name, one in told]
     return [replace(metrics[0], values=tuple(values)), *metrics[1:]]
 
 
@@ -207,13 +209,8 @@ def _numbered(name: str) -> Iterator[str]:
 
 
 def _metric(name: str, unit: str, better: Better | None, estimate: Estimate, count: int) -> Metric:
-    return Metric(name=name, unit=unit, better=better, estimate=estimate, count=count)
-
-
-def _above_zero(estimate: Estimate, each: str) -> Estimate:
-    """No time is negative, whatever a few scattered values leave possible."""
-    low = None if estimate.low is None else max(0.0, estimate.low)
-    return replace(estimate, low=low, method=f"{estimate.method}; each value {each}" if each else estimate.method)
+    possible = summary.within_limits(estimate, limits(name, unit))  # whatever a few scattered values would allow
+    return Metric(name=name, unit=unit, better=better, estimate=possible, count=count)
 
 
 def _iso(moment: datetime) -> str:

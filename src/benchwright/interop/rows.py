@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from benchwright import schema
 from benchwright.records import Better, Case, Estimate, Metric, Result, Run, Scalar, Status
-from benchwright.stats.summary import combine
+from benchwright.stats.summary import combine, within_limits
+from benchwright.units import limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,21 +44,21 @@ def _rows(name: str, rounds: Sequence[Result]) -> list[Row]:
             metric=metric,
             unit=unit,
             better=told[0].better,
-            estimate=_together(metric, [one.estimate for one in told]),
+            estimate=_together(metric, unit, [one.estimate for one in told]),
             rounds=len(told),
         )
         for (metric, unit), told in found.items()
     ]
 
 
-def _together(metric: str, rounds: Sequence[Estimate]) -> Estimate:
+def _together(metric: str, unit: str, rounds: Sequence[Estimate]) -> Estimate:
     if len(rounds) == 1:
-        return rounds[0]
+        return within_limits(rounds[0], limits(metric, unit))
     if metric.endswith(("_min", "_max")):
         extreme = min if metric.endswith("_min") else max
         point = extreme(one.point for one in rounds)
         return Estimate(point=point, low=None, high=None, method="extreme of all rounds")
-    return combine(rounds)
+    return combine(rounds, limits=limits(metric, unit))
 
 
 def _names(cases: Sequence[Case]) -> list[str]:

@@ -49,7 +49,7 @@ def scale_of(points: Iterable[float], unit: str) -> Scale:
 def cell(estimate: Estimate, scale: Scale) -> Cell:
     """The point with two digits of its uncertainty; `±` takes the longer side, lopsided intervals show both ends.
 
-    So do those wider than the value: nothing measured here can be negative, and `25 ± 49` would say it can.
+    So do those wider than the value: hardly anything that is measured can be negative, and `25 ± 49` would say it can.
     """
     point = estimate.point / scale.factor
     if estimate.low is None or estimate.high is None:
@@ -59,7 +59,7 @@ def cell(estimate: Estimate, scale: Scale) -> Cell:
     decimals = _decimals(point, half)
     step = 0.0 if decimals is None else 10**-decimals
     if min(below, above) < 0 or half > 2 * min(below, above) + step or half > point >= 0:
-        low, high = _not_below_zero(point, estimate.low / scale.factor), estimate.high / scale.factor
+        low, high = estimate.low / scale.factor, estimate.high / scale.factor
         return Cell(point=_digits(point, decimals), interval=f"[{_digits(low, decimals)}, {_digits(high, decimals)}]")
     return Cell(point=_digits(point, decimals), interval=f"± {_digits(max(below, above), decimals)}")
 
@@ -70,7 +70,7 @@ def ends(estimate: Estimate, scale: Scale) -> tuple[str, str] | None:
         return None
     point, low, high = (v / scale.factor for v in (estimate.point, estimate.low, estimate.high))
     decimals = _decimals(point, max(abs(point - low), abs(high - point)))
-    return _digits(_not_below_zero(point, low), decimals), _digits(high, decimals)
+    return _digits(low, decimals), _digits(high, decimals)
 
 
 def instant(text: str) -> str:
@@ -97,10 +97,6 @@ def printable(text: str, *, lines: bool = False) -> str:
     return "".join(
         c if c in kept or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") else _escaped(c) for c in text
     )
-
-
-def _not_below_zero(point: float, low: float) -> float:
-    return max(low, 0.0) if point >= 0 else low
 
 
 def _escaped(character: str) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 
 from benchwright import schema
 from benchwright.records import Case, Estimate, Failure, Metric, Result, ResultWarning, Run, Scalar, Status
-from benchwright.stats.summary import combine
+from benchwright.stats.summary import combine, within_limits
+from benchwright.units import Limits, limits
 
 # The smallest and largest call of all rounds is a fact about them together, not an average over them.
 _EXTREMES = {"latency_min": min, "latency_max": max}
@@ -100,14 +101,18 @@ def param_names(table: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(name for row in table for name in row.params))
 
 
-def together(name: str, rounds: Sequence[Estimate]) -> Estimate:
-    """What all rounds say of the metric of that name; a single one speaks for itself."""
+def together(name: str, unit: str, rounds: Sequence[Estimate], *, least: float | None = None) -> Estimate:
+    """What all rounds say of the metric of that name; a single one speaks for itself.
+
+    `least` is a value below which no interval of this metric can end, where one is known.
+    """
+    can_be = limits(name, unit)
     if len(rounds) == 1:
-        return rounds[0]
+        return within_limits(rounds[0], can_be)
     if name in _EXTREMES:
         point = _EXTREMES[name](one.point for one in rounds)
         return Estimate(point=point, low=None, high=None, method="extreme of all rounds")
-    return combine(rounds)
+    return within_limits(combine(rounds, limits=can_be), Limits(low=least))
 
 
 def show_scalar(value: Scalar) -> str:
@@ -125,14 +130,18 @@ def _combined(results: Sequence[Result]) -> dict[str, Metric]:
     for result in results:
         for metric in result.metrics:
             found.setdefault(metric.name, []).append(metric)
-    return {name: _one(metrics) for name, metrics in found.items()}
+    shortest = min((m.estimate.point for m in found.get("latency_min", ())), default=None)
+    return {
+        name: _one(metrics, shortest if name == "latency" or name.startswith("latency_p") else None)
+        for name, metrics in found.items()
+    }
 
 
-def _one(metrics: Sequence[Metric]) -> Metric:
+def _one(metrics: Sequence[Metric], least: float | None) -> Metric:
     first = metrics[0]
     if len(metrics) == 1:
-        return first
-    estimate = together(first.name, [m.estimate for m in metrics])
+        return replace(first, estimate=together(first.name, first.unit, [first.estimate]))
+    estimate = together(first.name, first.unit, [m.estimate for m in metrics], least=least)
     values = tuple(value for m in metrics for value in m.values)
     return replace(first, estimate=estimate, count=sum(m.count for m in metrics), values=values)
 

@@ -18,6 +18,7 @@ from benchwright.report.comparison import A_TOTAL, SMALLEST
 from benchwright.report.doubt import is_equal, judged_by_size, withstands
 from benchwright.stats.compare import Comparison, compare
 from benchwright.stats.summary import combine
+from benchwright.units import limits
 
 
 class Point(Protocol):
@@ -58,6 +59,7 @@ class Judging:
     metric: str
     better: Better | None
     results: Callable[[str], Sequence[Result]]  # of the run of that id
+    unit: str = ""
 
 
 def steps(points: Iterable[Point], judging: Judging, *, most: int) -> list[Step]:
@@ -68,7 +70,7 @@ def steps(points: Iterable[Point], judging: Judging, *, most: int) -> list[Step]
             by_run.setdefault(point.run, []).append(point)
     runs = list(by_run.values())[-most - 1 :]
     changes = [_judged(before, after, judging) for before, after in itertools.pairwise(runs)]
-    return [_step(run, change) for run, change in zip(runs, [None, *changes], strict=False)][-most:]
+    return [_step(run, change, judging) for run, change in zip(runs, [None, *changes], strict=False)][-most:]
 
 
 def _judged(before: Sequence[Point], after: Sequence[Point], judging: Judging) -> Comparison:
@@ -90,13 +92,13 @@ def _results(points: Sequence[Point], judging: Judging) -> list[Result]:
     return [result for result in judging.results(points[0].run) if result.id in wanted]
 
 
-def _step(points: Sequence[Point], change: Comparison | None) -> Step:
+def _step(points: Sequence[Point], change: Comparison | None, judging: Judging) -> Step:
     return Step(
         run=points[0].run,
         started_at=points[0].started_at,
         revision=points[0].revision,
         rounds=len(points),
-        estimate=combine([point.estimate for point in points]),
+        estimate=combine([point.estimate for point in points], limits=limits(judging.metric, judging.unit)),
         change=change.ratio.point - 1 if change and change.ratio else None,
         verdict=change.verdict if change else Verdict.UNCLEAR,
         why=change.why if change else "nothing before it to compare with",

@@ -7,6 +7,7 @@ them assumes normal latencies.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -16,8 +17,10 @@ import numpy.typing as npt
 from benchwright.records import Estimate, Histogram
 from benchwright.stats import correlation, histogram, ranks
 from benchwright.stats.distributions import normal_quantile, student_quantile
+from benchwright.units import Limits
 
 PERCENTILES: tuple[float, ...] = (50, 90, 95, 99, 99.9)
+ENOUGH_ROUNDS = 5  # whose range holds the level of all processes in 94 of 100 cases
 
 Values = Sequence[int] | Sequence[float] | npt.NDArray[np.int64] | npt.NDArray[np.float64]
 _Floats = npt.NDArray[np.float64]
@@ -116,38 +119,55 @@ def mean_from_histogram(counts: Histogram, confidence: float = 0.95, *, inflatio
     )
 
 
-def combine(estimates: Sequence[Estimate], *, confidence: float = 0.95) -> Estimate:
+def combine(estimates: Sequence[Estimate], *, confidence: float = 0.95, limits: Limits | None = None) -> Estimate:
     """Rounds, each measured in a process of its own, as one estimate. The process is the unit of repetition.
 
     The point is the mean of the rounds' points: its interval, Student's t on R - 1 degrees of freedom, is the one whose
     coverage is known for as few rounds as people run (a median's needs six rounds to exist). What differs from process
     to process - layout of memory, placement, neighbours - is in that spread and in no single round's interval (Georges
-    et al., OOPSLA 2007; Kalibera & Jones, ISMM 2013). The result is never narrower than the rounds' own intervals
-    allow, and a quantity that is never negative gets no negative end.
+    et al., OOPSLA 2007; Kalibera & Jones, ISMM 2013).
+
+    Each side is at least as long as the rounds' own intervals allow on that side: the median of their lengths over the
+    root of R. A median, because one round that caught a burst of slow calls knows its p99 to within a hundred times,
+    and the others do not. From `ENOUGH_ROUNDS` on no end lies beyond the outermost end of the rounds' own intervals:
+    the range of so many rounds holds the truth nearly as often as the interval does. `limits` says what the quantity
+    can be; without them it has no negative end where no round is negative.
     """
     if not estimates:
         raise ValueError("no rounds")
     if len(estimates) == 1:
-        only = estimates[0]
+        only = within_limits(estimates[0], limits)
         return replace(only, method=f"{only.method}; within one process" if only.method else "within one process")
     count = len(estimates)
     points = [estimate.point for estimate in estimates]
     point = points[0] if len(set(points)) == 1 else math.fsum(points) / count
     spread = math.sqrt(math.fsum((p - point) ** 2 for p in points) / (count - 1) / count)
     between = student_quantile((1.0 + confidence) / 2, count - 1.0) * spread
-    within = math.sqrt(math.fsum(_half_width(e, confidence) ** 2 for e in estimates)) / count
-    half = max(between, within)
-    low = point - half
-    method = f"t over {count} processes"
+    sides = [_sides(estimate, confidence) for estimate in estimates]
+    below, above = (statistics.median(side) / math.sqrt(count) for side in zip(*sides, strict=True))
+    low, high, method = (
+        point - max(between, below),
+        point + max(between, above),
+        _rounds_method(count, between, below, above),
+    )
+    own_low, own_high = _outermost(estimates) if count >= ENOUGH_ROUNDS else (low, high)
+    if low < own_low or high > own_high:
+        low, high, method = max(low, own_low), min(high, own_high), f"{method}, within their own intervals"
     if any(e.confidence < confidence for e in estimates):
         method += "; some with too few values for this metric"
-    return Estimate(
-        point=point,
-        low=max(low, 0.0) if min(points) >= 0.0 else low,
-        high=point + half,
-        confidence=confidence,
-        method=method,
-    )
+    can_be = limits or Limits(low=0.0)
+    whole = Estimate(point=point, low=low, high=high, confidence=confidence, method=method)
+    return within_limits(whole, _seen_within(can_be, points))
+
+
+def within_limits(estimate: Estimate, limits: Limits | None) -> Estimate:
+    """The estimate with no end of its interval where the quantity cannot be; a point beyond a limit disproves it."""
+    if limits is None or estimate.low is None or estimate.high is None:
+        return estimate
+    can_be = _seen_within(limits, [estimate.point])
+    low = estimate.low if can_be.low is None else max(estimate.low, can_be.low)
+    high = estimate.high if can_be.high is None else min(estimate.high, can_be.high)
+    return replace(estimate, low=low, high=high)
 
 
 def scaled(estimate: Estimate, factor: float) -> Estimate:
@@ -214,11 +234,36 @@ def _ordered_estimate(point: float, low: float, high: float, bounds: ranks.Bound
     )
 
 
-def _half_width(estimate: Estimate, confidence: float) -> float:
-    """Half the interval's width at `confidence`; an interval with less of its own is taken as it is."""
+def _sides(estimate: Estimate, confidence: float) -> tuple[float, float]:
+    """How far the interval reaches below and above the point at `confidence`; one with less is taken as it is."""
     if estimate.low is None or estimate.high is None:
-        return 0.0
-    half = (estimate.high - estimate.low) / 2
+        return 0.0, 0.0
+    below, above = estimate.point - estimate.low, estimate.high - estimate.point
     if estimate.confidence <= confidence:
-        return half
-    return half * normal_quantile((1.0 + confidence) / 2) / normal_quantile((1.0 + estimate.confidence) / 2)
+        return below, above
+    shrunk = normal_quantile((1.0 + confidence) / 2) / normal_quantile((1.0 + estimate.confidence) / 2)
+    return below * shrunk, above * shrunk
+
+
+def _rounds_method(count: int, between: float, below: float, above: float) -> str:
+    """What the two sides of a combined interval are made of, in words."""
+    if between >= max(below, above):
+        return f"t over {count} processes"
+    if between < min(below, above):
+        return f"own intervals of {count} processes, which agree"
+    return f"t over {count} processes, {'below' if below > between else 'above'} their own intervals"
+
+
+def _outermost(estimates: Sequence[Estimate]) -> tuple[float, float]:
+    """The smallest lower and the largest upper end; none where a round has no interval of its own."""
+    lows, highs = [e.low for e in estimates if e.low is not None], [e.high for e in estimates if e.high is not None]
+    if len(lows) < len(estimates) or len(highs) < len(estimates):
+        return -math.inf, math.inf
+    return min(lows), max(highs)
+
+
+def _seen_within(limits: Limits, points: Sequence[float]) -> Limits:
+    """The limits that no point contradicts."""
+    low = limits.low if limits.low is not None and min(points) >= limits.low else None
+    high = limits.high if limits.high is not None and max(points) <= limits.high else None
+    return Limits(low=low, high=high)

@@ -311,7 +311,7 @@ def _line(case: _Case, metric: _Metric, found: ComparedMetric | None, machine: s
 
 
 def _together(values: Sequence[Valued]) -> Estimate | None:
-    return together(values[0].metric, [value.estimate for value in values]) if values else None
+    return together(values[0].metric, values[0].unit, [value.estimate for value in values]) if values else None
 
 
 def _alone(case: _Case, metric: _Metric) -> tuple[Verdict, str]:

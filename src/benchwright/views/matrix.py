@@ -218,7 +218,10 @@ def _missing(missed: Mapping[tuple[str, str], Outcome], rows: Sequence[str], col
 def _cells(
     shown: Mapping[tuple[str, str], _Place], rows: Sequence[str], columns: Sequence[str], baseline: str
 ) -> list[Cell]:
-    values = {key: together(place.rounds[0].metric, [v.estimate for v in place.rounds]) for key, place in shown.items()}
+    values = {
+        key: together(place.rounds[0].metric, place.rounds[0].unit, [v.estimate for v in place.rounds])
+        for key, place in shown.items()
+    }
     return [
         Cell(
             row=i,
