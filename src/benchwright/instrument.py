@@ -57,6 +57,7 @@ def facts(
     if any(s.histograms for s in samples):
         told["histogram_error"] = max(histogram.error_bound(h) for s in samples for h in s.histograms.values())
     if case.load.mode is Mode.OPEN:
+        told["asked_rate"] = case.load.rate  # None: a search chose it, or a trace holds the arrivals
         told["intended_rate"] = sum(intended_rate(s) for s in samples)
         told["delivered_rate"] = sum(delivered_rate(s, case.load.workers) for s in samples)
         told["lateness_p99_ns"] = (named(metrics, "lateness_p99") or 0.0) * 1e9
@@ -177,7 +178,7 @@ def _open_loop_warnings(case: Case, metrics: Sequence[Metric], told: Mapping[str
         found.append(_warning("late-generator", seen, "leave a CPU free for the generator"))
     if _off_rate(told) > OFF_RATE:
         delivered, intended = _number(told["delivered_rate"]), _number(told["intended_rate"])
-        seen = f"{delivered:.2f} arrivals/s were issued, {intended:.2f} intended"
+        seen = f"{delivered:.2f} arrivals/s were issued, {intended:.2f} were drawn"
         remedy = f"{'' if searched else 'lower --rate or '}leave a CPU free for the generator"
         found.append(_warning("off-rate", seen, remedy))
     service = named(metrics, "service_p50") or 0.0

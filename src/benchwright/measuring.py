@@ -23,6 +23,7 @@ from benchwright.errors import StoreError
 from benchwright.events import Began, Ended, Listener, Reached, nobody
 from benchwright.hosts import Host
 from benchwright.interrupts import Interrupt
+from benchwright.measure.load import of_round
 from benchwright.records import (
     Case,
     Environment,
@@ -197,10 +198,11 @@ class Measuring:
         inline = self.plan.profile if self.plan.profile_inline else None
         if enter := getattr(self._setting.host or self._host, "enter_round", None):
             enter(number)
-        outcome = self._attempt(index, case, folder, inline)
+        drawn = replace(case, load=of_round(case.load, number))  # the record keeps the seed that was asked for
+        outcome = self._attempt(index, drawn, folder, inline)
         while (bad := _bad(outcome)) and len(failures) < self.plan.retries and not self._interrupt.seen:
             failures.append(bad)
-            outcome = self._attempt(index, case, folder, inline)
+            outcome = self._attempt(index, drawn, folder, inline)
         if self._wants_profile(outcome, number):
             self._listener(Reached(index=index, phase="profiling"))
             profiled = self._attempt(index, passes.profiled(case, self.plan.profile), folder, self.plan.profile)

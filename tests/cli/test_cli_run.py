@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import runpy
 import subprocess
 from collections.abc import Callable
@@ -112,6 +113,19 @@ def test_an_open_loop(inside: Benchwright, tmp_path: Path) -> None:
     (tmp_path / "trace").write_text("0.1\n0.2\n0.4\n", encoding="utf-8")
     traced = _only(inside("run", FAKE, *common, "--trace", "trace"))
     assert list(traced.samples[0].columns["scheduled"]) == [100_000_000, 200_000_000, 400_000_000]
+
+
+def test_each_round_of_an_open_loop_draws_its_own_arrivals(inside: Benchwright) -> None:
+    common = (FAKE, "--rate", "50", "--duration", "1", "--rounds", "3", "--no-save", "--seed", "4")
+    first, again = (_document(inside("run", *common, "--json")) for _ in range(2))
+    rates = [r.instrument["intended_rate"] for r in first.results]
+    assert len(set(rates)) == 3
+    assert rates == [r.instrument["intended_rate"] for r in again.results]  # the seed repeats them
+    assert {r.case.load.seed for r in first.results} == {4}
+    assert {r.instrument["asked_rate"] for r in first.results} == {50.0}
+    said = next(line for line in inside("run", *common).stdout.splitlines() if line.startswith("Rate of"))
+    drawn = rf"drawn {min(rates):.1f}/s to {max(rates):.1f}/s \(Poisson, each round its own\)"
+    assert re.search(rf"asked for 50\.0/s, {drawn}, delivered [\d.]+/s to [\d.]+/s$", said)
 
 
 def test_the_highest_rate_is_found(inside: Benchwright) -> None:

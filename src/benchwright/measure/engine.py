@@ -8,6 +8,7 @@ measured = prepared.run(zero)          # times calls from `zero` on
 from __future__ import annotations
 
 import gc
+import itertools
 import math
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -233,8 +234,13 @@ def _searched(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: 
     if load.copies > 1 or not load.objectives:
         raise OptionError("--find-rate needs an --objective and one copy", remedy="for example --objective 'p99<20ms'")
 
+    from benchwright.measure.load import of_probe
+
+    tries = itertools.count()
+
     def at(rate: float, count: int) -> Measured:
-        at_rate = replace(load, rate=rate, find_rate=False, duration=None, samples=count)
+        own_draw = of_probe(load, next(tries))
+        at_rate = replace(own_draw, rate=rate, find_rate=False, duration=None, samples=count)
         return _open(subject, at_rate, clock, warmup, copy)(clock.now() + 5_000_000)()
 
     def probe(rate: float) -> tuple[bool, Measured]:

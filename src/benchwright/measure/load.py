@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from array import array
+from dataclasses import replace
 from itertools import accumulate, repeat
 from pathlib import Path
 
@@ -23,6 +24,24 @@ def arrivals(load: Load, *, copy: int = 0) -> Int64s:
         found = f"{len(drawn)} arrivals are too few for {load.copies} copies"
         raise OptionError(found, remedy="change --rate, --duration or --samples")
     return drawn[copy :: load.copies] if load.copies > 1 else drawn
+
+
+def of_round(load: Load, number: int) -> Load:
+    """The load of round `number` (from 0), whose arrivals are a draw of their own; the first has the seed as given.
+
+    Rounds with equal arrivals would agree about what the draw happens to be, and their interval would say so.
+    """
+    return load if number == 0 else replace(load, seed=_derived(load.seed, "round", number))
+
+
+def of_probe(load: Load, number: int) -> Load:
+    """The load of try `number` (from 0) of a search for a rate: again a draw of its own."""
+    return load if number == 0 else replace(load, seed=_derived(load.seed, "probe", number))
+
+
+def _derived(seed: int, what: str, number: int) -> int:
+    """Another seed that depends on these alone."""
+    return random.Random(f"{seed} {what} {number}").getrandbits(63)
 
 
 def _drawn(load: Load) -> Int64s:

@@ -43,7 +43,8 @@ EVERY = FACTS | {
     "warmup_reason": Fact("warm-up ended"),
     "watching_percent": Fact("CPU taken by watching", "%"),
     "histogram_error": Fact("error of histograms", "%", 100.0),
-    "intended_rate": Fact("intended rate", "/s"),
+    "asked_rate": Fact("asked rate", "/s"),
+    "intended_rate": Fact("drawn rate", "/s"),
     "delivered_rate": Fact("delivered rate", "/s"),
 }
 

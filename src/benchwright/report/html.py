@@ -144,6 +144,7 @@ def _notes(run: Run, table: Sequence[Row]) -> str:
         parts.append(tag("div", words, class_="note bad"))
     if said := notes.means(table):
         parts.append(tag("p", escape(said), class_="note"))
+    parts += [tag("p", escape(f"Rate of {said}"), class_="note") for said in notes.rates(table)]
     return tag("h2", "Before you trust these numbers") + "".join(parts) if parts else ""
 
 

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchwright import errors
-from benchwright.records import Failure, Result, Run, Status, Value
+from benchwright.records import Arrivals, Failure, Mode, Result, Run, Status, Value
 from benchwright.report.facts import FACTS, shown
 from benchwright.report.numbers import number
 from benchwright.report.ranges import most_common
 from benchwright.report.rows import Row
+from benchwright.units import format_value
 
 LONGEST = 500  # characters of a failure's message; the log has the rest
 
@@ -113,7 +114,7 @@ def instrument(results: Sequence[Result]) -> str:
             parts.append(f"{fact.words} {'at most ' if len(numbers) > 1 else ''}{shown(max(numbers), fact)}")
     rates = [r for facts in stated if (r := _delivered(facts.get("intended_rate"), facts.get("delivered_rate")))]
     if rates:
-        parts.append(f"delivered {min(rates):.4%} of the intended arrivals")
+        parts.append(f"delivered {min(rates):.4%} of the arrivals drawn")
     return " · ".join(parts)
 
 
@@ -126,6 +127,33 @@ def means(table: Sequence[Row]) -> str:
     most = f"{counts[0]:,} to {counts[-1]:,}" if len(counts) > 1 else f"{counts[0]:,}"
     where = "" if len(found) == sum(bool(row.ok) for row in table) else f" [{some(list(found))}]"
     return f"percentiles are of means of {most} calls{where}"
+
+
+def rates(table: Iterable[Row]) -> list[str]:
+    """For each case of an open loop the rate that was asked for, the one drawn, and the one delivered."""
+    return [f"{row.label}: {said}" for row in table if (said := _rates(row))]
+
+
+def _rates(row: Row) -> str:
+    load = row.case.load
+    drawn, delivered = (_facts(row, name) for name in ("intended_rate", "delivered_rate"))
+    if load.mode is not Mode.OPEN or not drawn or not delivered:
+        return ""
+    if load.rate is not None:
+        first = f"asked for {format_value(load.rate, '/s')}, drawn"
+    else:
+        first = "searched, drawn" if load.find_rate else "from a trace of"
+    how = " (Poisson, each round its own)" if load.arrivals is Arrivals.POISSON and len(drawn) > 1 else ""
+    return f"{first} {_span(drawn)}{how}, delivered {_span(delivered)}"
+
+
+def _facts(row: Row, name: str) -> list[float]:
+    return [n for result in row.ok if (n := number(result.instrument.get(name))) is not None]
+
+
+def _span(found: Sequence[float]) -> str:
+    low, high = format_value(min(found), "/s"), format_value(max(found), "/s")
+    return low if low == high else f"{low} to {high}"
 
 
 def some(labels: Sequence[str], most: int = 3) -> str:
