@@ -65,6 +65,15 @@ def test_objectives_are_bounds_in_base_units(text: str, objective: Objective) ->
     assert asking.objective(text) == objective
 
 
+@pytest.mark.parametrize("text", ["p99<20", "mean<=0.5", "wall_time<20", "service_p99 < 2e1 "])
+def test_a_time_without_its_unit_is_refused_with_both_readings(text: str) -> None:
+    number = text.split("<")[1].lstrip("= ").strip()
+    with pytest.raises(OptionError, match=f"'{number}' may mean {number} ms or {number} s") as refused:
+        asking.objective(text)
+    assert f"{number}ms'" in refused.value.remedy and f"{number}s'" in refused.value.remedy
+    assert asking.objective("wall_time<20s").bound == 20.0
+
+
 @pytest.mark.parametrize("text", ["p99<-1ms", "p99<0", "p99>-1ms", "throughput>=-1/s", "rss_peak<-1B"])
 def test_a_bound_that_always_or_never_holds_is_refused(text: str) -> None:
     with pytest.raises(OptionError, match="is never below zero"):

@@ -74,6 +74,7 @@ def run(
     inputs: Inputs | None = None,
     load: Load | None = None,
     duration: float | None = None,
+    objective: str | Sequence[str] = (),
     rounds: int | None = None,
     tags: Sequence[str] = (),
     cost_per_hour: float | None = None,
@@ -90,12 +91,13 @@ def run(
     """Measures the targets and returns the run; a list in a keyword is a dimension of the matrix.
 
     `load` says how calls are issued and when to stop (`benchwright.Load`), `inputs` what they are given
-    (`benchwright.Inputs`). `cost_per_hour` of the machine adds what a million items cost. `operators` records where
-    the time of each model goes, in a pass of its own (`Result.operators`). `golden` is a runtime, a file or a folder
-    whose outputs the models must give within `tolerance` (`benchwright.Tolerance`; by default what is usual for their
-    type); `keep_outputs` leaves theirs among the run's files. `resume` names a run of the same request in the store:
-    only what is not ok there is measured. `fork` imports a Python file once a round and forks for each of its cases.
-    The run is saved unless `save` is false.
+    (`benchwright.Inputs`). `objective` is a bound that must hold, such as `p99<20ms`, or several of them.
+    `cost_per_hour` of the machine adds what a million items cost. `operators` records where the time of each model
+    goes, in a pass of its own (`Result.operators`). `golden` is a runtime, a file or a folder whose outputs the models
+    must give within `tolerance` (`benchwright.Tolerance`; by default what is usual for their type); `keep_outputs`
+    leaves theirs among the run's files. `resume` names a run of the same request in the store: only what is not ok
+    there is measured. `fork` imports a Python file once a round and forks for each of its cases. The run is saved
+    unless `save` is false.
     """
     refuse_nesting()
     for name, given, kind in (("load", load, Load), ("inputs", inputs, Inputs)):
@@ -104,6 +106,8 @@ def run(
     whole_load = load or Load()
     if duration is not None:
         whole_load = replace(whole_load, duration=duration)
+    bounds = [asking.objective(text, what="objective") for text in asking.one_or_many(objective, ())]
+    whole_load = replace(whole_load, objectives=(*whole_load.objectives, *bounds))
     request = Request(
         targets=[target_text(target) for target in targets],
         runtimes=asking.one_or_many(runtime, ()),

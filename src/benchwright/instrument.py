@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from benchwright import schema
+from benchwright import objectives, schema
 from benchwright.attempt import Answer
 from benchwright.measure.warmup import blocks
 from benchwright.metrics import delivered_rate, intended_rate, loop_cost, named, pooled
@@ -23,7 +22,6 @@ WIDE = 0.05  # relative half-width of the median's interval
 IMBALANCED = 10.0  # % between the fastest and the slowest copy
 OFF_RATE = 0.005  # relative difference of delivered and intended arrivals
 OBJECTIVE_MISSED = "objective-missed"
-_RELATIONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 THREADS_HELP = 1.1  # what several threads must gain over one to be worth it
 
 
@@ -62,6 +60,8 @@ def facts(
         told["delivered_rate"] = sum(delivered_rate(s, case.load.workers) for s in samples)
         told["lateness_p99_ns"] = (named(metrics, "lateness_p99") or 0.0) * 1e9
         told["probes"] = list(answers[0].measured["probes"])
+    if case.load.objectives:
+        told["objectives"] = _judged(case, metrics)
     told.update(observation.unavailable)
     told["verdict"] = _verdict(case, metrics, told)
     return told
@@ -191,6 +191,22 @@ def _open_loop_warnings(case: Case, metrics: Sequence[Metric], told: Mapping[str
     return found
 
 
+def _judged(case: Case, metrics: Sequence[Metric]) -> dict[str, Value]:
+    """Each objective as it was read, with its verdict. A search judges by the rate it found, on the safe side."""
+    found: dict[str, Value] = {}
+    for objective in case.load.objectives:
+        metric = next((m for m in metrics if m.name == objective.metric), None)
+        met = metric is not None and objectives.holds(objective, metric.estimate.point)
+        if case.load.find_rate:
+            met = named(metrics, "max_rate") is not None
+        found[objectives.describe(objective, metric)] = {
+            "met": met,
+            "value": metric.estimate.point if metric else None,
+            "unit": metric.unit if metric else "",
+        }
+    return found
+
+
 def _missed_objectives(
     case: Case, answers: Sequence[Answer], metrics: Sequence[Metric], told: Mapping[str, Value]
 ) -> list[ResultWarning]:
@@ -200,7 +216,7 @@ def _missed_objectives(
     found = []
     for objective in case.load.objectives:
         metric = next((m for m in metrics if m.name == objective.metric), None)
-        if metric is None or not _RELATIONS[objective.relation](metric.estimate.point, objective.bound):
+        if metric is None or not objectives.holds(objective, metric.estimate.point):
             value = "not measured" if metric is None else format_value(metric.estimate.point, metric.unit)
             bound = format_value(objective.bound, metric.unit if metric else "")
             seen = f"{objective.metric} is {value}, not {objective.relation} {bound}"
@@ -217,7 +233,7 @@ def _no_rate(case: Case, answers: Sequence[Answer], told: Mapping[str, Value]) -
     missed = []
     for objective in case.load.objectives:
         found = float(np.percentile(latencies, float(objective.metric.removeprefix("latency_p"))))
-        holds = "not surely" if _RELATIONS[objective.relation](found, objective.bound) else "not"
+        holds = "not surely" if objectives.holds(objective, found) else "not"
         bound = f"{objective.relation} {format_value(objective.bound, 's')}"
         missed.append(f"{objective.metric} is {format_value(found, 's')}, {holds} {bound}")
     seen = f"no rate meets the objective; tried {tried}. At the lowest, {'; '.join(missed)}"

@@ -1,22 +1,36 @@
-"""Bounds that people write: `p99<20ms`."""
+"""Bounds that people write, `p99<20ms`: how they are read, and whether they hold."""
 
 from __future__ import annotations
 
+import operator
 import re
 
 from benchwright.errors import OptionError, did_you_mean
-from benchwright.records import Objective
-from benchwright.units import parse_quantity
+from benchwright.records import Metric, Objective
+from benchwright.units import format_value, parse_quantity
 
 _OBJECTIVE = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(<=|>=|<|>)\s*(.+?)\s*")
 _NUMBER = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?")
 _PERCENTILE = re.compile(r"p\d+(?:\.\d+)?")
 # Units of the metrics people bound, by name or by what comes before `_`; other metrics are bounded by bare numbers.
 _UNITS = {
-    **dict.fromkeys(("latency", "service", "lateness", "makespan", "load_time", "first_call", "warmup_time"), "s"),
+    **dict.fromkeys(("latency", "service", "lateness", "makespan", "wall_time"), "s"),
+    **dict.fromkeys(("load_time", "first_call", "warmup_time"), "s"),
     **dict.fromkeys(("throughput", "rate", "max_rate"), "/s"),
     **dict.fromkeys(("rss", "io"), "B"),
 }
+_RELATIONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
+
+def holds(objective: Objective, value: float) -> bool:
+    """Whether a value keeps the bound."""
+    return bool(_RELATIONS[objective.relation](value, objective.bound))
+
+
+def describe(objective: Objective, metric: Metric | None = None) -> str:
+    """The bound as it was read, with its unit: `latency_p99 < 20.0 ms`. `metric` tells the unit of what is measured."""
+    unit = metric.unit if metric else _unit_of(objective.metric)
+    return f"{objective.metric} {objective.relation} {format_value(objective.bound, unit)}"
 
 
 def objective(text: str, *, what: str = "--objective") -> Objective:
@@ -29,14 +43,28 @@ def objective(text: str, *, what: str = "--objective") -> Objective:
         name = f"latency_{name}"
     elif name == "mean":
         name = "latency"
-    unit = _UNITS.get(name) or _UNITS.get(name.partition("_")[0], "")
+    unit = _unit_of(name)
     if not unit and not _NUMBER.fullmatch(bound):
         known = ["mean", "p50", "p99", "throughput", "max_rate", "rss_peak", "makespan", "service_p99", "load_time"]
         raise OptionError(f"{what}: {name!r} is no metric with a unit", remedy=did_you_mean(name, known))
-    value = parse_quantity(bound, unit or "1", what=what)
+    value = _bound(bound, unit or "1", text, what)
     if unit and (value < 0 or (value == 0 and relation == "<")):
         raise OptionError(
             f"{what}: {text!r} can tell nothing: {name} is never below zero",
             remedy=f"bound it above zero, for example {what} 'p99<20ms'",
         )
     return Objective(metric=name, relation=relation, bound=value)
+
+
+def _bound(bound: str, unit: str, text: str, what: str) -> float:
+    try:
+        return parse_quantity(bound, unit, what=what, bare=False)
+    except OptionError as error:
+        if _NUMBER.fullmatch(bound) is None:
+            raise
+        left = text.rstrip().removesuffix(bound)
+        raise OptionError(error.message, remedy=f"write {what} '{left}{bound}ms' or '{left}{bound}s'") from None
+
+
+def _unit_of(name: str) -> str:
+    return _UNITS.get(name) or _UNITS.get(name.partition("_")[0], "")

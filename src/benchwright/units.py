@@ -104,8 +104,11 @@ def format_value(value: float, unit: str, digits: int = 3) -> str:
     return f"{number}{label}" if label == "%" or label.startswith("/") else f"{number} {label}"
 
 
-def parse_quantity(text: str, unit: str, *, what: str = "value") -> float:
-    """Reads `'20ms'`, `'1.5 GiB'` or a bare number (taken in `unit`) into `unit`."""
+def parse_quantity(text: str, unit: str, *, what: str = "value", bare: bool = True) -> float:
+    """Reads `'20ms'`, `'1.5 GiB'` or a bare number (taken in `unit`) into `unit`.
+
+    Without `bare` a time needs its unit: people who write 20 mean milliseconds as often as seconds.
+    """
     match = _QUANTITY.fullmatch(text)
     factors = _FACTORS.get(unit, {unit: 1.0})
     if match is None or not math.isfinite(float(match[1])):
@@ -116,6 +119,10 @@ def parse_quantity(text: str, unit: str, *, what: str = "value") -> float:
     if suffix and suffix not in factors:
         raise OptionError(
             f"{what}: {suffix!r} in {text!r} is not a unit here", remedy=f"use one of: {', '.join(factors)}"
+        )
+    if unit == "s" and not (suffix or bare) and float(number):
+        raise OptionError(
+            f"{what}: {text.strip()!r} may mean {number} ms or {number} s", remedy=f"write {number}ms or {number}s"
         )
     return float(number) * (factors[suffix] if suffix else 1.0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import runpy
@@ -139,6 +140,28 @@ def test_the_highest_rate_is_found(inside: Benchwright) -> None:
     ended = inside("run", target, *common, "--objective", "p99<1ms")
     assert ended.returncode == 1
     assert "objective-missed" in _codes(_only(ended))
+
+
+def test_every_objective_is_shown_as_it_was_read_with_its_verdict(inside: Benchwright, tmp_path: Path) -> None:
+    bounds = ("--objective", "p99<20ms", "--objective", "p50<0.5ms", "--objective", "throughput>100")
+    ended = inside("run", FAKE, *QUICK, "--rounds", "2", "--batch-size", "1,8", *bounds, "--report", "it.html")
+    wanted = (
+        "Objective latency_p99 < 20.0 ms: met by every case (1.00 ms)",
+        "Objective throughput > 100/s: met by every case (1.00 k/s, 8.00 k/s)",
+        f"Objective latency_p50 < 500 µs: missed by {FAKE} batch_size=1 (1.00 ms, in 2 of 2 rounds), {FAKE} batch_size=8 (",
+    )
+    page = (tmp_path / "it.html").read_text()
+    for said in wanted:
+        assert said in ended.stdout
+        assert said in inside("show", "last").stdout
+        assert html.escape(said.removeprefix("Objective "), quote=False) in page
+    run = _document(inside("show", "last", "--format", "json"))
+    judged = run.results[0].instrument["objectives"]
+    assert judged == {
+        "latency_p99 < 20.0 ms": {"met": True, "value": 0.001, "unit": "s"},
+        "latency_p50 < 500 µs": {"met": False, "value": 0.001, "unit": "s"},
+        "throughput > 100/s": {"met": True, "value": 1000.0, "unit": "/s"},
+    }
 
 
 def test_a_missed_objective_ends_with_1_and_says_by_how_much(inside: Benchwright) -> None:

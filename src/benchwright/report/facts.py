@@ -61,12 +61,18 @@ def value(name: str, given: Value) -> str:
     if isinstance(given, bool):
         return "yes" if given else "no"
     found = number(given)
+    if isinstance(given, dict) and name == "objectives":
+        return "; ".join(f"{text}: {_verdict(judged)}" for text, judged in given.items())
     if found is None:
         return str(given)
     fact = EVERY.get(name, Fact(name))
     if fact.unit:
         return shown(found, fact)
     return f"{given:,}" if isinstance(given, int) else f"{found:.6g}"
+
+
+def _verdict(judged: Value) -> str:
+    return "met" if isinstance(judged, dict) and judged.get("met") else "missed"
 
 
 def shown(found: float, fact: Fact) -> str:

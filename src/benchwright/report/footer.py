@@ -29,6 +29,8 @@ def show_footer(console: Console, run: Run, table: Sequence[Row], next_steps: st
     for said in (_about_intervals(table), notes.means(table)):
         if said:
             _line(console, said, "dim")
+    for kept in notes.objectives(table):
+        _line(console, f"Objective {kept}", "green" if kept.met else "red")
     for said in notes.rates(table):
         _line(console, f"Rate of {said}")
     for said in answers.summary(table):

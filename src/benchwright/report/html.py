@@ -86,7 +86,7 @@ def _title(runs: Sequence[Run]) -> str:
 
 def _run(run: Run, number: int) -> str:
     table = rows(run)
-    parts = [_head(run), tag("h2", "Results"), results_table(table), _notes(run, table)]
+    parts = [_head(run), tag("h2", "Results"), results_table(table), _objectives(table), _notes(run, table)]
     if plots := overview_plots(table):
         keys = _keys(table) if len(table) > 1 else ""
         parts += [tag("h2", "Plots"), keys, tag("div", _figures(plots, f"r{number}-"), class_="plots overview")]
@@ -127,6 +127,14 @@ def _head(run: Run) -> str:
 
 def _mood(stated: str) -> str:
     return "good" if stated.startswith("trustworthy") else "bad" if stated.startswith("unreliable") else ""
+
+
+def _objectives(table: Sequence[Row]) -> str:
+    """Every objective as it was read, with its verdict, met or not."""
+    return "".join(
+        tag("p", tag("b", "Objective ") + escape(str(kept)), class_=f"note {'good' if kept.met else 'bad'}")
+        for kept in notes.objectives(table)
+    )
 
 
 def _notes(run: Run, table: Sequence[Row]) -> str:

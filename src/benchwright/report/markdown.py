@@ -63,6 +63,7 @@ def _notes(run: Run) -> list[str]:
             parts.append(_fenced(failed.failure.log_tail))
     if said := notes.means(table):
         parts.append(escaped(said))
+    parts += [escaped(f"Objective {kept}") for kept in notes.objectives(table)]
     parts += [escaped(f"Rate of {said}") for said in notes.rates(table)]
     parts += [escaped(said) for said in answers.summary(table)]
     if stated := notes.instrument(run.results):

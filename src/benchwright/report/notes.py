@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchwright import errors
-from benchwright.records import Arrivals, Failure, Mode, Result, Run, Status, Value
+from benchwright.objectives import describe, holds
+from benchwright.records import Arrivals, Case, Failure, Metric, Mode, Objective, Result, Run, Status, Value
 from benchwright.report.facts import FACTS, shown
 from benchwright.report.numbers import number
 from benchwright.report.ranges import most_common
@@ -47,6 +48,18 @@ class Failed:
     rounds: tuple[int, ...]
     status: Status
     failure: Failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """An objective as it was read, and whether every round of every case keeps it."""
+
+    objective: str
+    met: bool
+    verdict: str
+
+    def __str__(self) -> str:
+        return f"{self.objective}: {self.verdict}"
 
 
 def warnings(table: Iterable[Row]) -> list[Noted]:
@@ -127,6 +140,56 @@ def means(table: Sequence[Row]) -> str:
     most = f"{counts[0]:,} to {counts[-1]:,}" if len(counts) > 1 else f"{counts[0]:,}"
     where = "" if len(found) == sum(bool(row.ok) for row in table) else f" [{some(list(found))}]"
     return f"percentiles are of means of {most} calls{where}"
+
+
+def objectives(table: Sequence[Row]) -> list[Kept]:
+    """Every objective as it was read, with the cases that meet it and those that do not."""
+    groups: dict[str, list[tuple[Row, Metric | None, int]]] = {}
+    for row in table:
+        for bound in row.case.load.objectives:
+            metric = row.metrics.get(bound.metric)
+            missed = sum(not _keeps(row.case, bound, result) for result in row.ok)
+            if row.ok:
+                groups.setdefault(describe(bound, metric), []).append((row, metric, missed))
+    return [_kept(text, found) for text, found in groups.items()]
+
+
+def _keeps(case: Case, bound: Objective, result: Result) -> bool:
+    """Whether a round keeps the bound; a search has judged it by the rate that it found."""
+    if case.load.find_rate:
+        return result.metric("max_rate") is not None
+    metric = result.metric(bound.metric)
+    return metric is not None and holds(bound, metric.estimate.point)
+
+
+def _kept(text: str, found: Sequence[tuple[Row, Metric | None, int]]) -> Kept:
+    met = [(row, metric) for row, metric, missed in found if not missed]
+    several = len(found) > 1
+    parts = []
+    if met:
+        count = "every case" if len(met) == len(found) else f"{len(met)} of {len(found)} cases"
+        who = f" by {count}" if several else ""
+        shown = [_point(metric, row) for row, metric in met]
+        parts.append(f"met{who} ({some(list(dict.fromkeys(shown)))})")
+    failed = [(row, _missed(row, metric, missed)) for row, metric, missed in found if missed]
+    if failed:
+        parts.append(
+            f"missed by {some([f'{row.label} {why}' for row, why in failed])}" if several else f"missed {failed[0][1]}"
+        )
+    return Kept(objective=text, met=len(met) == len(found), verdict="; ".join(parts))
+
+
+def _missed(row: Row, metric: Metric | None, rounds: int) -> str:
+    return f"({_point(metric, row)}{f', in {rounds} of {len(row.ok)} rounds' if len(row.ok) > 1 else ''})"
+
+
+def _point(metric: Metric | None, row: Row) -> str:
+    if metric is None:
+        return "not measured"
+    value = format_value(metric.estimate.point, metric.unit)
+    if row.case.load.find_rate and (rate := row.metrics.get("max_rate")):
+        return f"{value} at {format_value(rate.estimate.point, rate.unit)}"
+    return value
 
 
 def rates(table: Iterable[Row]) -> list[str]:
