@@ -25,8 +25,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = interleaved({name: _measuring(*case, seconds) for name, case in cases.items()}, asked.rounds)
     rates = {name: [command.point(result, "throughput") for result in found[name]] for name in cases}
     tails = {name: [command.point(result, "latency_p99") for result in found[name]] for name in cases}
-    warned = [float(any(w.code == "threads-hurt" for w in result.warnings)) for result in found["two threads"]]
-    hurt = [two < 1.1 * one for one, two in zip(rates["one worker"], rates["two threads"], strict=True)]
     bar = at_least(1.6) if available_cpus() >= 2 else None
     claims = [
         Claim(
@@ -47,10 +45,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         for name in ("two processes", "two threads")
     ]
-    told = [told for told, bad in zip(warned, hurt, strict=True) if bad]
-    if told:
-        share = spread([100 * value for value in told])
-        tail.append(Claim(what="rounds in which threads hurt and a warning said so", figure=share, unit="%"))
     return report([*claims, *tail], judged=not asked.quick)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from benchwright.attempt import Answer
 from benchwright.measure.warmup import blocks
 from benchwright.metrics import delivered_rate, intended_rate, loop_cost, named, pooled
 from benchwright.monitors import Observation
-from benchwright.records import Case, Metric, Mode, ResultWarning, Value
+from benchwright.records import Case, Metric, Mode, Result, ResultWarning, Status, Value
 from benchwright.stats import histogram, steady, summary, validity
 from benchwright.units import format_value
 
@@ -73,7 +74,7 @@ def warnings(
     """What a reader should know before trusting the numbers, each with what to do about it."""
     found = [*_runtime_warnings(answers), *_warmup_warnings(case, answers, told)]
     found += _percentile_warnings(metrics)
-    found += [*_thread_warnings(case, answers, metrics), *_copy_warnings(case, metrics)]
+    found += _copy_warnings(case, metrics)
     if case.load.mode is Mode.OPEN:
         found += _open_loop_warnings(case, metrics, told)
     others, steal = _number(told["cpu_others_percent"]), _number(told["steal_percent"])
@@ -85,6 +86,32 @@ def warnings(
         seen = f"{told['gc_collections']} garbage collections ran while calls were timed"
         found.append(_warning("gc-ran", seen, "the measured code turns the collector on; turn it off there"))
     return found
+
+
+def thread_warnings(result: Result, measured: Sequence[Result]) -> list[ResultWarning]:
+    """That threads gain nothing over one, where this run measured the same with one: in this round, or before.
+
+    Without that nothing is claimed: what a warm-up tells of one thread is not what a measurement would.
+    """
+    case, workers = result.case, result.case.load.workers
+    rate = named(result.metrics, "throughput")
+    if workers == 1 or rate is None or case.load.mode not in (Mode.CLOSED, Mode.OFFLINE):
+        return []
+    single = _with_one_worker(case)
+    alone = [r for r in measured if r.status is Status.OK and r.case == single and named(r.metrics, "throughput")]
+    if not alone:
+        return []
+    one = next((r for r in alone if r.round == result.round), alone[-1])
+    gain = rate / (named(one.metrics, "throughput") or 1.0)
+    if gain >= THREADS_HELP:
+        return []
+    seen = f"{workers} threads reach {gain:.2f} times the throughput of one, as measured in this run"
+    return [_warning("threads-hurt", seen, f"use processes instead: --copies {workers} --workers 1")]
+
+
+def _with_one_worker(case: Case) -> Case:
+    params = {**case.params, "workers": 1} if "workers" in case.params else case.params
+    return replace(case, params=params, load=replace(case.load, workers=1))
 
 
 def _steady(answers: Sequence[Answer]) -> bool | None:
@@ -147,19 +174,6 @@ def _percentile_warnings(metrics: Sequence[Metric]) -> list[ResultWarning]:
     if not short:
         return []
     return [_warning("few-samples", "; ".join(map(str, short)), "measure longer with --duration or --samples")]
-
-
-def _thread_warnings(case: Case, answers: Sequence[Answer], metrics: Sequence[Metric]) -> list[ResultWarning]:
-    if case.load.workers == 1 or case.load.mode not in (Mode.CLOSED, Mode.OFFLINE):
-        return []
-    alone = sum(
-        1e9 * int(a.ready["items_per_call"]) * a.samples.loops / max(1.0, a.ready["warmup"]["typical"]) for a in answers
-    )
-    gain = (named(metrics, "throughput") or 0.0) / alone
-    if gain >= THREADS_HELP:
-        return []
-    seen = f"{case.load.workers} threads reach {gain:.2f} times the throughput of one"
-    return [_warning("threads-hurt", seen, f"use processes instead: --copies {case.load.workers} --workers 1")]
 
 
 def _copy_warnings(case: Case, metrics: Sequence[Metric]) -> list[ResultWarning]:

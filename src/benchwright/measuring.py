@@ -312,9 +312,11 @@ class Measuring:
         )
         if outcome.status is not Status.OK:
             return replace(bare, metrics=outcome.observation.metrics, details=dict(outcome.details))
+        from benchwright.instrument import thread_warnings
         from benchwright.results import with_numbers  # numpy comes with it: after the first measurement
 
-        return with_numbers(bare, outcome, cost_per_hour=self.plan.cost_per_hour)
+        result = with_numbers(bare, outcome, cost_per_hour=self.plan.cost_per_hour)
+        return replace(result, warnings=(*result.warnings, *thread_warnings(result, self.results)))
 
     def _skipped(self, index: int, case: Case, number: int) -> Result:
         failure = Failure(kind=INTERRUPTED, message="the run was interrupted before this began")

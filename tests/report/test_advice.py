@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from benchwright.errors import OptionError
-from benchwright.records import Better, Case, Estimate, Metric, Objective, Status, Target
-from benchwright.report.advice import advice
+from benchwright.records import Better, Case, Estimate, Metric, Objective, Run, Status, Target, Value
+from benchwright.report.advice import advice, cautions
 from benchwright.report.rows import Row
 
 
@@ -40,7 +41,8 @@ def test_the_extremes_are_named_with_their_numbers() -> None:
 def test_cases_that_intervals_do_not_tell_apart_are_named_too() -> None:
     close = _row("close", 1.01e-3, 800.0)
     fastest, _ = advice([SMALL, close, LARGE])
-    assert str(fastest).endswith("; not told apart from it: close")
+    said = "Lowest latency: one of 2 that cannot be told apart by median latency: small (1.00 ms), close (1.01 ms)"
+    assert str(fastest) == said
     assert [row.name for row in fastest.rivals] == ["close"]
 
 
@@ -74,6 +76,38 @@ def test_an_interval_that_reaches_over_the_bound_does_not_keep_it() -> None:
 def test_a_metric_that_nobody_measured_is_refused_with_the_nearest() -> None:
     with pytest.raises(OptionError, match=r"no case has 'latency_p9'\n  did you mean 'latency_p99'"):
         advice([SMALL, LARGE], Objective(metric="latency_p9", relation="<", bound=1.0))
+
+
+def test_unreliable_results_name_a_set_and_say_so(run: Run) -> None:
+    """Rounds of 1.00 and of 1.15 ms, known to 1 %: told apart on a quiet machine, not where others used it."""
+    quiet, busy = ({"verdict": "trustworthy"}, {"verdict": "unreliable: others took 160 % of a core"})
+    for instrument, alike in ((quiet, 0), (busy, 1)):
+        table = [_measured(run, "a", 1.00e-3, instrument, rounds=5), _measured(run, "b", 1.15e-3, instrument, rounds=5)]
+        fastest, most = advice(table)
+        assert (len(fastest.rivals), len(most.rivals)) == (alike, alike)
+        assert len(cautions(table)) == alike
+    assert "calls all 2 cases unreliable" in cautions(table)[0] and "above 25%" in cautions(table)[0]
+    assert "one of 2 that cannot be told apart" in str(fastest)
+
+
+def test_one_round_each_names_no_winner_within_what_processes_may_differ_by(run: Run) -> None:
+    quiet = {"verdict": "trustworthy"}
+    table = [_measured(run, name, at, quiet, rounds=1) for name, at in (("a", 1e-3), ("b", 1.08e-3), ("c", 1.5e-3))]
+    fastest, _ = advice(table)
+    assert [row.name for row in fastest.rivals] == ["b"]
+    assert cautions(table) == [
+        "Each case was measured in one round, which says nothing about the next process: only differences above 10% "
+        "are told apart. Give more --rounds."
+    ]
+
+
+def _measured(run: Run, name: str, latency: float, instrument: dict[str, Value], rounds: int) -> Row:
+    row = _row(name, latency, 1 / latency)
+    metrics = tuple(
+        replace(m, estimate=_estimate(m.estimate.point, 0.01 * m.estimate.point)) for m in row.metrics.values()
+    )
+    results = [replace(run.results[0], round=i, metrics=metrics, instrument=instrument) for i in range(rounds)]
+    return replace(row, results=tuple(results))
 
 
 def test_one_case_leaves_nothing_to_choose() -> None:

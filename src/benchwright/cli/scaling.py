@@ -24,7 +24,7 @@ def command(
 ) -> None:
     """Throughput against latency of RUN's cases (default: the last), and which of them to choose for what."""
     from benchwright import asking
-    from benchwright.report.advice import advice
+    from benchwright.report.advice import advice, cautions
     from benchwright.report.files import find_runs
     from benchwright.report.rows import rows
     from benchwright.report.spelling import spelled
@@ -38,18 +38,27 @@ def command(
         check_picture(output, force)
     (found,) = find_runs(run, lambda: opened(store, create=False), read_runs)[:1]
     table = rows(found)
-    chosen = advice(table, bound)
+    chosen, doubts = advice(table, bound), cautions(table)
     if output is not None:
         write_scaling(
             table, output, latency=bound.metric if bound and bound.metric.startswith("latency") else "latency_p50"
         )
     if as_json:
-        named = [{"for": a.aim, "case": a.row and a.row.label, "rivals": [r.label for r in a.rivals]} for a in chosen]
-        click.echo(json.dumps({"run": found.id, "advice": named, "picture": output and str(output)}, indent=2))
+        named = [
+            {
+                "for": a.aim,
+                "case": a.row and a.row.label,
+                "rivals": [r.label for r in a.rivals],
+                "told_apart": a.row is not None and not a.rivals,
+            }
+            for a in chosen
+        ]
+        told = {"run": found.id, "advice": named, "cautions": doubts, "picture": output and str(output)}
+        click.echo(json.dumps(told, indent=2))
         return
     drawn = scatter(table, shutil.get_terminal_size().columns if sys.stdout.isatty() else 100)
     said = (
         "\n".join(map(str, chosen)) or "One case, or none with a latency and a throughput: there is nothing to choose."
     )
-    parts = [drawn, said, f"wrote {output}" if output else ""]
+    parts = [drawn, "\n".join(doubts), said, f"wrote {output}" if output else ""]
     click.echo(spelled(sys.stdout, "\n\n".join(part for part in parts if part)))

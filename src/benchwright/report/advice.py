@@ -6,23 +6,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchwright.errors import OptionError, did_you_mean
-from benchwright.records import Estimate, Objective
+from benchwright.records import Better, Estimate, Objective, Verdict
+from benchwright.report import doubt, notes
 from benchwright.report.numbers import printable
 from benchwright.report.rows import Row
+from benchwright.stats.compare import ALLOWANCE, compare
 from benchwright.units import format_value
 
 LATENCY, THROUGHPUT = "latency_p50", "throughput"
 _WORDS = {"latency_p50": "median latency"}
-_MOST_NAMED = 3
+_BETTER = {LATENCY: Better.LOWER, THROUGHPUT: Better.HIGHER}
+_MOST_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """One recommendation: what for, which case, and the others that the intervals do not tell from it."""
+    """One recommendation: what for, which case, and the others that the measurements do not tell from it."""
 
     aim: str
     row: Row | None  # None: no case meets the bound
     rivals: tuple[Row, ...] = ()
+    by: str = LATENCY  # the metric that decides
     near: Row | None = None  # the case that comes closest to a bound that none meets
     metric: str = LATENCY
 
@@ -34,25 +38,47 @@ class Advice:
                 point = format_value(value.estimate.point, value.unit)
                 said += f"; closest is {_name(self.near)} with {_short(self.metric)} {point}"
             return said
-        shown = [f"{_short(m)} {_value(self.row, m)}" for m in dict.fromkeys((LATENCY, self.metric, THROUGHPUT))]
-        said = f"{self.aim}: {_name(self.row)} ({', '.join(shown)})"
         if self.rivals:
-            more = f" and {len(self.rivals) - _MOST_NAMED} more" if len(self.rivals) > _MOST_NAMED else ""
-            named = ", ".join(map(_name, self.rivals[:_MOST_NAMED]))
-            said += f"; not told apart from it: {named}{more}"
-        return said
+            alike = (self.row, *self.rivals)
+            named = ", ".join(f"{_name(row)} ({_value(row, self.by)})" for row in alike[:_MOST_NAMED])
+            more = f" and {len(alike) - _MOST_NAMED} more" if len(alike) > _MOST_NAMED else ""
+            return f"{self.aim}: one of {len(alike)} that cannot be told apart by {_short(self.by)}: {named}{more}"
+        shown = [f"{_short(m)} {_value(self.row, m)}" for m in dict.fromkeys((LATENCY, self.metric, THROUGHPUT))]
+        return f"{self.aim}: {_name(self.row)} ({', '.join(shown)})"
+
+
+def cautions(table: Sequence[Row]) -> list[str]:
+    """What a reader must know before choosing by these measurements; empty where they are sound."""
+    known, found = _known(table), []
+    if len(known) < 2:
+        return []
+    doubted = sum(notes.unreliable(row.results) for row in known)
+    if doubted:
+        which = "all" if doubted == len(known) else f"{doubted} of"
+        found.append(
+            f"The instrument calls {which} {len(known)} cases unreliable: only differences above "
+            f"{doubt.ALLOWANCE:.0%} are told apart there. Measure on a quieter machine."
+        )
+    single = sum(len(row.ok) == 1 for row in known)
+    if single:
+        which = "Each case" if single == len(known) else f"{single} of {len(known)} cases"
+        found.append(
+            f"{which} was measured in one round, which says nothing about the next process: only differences above "
+            f"{ALLOWANCE:.0%} are told apart. Give more --rounds."
+        )
+    return found
 
 
 def advice(table: Sequence[Row], objective: Objective | None = None) -> list[Advice]:
     """Recommendations among the cases that have both numbers; none where there is nothing to choose from."""
-    known = [row for row in table if {LATENCY, THROUGHPUT} <= row.metrics.keys() and _point(row, THROUGHPUT) > 0]
+    known = _known(table)
     if len(known) < 2:
         return []
     fastest = min(known, key=lambda row: _point(row, LATENCY))
     most = max(known, key=lambda row: _point(row, THROUGHPUT))
     found = [
         Advice(aim="Lowest latency", row=fastest, rivals=_rivals(fastest, known, LATENCY)),
-        Advice(aim="Highest throughput", row=most, rivals=_rivals(most, known, THROUGHPUT)),
+        Advice(aim="Highest throughput", row=most, rivals=_rivals(most, known, THROUGHPUT), by=THROUGHPUT),
     ]
     if objective is None:
         return found
@@ -64,6 +90,10 @@ def advice(table: Sequence[Row], objective: Objective | None = None) -> list[Adv
     return [*found, _within(known, objective)]
 
 
+def _known(table: Sequence[Row]) -> list[Row]:
+    return [row for row in table if {LATENCY, THROUGHPUT} <= row.metrics.keys() and _point(row, THROUGHPUT) > 0]
+
+
 def _within(known: Sequence[Row], objective: Objective) -> Advice:
     """The highest throughput among the cases whose whole interval keeps the bound."""
     bound = format_value(objective.bound, known[0].metrics.get(objective.metric, known[0].metrics[LATENCY]).unit)
@@ -73,7 +103,7 @@ def _within(known: Sequence[Row], objective: Objective) -> Advice:
     if meeting:
         best = max(meeting, key=lambda row: _point(row, THROUGHPUT))
         rivals = _rivals(best, meeting, THROUGHPUT)
-        return Advice(aim=aim, row=best, rivals=rivals, metric=objective.metric)
+        return Advice(aim=aim, row=best, rivals=rivals, by=THROUGHPUT, metric=objective.metric)
     upward = objective.relation.startswith(">")
     ordered = sorted(measured, key=lambda row: _point(row, objective.metric), reverse=upward)
     return Advice(aim=aim, row=None, near=ordered[0] if ordered else None, metric=objective.metric)
@@ -89,15 +119,21 @@ def _holds(estimate: Estimate, objective: Objective) -> bool:
 
 
 def _rivals(best: Row, known: Sequence[Row], metric: str) -> tuple[Row, ...]:
-    """Cases whose interval overlaps the best one's."""
-    low, high = _ends(best.metrics[metric].estimate)
-    others = [(row, *_ends(row.metrics[metric].estimate)) for row in known if row is not best]
-    return tuple(row for row, a, b in others if a <= high and b >= low)
+    """The cases that are not told from the best one, as `benchwright compare` would judge two runs, nearest first."""
+    others = [row for row in known if row is not best and not _is_worse(row, best, metric)]
+    return tuple(sorted(others, key=lambda row: abs(_point(row, metric) - _point(best, metric))))
 
 
-def _ends(estimate: Estimate) -> tuple[float, float]:
-    point = estimate.point
-    return point if estimate.low is None else estimate.low, point if estimate.high is None else estimate.high
+def _is_worse(row: Row, best: Row, metric: str) -> bool:
+    judged = compare(_rounds(best, metric), _rounds(row, metric), better=_BETTER[metric])
+    if judged.verdict is not Verdict.WORSE:
+        return False
+    doubted = notes.unreliable(row.results) or notes.unreliable(best.results)
+    return not doubted or doubt.withstands(metric, judged.verdict, judged.ratio)
+
+
+def _rounds(row: Row, metric: str) -> list[Estimate]:
+    return [m.estimate for r in row.ok if (m := r.metric(metric))] or [row.metrics[metric].estimate]
 
 
 def _point(row: Row, metric: str) -> float:

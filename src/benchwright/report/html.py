@@ -13,7 +13,7 @@ from benchwright import schema
 from benchwright.environment.page import sections
 from benchwright.records import Environment, Run
 from benchwright.report import answers, facts, notes
-from benchwright.report.advice import advice
+from benchwright.report.advice import advice, cautions
 from benchwright.report.images import case_plots, overview_plots
 from benchwright.report.markup import (
     EVERY_METRIC,
@@ -91,7 +91,9 @@ def _run(run: Run, number: int) -> str:
         keys = _keys(table) if len(table) > 1 else ""
         parts += [tag("h2", "Plots"), keys, tag("div", _figures(plots, f"r{number}-"), class_="plots overview")]
     if chosen := advice(table):
-        parts += [tag("h2", "Which to choose"), *(tag("p", escape(str(said)), class_="note") for said in chosen)]
+        said = [tag("p", escape(doubted), class_="note bad") for doubted in cautions(table)]
+        said += [tag("p", escape(str(one)), class_="note") for one in chosen]
+        parts += [tag("h2", "Which to choose"), *said]
     # At first sight: the results, what to know of them, the plots. The rest is one click away.
     parts += [tag("h2", "Cases"), *(_case(row, i, number, is_open=len(table) == 1) for i, row in enumerate(table))]
     parts += [tag("h2", "Environment"), _environments(run)]
