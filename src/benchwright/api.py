@@ -106,7 +106,8 @@ def run(
     whole_load = load or Load()
     if duration is not None:
         whole_load = replace(whole_load, duration=duration)
-    bounds = [asking.objective(text, what="objective") for text in asking.one_or_many(objective, ())]
+    texts = [objective] if isinstance(objective, str) else objective
+    bounds = [asking.objective(text, what="objective") for text in texts]
     whole_load = replace(whole_load, objectives=(*whole_load.objectives, *bounds))
     request = Request(
         targets=[target_text(target) for target in targets],

@@ -53,6 +53,19 @@ def estimate(result: Result, name: str) -> Estimate:
     return metric.estimate
 
 
+def test_many_values_that_drift_say_how_many_independent_ones_they_are_worth(tmp_path: Path) -> None:
+    told = json.loads((FILES / EVERY["pytest-benchmark"]).read_text())
+    del told["benchmarks"][1:]
+    told["benchmarks"][0]["stats"]["data"] = [1e-3 * (1 + 0.3 * i / 6233 + 1e-3 * (i % 7)) for i in range(6233)]
+    (tmp_path / "drifts.json").write_text(json.dumps(told))
+    [run] = read(str(tmp_path / "drifts.json"))
+    median = estimate(run.results[0], "latency_p50")
+    assert 1.03e-3 < median.low < 1.1e-3 < 1.2e-3 < median.high < 1.28e-3  # type: ignore[operator]
+    assert "6,233 values worth 3 independent ones" in median.method and median.confidence == 0.75
+    [warning] = [w for w in run.results[0].warnings if w.code == "few-independent"]
+    assert "worth 3 independent ones" in warning.seen
+
+
 def test_every_importer_has_a_file_here() -> None:
     assert EVERY.keys() == plugins.BUILTIN["importers"].keys()
 

@@ -60,7 +60,10 @@ def test_below_are_warnings_failures_instrument_and_what_next(run: Run) -> None:
     ("reached", "said"),
     [
         (0.0, "± and [low, high]: from too few values to say how sure they are\n"),
-        (0.5, "± and [low, high]: 50 % intervals; 1 of 1 reaches less: too few calls (benchwright show --json)\n"),
+        (
+            0.5,
+            "50 % intervals; 1 of 1 reaches less: too few independent calls (benchwright show --json)\n",
+        ),
         (0.95, "± and [low, high]: 95 % intervals\n"),
     ],
 )

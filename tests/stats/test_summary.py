@@ -197,6 +197,19 @@ def test_what_is_not_a_row_of_values_is_refused() -> None:
         summary.mean_interval(np.ones((2, 2)))
 
 
+def test_a_median_of_many_values_that_drift_is_no_range_from_minimum_to_maximum() -> None:
+    """6,233 values that drift all the time: they amount to a few independent ones, and the interval is of those."""
+    rng = np.random.default_rng(8)
+    values = 1e-3 * (1 + np.linspace(0, 0.2, 6233) + 0.001 * rng.normal(size=6233))
+    found = summary.quantile_interval(values, 0.5)
+    independent = summary.worth(values)
+    assert independent < 6
+    assert f"6,233 values worth {independent} independent ones, too few values for 95 %" in found.method
+    assert found.confidence == pytest.approx(1 - 2 * 0.5**independent)
+    inside = np.mean((values > found.low) & (values < found.high))
+    assert inside == pytest.approx(1 - 1 / max(2, independent), abs=0.01)
+
+
 # ---- rounds ----
 
 

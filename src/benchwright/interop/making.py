@@ -30,7 +30,7 @@ from benchwright.records import (
     Target,
     Value,
 )
-from benchwright.stats import summary
+from benchwright.stats import ranks, summary
 from benchwright.units import limits
 
 SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "second": 1.0, "seconds": 1.0}
@@ -63,14 +63,15 @@ def result(
     ended = status or (Status.FAILED if failure else Status.OK)
     fields: dict[str, Any] = {"round": 0, "started_at": told.started_at, "duration": 0.0} | more
     fields["duration"] = finite(fields["duration"]) or 0.0
-    fields["warnings"] = (*told.warnings, *fields.get("warnings", ()))
+    known = tuple(_unique(metrics))
+    fields["warnings"] = (*told.warnings, *fields.get("warnings", ()), *_alike(known))
     return Result(
         id="",
         case=case,
         status=ended,
         environment=told.environment,
         revision=told.revision,
-        metrics=tuple(_unique(metrics)),
+        metrics=known,
         error=failure,
         **fields,
     )
@@ -193,6 +194,20 @@ def scalar(text: str) -> str | int | float:
     if not math.isfinite(number):
         return text
     return int(text) if text.lstrip("+-").isdigit() else number
+
+
+def _alike(metrics: Iterable[Metric]) -> Iterator[ResultWarning]:
+    """That many values are worth too few independent ones for an interval of their median."""
+    needed = ranks.samples_for_quantile(0.5)
+    for metric in metrics:
+        count = len(metric.values)
+        if count >= 5 * needed and (independent := summary.worth(metric.values)) < needed:
+            yield ResultWarning(
+                code="few-independent",
+                seen=f"the {count:,} values of {metric.name} resemble their neighbours: they are worth {independent} "
+                f"independent one{'s' * (independent > 1)}, and an interval of the median needs {needed}",
+                remedy="measure in several processes; one that drifts or steps says little about the next",
+            )
 
 
 def _unique(metrics: Iterable[Metric]) -> Iterator[Metric]:

@@ -62,7 +62,7 @@ def _about_intervals(table: Sequence[Row]) -> str:
     over = f", {rounds.pop()} rounds a case" if len(rounds) == 1 and rounds != {1} else ""
     said = f"± and [low, high]: {100 * max(levels):.0f} % intervals{over}"
     return said + (
-        f"; {weak} of {len(levels)} reach{'es' * (weak == 1)} less: too few calls (benchwright show --json)"
+        f"; {weak} of {len(levels)} reach{'es' * (weak == 1)} less: too few independent calls (benchwright show --json)"
         if weak
         else ""
     )

@@ -50,6 +50,8 @@ class Bounds:
     low: float
     high: float
     confidence: float
+    count: int  # of the values
+    effective: int  # independent values that would say as much
 
 
 def quantile_bounds(count: int, q: float, confidence: float = 0.95, inflation: float = 1.0) -> Bounds:
@@ -58,7 +60,9 @@ def quantile_bounds(count: int, q: float, confidence: float = 0.95, inflation: f
     Whole ranks cover more than was asked, for small counts by several percent. Nyblom (Statistics & Probability
     Letters 14, 1992) interpolates between neighbouring ranks; the result lies between two exact intervals and covers
     very nearly `confidence` for any continuous distribution. Where the count is too small for that confidence the ends
-    are the outermost values and `confidence` is the smaller one that they do reach.
+    are the outermost values and `confidence` is the smaller one that they do reach. Of a quantile in the middle half
+    they are the outermost of the independent values, at the places that these have among all: the median of thousands
+    of values that are worth three lies between their sixth parts, not between their extremes.
     """
     effective = max(1, round(count / inflation))
     tail = (1.0 - confidence) / 2
@@ -66,18 +70,28 @@ def quantile_bounds(count: int, q: float, confidence: float = 0.95, inflation: f
     if upper and mirrored:
         return _stretched(count, effective, effective + 1 - mirrored.interpolated, upper.interpolated, confidence)
     miss_low, miss_high = (1.0 - q) ** effective, q**effective  # of the outermost values
-    low, high = 0.0, effective + 1.0
+    stretch, low, high = (count + 1) / (effective + 1), 1.0, float(count)
+    if 0.25 <= q <= 0.75:  # further out the extremes are right more often
+        inwards = (count / max(2, effective) - 1.0) / 2  # half of the share that the outermost of so many stands for
+        low, high = low + inwards, high - inwards
     if mirrored and mirrored.interpolated > 2.0:
-        low, miss_low = effective + 1 - mirrored.interpolated, tail
+        low, miss_low = (effective + 1 - mirrored.interpolated) * stretch, tail
     elif upper and upper.interpolated > 2.0:
-        high, miss_high = upper.interpolated, tail
-    return _stretched(count, effective, low, high, min(confidence, max(0.0, 1.0 - miss_low - miss_high)))
+        high, miss_high = upper.interpolated * stretch, tail
+    reached = min(confidence, max(0.0, 1.0 - miss_low - miss_high))
+    return Bounds(low=max(low, 1.0), high=min(high, float(count)), confidence=reached, count=count, effective=effective)
 
 
 def _stretched(count: int, effective: int, low: float, high: float, confidence: float) -> Bounds:
     """Ranks among `effective` values as ranks among `count`."""
     stretch = (count + 1) / (effective + 1)
-    return Bounds(low=max(low * stretch, 1.0), high=min(high * stretch, float(count)), confidence=confidence)
+    return Bounds(
+        low=max(low * stretch, 1.0),
+        high=min(high * stretch, float(count)),
+        confidence=confidence,
+        count=count,
+        effective=effective,
+    )
 
 
 def quantile_estimate(values: Sequence[float], q: float, confidence: float = 0.95) -> Estimate:
@@ -101,10 +115,13 @@ def quantile_estimate(values: Sequence[float], q: float, confidence: float = 0.9
 
 
 def describe(bounds: Bounds, asked: float) -> str:
-    """The method in words, with a remark when the confidence that was asked for is out of reach."""
+    """The method in words: what the values are worth where they resemble each other, and when that is too little."""
+    method = "order statistics, allowing for autocorrelation"
+    if 2 * bounds.effective <= bounds.count:
+        method = f"order statistics, {bounds.count:,} values worth {bounds.effective:,} independent ones"
     if bounds.confidence < asked:
-        return f"order statistics, too few values for {100 * asked:g} %"
-    return "order statistics, allowing for autocorrelation"
+        return f"{method.removesuffix(', allowing for autocorrelation')}, too few values for {100 * asked:g} %"
+    return method
 
 
 def relative_half_width(values: Sequence[float], q: float = 0.5, confidence: float = 0.95) -> float | None:

@@ -88,6 +88,13 @@ def quantile_interval(values: Values, q: float, confidence: float = 0.95) -> Est
     )
 
 
+def worth(values: Values, q: float = 0.5) -> int:
+    """How many independent values would say as much about the q-quantile as these, in the order they were measured."""
+    array = _as_floats(values)
+    middle = ranks.rank(array.size, q) - 1
+    return max(1, round(array.size / _inflation(array, float(np.partition(array, middle)[middle]))))
+
+
 def from_histogram(counts: Histogram, q: float, confidence: float = 0.95, *, inflation: float = 1.0) -> Estimate:
     """The q-quantile of a histogram. The ends are rounded outwards to the edges of their buckets.
 
