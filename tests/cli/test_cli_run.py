@@ -187,10 +187,12 @@ def test_threads_that_do_not_help_are_warned_of(inside: Benchwright) -> None:
     target = "fake:constant?latency=2ms&wait=hold"
     common = ("--rounds", "1", "--duration", "0.3", "--no-save", "--json")
     one, two = _document(inside("run", target, "--workers", "1,2", *common)).results
-    (warning,) = [w for w in two.warnings if w.code == "threads-hurt"]
     gain = two.metric("throughput").estimate.point / one.metric("throughput").estimate.point  # type: ignore[union-attr]
-    assert f"2 threads reach {gain:.2f} times the throughput of one" in warning.seen
-    assert "--copies 2" in warning.remedy
+    warned = [w for w in two.warnings if w.code == "threads-hurt"]
+    assert len(warned) == (gain < 1.1)  # a busy machine may have slowed the one thread
+    for warning in warned:
+        assert f"2 threads reach {gain:.2f} times the throughput of one" in warning.seen
+        assert "--copies 2" in warning.remedy
     alone = _document(inside("run", target, "--workers", "2", *common)).results
     assert "threads-hurt" not in _codes(alone[0])  # nothing to say it by
 
