@@ -7,7 +7,8 @@ BenchwrightError
 │   ├── DecodeError         a file or message with a key or value that does not belong
 │   ├── NotInstalledError   something optional that is needed now; says what installs it
 │   ├── StoreError          a store that cannot be opened, read or written
-│   │   └── StoreFullError  a store on a disk without space
+│   │   ├── StoreFullError  a store on a disk without space
+│   │   └── StoreLostError  a store that no longer holds what was written to it
 │   ├── FetchError          a file, archive or repository that cannot be had as asked
 │   └── UploadError         something that could not be sent where it was asked to go
 └── MeasureError            measuring failed: becomes a record with a status and a reason
@@ -66,6 +67,10 @@ class StoreError(UserError):
 
 class StoreFullError(StoreError):
     """A store on a disk without space; what was saved before is safe."""
+
+
+class StoreLostError(StoreError):
+    """A store that no longer holds what was written to it: its file was removed, replaced, cut or damaged."""
 
 
 class FetchError(UserError):

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: end the measurement in flight, and wait while a result is being worked out or saved."""
+"""Ctrl-C, SIGTERM and SIGHUP: end the measurement in flight, and wait while a result is being worked out or saved."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import FrameType
 
 
 class Interrupt:
-    """Whether the user pressed Ctrl-C, or somebody sent SIGTERM.
+    """Whether the user pressed Ctrl-C, or somebody sent SIGTERM, or SIGHUP as a terminal does that is closed.
 
     Inside `watched`, the first press raises only inside `allowed`; a second one raises wherever it comes: whoever
     presses twice does not want to wait. What is raised names the signal, unless it came from the keyboard.
@@ -28,8 +28,9 @@ class Interrupt:
             return
         usual = {
             signal.SIGINT: signal.default_int_handler,
-            signal.SIGTERM: signal.SIG_DFL,
-        }  # `timeout` sends the latter
+            signal.SIGTERM: signal.SIG_DFL,  # `timeout` sends it
+            signal.SIGHUP: signal.SIG_DFL,  # not under `nohup`, which has it ignored
+        }
         ours = {number: handler for number, handler in usual.items() if signal.getsignal(number) is handler}
         for number in ours:
             signal.signal(number, self._pressed)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -89,10 +89,10 @@ class Setting:
 class Measuring:
     """One run while it is being measured; a context manager.
 
-    Inside, the first Ctrl-C or SIGTERM ends the measurement in flight, and whatever is asked for then is recorded as
-    skipped: look at `interrupted`. Runs that are measured in turns share one `interrupt`. An unusable store raises
-    before anything is measured; one that fails later raises at the end, when all that was measured is in a rescue file.
-    `looks_ready` may say that the store need not be opened to know that it will do.
+    Inside, the first Ctrl-C, SIGTERM or SIGHUP ends the measurement in flight, and whatever is asked for then is
+    recorded as skipped: look at `interrupted`. Runs that are measured in turns share one `interrupt`. An unusable store
+    raises before anything is measured; one that fails later raises at the end, when all that was measured is in a
+    rescue file. `looks_ready` may say that the store need not be opened to know that it will do.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Measuring:
     ) -> None:
         self.plan = plan
         self._listener = listener
-        self._saver = Saver(open_store, looks_ready, resumed=plan.resumed is not None)
+        self._saver = Saver(open_store, looks_ready, resumed=plan.resumed)
         self._host = plan.host or plugins.load("hosts", "local")()
         self._record = replace(plan.resumed, results=()) if plan.resumed else _new_run(plan)
         self._environment: Environment | None = None
@@ -126,7 +126,8 @@ class Measuring:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         with self._open:
             self._saver.close()
-        if kind is None or (isinstance(error, StoreError) and error.measured is not None):  # another run's failure
+        another = isinstance(error, StoreError) and error.measured is not None  # another run's failure
+        if kind is None or another or isinstance(error, KeyboardInterrupt):
             self._saver.report(self.run)
 
     @property
@@ -170,6 +171,22 @@ class Measuring:
         self._keep(result)
         self._listener(Ended(index=index, result=result))
         return result
+
+    def skip(self, planned: Iterable[tuple[Case, int]]) -> None:
+        """Records cases, each in its round, that are not measured because the run was interrupted; all at once.
+
+        None of them has a record from before.
+        """
+        self._setting = Setting()
+        start = self._index
+        skipped = [self._skipped(start + i, case, number) for i, (case, number) in enumerate(planned)]
+        if self.plan.notes:
+            skipped = [replace(each, details={**each.details, **self.plan.notes(each.case)}) for each in skipped]
+        self._index += len(skipped)
+        self._measured_now += skipped
+        self._saver.save_all(self._record, skipped)
+        for index, result in enumerate(skipped, start):
+            self._listener(Ended(index=index, result=result))
 
     def _keep(self, result: Result) -> None:
         earlier = self._before.bad(result.case, result.round)

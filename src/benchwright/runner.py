@@ -49,8 +49,11 @@ def execute(
     measuring = Measuring(plan, open_store, listener, looks_ready=looks_ready)
     listener(Planned(total=sum(1 for _ in _planned(measuring))))
     with measuring:
-        for case, number in _interleaved(measuring):
+        planned = _interleaved(measuring)
+        for case, number in planned:
             measuring.measure(case, number)
+            if measuring.interrupted:
+                measuring.skip(planned)  # the rest, which may be thousands, in one transaction
     return measuring.run
 
 

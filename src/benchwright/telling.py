@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Protocol, Self, cast
 
 from benchwright.events import Began, Ended, Event, Listener, Noted, Planned, Reached, nobody
 from benchwright.records import Result, Run, Status
-from benchwright.saving import Keeper
+from benchwright.saving import Keeper, add_all
 from benchwright.store.glance import database_file
 from benchwright.store.progress import ENDED, Progress
 from benchwright.store.word import Word
@@ -136,6 +136,10 @@ class _Told:
     def add(self, run_id: str, result: Result, *, instead_of: str = "") -> None:
         self._runs.add(run_id)
         self._store.add(run_id, result, instead_of=instead_of)
+
+    def add_all(self, run_id: str, results: Sequence[Result]) -> None:
+        self._runs.add(run_id)
+        add_all(self._store, run_id, results)
 
     def close(self) -> None:
         try:

@@ -30,7 +30,7 @@ def dispatch(argv: list[str], host: LocalHost | None = None) -> int:
         return error.exit_code
     except BenchwrightError as error:
         sys.stderr.write(f"benchwright: {error}\n")
-        return 2
+        return 1 if getattr(error, "measured", None) is not None else 2  # measured, and not kept where it was meant
     except (KeyboardInterrupt, click.Abort):
         sys.stderr.write("benchwright: interrupted\n")
         return 130

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from benchwright.errors import StoreError
+from benchwright.errors import StoreError, StoreLostError
 from benchwright.store import engine as engines
 from benchwright.store.faults import explained
 from benchwright.store.glance import database_file
+from benchwright.store.presence import Presence
 from benchwright.store.upgrade import prepare
 
 TIMEOUT = 60.0  # seconds to wait for another writer
@@ -35,21 +36,34 @@ class Database:
         self._held = threading.local()
         if self._file and not self._file.exists():
             self._make_folder(self._file, create)
+        self._presence: Presence | None = None
+        self._has_written = False
         try:
             with explained(self._place, self._file):
                 prepare(self._engine, self._place)
         except BaseException:
             self.close()
             raise
+        if self._file is not None:
+            self._presence = Presence(self._file)
 
     @property
     def place(self) -> str:
         """Where it is, as its errors name it: a file, or an address without the password."""
         return self._place
 
+    def confirm(self) -> None:
+        """Raises a `StoreLostError` when the file that this object wrote to is no longer the one in place."""
+        if self._presence is not None and self._has_written:
+            self._presence.confirm()
+
     def close(self) -> None:
-        """Ends the connection."""
-        self._engine.dispose()
+        """Ends the connection; a `StoreLostError` when what was written is no longer in place."""
+        try:
+            self.confirm()
+        finally:
+            self._has_written = False  # told once
+            self._engine.dispose()
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
@@ -84,7 +98,10 @@ class Database:
                     engines.writing(connection).begin(),
                 ):
                     yield connection
-            except BaseException:
+                self._has_written = True
+                self.confirm()
+            except BaseException as error:
+                self._has_written = self._has_written and not isinstance(error, StoreLostError)
                 self._rolled_back()
                 raise
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
-from benchwright.errors import StoreError, StoreFullError
+from benchwright.errors import StoreError, StoreFullError, StoreLostError
 
 _FULL_BELOW = 1 << 20  # bytes free
 _DISK_FULL = "53100"  # PostgreSQL's code
@@ -43,7 +43,10 @@ def sqlite_fault(file: Path, error: Exception) -> StoreError:
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return _damaged(file, code)
     message, remedy = _SIMPLE.get(code, (_first_line(error), ""))
-    return StoreError(f"{file}: {message}", remedy=remedy)
+    # A file that was cut, moved or removed under SQLite shows so as well: nobody knows what is left of it.
+    is_moved = getattr(cause, "sqlite_errorcode", 0) == sqlite3.SQLITE_READONLY_DBMOVED
+    kind = StoreLostError if code == sqlite3.SQLITE_IOERR or is_moved else StoreError
+    return kind(f"{file}: {message}", remedy=remedy)
 
 
 _SIMPLE = {
@@ -68,11 +71,11 @@ _SIMPLE = {
 def _damaged(file: Path, code: int) -> StoreError:
     """Says what a check of the file finds. The check opens it read-only, so nothing in it changes."""
     if code == sqlite3.SQLITE_NOTADB:
-        return StoreError(
+        return StoreLostError(
             f"{file}: not a database",
             remedy="nothing was changed; give another file with --store, or restore this one from a backup",
         )
-    return StoreError(
+    return StoreLostError(
         f"{file}: the database is damaged: {_quick_check(file)}",
         remedy=f"nothing was changed; restore a backup, or save what is readable: "
         f"sqlite3 '{file}' .recover | sqlite3 recovered.db",

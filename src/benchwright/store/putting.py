@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, select
 
-from benchwright.errors import StoreError
+from benchwright.errors import StoreError, StoreLostError
 from benchwright.store import read, tables, write
 from benchwright.store.codec import plain
 from benchwright.store.engine import find
@@ -51,13 +51,19 @@ def put_all(connection: Connection, known: write.Known, place: str, uploads: Seq
 
 def add(connection: Connection, known: write.Known, place: str, upload: Upload) -> None:
     """Adds a result, in the place of another if one is named."""
-    home, result_id = _home(_homes(connection, [upload]), place, upload.run_id), upload.prepared.result.id
-    gone = [_number(connection, home, place, upload)] if upload.instead_of else []
+    run, result_id = home(connection, place, upload.run_id), upload.prepared.result.id
+    gone = [_number(connection, run, place, upload)] if upload.instead_of else []
     if upload.instead_of == result_id:
         write.remove_results(connection, gone)
-    write.add_prepared(connection, known, [(home, upload.prepared)])
+    write.add_prepared(connection, known, [(run, upload.prepared)])
     # The old one goes last, so that SQLite does not give its number to the new one: `newest` grows.
     write.remove_results(connection, gone if upload.instead_of != result_id else [])
+
+
+def home(connection: Connection, place: str, run_id: str) -> write.Home:
+    """The run of that id, which results are to be added to."""
+    rows = find(connection, tables.runs, ("run", "id", "revision"), [plain(run_id)])
+    return _home({run: write.Home(number=number, revision=revision) for run, number, revision in rows}, place, run_id)
 
 
 def _put(connection: Connection, known: write.Known, place: str, upload: Upload) -> bool:
@@ -87,7 +93,7 @@ def _homes(connection: Connection, uploads: Iterable[Upload]) -> dict[str, write
 def _home(homes: dict[str, write.Home], place: str, run_id: str) -> write.Home:
     home = homes.get(plain(run_id))
     if home is None:
-        raise StoreError(f"{place}: no run {run_id!r} to add a result to", remedy="call begin(run) first")
+        raise StoreLostError(f"{place}: no run {run_id!r} to add a result to", remedy="call begin(run) first")
     return home
 
 

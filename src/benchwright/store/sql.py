@@ -76,6 +76,11 @@ class SqlStore(Indexed):
         if instead_of:
             self._forget()
 
+    def add_all(self, run_id: str, results: Sequence[Result]) -> None:
+        """Keeps several results of a run in one transaction."""
+        with self._writing() as connection:
+            write.add_results(connection, self._known, putting.home(connection, self._place, run_id), results)
+
     def put(self, run_id: str, result: Result, *, instead_of: str = "") -> bool:
         """Adds a result, unless the same is there: then False. Another one under its id is a `StoreError`.
 

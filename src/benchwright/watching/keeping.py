@@ -29,4 +29,6 @@ class Shared:
             tell(progress)
 
     def close(self) -> None:
-        """Leaves it open."""
+        """Leaves it open; a `StoreLostError` when what was kept is no longer in place."""
+        if confirm := getattr(self.store, "confirm", None):
+            confirm()

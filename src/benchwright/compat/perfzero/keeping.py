@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchwright import config
 from benchwright.compat.perfzero.console import log
-from benchwright.errors import StoreError
+from benchwright.errors import StoreError, StoreLostError
 from benchwright.records import Result, Run
 from benchwright.saving import Keeper
 from benchwright.store import open_store
@@ -31,6 +31,7 @@ class Keeping:
         self.place = store_place(store, project)
         self._wanted, self._finish = bool(store), finish
         self._store: Keeper | None = None
+        self._failure: StoreError | None = None
         try:
             self._store = open_store(self.place)
         except StoreError as error:
@@ -52,13 +53,19 @@ class Keeping:
             try:
                 self._store.add(run_id, whole, instead_of=instead_of)
             except StoreError as error:
-                self.failed = self._wanted
+                self._failure = self._failure or error
                 log.error("a result is not kept in the store: %s", error)
 
     def close(self) -> None:
-        """Ends the connection."""
-        if self._store is not None:
-            self._store.close()
+        """Ends the connection. A `StoreLostError` when the store failed on the way: whoever saves rescues all then."""
+        try:
+            if self._store is not None:
+                self._store.close()
+        except StoreError as error:
+            self._failure = self._failure or error
+        self.failed = self._wanted and self._failure is not None
+        if self._failure is not None:
+            raise StoreLostError(self._failure.message, remedy=self._failure.remedy)
 
     @property
     def repeats(self) -> str:

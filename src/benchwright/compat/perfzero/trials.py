@@ -21,9 +21,9 @@ from benchwright.compat.perfzero.keeping import Keeping
 from benchwright.compat.perfzero.outputs import Folders
 from benchwright.compat.perfzero.summary import Facts
 from benchwright.compat.perfzero.workspace import DATA, LOG, PROCESS_INFO, SUMMARY, Workspace
-from benchwright.errors import MeasureError, OptionError
+from benchwright.errors import MeasureError, OptionError, StoreError
 from benchwright.events import Began, Ended, Event, Reached
-from benchwright.records import Case, Profile, Result
+from benchwright.records import Case, Profile, Result, Run
 from benchwright.sources import classes
 
 INTERRUPTED_CODE = 130  # as a shell says it
@@ -52,10 +52,20 @@ class Trials:
         self._keeping = keeping = Keeping(self._flags.store, self._workspace.project, self._finish)
         with tempfile.TemporaryDirectory(prefix="benchwright-") as empty, contextlib.closing(self._folders):
             self._empty = Path(empty)
-            run = runner.execute(self._plan(methods, arguments), lambda: keeping, self._hear)
+            run = self._executed(methods, arguments, keeping)
         if self._is_interrupted or any(map(_was_interrupted, run.results)):
             return INTERRUPTED_CODE
         return 1 if self._is_bad or keeping.failed else 0
+
+    def _executed(self, methods: Sequence[str], arguments: Sequence[str], keeping: Keeping) -> Run:
+        """The run; where the store lost it, the log says in which file it is."""
+        try:
+            return runner.execute(self._plan(methods, arguments), lambda: keeping, self._hear)
+        except StoreError as error:
+            if not isinstance(error.measured, Run):
+                raise
+            log.error("%s", error)
+            return error.measured
 
     def _plan(self, methods: Sequence[str], arguments: Sequence[str]) -> runner.Plan:
         texts = self._flags.texts
