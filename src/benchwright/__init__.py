@@ -8,11 +8,12 @@ Names load on first use, so that importing the package costs next to nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from benchwright import _version
 
+TYPE_CHECKING = False  # not from `typing`, which takes longer to import than all that is asked of this package at first
 if TYPE_CHECKING:
+    from typing import Any
+
     from benchwright.api import MeasuredRun as MeasuredRun
     from benchwright.api import run as run
     from benchwright.culprits import bisect as bisect

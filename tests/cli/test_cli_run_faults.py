@@ -119,13 +119,32 @@ def test_kill_9_of_the_parent_leaves_no_process_and_what_was_saved(
     assert "  1 of 2 results  " in benchwright("list", "--store", "results.db").stdout
 
 
-def test_ending_the_parent_politely_leaves_no_process_either(start: Callable[..., Started], tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_ending_the_parent_politely_leaves_no_process_either(
+    number: signal.Signals, start: Callable[..., Started], tmp_path: Path
+) -> None:
     pid_file = tmp_path / "pid"
     started = start("run", f"fake:constant?latency=3600s&wait=sleep&crash=fork&pid_file={pid_file}", *QUICK)
     _measuring(started, pid_file)
-    started.process.terminate()
+    started.process.send_signal(number)
     assert started.process.wait(20) == 130  # as after Ctrl-C
     assert started.all_gone(2.0)
+
+
+def test_ctrl_c_while_modules_are_imported_is_no_traceback(tmp_path: Path) -> None:
+    """A module that never ends being imported stands for a slow disk."""
+    (tmp_path / "click.py").write_text(
+        "import pathlib, time\npathlib.Path('importing').touch()\ntime.sleep(60)\n", encoding="utf-8"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-m", "benchwright", "run", FAKE]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        assert _within(60, (tmp_path / "importing").exists)
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+    assert (process.returncode, errors) == (130, "benchwright: interrupted\n")
 
 
 def test_ctrl_c_keeps_what_was_measured_and_skips_the_rest(start: Callable[..., Started], tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -41,6 +42,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "perfzero": ("benchwright.cli.perfzero", "PerfZero's command line: benchmark classes and their JSON."),
 }
 
+INTERRUPTED = "benchwright: interrupted\n"
 HELP = """\
 Usage: benchwright [OPTIONS] COMMAND [ARGS]...
 
@@ -57,7 +59,9 @@ Commands:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The console script. Returns the exit code: 0 all well, 1 something measured is bad, 2 a wrong request."""
-    argv = [*(sys.argv[1:] if arguments is None else arguments)]  # `list` is a verb's module in this package
+    if arguments is None:
+        return _as_process()
+    argv = [*arguments]  # `list` is a verb's module in this package
     if not argv or argv[0] in ("--help", "-h"):
         sys.stdout.write(top_level_help())
         return 0
@@ -65,6 +69,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.write(f"benchwright {VERSION}\n")
         return 0
     return _call(argv)
+
+
+def _as_process() -> int:
+    """The command line as a process of its own: Ctrl-C ends it without a traceback while it starts and while it ends.
+
+    An interrupted import leaves half a module behind, and what Python prints then helps nobody. Nothing has begun yet,
+    so the process leaves at once; a worker that was started early ends with it. `dispatch` lets the verb have Ctrl-C.
+    """
+    import _signal as signal  # type: ignore[import-not-found]  # what `signal` is made of: built in, there at once
+
+    ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # in the background it is ignored
+    if ours:
+        signal.signal(signal.SIGINT, _leave)
+    try:
+        return main(sys.argv[1:])
+    except KeyboardInterrupt:
+        sys.stderr.write(INTERRUPTED)
+        return 130
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, _leave)
+
+
+def allow_interrupt() -> None:
+    """From here on Ctrl-C is an exception that a verb can deal with."""
+    import signal
+
+    if signal.getsignal(signal.SIGINT) is _leave:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _leave(number: int, frame: object) -> None:
+    os.write(2, INTERRUPTED.encode())
+    os._exit(130)
 
 
 def _call(argv: list[str]) -> int:

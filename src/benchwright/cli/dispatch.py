@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from benchwright.cli import VERBS
+from benchwright.cli import INTERRUPTED, VERBS, allow_interrupt
 from benchwright.errors import BenchwrightError, OptionError, did_you_mean
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def dispatch(argv: list[str], host: LocalHost | None = None) -> int:
         sys.stderr.write(f"benchwright: {error}\n")
         return 1 if getattr(error, "measured", None) is not None else 2  # measured, and not kept where it was meant
     except (KeyboardInterrupt, click.Abort):
-        sys.stderr.write("benchwright: interrupted\n")
+        sys.stderr.write(INTERRUPTED)
         return 130
     except BrokenPipeError:  # the reader, a pager or head, has seen enough
         _silence_stdout()
@@ -55,6 +55,7 @@ def _run(verb: str, rest: list[str], host: LocalHost | None) -> int:
         raise OptionError(f"unknown command {verb!r}", remedy=did_you_mean(verb, VERBS))
     command: click.Command = importlib.import_module(VERBS[verb][0]).command
     gc.enable()
+    allow_interrupt()
     # Not `command.main`, which would turn a closed pipe into exit 1.
     with command.make_context(f"benchwright {verb}", rest, obj=host) as context:
         code = command.invoke(context)
