@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from benchwright import channel
+from benchwright import channel, frames
 from benchwright.channel import PROTOCOL, Job, Message
 from benchwright.errors import BenchwrightError, ChannelError
 from benchwright.hosts import Host, Worker
@@ -29,7 +29,17 @@ GRACE = 5.0  # seconds a worker may take to end after its answer
 HEAD_START = 3_000_000  # ns between the parent's word and time zero, per copy
 LOOK = 0.25  # seconds between two looks at the clock while waiting
 _ENDS = ("exit", "signal")  # the kinds of failure of a worker that has gone without a word
+CHANNEL = "channel"  # the kind of failure of a worker whose answer cannot be used
 INTERRUPTED = "interrupted"  # the kind of failure that Ctrl-C makes
+_OUT_OF_TURN = "does the measured code write to the worker's line?"
+# What a worker says, and what it must be doing then: see `worker.work`.
+_BEFORE = {
+    "loading": ("starting",),
+    "warming": ("loading",),
+    "ready": ("warming",),
+    "done": ("measuring",),
+    "measured": ("done",),
+}
 _FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 
 
@@ -173,15 +183,17 @@ class Attempt:
         try:
             messages = copy.worker.hear()
         except ChannelError as error:
-            failure = Failure(kind="channel", message=error.message, remedy=error.remedy)
-            raise _BrokenError(Status.FAILED, failure, copy) from None
+            raise _BrokenError(Status.FAILED, _misheard(error), copy) from None
         if messages is None:
             self._selector.unregister(copy.worker.fileno())
             if copy.phase == "measured":  # it has answered and gone; others may still be measuring
                 return
             raise _BrokenError(*_silent(copy.worker), copy)
         for message in messages:
-            self._take(copy, message)
+            try:
+                self._take(copy, frames.checked(message))
+            except ChannelError as error:
+                raise _BrokenError(Status.FAILED, _misheard(error), copy) from None
 
     def _hear_out(self, copy: Copy, until: str) -> None:
         """Its process has ended: what is still on the line counts; whoever else holds the line open does not."""
@@ -192,13 +204,14 @@ class Attempt:
 
     def _take(self, copy: Copy, message: Message) -> None:
         if message.kind == "failed":
-            told = {name: str(message.data.get(name, "")) for name in ("kind", "message", "remedy")}
-            if isinstance(known := message.data.get("details"), dict):
+            if known := message.data.get("details"):
                 copy.ready.setdefault("details", known)
-            raise _BrokenError(Status.FAILED, Failure(**told), copy)
+            raise _BrokenError(Status.FAILED, frames.failure_of(message), copy)
         if message.kind == "live":  # a word from what is measured, while it is measured
-            self._on_phase(str(message.data.get("text", "")))
+            self._on_phase(str(message.data["text"]))
             return
+        if copy.phase not in _BEFORE[message.kind]:
+            raise ChannelError(f"the worker said {message.kind!r} while it was {copy.phase}", remedy=_OUT_OF_TURN)
         copy.phase = message.kind
         if message.kind == "ready":
             copy.ready = message.data
@@ -271,6 +284,11 @@ def timeout(case: Case) -> float:
     return LOAD_ALLOWANCE + (5.0 if load.warmup is None else load.warmup) + measuring * (20 if load.find_rate else 2)
 
 
+def _misheard(error: ChannelError) -> Failure:
+    """The record of a line that carried something else than a worker says."""
+    return Failure(kind=CHANNEL, message=error.message, remedy=error.remedy)
+
+
 def _for_copy(job: Job, index: int, copies: int) -> Job:
     """The job of one copy: its share of the CPUs when there are enough to give each its own."""
     cpus = job.cpus
@@ -289,7 +307,7 @@ def _silent(worker: Worker) -> tuple[Status, Failure]:
         return _died(worker.end(0))
     message = "the worker closed its answer channel and went on"
     remedy = "the measured code closes file descriptors it did not open"
-    return Status.FAILED, Failure(kind="channel", message=message, remedy=remedy)
+    return Status.FAILED, Failure(kind=CHANNEL, message=message, remedy=remedy)
 
 
 def _died(exit_status: int) -> tuple[Status, Failure]:

@@ -130,13 +130,18 @@ class FrameReader:
         if self._parsed is None:  # once a frame, however many pieces it comes in
             end = _PREFIX.size + int(_PREFIX.unpack_from(self._buffer)[2])
             try:
-                header = json.loads(self._buffer[_PREFIX.size : end])
-            except ValueError:
+                header = json.loads(self._buffer[_PREFIX.size : end], parse_constant=_refuse_constant)
+            except (ValueError, RecursionError):
                 header = None
             if not _is_header(header):
                 raise _rubbish(self._buffer[_PREFIX.size :])
             self._parsed = header, end
         return self._parsed
+
+
+def _refuse_constant(name: str) -> None:
+    """NaN and the infinities are no JSON, and nobody could keep them."""
+    raise ValueError(name)
 
 
 def _is_header(header: Any) -> bool:

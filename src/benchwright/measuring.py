@@ -18,7 +18,7 @@ from typing import Self
 
 from benchwright import artifacts, passes, plugins, precision, schema
 from benchwright._version import VERSION
-from benchwright.attempt import INTERRUPTED, Attempt, Outcome
+from benchwright.attempt import CHANNEL, INTERRUPTED, Attempt, Outcome
 from benchwright.errors import StoreError
 from benchwright.events import Began, Ended, Listener, Reached, nobody
 from benchwright.hosts import Host
@@ -38,6 +38,7 @@ from benchwright.records import (
 )
 from benchwright.resuming import Before, why_bad
 from benchwright.saving import Keeper, Saver
+from benchwright.system.texts import described
 
 DEFAULT_ROUNDS = 5
 MORE = 2  # times as many rounds at most, when a precision was asked for
@@ -329,11 +330,17 @@ class Measuring:
         )
         if outcome.status is not Status.OK:
             return replace(bare, metrics=outcome.observation.metrics, details=dict(outcome.details))
-        from benchwright.instrument import thread_warnings
-        from benchwright.results import with_numbers  # numpy comes with it: after the first measurement
+        try:
+            from benchwright.instrument import thread_warnings
+            from benchwright.results import with_numbers  # numpy comes with it: after the first measurement
 
-        result = with_numbers(bare, outcome, cost_per_hour=self.plan.cost_per_hour)
-        return replace(result, warnings=(*result.warnings, *thread_warnings(result, self.results)))
+            result = with_numbers(bare, outcome, cost_per_hour=self.plan.cost_per_hour)
+            return replace(result, warnings=(*result.warnings, *thread_warnings(result, self.results)))
+        except Exception as error:  # the border to another process: what it answered may be any numbers at all
+            said = f"the worker's answer cannot be evaluated: {described(error, 400)}"
+            kind = "memory" if isinstance(error, ImportError | MemoryError) else CHANNEL
+            failure = Failure(kind=kind, message=said, log_tail=bare.log_tail)
+            return replace(bare, status=Status.FAILED, error=failure, log_tail="")
 
     def _skipped(self, index: int, case: Case, number: int) -> Result:
         failure = Failure(kind=INTERRUPTED, message="the run was interrupted before this began")

@@ -43,6 +43,9 @@ MODULES = (
     "stats/ranks.py",
     "stats/steady.py",
     "stats/summary.py",
+    "system/__init__.py",
+    "system/process.py",
+    "system/texts.py",
     "tasks/*.py",
 )
 _MAIN = "from benchwright.worker import start\n\nstart()\n"

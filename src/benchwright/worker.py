@@ -23,6 +23,7 @@ from benchwright.orphans import TOKEN_VARIABLE
 from benchwright.records import Case
 from benchwright.runtimes import Loaded, Report, importing, loading
 from benchwright.runtimes.scratch import OUTPUT_VARIABLE
+from benchwright.system.texts import shortened, words_of
 
 if TYPE_CHECKING:
     from benchwright.profilers import Session
@@ -127,7 +128,7 @@ def _close_after(loaded: Loaded, failure: BaseException) -> None:
         loaded.close()
     except BaseException as second:  # the process border: whatever a teardown raises
         loading.log_traceback(second)
-        said = f"{_ALSO}{type(second).__name__}: {second}"
+        said = f"{_ALSO}{type(second).__name__}: {words_of(second)}"
         if len(said) <= SHORT:
             failure.add_note(said)
 
@@ -234,9 +235,10 @@ def _answer(measured: Measured, details: dict[str, Any], report: Report) -> Mess
 
 def _described(failure: BaseException) -> dict[str, str]:
     if isinstance(failure, BenchwrightError):
-        text, remedy = failure.message, failure.remedy
+        text, remedy = shortened(failure.message), failure.remedy
     else:
-        text = str(failure).strip() or ("out of memory" if isinstance(failure, MemoryError) else repr(failure))
+        text = words_of(failure) or ("out of memory" if isinstance(failure, MemoryError) else type(failure).__name__)
         remedy = loading.memory_remedy() if loading.lacks_memory(failure) else ""
-    also = [note for note in getattr(failure, "__notes__", ()) if note.startswith(_ALSO)]
+    notes = [note for note in getattr(failure, "__notes__", ()) if isinstance(note, str)]
+    also = [note for note in notes if note.startswith(_ALSO)]
     return {"kind": type(failure).__name__, "message": "; ".join((text, *also)), "remedy": remedy}

@@ -12,6 +12,7 @@ from benchwright.errors import LoadError, did_you_mean
 from benchwright.records import Value
 from benchwright.runtimes.loading import log_traceback
 from benchwright.stats import accuracy
+from benchwright.system.texts import described
 
 LAST = -1  # the target's column unless said
 
@@ -61,7 +62,7 @@ def _told(name: str) -> Iterator[None]:
         yield
     except Exception as error:  # the border to the user's code
         log_traceback(error)
-        raise LoadError(f"metric {name}: {type(error).__name__}: {error}", remedy="see the log") from error
+        raise LoadError(f"metric {name}: {described(error)}", remedy="see the log") from error
 
 
 def _plain(value: Any) -> Value:

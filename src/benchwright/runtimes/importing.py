@@ -15,6 +15,7 @@ from typing import Any
 
 from benchwright.errors import LoadError, TargetError, did_you_mean
 from benchwright.runtimes.loading import log_traceback
+from benchwright.system.texts import described
 
 # Names what is being imported, to this process and to all that the import starts: a file that measures itself while it
 # is imported would start processes without end.
@@ -109,7 +110,7 @@ def load_module(where: str) -> ModuleType:
         raise LoadError(error.message, remedy=error.remedy) from None
     except (Exception, SystemExit) as error:  # the border to the user's code
         log_traceback(error)
-        raise LoadError(f"importing {where} failed: {type(error).__name__}: {error}", remedy="see the log") from error
+        raise LoadError(f"importing {where} failed: {described(error)}", remedy="see the log") from error
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ from benchwright.errors import LoadError, did_you_mean
 from benchwright.records import Inputs, ResultWarning
 from benchwright.runtimes.importing import load_object, split
 from benchwright.runtimes.loading import log_traceback
+from benchwright.system.texts import described
 
 Array = npt.NDArray[Any]
 Feed = dict[str, Array]  # one call's arrays by input name, in the model's order
@@ -290,7 +291,7 @@ def _data_set(inputs: Inputs) -> list[Any]:
         items = list(itertools.islice(iter(source() if callable(source) else source), most))
     except Exception as error:  # the border to the user's code
         log_traceback(error)
-        raise LoadError(f"{inputs.source} failed: {type(error).__name__}: {error}", remedy="see the log") from error
+        raise LoadError(f"{inputs.source} failed: {described(error)}", remedy="see the log") from error
     if len(items) > MOST_ITEMS >= inputs.count:
         raise LoadError(
             f"{inputs.source} did not end after {MOST_ITEMS} items", remedy="say how many with --input-count"

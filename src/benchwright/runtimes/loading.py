@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 
 from benchwright.errors import LoadError
+from benchwright.system.texts import described, words_of
 from benchwright.units import format_value
 
 WHOLE = "was it written or copied to its end? export it anew"
@@ -34,7 +35,7 @@ def refuse_empty(path: str) -> None:
 
 def refused(library: str, doing: str, error: Exception, *, reason: str = "", remedy: str = WHOLE) -> LoadError:
     """The error to raise when a library could not, say, `load model.onnx`: the reason here, all it said in the log."""
-    sys.stderr.write(f"{type(error).__name__}: {error}\n")
+    sys.stderr.write(f"{described(error)}\n")
     remedy = memory_remedy() if lacks_memory(error) else remedy
     return LoadError(f"{library} could not {doing}: {reason or first_line(error)}", remedy=remedy)
 
@@ -47,7 +48,7 @@ def memory_told(library: str, path: str) -> Iterator[None]:
     except (MemoryError, ImportError, RuntimeError, OSError) as error:
         if not lacks_memory(error):
             raise
-        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        sys.stderr.write(f"{described(error)}\n")
         raise LoadError(f"{library} had too little memory to load {path}", remedy=memory_remedy()) from None
 
 
@@ -56,7 +57,9 @@ def lacks_memory(error: BaseException) -> bool:
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return True
     words = (*_NO_MEMORY, _NO_THREAD) if _memory_limit() else _NO_MEMORY
-    if isinstance(error, ImportError | RuntimeError | OSError) and any(each in str(error).lower() for each in words):
+    if isinstance(error, ImportError | RuntimeError | OSError) and any(
+        each in words_of(error).lower() for each in words
+    ):
         return True
     before = error.__cause__ or error.__context__
     return before is not None and lacks_memory(before)
@@ -96,7 +99,10 @@ def log_traceback(error: BaseException) -> None:
     """Writes to the log where foreign code failed: without our own calls that led there, unless there are no others."""
     if _is_told or getattr(error, _TOLD, False):
         return
-    traceback.print_exception(type(error), error, foreign_part(error), file=sys.stderr)
+    try:
+        traceback.print_exception(type(error), error, foreign_part(error), file=sys.stderr)
+    except Exception as second:  # an exception is foreign code too: what it is made of may fail when it is looked at
+        sys.stderr.write(f"{described(error)}\n(its traceback cannot be had: {described(second)})\n")
 
 
 def foreign_part(error: BaseException) -> TracebackType | None:
@@ -109,7 +115,7 @@ def foreign_part(error: BaseException) -> TracebackType | None:
 
 def first_line(error: BaseException) -> str:
     """What an error says in one line; its kind when it says nothing."""
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return next((line.strip() for line in words_of(error).splitlines() if line.strip()), type(error).__name__)
 
 
 def _is_ours(step: TracebackType) -> bool:

@@ -21,6 +21,7 @@ from benchwright.runtimes.importing import load_object, split
 from benchwright.runtimes.loading import SEE_THE_LOG, log_traceback
 from benchwright.runtimes.output import Log, Output
 from benchwright.runtimes.reporting import Reporter, Told
+from benchwright.system.texts import described
 
 if TYPE_CHECKING:
     from benchwright.runtimes.classes import Asked
@@ -123,7 +124,7 @@ class _Method:
             raise
         except (Exception, SystemExit) as error:  # the border to the user's code
             log_traceback(error)
-            raise LoadError(f"{name} failed: {type(error).__name__}: {error}", remedy=SEE_THE_LOG) from error
+            raise LoadError(f"{name} failed: {described(error)}", remedy=SEE_THE_LOG) from error
 
     def _bound(
         self, function: Callable[..., Any], *, may_report: bool = False
@@ -245,7 +246,7 @@ def _constructed(cls: type, style: str, asked: Asked, folder: Path) -> Any:
     except (Exception, SystemExit) as error:  # the border to the user's code
         log_traceback(error)
         raise LoadError(
-            f"{cls.__qualname__} could not be constructed: {type(error).__name__}: {error}", remedy=SEE_THE_LOG
+            f"{cls.__qualname__} could not be constructed: {described(error)}", remedy=SEE_THE_LOG
         ) from error
 
 

@@ -44,6 +44,7 @@ from benchwright.runtimes.loading import log_traceback
 from benchwright.runtimes.options import boolean, choice, whole
 from benchwright.runtimes.pipeline import INNER, OBJECT, ImportedFarEnoughError
 from benchwright.runtimes.scratch import OUTPUT_VARIABLE
+from benchwright.system.texts import described
 
 _hands = threading.local()  # what `handed` and `handed_model` give, in the thread that loads
 
@@ -324,7 +325,7 @@ def _guarded(function: Any, name: str) -> Callable[..., Any]:
             return function(*arguments)
         except Exception as error:  # the border to the user's code
             log_traceback(error)
-            raise MeasureError(f"{name} failed: {type(error).__name__}: {error}", remedy="see the log") from error
+            raise MeasureError(f"{name} failed: {described(error)}", remedy="see the log") from error
 
     return guarded
 
@@ -336,9 +337,7 @@ def _object(found: Any, uri: str, items: list[Any], case: Case) -> Loaded:
             found = found()
         except Exception as error:  # the border to the user's code
             log_traceback(error)
-            raise LoadError(
-                f"{uri} could not be constructed: {type(error).__name__}: {error}", remedy="see the log"
-            ) from error
+            raise LoadError(f"{uri} could not be constructed: {described(error)}", remedy="see the log") from error
     if not callable(found):
         raise LoadError(f"{uri} makes {type(found).__name__}, which cannot be called", remedy="give it a __call__")
     return Loaded(

@@ -15,6 +15,7 @@ from benchwright.runtimes import Loaded
 from benchwright.runtimes.importing import load_object
 from benchwright.runtimes.loading import log_traceback
 from benchwright.runtimes.options import refuse_unknown
+from benchwright.system.texts import described
 
 # Dimensions of the matrix that say how calls are issued; every other parameter is the callable's own.
 ISSUING = frozenset({"runtime", "workers", "copies", "rate"})
@@ -121,7 +122,7 @@ class _Setup:
                 self._generator, value = value, next(value)
         except Exception as error:  # the border to the user's code
             log_traceback(error)
-            raise LoadError(f"setup failed: {type(error).__name__}: {error}", remedy="see the log") from error
+            raise LoadError(f"setup failed: {described(error)}", remedy="see the log") from error
         self.arguments = (value,)
 
     def close(self) -> None:

@@ -78,11 +78,13 @@ def prepare(results: Sequence[Result]) -> list[Prepared]:
     """What the tables will hold of these results. What cannot be kept is an error here."""
     records: dict[int, Environment] = {id(result.environment): result.environment for result in results}
     environments = {identity: codec.environment_row(record) for identity, record in records.items()}  # most share one
+    cases = {id(result.case): result.case for result in results}
+    keys = {identity: schema.case_key(case) for identity, case in cases.items()}  # rounds of a case share it
     return [
         Prepared(
             result=result,
             at=_instant(result),
-            case=schema.case_key(result.case),
+            case=keys[id(result.case)],
             environment=environments[id(result.environment)],
             document=codec.result_document(result),
             samples=codec.samples_rows(result.samples),
