@@ -1,9 +1,10 @@
 """No process outlives its job: ties a worker to its parent, and finds what the measured code left behind.
 
 Three nets, each for what the one before lets through. The kernel kills the worker's process group the moment the
-parent's end of a pipe closes, however the parent ended. A guard, a process outside that group, then looks for
-descendants that left the group. And a parent that lives looks for them itself when the job is over. They are known by
-the job's token in their environment. Standard library only.
+parent's end of a pipe closes, however the parent ended. A keeper above the worker (`system.process`) ends what the
+worker's death hands over to it, whatever that did to hide. And a parent that lives looks for what carries the job's
+token in its environment when the job is over; where no kernel hands anything over, a guard does that in its place.
+Standard library only.
 """
 
 from __future__ import annotations
@@ -16,11 +17,43 @@ import sys
 import time
 from collections.abc import Sequence
 
+from benchwright.system import process
+
+TYPE_CHECKING = False  # whoever keeps a worker imports this module and nothing else
+if TYPE_CHECKING:
+    import subprocess
+
 TOKEN_VARIABLE = "BENCHWRIGHT_JOB"  # noqa: S105 - a variable's name; every descendant of a worker carries it
 TOKEN_BYTES = 16
 MOST_LOOKS = 100
 PAUSE = 0.002  # seconds for the killed to go
 _F_SETSIG = 10
+
+
+def tie(lifeline: int, *, closing: Sequence[int] = ()) -> None:
+    """Ties this process and all that it will start to the other end of a pipe; called once, as early as can be.
+
+    On Linux this process becomes a keeper, and what follows the call happens in its child, which keeps nothing open
+    that the caller does not: see `process.keep`. `closing` is what neither keeper nor guard may hold open.
+    """
+    token = os.environ[TOKEN_VARIABLE]
+
+    def tidy() -> None:
+        if select.select([lifeline], [], [], 0)[0]:  # the parent has gone, and looks for nothing any more
+            sweep(token)
+
+    if process.keep(tidy, closing=closing):
+        die_with(lifeline)
+        return
+    die_with(lifeline)
+    stand_guard(lifeline, token, closing=closing)
+
+
+def end(child: subprocess.Popen[bytes], token: str, grace: float = 0.0) -> int:
+    """Waits `grace` seconds for a child that tied itself, then ends it and all it started. Its exit status."""
+    status = process.end(child, grace)
+    sweep(token)
+    return status
 
 
 def die_with(lifeline: int) -> None:
@@ -74,12 +107,11 @@ def stand_guard(lifeline: int, token: str, *, closing: Sequence[int]) -> None:
 def become(command: list[str], lifeline: int) -> None:
     """Turns this process into a program that ends, with all that it starts, when the lifeline closes.
 
-    The guard keeps the pipe open in its place, so that the kernel goes on watching; without a guard
+    The keeper or the guard keeps the pipe open in its place, so that the kernel goes on watching; without one
     nobody does.
     """
     os.set_inheritable(lifeline, False)
-    die_with(lifeline)
-    stand_guard(lifeline, os.environ[TOKEN_VARIABLE], closing=())
+    tie(lifeline)
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores, and whose programs would too
         signal.signal(number, signal.SIG_DFL)
     os.execvp(command[0], command)  # noqa: S606

@@ -34,24 +34,25 @@ SHORT = 200  # characters of a second failure that are told beside the first
 _ALSO = "closing failed too: "
 
 
-def start() -> None:
-    """The entry of the process: runs the job and leaves without exit handlers.
+def start(*, tied: bool = False) -> None:
+    """The entry of the process: runs the job and leaves without exit handlers. It may be `tied` to its parent already.
 
     Frameworks' own threads and handlers must not turn an answer that was given into a hang.
     """
-    code = main(sys.argv[1:])
+    code = main(sys.argv[1:], tied=tied)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: list[str], *, tied: bool = False) -> int:
     """Runs one job. Every way it can end is told on the answer channel, or by the way the process ended."""
     control, answer, lifeline = map(int, arguments)
     for fd in (control, answer, lifeline):
         os.set_inheritable(fd, False)
-    orphans.die_with(lifeline)
-    orphans.stand_guard(lifeline, os.environ[TOKEN_VARIABLE], closing=(control, answer))
+    if not tied:
+        orphans.die_with(lifeline)
+        orphans.stand_guard(lifeline, os.environ[TOKEN_VARIABLE], closing=(control, answer))
     line = Line(control, answer, bytes.fromhex(os.environ[TOKEN_VARIABLE]))
     try:
         work(line)
@@ -96,7 +97,7 @@ def work(line: Line) -> None:
         raise BenchwrightError(f"the parent speaks protocol {job.protocol}, this worker {channel.PROTOCOL}")
     _confine(job)
     gc.enable()
-    line.say("loading")
+    line.say("loading", pid=os.getpid())
     session = _profiling(job)
     begin = time.perf_counter()
     loaded: Loaded = plugins.load("runtimes", job.case.target.runtime)().load(session.case)

@@ -7,14 +7,17 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchwright import orphans
 from benchwright.orphans import TOKEN_BYTES, TOKEN_VARIABLE
 from benchwright.records import Failure
+from benchwright.system.texts import BoundedLog
 
 OWN_FAULT = "build"  # the kind of a failure that the revision or the command line is to blame for
+LOOK = 0.5  # seconds between two looks at the size of the log
 TAIL = 4000  # bytes of the log that a failure carries
 _ROOT = str(Path(__file__).resolve().parents[2])  # the interpreter that ties the build must find this package
 _TIED = f"import sys; sys.path.append({_ROOT!r}); from benchwright import orphans; "
@@ -37,21 +40,32 @@ def run(
     variables = {**os.environ, **environment, TOKEN_VARIABLE: token}
     try:
         with _tied(words, folder, variables, log) as child:
-            late = False
+            late, bounded = False, BoundedLog(log)
             try:
-                status = child.wait(timeout)
+                status = _waited(child, timeout, bounded)
             except subprocess.TimeoutExpired:
                 late, status = True, -signal.SIGKILL
             finally:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(child.pid, signal.SIGKILL)
-                child.wait()
-                orphans.sweep(token)
+                orphans.end(child, token)
+                bounded.bound()
     except OSError as error:
         return Failure(kind="start", message=f"the build of {what} could not be started: {error.strerror}")
     finally:
         note.unlink(missing_ok=True)
     return _failure(status, late, what, timeout, log)
+
+
+def _waited(child: subprocess.Popen[bytes], timeout: float, log: BoundedLog) -> int:
+    """The exit status; a `TimeoutExpired` when the time is up. A flood of output must not fill the disk meanwhile."""
+    deadline = time.monotonic() + timeout
+    while True:
+        left = deadline - time.monotonic()
+        try:
+            return child.wait(max(0.0, min(LOOK, left)))
+        except subprocess.TimeoutExpired:
+            if left <= LOOK:
+                raise
+        log.bound()
 
 
 @contextlib.contextmanager
@@ -61,7 +75,7 @@ def _tied(
     """The program in a session of its own, which ends when this process does, however that ends."""
     lifeline, held = os.pipe()
     try:
-        with log.open("ab") as output:
+        with log.open("ab") as output:  # appended, so that its middle can be taken out while it grows
             yield subprocess.Popen(
                 [sys.executable, "-I", "-S", "-c", _TIED, str(lifeline), *words],
                 cwd=folder,

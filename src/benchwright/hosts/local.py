@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -69,6 +68,7 @@ class LocalWorker:
         self._reader: FrameReader | None = None
         self._log = Log()
         self._exit: int | None = None
+        self._pid = 0
         control, self._control = os.pipe()
         self._answer, answer = os.pipe()
         lifeline, self._lifeline = os.pipe()
@@ -85,8 +85,8 @@ class LocalWorker:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
-        return self._process.pid
+        """Its process id; that of its keeper until it has said a word."""
+        return self._pid or self._process.pid
 
     def fileno(self) -> int:
         """Readable when there is something to `hear`."""
@@ -108,7 +108,11 @@ class LocalWorker:
             return None
         self._reader = self._reader or FrameReader(self._token)
         self._reader.feed(data)
-        return list(iter(self._reader.next, None))
+        messages = list(iter(self._reader.next, None))
+        if messages and not self._pid:
+            told = messages[0].data.get("pid")
+            self._pid = told if type(told) is int else self._process.pid
+        return messages
 
     def gone(self) -> bool:
         """Whether its process has ended; what it started may still hold the line open."""
@@ -117,12 +121,8 @@ class LocalWorker:
     def end(self, grace: float) -> int:
         """Waits `grace` seconds, then kills it and all it started. Its exit status: below zero, a signal."""
         if self._exit is None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(grace)
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.pid, signal.SIGKILL)
-            self._exit = self._process.wait()
-            orphans.sweep(self._token.hex())  # before the lifeline closes: the guard goes too, and never acts
+            # Before the lifeline closes: a guard goes too, and never acts.
+            self._exit = orphans.end(self._process, self._token.hex(), grace)
             for fd in (self._control, self._answer, self._lifeline):
                 os.close(fd)
             self._log.close()
@@ -141,8 +141,13 @@ class LocalWorker:
         self._log.bound(MOST_LOG)
 
     def _spawn(self, control: int, answer: int, lifeline: int) -> subprocess.Popen[bytes]:
-        # Imports make no garbage worth collecting; the worker turns the collector on again.
-        code = f"import gc; gc.disable(); {code_for('from benchwright.worker import start; start()')}"
+        # Imports make no garbage worth collecting; the worker turns the collector on again. The process that keeps it
+        # is left behind before anything else is imported, so that it is small.
+        begin = (
+            "import sys; from benchwright import orphans; control, answer, lifeline = map(int, sys.argv[1:]); "
+            "orphans.tie(lifeline, closing=(control, answer)); from benchwright.worker import start; start(tied=True)"
+        )
+        code = f"import gc; gc.disable(); {code_for(begin)}"
         return subprocess.Popen(
             [self._python, "-P", "-c", code, str(control), str(answer), str(lifeline)],
             stdin=subprocess.DEVNULL,

@@ -7,10 +7,8 @@ that it started, when the parent's end of the pipe LIFELINE closes.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -100,8 +98,7 @@ def _run(arguments: list[str], timeout: float, asked: str) -> tuple[str, str]:
             except subprocess.TimeoutExpired:
                 ended = f"not done after {timeout:g} s"
             finally:
-                _end_group(child)
-                orphans.sweep(token)
+                orphans.end(child, token)
         finally:
             os.close(lifeline)
             os.close(kept)
@@ -126,12 +123,6 @@ def _spawn(arguments: list[str], lifeline: int, token: str, log: int) -> subproc
     )
 
 
-def _end_group(child: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
-
-
 def _tail(log: str) -> str:
     return log.strip().replace("\n", "\n  ")
 
@@ -143,8 +134,7 @@ def main(arguments: list[str]) -> None:
     """Imports the module and writes what it offers."""
     module, name, answer, lifeline, *more = arguments
     os.set_inheritable(int(lifeline), False)
-    orphans.die_with(int(lifeline))
-    orphans.stand_guard(int(lifeline), os.environ[TOKEN_VARIABLE], closing=())
+    orphans.tie(int(lifeline))
     asked = schema.decode(Asked, json.loads(more[0]), where="asked") if more else _ANYTHING
     sys.path += asked.last_paths
     try:

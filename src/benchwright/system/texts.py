@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from pathlib import Path
 
 MOST_MESSAGE = 4000  # characters of a message that are kept
@@ -49,7 +50,6 @@ class BoundedLog:
 
     def __init__(self, path: Path, most: int = MOST_LOG) -> None:
         self._path, self._most = path, most
-        self._left_out = 0  # bytes
 
     def bound(self) -> None:
         """Takes the middle out of a file that is larger than it may be. Cheap while it is not: call it often."""
@@ -58,17 +58,21 @@ class BoundedLog:
                 self._cut()
 
     def _cut(self) -> None:
-        head, tail = self._most // 4, self._most // 4
+        kept = self._most // 4  # at either end
         with self._path.open("r+b", buffering=0) as file:
             size = file.seek(0, os.SEEK_END)
-            if self._left_out:  # what the note of the last time takes is in the middle, and goes with it
-                self._left_out -= len(self._note())
-            self._left_out += size - head - tail
-            file.seek(size - tail)
-            end = file.read(tail)
-            file.truncate(head)
-            file.seek(head)
-            file.write(self._note() + end)
+            file.seek(kept)
+            earlier = _NOTE.match(file.read(len(_note(0))))  # it stands where the middle was taken out before
+            left_out = size - 2 * kept + (int(earlier[1]) - len(_note(0)) if earlier else 0)
+            file.seek(size - kept)
+            end = file.read(kept)
+            file.truncate(kept)
+            file.seek(kept)
+            file.write(_note(left_out) + end)
 
-    def _note(self) -> bytes:
-        return b"\n... [%15d bytes are left out here] ...\n" % self._left_out
+
+def _note(left_out: int) -> bytes:
+    return b"\n... [%15d bytes are left out here] ...\n" % left_out
+
+
+_NOTE = re.compile(rb"\n\.\.\. \[ *(\d+) bytes are left out here\] \.\.\.\n")

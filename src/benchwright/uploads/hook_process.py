@@ -20,8 +20,7 @@ def main(arguments: list[str]) -> None:
     answer, lifeline = map(int, arguments)
     for fd in (answer, lifeline):
         os.set_inheritable(fd, False)
-    orphans.die_with(lifeline)
-    orphans.stand_guard(lifeline, os.environ[orphans.TOKEN_VARIABLE], closing=(answer,))
+    orphans.tie(lifeline, closing=(answer,))
     owner = os.getpid()
     request = json.load(sys.stdin)
     os.dup2(os.open(os.devnull, os.O_RDONLY), sys.stdin.fileno())

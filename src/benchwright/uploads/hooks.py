@@ -92,10 +92,7 @@ def _run(given: IO[bytes], answer: IO[bytes], log: IO[bytes], timeout: float) ->
         return _wait(child, log, timeout)
     finally:
         if child is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
-            orphans.sweep(token)
+            orphans.end(child, token)
         os.close(lifeline)
         os.close(held)
 
