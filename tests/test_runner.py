@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -237,37 +236,6 @@ def test_an_interrupt_keeps_what_was_measured_and_skips_the_rest() -> None:
     assert {r.error.kind for r in run.results[1:] if r.error} == {"interrupted"}
     assert tuple(kept.results) == run.results
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_what_an_interrupt_leaves_is_kept_in_one_transaction() -> None:
-    """Each of thousands in one of its own takes a minute, in which nothing seems to happen."""
-
-    class Transactions(Kept):
-        def __init__(self) -> None:
-            super().__init__()
-            self.transactions: list[int] = []
-
-        def add(self, run_id: str, result: Result, *, instead_of: str = "") -> None:
-            super().add(run_id, result, instead_of=instead_of)
-            self.transactions.append(1)
-
-        def add_all(self, run_id: str, results: Sequence[Result]) -> None:
-            self.results += results
-            self.transactions.append(len(results))
-
-    kept, ended = Transactions(), 0
-
-    def listen(event: Event) -> None:
-        nonlocal ended
-        ended += isinstance(event, Ended)
-        if isinstance(event, Ended) and event.index == 0:
-            signal.raise_signal(signal.SIGHUP)
-
-    run = execute(_plan(_case("a"), _case("b"), rounds=500), lambda: kept, listen)
-    assert kept.transactions == [1, 999]
-    assert [r.id for r in kept.results] == [r.id for r in run.results]
-    assert {r.status for r in run.results[1:]} == {Status.SKIPPED}
-    assert len({r.id for r in run.results}) == ended == 1000
 
 
 def test_an_interrupt_while_saving_waits_until_it_is_saved() -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import _thread
 import signal
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchwright.errors import StoreError
-from benchwright.events import Event, Reached
+from benchwright.events import Ended, Event, Reached
 from benchwright.hosts.local import LocalHost
 from benchwright.interrupts import Interrupt
 from benchwright.measuring import Measuring, Plan, Setting
 from benchwright.records import Case, Load, Result, Revision, Run, Status, Target
+from benchwright.runner import execute
 
 CASE = Case(name="a", target=Target(runtime="fake", uri="fake:constant?ms=1"), load=Load(samples=3, warmup=0.0))
 BARE = Plan(monitors=())
@@ -111,3 +113,34 @@ def test_of_two_runs_that_could_not_be_kept_both_say_where_their_results_are(
     for failure, run in ((caught.value, first), (caught.value.__context__, second)):
         assert f"benchwright-{run.id}.jsonl" in str(failure)
         assert (tmp_path / f"benchwright-{run.id}.jsonl").is_file()
+
+
+def test_what_an_interrupt_leaves_is_kept_in_one_transaction() -> None:
+    """Each of thousands in one of its own takes a minute, in which nothing seems to happen."""
+
+    class Transactions(Kept):
+        def __init__(self) -> None:
+            super().__init__()
+            self.transactions: list[int] = []
+
+        def add(self, run_id: str, result: Result, *, instead_of: str = "") -> None:
+            super().add(run_id, result, instead_of=instead_of)
+            self.transactions.append(1)
+
+        def add_all(self, run_id: str, results: Sequence[Result]) -> None:
+            self.results += results
+            self.transactions.append(len(results))
+
+    kept, ended = Transactions(), 0
+
+    def listen(event: Event) -> None:
+        nonlocal ended
+        ended += isinstance(event, Ended)
+        if isinstance(event, Ended) and event.index == 0:
+            signal.raise_signal(signal.SIGHUP)
+
+    run = execute(replace(BARE, cases=[CASE, replace(CASE, name="b")], rounds=500), lambda: kept, listen)
+    assert kept.transactions == [1, 999]
+    assert [r.id for r in kept.results] == [r.id for r in run.results]
+    assert {r.status for r in run.results[1:]} == {Status.SKIPPED}
+    assert len({r.id for r in run.results}) == ended == 1000

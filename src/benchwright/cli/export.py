@@ -6,6 +6,7 @@ import click
 
 from benchwright import plugins
 from benchwright.cli.options import opened, store_option
+from benchwright.errors import UserError
 
 OURS = ("jsonl", "jsonl.gz", "parquet")
 
@@ -29,20 +30,34 @@ OURS = ("jsonl", "jsonl.gz", "parquet")
 @store_option
 def command(
     names: tuple[str, ...], format: str, everything: bool, no_samples: bool, force: bool, store: str | None
-) -> None:
-    """Write runs to a file."""
+) -> int:
+    """Write runs to a file. With `--all`, runs that are damaged are named and left out; then the exit code is 1."""
     from contextlib import closing
 
     from benchwright.errors import OptionError
     from benchwright.store.transfer import export_runs, export_text
 
     *references, file = names
+    left_out: list[str] = []
+
+    def skip(run: str, error: UserError) -> None:
+        left_out.append(run)
+        click.echo(f"benchwright: run {run} is left out: {error.message}", err=True)
+
     if everything and references:
         raise OptionError("--all and RUN exclude each other", remedy="leave one out")
     with closing(opened(store, create=False)) as results:
         runs = list(results.run_ids()) if everything else [results.find(r) for r in references or ["last"]]
         if not format or format in OURS:
-            count = export_runs(results, dict.fromkeys(runs), file, samples=not no_samples, force=force, kind=format)
+            count = export_runs(
+                results,
+                dict.fromkeys(runs),
+                file,
+                samples=not no_samples,
+                force=force,
+                kind=format,
+                skipped=skip if everything else None,
+            )
         else:
             from benchwright import interop
 
@@ -50,4 +65,6 @@ def command(
                 raise OptionError(f"--format {format} holds one run, not {len(runs)}", remedy="name one")
             text = interop.written(results.run(runs[0], samples=False), format)
             count = export_text(text, file, force=force)
-    click.echo(f"{file}: {count} run{'s' * (count != 1)} written", err=True)
+    told = f", {len(left_out)} damaged and left out" if left_out else ""
+    click.echo(f"{file}: {count} run{'s' * (count != 1)} written{told}", err=True)
+    return int(bool(left_out))

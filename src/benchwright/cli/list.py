@@ -13,6 +13,8 @@ import click
 
 from benchwright.cli.options import json_option, store_option
 
+BACKUP = "restore this one from a backup of the store, if there is one"
+
 
 @click.command("list")
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
@@ -20,12 +22,14 @@ from benchwright.cli.options import json_option, store_option
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many runs to list.")
 @store_option
 @json_option
-def command(targets: tuple[str, ...], runtime: str, limit: int, store: str | None, as_json: bool) -> None:
+def command(targets: tuple[str, ...], runtime: str, limit: int, store: str | None, as_json: bool) -> int:
     """What could be run: the cases of each TARGET, which may be a module or a package as well.
 
-    Without a target: the newest runs in the store.
+    Without a target: the runs that were added to the store last, the newest first. Exit code 1 when one of them is
+    damaged; it is named, and the others are listed.
     """
     rows = _cases(targets, runtime) if targets else _runs(store, limit)
+    damaged = [] if targets else [row for row in rows if row["damaged"]]
     if as_json:
         _write(json.dumps(rows, indent=2) + "\n")
     elif targets:
@@ -34,6 +38,9 @@ def command(targets: tuple[str, ...], runtime: str, limit: int, store: str | Non
         _write("".join(f"{_run_line(row)}\n" for row in rows))
     else:
         click.echo("no runs yet: benchwright run TARGET makes one", err=True)
+    for row in damaged:
+        click.echo(f"benchwright: {row['damaged']}\n  the other runs are listed; {BACKUP}", err=True)
+    return int(bool(damaged))
 
 
 def _write(text: str) -> None:
@@ -102,6 +109,8 @@ def _case_lines(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _run_line(row: dict[str, Any]) -> str:
+    if row["damaged"]:
+        return f"{row['id']}  {row['started_at'][:19]}  damaged"
     failed = f"  {row['failed']} failed" if row["failed"] else ""
     tags = f"  [{', '.join(row['tags'])}]" if row["tags"] else ""
     revision = f"  {row['revision']['id'][:10]}" if row["revision"] else ""

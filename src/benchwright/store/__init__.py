@@ -24,6 +24,7 @@ class RunSummary:
     revision: Revision | None
     tags: tuple[str, ...]
     planned: int = 0  # results the run was to have at least; 0 when nobody said
+    damaged: str = ""  # why its record cannot be read: then only id, beginning, cases and counts are known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,9 +90,9 @@ class Store(Protocol):
     def find(self, reference: str) -> str:
         """The id of a run named by `last`, `last~N`, an id, a tag, a commit, or the beginning of a commit or an id.
 
-        `last:TARGET` and `last~N:TARGET` count only the runs that measured that target.
-
-        A tag or commit with several runs means the newest; a beginning that fits more than one is a `StoreError`.
+        `last` is the run that was added last, whatever its clock said; `last:TARGET` and `last~N:TARGET` count only the
+        runs that measured that target. A tag or commit with several runs means the newest, also by the order in which
+        they were added; a beginning that fits more than one is a `StoreError`.
         """
         ...
 
@@ -104,11 +105,11 @@ class Store(Protocol):
         ...
 
     def runs(self, *, limit: int = 20, tag: str = "") -> list[RunSummary]:
-        """The newest runs first."""
+        """The runs that were added last, the newest first. One whose record is damaged says so in its summary."""
         ...
 
     def run_ids(self) -> Iterator[str]:
-        """Every run's id, oldest first."""
+        """Every run's id, in the order in which they were added."""
         ...
 
     def history(self, case: str, *, metrics: Sequence[str] = (), limit: int = 1000) -> list[Series]:

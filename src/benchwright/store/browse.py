@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Select, and_, exists, or_, select, tuple_
+from sqlalchemy import Connection, Select, and_, exists, or_, select
 
-from benchwright.errors import StoreError
-from benchwright.records import Environment, Result, Run, Status
+from benchwright.errors import StoreError, UserError
+from benchwright.records import Environment, Failure, Result, Run, Status
 from benchwright.store import RunSummary, codec, read, tables
 from benchwright.store.archive import Outcome
 from benchwright.store.catalog import pattern
@@ -31,7 +32,7 @@ class Sought:
 
 
 def runs_page(connection: Connection, sought: Sought, *, before: str, limit: int) -> list[RunSummary]:
-    """The newest runs older than the run `before`."""
+    """The newest runs that were added before the run `before`."""
     runs = tables.runs
     query = read.headers()
     if sought.tag:
@@ -43,10 +44,10 @@ def runs_page(connection: Connection, sought: Sought, *, before: str, limit: int
     if sought.case or sought.environments is not None:
         query = _with_result(connection, query, sought)
     if before:
-        row = connection.execute(select(runs.c.at, runs.c.id).where(runs.c.run == plain(before))).one_or_none()
-        if row is None:
+        number = connection.scalar(select(runs.c.id).where(runs.c.run == plain(before)))
+        if number is None:
             raise StoreError(f"no run {before!r} in this store", remedy="begin with the newest runs again")
-        query = query.where(tuple_(runs.c.at, runs.c.id) < tuple_(*row))
+        query = query.where(runs.c.id < number)
     return read.summarised(connection, query, limit=limit)
 
 
@@ -120,8 +121,12 @@ def outcomes(connection: Connection, runs: Sequence[str], machines: Mapping[int,
 
 
 def _outcome(machine: str, run: str, result: str, case: str, number: int, status: str, document: bytes) -> Outcome:
-    about = codec.glance(document, status, where=f"result {result}")
     ended = _STATUSES[status]
+    try:
+        about = codec.glance(document, status, where=f"result {result}")
+    except UserError as error:  # it costs this result, not the page
+        failure = Failure(kind="damaged", message=error.message, remedy=error.remedy)
+        return Outcome(run, result, case, "{}", machine, number, ended, failure, "", "")
     return Outcome(run, result, case, about.params, machine, number, ended, about.failure, about.version, about.verdict)
 
 
@@ -132,8 +137,9 @@ def subjects(connection: Connection, revisions: Iterable[str]) -> dict[str, str]
     for part in _parts([plain(revision) for revision in dict.fromkeys(revisions) if revision]):
         query = select(table.c.run, table.c.revision, table.c.document).where(table.c.revision.in_(part))
         for row in connection.execute(query):
-            if subject := codec.subject(row.document, where=f"run {row.run}"):
-                found[row.revision] = subject
+            with suppress(UserError):  # a damaged run tells nothing
+                if subject := codec.subject(row.document, where=f"run {row.run}"):
+                    found[row.revision] = subject
     return found
 
 

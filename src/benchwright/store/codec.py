@@ -176,6 +176,14 @@ def microseconds(instant: str, *, where: str) -> int:
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 
 
+def instant(microseconds: int) -> str:
+    """The inverse of `microseconds`, as far as there is a year for it."""
+    try:
+        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)).isoformat()
+    except OverflowError:
+        return datetime(1970, 1, 1, tzinfo=UTC).isoformat()
+
+
 def plain(text: str) -> str:
     r"""`text` as every database can hold it: a byte that is not UTF-8 and the zero character are written as `\x..`.
 

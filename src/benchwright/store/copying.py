@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from benchwright import schema
-from benchwright.errors import OptionError
+from benchwright.errors import DecodeError, OptionError, StoreError
 from benchwright.records import Run
 from benchwright.store import Store
 from benchwright.store.archive import Archive
@@ -47,7 +47,11 @@ def copy(source: Store, target: Store, tell: Tell = lambda done, total: None) ->
     differing: list[str] = []
     for number, name in enumerate(names):
         tell(number, len(names))
-        run = source.run(name)
+        try:
+            run = source.run(name)
+        except (StoreError, DecodeError) as error:  # it costs this run, not the others
+            differing.append(f"run {name} cannot be read: {error.message}")
+            continue
         results += len(run.results)
         if name not in there and target.add_run(run):
             added += 1

@@ -203,10 +203,11 @@ def give_back(engine: Engine) -> int:
 
 
 def _sqlite(path: Path, timeout: float) -> Engine:
-    if _cannot_change(path):
-        # Nobody can write there, so no lock is needed; and the lock file WAL wants could not be made.
-        uri = "file:" + urllib.parse.quote(str(path))
-        url = URL.create("sqlite", database=uri, query={"uri": "true", "mode": "ro", "immutable": "1"})
+    if _is_read_only(path):
+        # The lock file that WAL wants could not be made. While another process writes, it is there and can be read;
+        # otherwise nothing changes the file, and no lock is needed.
+        uri, query = "file:" + urllib.parse.quote(str(path)), {"uri": "true", "mode": "ro"}
+        url = URL.create("sqlite", database=uri, query=query if _has_log(path) else {**query, "immutable": "1"})
     else:
         url = URL.create("sqlite", database=str(path))
     engine = create_engine(url, connect_args={"timeout": timeout, "isolation_level": None})
@@ -215,11 +216,17 @@ def _sqlite(path: Path, timeout: float) -> Engine:
     return engine
 
 
-def _cannot_change(path: Path) -> bool:
-    if not path.is_file() or not os.statvfs(path).f_flag & os.ST_RDONLY:
+def _is_read_only(path: Path) -> bool:
+    """Whether the store is there and this process cannot write to it: because of the disk, the file or its folder."""
+    if not path.is_file():
         return False
+    is_writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK | os.X_OK)
+    return not is_writable or bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+
+
+def _has_log(path: Path) -> bool:
     log = path.with_name(path.name + "-wal")
-    return not log.exists() or log.stat().st_size == 0
+    return log.exists() and log.stat().st_size > 0
 
 
 def _tune(connection: Any, timeout: float) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from benchwright import schema
+from benchwright.errors import UserError
 from benchwright.records import Environment, Status
 from benchwright.store import codec, tables
 from benchwright.store.archive import Machine
@@ -58,7 +59,10 @@ class Machines:
                 query = select(table.c.id, table.c.document)
                 query = query.where(table.c.id.in_(missing)) if len(missing) < 500 else query
                 for row in connection.execute(query):
-                    environment = codec.read_environment(row.document, where=f"environment {row.id}")
+                    try:
+                        environment = codec.read_environment(row.document, where=f"environment {row.id}")
+                    except UserError:  # the results measured there have a machine that nobody knows
+                        environment = Environment(machine={}, system={})
                     self._known[row.id] = (schema.environment_key(environment), environment)
             return dict(self._known)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Row, Select, bindparam, func, select
 
-from benchwright.errors import StoreError
+from benchwright.errors import StoreError, UserError
 from benchwright.records import Estimate, Result, Run, Samples, Status
 from benchwright.store import Miss, Point, RunSummary, Series, codec, tables
 from benchwright.store.codec import SamplesRow, plain
@@ -121,8 +121,8 @@ def samples_of(connection: Connection, number: int, where: str) -> tuple[Samples
 
 
 def run_ids(connection: Connection) -> list[str]:
-    """Every run's id, oldest first."""
-    return list(connection.scalars(select(tables.runs.c.run).order_by(tables.runs.c.at, tables.runs.c.id)))
+    """Every run's id, in the order in which they were added."""
+    return list(connection.scalars(select(tables.runs.c.run).order_by(tables.runs.c.id)))
 
 
 def case_names(connection: Connection) -> list[str]:
@@ -134,7 +134,7 @@ def case_names(connection: Connection) -> list[str]:
 def headers() -> Select[Any]:
     """Runs without their results, for `summarised` among others."""
     table = tables.runs
-    return select(table.c.id, table.c.run, table.c.format, table.c.document)
+    return select(table.c.id, table.c.run, table.c.at, table.c.format, table.c.document)
 
 
 def summaries(connection: Connection, *, limit: int, tag: str) -> list[RunSummary]:
@@ -146,9 +146,11 @@ def summaries(connection: Connection, *, limit: int, tag: str) -> list[RunSummar
 
 
 def summarised(connection: Connection, query: Select[Any], *, limit: int) -> list[RunSummary]:
-    """The newest of the runs that a query of `headers` finds."""
-    table = tables.runs
-    headers = connection.execute(query.order_by(table.c.at.desc(), table.c.id.desc()).limit(limit)).all()
+    """The newest of the runs that a query of `headers` finds: those that were added last.
+
+    Not those that began last: a machine whose clock was ahead once would stay the newest for as long.
+    """
+    headers = connection.execute(query.order_by(tables.runs.c.id.desc()).limit(limit)).all()
     cases: dict[int, dict[str, None]] = defaultdict(dict)
     counts: dict[int, int] = defaultdict(int)
     failed: dict[int, int] = defaultdict(int)
@@ -172,7 +174,19 @@ def _counted(connection: Connection, numbers: Sequence[int]) -> Iterator[Row[Any
 
 
 def _summary(header: Any, cases: tuple[str, ...], results: int, failed: int) -> RunSummary:
-    record = codec.read_run(header.document, header.format, where=f"run {header.run}")
+    try:
+        record = codec.read_run(header.document, header.format, where=f"run {header.run}")
+    except UserError as error:  # it costs this run, not the others
+        return RunSummary(
+            id=header.run,
+            started_at=codec.instant(header.at),
+            cases=cases,
+            results=results,
+            failed=failed,
+            revision=None,
+            tags=(),
+            damaged=error.message,
+        )
     return RunSummary(
         id=record.id,
         started_at=record.started_at,
@@ -231,7 +245,9 @@ def misses(connection: Connection, case: str, *, limit: int) -> list[Miss]:
     """The newest results of the matching cases that are not ok, oldest first."""
     table = tables.results
     query = (
-        _documented(tables.runs.c.run, table.c.revision)
+        _documented(
+            tables.runs.c.run, table.c.revision, table.c.round, table.c.case_name, table.c.started_at, table.c.status
+        )
         .join(tables.runs, tables.runs.c.id == table.c.run_id)
         .where(
             table.c.case_name.in_(matching_names(connection, table.c.case_name, case)),
@@ -244,7 +260,20 @@ def misses(connection: Connection, case: str, *, limit: int) -> list[Miss]:
 
 
 def _miss(row: Any) -> Miss:
-    result = _result(row)
+    try:
+        result = _result(row)
+    except UserError as error:
+        return Miss(
+            run=row.run,
+            result=row.result,
+            round=row.round,
+            case=row.case_name,
+            params="{}",
+            started_at=row.started_at,
+            status=Status(row.status),
+            revision=row.revision,
+            reason=error.message,
+        )
     return Miss(
         run=row.run,
         result=result.id,

@@ -20,9 +20,9 @@ _SHOWN = 5
 def find(connection: Connection, reference: str) -> str:
     """The id of the run named by `last`, `last~N`, an id, a tag, a commit, or the beginning of a commit or an id.
 
-    `last:TARGET` and `last~N:TARGET` count only the runs that measured the target, which is named as for
-    `benchwright history`. A tag or a commit with several runs means the newest of them. A beginning must be of one
-    commit or one run only.
+    `last` is what was added last; `last:TARGET` and `last~N:TARGET` count only the runs that measured the target, which
+    is named as for `benchwright history`. A tag or a commit with several runs means the one of them that was added
+    last. A beginning must be of one commit or one run only.
     """
     if match := _LAST.fullmatch(reference):
         back = int(match[1] or 0)
@@ -103,4 +103,5 @@ def _nearest(connection: Connection, word: str) -> str:
 
 
 def _newest_first() -> Select[Any]:
-    return select(tables.runs.c.run).order_by(tables.runs.c.at.desc(), tables.runs.c.id.desc())
+    """By the order in which runs were added: a clock that was ahead once must not decide which run is the last."""
+    return select(tables.runs.c.run).order_by(tables.runs.c.id.desc())

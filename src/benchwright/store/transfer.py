@@ -9,14 +9,14 @@ from __future__ import annotations
 import gzip
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 from benchwright import schema
-from benchwright.errors import DecodeError, OptionError, TargetError
+from benchwright.errors import DecodeError, OptionError, StoreError, TargetError, UserError
 from benchwright.records import Run
 from benchwright.store import Store
 from benchwright.store.files import new_file
@@ -34,13 +34,21 @@ class Imported:
 
 
 def export_runs(
-    store: Store, run_ids: Iterable[str], path: str, *, samples: bool = True, force: bool = False, kind: str = ""
+    store: Store,
+    run_ids: Iterable[str],
+    path: str,
+    *,
+    samples: bool = True,
+    force: bool = False,
+    kind: str = "",
+    skipped: Callable[[str, UserError], None] | None = None,
 ) -> int:
     """Writes the runs, in the order given, and says how many. One run is in memory at a time.
 
-    `kind` is one of KINDS; without it, the ending of the name says so.
+    `kind` is one of KINDS; without it, the ending of the name says so. With `skipped`, a run that cannot be read is
+    left out, and `skipped` is called with its id and the reason.
     """
-    runs = (store.run(run_id, samples=samples) for run_id in run_ids)
+    runs = _read(store, run_ids, samples, skipped)
     if path == STANDARD:
         if kind not in ("", "jsonl"):
             raise OptionError(f"{kind} is not written to standard output", remedy="name a file")
@@ -56,6 +64,20 @@ def export_runs(
             with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
                 return write_lines(runs, cast(BinaryIO, packed))
         return write_lines(runs, file)
+
+
+def _read(
+    store: Store, run_ids: Iterable[str], samples: bool, skipped: Callable[[str, UserError], None] | None
+) -> Iterator[Run]:
+    for run_id in run_ids:
+        try:
+            run = store.run(run_id, samples=samples)
+        except (StoreError, DecodeError) as error:
+            if skipped is None:
+                raise
+            skipped(run_id, error)
+            continue
+        yield run
 
 
 def export_text(text: str, path: str, *, force: bool = False) -> int:

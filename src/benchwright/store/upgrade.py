@@ -6,6 +6,7 @@ one go from `tables.py`; a test holds the two ways equal.
 
 from __future__ import annotations
 
+import glob
 from pathlib import Path
 
 from sqlalchemy import Column, Connection, Engine, MetaData, PrimaryKeyConstraint, String, Table, inspect, select
@@ -66,6 +67,11 @@ def _check(connection: Connection, place: str) -> str:
         raise StoreError(
             f"{place}: made by a newer Benchwright (schema {version}; this version knows up to {tables.VERSION})",
             remedy="pip install --upgrade benchwright",
+        )
+    if version != tables.VERSION and not any((MIGRATIONS / "versions").glob(f"{glob.escape(version)}_*.py")):
+        raise StoreError(
+            f"{place}: made by a Benchwright that nobody knows (schema {version!r}; this version has {tables.VERSION})",
+            remedy="nothing was changed; restore the store from a backup, or give another one with --store",
         )
     return version
 

@@ -71,7 +71,7 @@ def _last_runs(connection: Connection, wanted: Wanted) -> dict[int, int]:
 def _runs(connection: Connection, wanted: Wanted) -> list[int]:
     """The newest runs that have the tag and a result of the revision."""
     runs = tables.runs
-    query = select(runs.c.id).order_by(runs.c.at.desc(), runs.c.id.desc()).limit(_RUNS)
+    query = select(runs.c.id).order_by(runs.c.id.desc()).limit(_RUNS)
     if wanted.tag:
         query = query.join(tables.run_tags).where(tables.run_tags.c.tag == plain(wanted.tag))
     if wanted.revision:

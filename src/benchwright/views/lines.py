@@ -79,7 +79,7 @@ def run_line(summary: RunSummary) -> RunLine:
         failed=summary.failed,
         planned=summary.planned,
         revision=summary.revision,
-        tags=summary.tags,
+        tags=("damaged",) if summary.damaged else summary.tags,
     )
 
 

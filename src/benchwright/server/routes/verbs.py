@@ -88,7 +88,14 @@ def call(
     found = getattr(archive(request), verb)(**arguments)
     if asked.says:
         record(request, visitor, asked.says, _named(arguments))
-    return answer(request, {"answer": schema.encode(found)})
+    return answer(request, {"answer": _as_older_clients_know(verb, schema.encode(found))})
+
+
+def _as_older_clients_know(verb: str, told: Any) -> Any:
+    """A client refuses keys that it does not know: what is said of damaged runs alone is said of no other."""
+    if verb == "runs":
+        return [{key: value for key, value in run.items() if key != "damaged" or value} for run in told]
+    return told
 
 
 def _update_finding(request: Request, visitor: Visitor, arguments: dict[str, Any]) -> Finding:
