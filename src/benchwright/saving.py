@@ -10,6 +10,7 @@ from typing import Protocol
 from benchwright import schema
 from benchwright.errors import StoreError, StoreLostError
 from benchwright.records import Result, Run
+from benchwright.system.texts import described
 
 
 class Keeper(Protocol):
@@ -112,7 +113,10 @@ class Saver:
     def _open(self, run: Run) -> Keeper:
         if self._store is None:
             assert self._open_store is not None
-            self._store = self._open_store()
+            try:
+                self._store = self._open_store()
+            except (ImportError, MemoryError, OSError) as error:  # no room for the libraries that it needs
+                raise StoreError(f"the store cannot be opened: {described(error, 400)}") from error
             if self._resumed is None:
                 self._store.begin(run)
         return self._store

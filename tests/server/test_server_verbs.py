@@ -47,7 +47,9 @@ def test_reading_verbs_answer_what_the_store_answers(server: Any, runs: Any) -> 
     runs.fill(server.store, [0.5, 0.6])
     store, case = server.store, runs.CASE.name
     assert asked(server, "find", reference="last~1") == store.find("last~1")
-    assert asked(server, "runs", limit=1) == schema.encode(store.runs(limit=1))
+    [last] = schema.encode(store.runs(limit=1))
+    assert last.pop("damaged") == ""  # told of damaged runs alone: older clients do not know it
+    assert asked(server, "runs", limit=1) == [last]
     assert asked(server, "run_ids") == [*store.run_ids()]
     told = schema.encode(store.history("*", metrics=("latency_p50",), limit=1))
     assert asked(server, "history", case="*", metrics=["latency_p50"], limit=1) == told

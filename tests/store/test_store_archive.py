@@ -200,12 +200,12 @@ def test_newest_values_are_those_of_the_newest_run(filled: SqlStore) -> None:
 
 def test_runs_come_in_pages(filled: SqlStore) -> None:
     cases: list[tuple[dict[str, Any], list[str]]] = [
-        ({}, ["run-2", "run-1", "run-x", "run-0"]),
-        ({"limit": 1}, ["run-2"]),
-        ({"before": "run-1"}, ["run-x", "run-0"]),
+        ({}, ["run-x", "run-2", "run-1", "run-0"]),
+        ({"limit": 1}, ["run-x"]),
+        ({"before": "run-1"}, ["run-0"]),
         ({"tag": "nightly"}, ["run-1", "run-0"]),
         ({"case": "Other.onnx", "before": "run-2"}, ["run-1", "run-0"]),
-        ({"case": "m*"}, ["run-2", "run-1", "run-x", "run-0"]),
+        ({"case": "m*"}, ["run-x", "run-2", "run-1", "run-0"]),
         ({"revision": "c0"}, ["run-x", "run-0"]),
         ({"revision": "own"}, ["run-x"]),
         ({"machine": schema.environment_key(OTHER)}, ["run-x"]),

@@ -95,8 +95,8 @@ def test_summaries_are_newest_first(store: SqlStore, make_run: MakeRun, make_res
         make_result("b", case="a.onnx", status=Status.TIMEOUT),
         make_result("c", case="a.onnx", status=Status.SKIPPED),
     )
-    store.add_run(make_run("late", minute=9, results=results, tags=("x",)))
     store.add_run(make_run("early", minute=1, commit="c0ffee"))
+    store.add_run(make_run("late", minute=9, results=results, tags=("x",)))
     late, early = store.runs()
     assert (late.id, late.cases, late.results, late.failed, late.tags) == ("late", ("z.onnx", "a.onnx"), 3, 1, ("x",))
     assert (early.id, early.cases, early.results) == ("early", (), 0)

@@ -82,6 +82,8 @@ def _as_process() -> int:
     ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # in the background it is ignored
     if ours:
         signal.signal(signal.SIGINT, _leave)
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        _open_closed_streams()
     try:
         return main(sys.argv[1:])
     except KeyboardInterrupt:
@@ -90,6 +92,22 @@ def _as_process() -> int:
     finally:
         if ours:
             signal.signal(signal.SIGINT, _leave)
+
+
+def _open_closed_streams() -> None:
+    """Lets what the caller has closed (`2>&-`) lead nowhere: what is printed there is lost, and nothing else is.
+
+    The next file that is opened, a database perhaps, would otherwise be standard output or error.
+    """
+    while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(fd, True)
+    os.close(fd)
+    is_mute = sys.stdout is None
+    sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the process
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if is_mute:
+        sys.stderr.write("benchwright: standard output is closed: what would be printed there is not shown\n")
 
 
 def allow_interrupt() -> None:

@@ -37,12 +37,38 @@ def dispatch(argv: list[str], host: LocalHost | None = None) -> int:
     except BrokenPipeError:  # the reader, a pager or head, has seen enough
         _silence_stdout()
         return 0
-    except OSError as error:  # the border: what no verb could explain better, a full disk behind a pipe among them
-        _silence_stdout()
-        sys.stderr.write(f"benchwright: {error.filename or 'standard output'}: {error.strerror or error}\n")
+    except FileNotFoundError as error:
+        if error.filename or not _is_nowhere():
+            return _say_os_error(error)
+        sys.stderr.write("benchwright: the present folder was deleted\n  cd to one that is there\n")
+        return 2
+    except (MemoryError, ImportError) as error:
+        from benchwright.runtimes.loading import first_line, lacks_memory
+
+        if not lacks_memory(error):
+            raise
+        remedy = "raise the limit on address space (ulimit -v), or free memory"
+        sys.stderr.write(f"benchwright: too little memory: {first_line(error)}\n  {remedy}\n")
         return 1
+    except OSError as error:  # the border: what no verb could explain better, a full disk behind a pipe among them
+        return _say_os_error(error)
     finally:
         gc.enable()  # also when there was no verb to import
+
+
+def _say_os_error(error: OSError) -> int:
+    _silence_stdout()
+    sys.stderr.write(f"benchwright: {error.filename or 'standard output'}: {error.strerror or error}\n")
+    return 1
+
+
+def _is_nowhere() -> bool:
+    """Whether the present folder was deleted."""
+    try:
+        os.getcwd()  # noqa: PTH109
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _silence_stdout() -> None:
