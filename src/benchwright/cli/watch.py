@@ -50,8 +50,8 @@ def command(**given: Any) -> int:
 
     A TARGET is a file of yours, used for every commit, or a path from the root of the repository, as each commit has
     it. What was done is in a journal below .benchwright/watch, so that a watch that is stopped or killed goes on where
-    it was. Ctrl-C or SIGTERM ends it after the present commit; a second one ends it at once. `benchwright findings`
-    shows what was found, `benchwright bisect` names the culprit.
+    it was. Ctrl-C, SIGTERM or SIGHUP ends it after the present commit; a second one ends it at once. `benchwright
+    findings` shows what was found, `benchwright bisect` names the culprit.
 
     With --once, exit code 1 when a commit could not be built or measured, or something became worse.
     """

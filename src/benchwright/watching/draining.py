@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while watching: the first asks to stop after the present commit, the second stops at once."""
+"""Ctrl-C, SIGTERM and SIGHUP while watching: the first asks to stop after the present commit, the second stops at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ class Draining:
 
     def __enter__(self) -> Draining:
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+                    continue  # under `nohup` it shall go on
                 self._before[number] = signal.signal(number, self._told)
         return self
 

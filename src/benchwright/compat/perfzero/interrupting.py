@@ -12,10 +12,12 @@ T = TypeVar("T")
 
 
 def unless_stopped(step: Callable[[], T]) -> T | None:
-    """What the step returns; None when Ctrl-C or SIGTERM ended it. Whoever handles these otherwise hears of it then."""
+    """What the step returns; None when Ctrl-C, SIGTERM or SIGHUP ended it. Whoever handles these otherwise hears of it then."""
     if threading.current_thread() is not threading.main_thread():
         return step()
-    numbers = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) not in (signal.SIG_IGN, None)]
+    numbers = [
+        n for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) not in (signal.SIG_IGN, None)
+    ]
     before = {number: signal.signal(number, _stop) for number in numbers}
     try:
         return step()
