@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP while watching: the first asks to stop after the present commit, the second stops at once."""
+"""Ctrl-C, SIGTERM and SIGHUP while watching: the first stops after the present commit, the second at once."""
 
 from __future__ import annotations
 

@@ -12,7 +12,10 @@ T = TypeVar("T")
 
 
 def unless_stopped(step: Callable[[], T]) -> T | None:
-    """What the step returns; None when Ctrl-C, SIGTERM or SIGHUP ended it. Whoever handles these otherwise hears of it then."""
+    """What the step returns; None when Ctrl-C, SIGTERM or SIGHUP ended it.
+
+    Whoever handles these otherwise hears of it then.
+    """
     if threading.current_thread() is not threading.main_thread():
         return step()
     numbers = [
