@@ -26,7 +26,6 @@ class Keeping:
     """Finishes each result, then keeps it. A store that was not asked for by name is no reason not to run."""
 
     def __init__(self, store: str | None, project: Path, finish: Callable[[Result], Result]) -> None:
-        self.failed = False  # a store that was asked for has lost something
         self.run_id = ""
         self.place = store_place(store, project)
         self._wanted, self._finish = bool(store), finish
@@ -63,9 +62,13 @@ class Keeping:
                 self._store.close()
         except StoreError as error:
             self._failure = self._failure or error
-        self.failed = self._wanted and self._failure is not None
         if self._failure is not None:
             raise StoreLostError(self._failure.message, remedy=self._failure.remedy)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a store that was asked for by name has lost something."""
+        return self._wanted and self._failure is not None
 
     @property
     def repeats(self) -> str:
