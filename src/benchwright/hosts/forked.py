@@ -18,6 +18,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from benchwright import orphans
 from benchwright.errors import OptionError
 from benchwright.events import Listener, Noted, nobody
 from benchwright.hosts.local import LocalHost, LocalWorker
@@ -116,6 +117,7 @@ class Nursery:
         self.refused = ""
         self.ended: dict[int, int] = {}  # exit statuses of workers, by process id
         self._pid = 0  # of the worker that was forked last
+        self._token = os.urandom(TOKEN_BYTES).hex()
         self._line, line = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         lifeline, self._lifeline = os.pipe()
         code = f"import gc; gc.disable(); {code_for('from benchwright.hosts.nursery import start; start()')}"
@@ -127,7 +129,7 @@ class Nursery:
                 stderr=subprocess.DEVNULL,
                 pass_fds=(line.fileno(), lifeline),
                 start_new_session=True,
-                env={**os.environ, TOKEN_VARIABLE: os.urandom(TOKEN_BYTES).hex()},
+                env={**os.environ, TOKEN_VARIABLE: self._token},
             )
         finally:
             line.close()
@@ -167,8 +169,7 @@ class Nursery:
 
     def end(self) -> None:
         """Ends the process; its workers have ended before."""
-        self._process.kill()
-        self._process.wait()
+        orphans.end(self._process, self._token)
         self._line.close()
         os.close(self._lifeline)
 
@@ -202,6 +203,10 @@ class _Forked:
 
     def poll(self) -> int | None:
         return self._ended(0.0)
+
+    def terminate(self) -> None:
+        if self.poll() is None:  # until the nursery has told of its end, its number is its own
+            os.kill(self.pid, signal.SIGTERM)
 
     def wait(self, timeout: float | None = None) -> int:
         end = time.monotonic() + (IMPORTING if timeout is None else timeout)

@@ -30,7 +30,7 @@ def start() -> None:
     """The entry of the process. It ends when the parent's end of the socket closes."""
     line = socket.socket(fileno=int(sys.argv[1]))
     os.set_inheritable(line.fileno(), False)
-    orphans.die_with(int(sys.argv[2]))
+    orphans.tie(int(sys.argv[2]), closing=(line.fileno(),))
     asked = json.loads(line.recv(MOST))
     sys.path[:0] = asked["paths"]
     sys.path += asked["last_paths"]
@@ -95,7 +95,8 @@ def _become_worker(token: str, fds: list[int]) -> NoReturn:
         os.close(log)
         os.environ[TOKEN_VARIABLE] = token
         _draw_anew()
-        code = worker.main([str(control), str(answer), str(lifeline)])
+        orphans.tie(lifeline, closing=(control, answer))
+        code = worker.main([str(control), str(answer), str(lifeline)], tied=True)
         sys.stdout.flush()
         sys.stderr.flush()
     finally:

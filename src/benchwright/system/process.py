@@ -70,7 +70,7 @@ def end(child: subprocess.Popen[bytes], grace: float = 0.0) -> int:
 
     with contextlib.suppress(subprocess.TimeoutExpired):
         child.wait(grace)
-    if child.returncode is None and sys.platform.startswith("linux"):
+    if child.poll() is None and sys.platform.startswith("linux"):
         child.terminate()  # a keeper first ends all that it keeps
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(PATIENCE)
