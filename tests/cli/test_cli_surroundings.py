@@ -16,7 +16,7 @@ RUN = "run 'fake:constant?ms=1&clock=virtual' --rounds 1 --samples 20 --warmup 0
 
 
 def _shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "bw": f"{sys.executable} -m benchwright"}
+    environment = {**os.environ, "bw": f"{sys.executable} -m benchwright", "TMPDIR": str(folder)}
     return subprocess.run(
         ["sh", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, timeout=100, check=False
     )
