@@ -25,7 +25,7 @@ SOURCE = "import sys; sys.path.insert(0, {root!r}); from benchwright.worker impo
 
 
 NEED_NUMPY = (
-    *(f"runtimes.{name}" for name in ("inputs", "examples", "feeding", "evaluating", "piping")),
+    *(f"runtimes.{name}" for name in ("inputs", "examples", "batching", "feeding", "evaluating", "piping")),
     *(f"runtimes.{name}" for name in ("answers", "array_files", "comparing", "tensors", "tolerances")),
     "specs.rows.figures",
     "stats.errors",
