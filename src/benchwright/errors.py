@@ -13,6 +13,7 @@ BenchwrightError
 │   └── UploadError         something that could not be sent where it was asked to go
 └── MeasureError            measuring failed: becomes a record with a status and a reason
     ├── LoadError           a model that could not be loaded
+    │   └── RequestError    shapes, values or options that this model does not take
     ├── DeviceError         a device or provider that was asked for and is not used
     └── ChannelError        a worker whose answer could not be read
 """
@@ -89,6 +90,14 @@ class MeasureError(BenchwrightError):
 
 class LoadError(MeasureError):
     """A model that could not be loaded."""
+
+
+class RequestError(LoadError):
+    """Shapes, values or options that this model does not take. `flags` are those that would do, when that is known."""
+
+    def __init__(self, message: str, *, remedy: str = "", flags: Iterable[str] = ()) -> None:
+        super().__init__(message, remedy=remedy)
+        self.flags = tuple(flags)
 
 
 class DeviceError(MeasureError):

@@ -29,6 +29,7 @@ class Status(StrEnum):
     TIMEOUT = "timeout"
     KILLED = "killed"
     SKIPPED = "skipped"
+    REFUSED = "refused"  # before any call was timed: what was asked for is not what the model takes
 
 
 class Better(StrEnum):
@@ -99,6 +100,8 @@ class Inputs:
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of random numbers: [low, high)
     files: Mapping[str, str] = field(default_factory=dict)  # .npy or text files by input name, instead of random ones
     names: Mapping[str, str] = field(default_factory=dict)  # the model's name -> the one that seeds it
+    values: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # by input name: one number, or one for each
+    feed_back: Mapping[str, str] = field(default_factory=dict)  # input -> the output it takes; "": found by its shape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

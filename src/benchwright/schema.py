@@ -359,7 +359,7 @@ _HOW_LONG = {
     "precision_of": 50.0,
     "seed": 0,
 }
-_YOUNGER_INPUTS = ("ranges", "files", "names")
+_YOUNGER_INPUTS = ("ranges", "files", "names", "values", "feed_back")
 
 
 def case_key(case: records.Case) -> str:

@@ -84,10 +84,14 @@ FIXED = Spec(name="x", shape=(4, 8), dtype="float32")
             r"fixed leading dimension of 4; the batch size asked for is 1\n  use --batch-size 4, or export",
         ),
         (FIXED, Inputs(batch_size=8), "fixed leading dimension of 4; the batch size asked for is 8"),
-        (FIXED, Inputs(shapes={"x": (4, 9)}), "is 4x8; the shape asked for is 4x9"),
-        (IMAGE, Inputs(), r"dimension 2 has no size\n  give it one, for example --shape image:1x3x224x224"),
+        (FIXED, Inputs(shapes={"x": (4, 9)}), r"is \[4, 8\]; the shape asked for is \[4, 9\]"),
+        (
+            IMAGE,
+            Inputs(),
+            r"input 'image' is float32 \[1, 3, \?, \?\]\n  'image' looks like an image: add --shape image:1x3x224x224",
+        ),
         (IMAGE, Inputs(shapes={"imgae": (1, 3, 8, 8)}), "no input 'imgae'\n  did you mean 'image'"),
-        (IMAGE, Inputs(shapes={"image": (1, 3, 8)}), r"is batchx3x\?x\?; the shape asked for is 1x3x8"),
+        (IMAGE, Inputs(shapes={"image": (1, 3, 8)}), r"is \[\?, 3, \?, \?\]; the shape asked for is \[1, 3, 8\]"),
         (IDS, Inputs(batch_size=2, shapes={"ids": (3, 16)}), "shape says 3, the batch size asked for is 2"),
         (IDS, Inputs(dtypes={"ids": "int32"}), "takes int64; the dtype asked for is int32"),
     ],
@@ -127,8 +131,8 @@ def test_an_npz_file_and_a_folder_of_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("array", "message"),
     [
-        (np.zeros((1, 15), dtype=np.int64), "is batchx16, the array is 1x15"),
-        (np.zeros((16,), dtype=np.int64), "the array is 16"),
+        (np.zeros((1, 15), dtype=np.int64), r"is \[\?, 16\], the array is \[1, 15\]"),
+        (np.zeros((16,), dtype=np.int64), r"the array is \[16\]"),
         (np.zeros((1, 16), dtype=np.float32), "takes int64, not float32"),
         (np.array(["a"], dtype=object), "allow_pickle=False"),
         (np.zeros((0, 16), dtype=np.int64), "no complete batch of 1"),
@@ -250,7 +254,7 @@ def test_an_input_of_a_file_stands_beside_random_ones(tmp_path: Path) -> None:
 def test_a_file_that_does_not_fit_its_input(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.zeros((2, 5), np.float32))
     (tmp_path / "half.txt").write_text("0.5\n1.5\n", encoding="utf-8")
-    with pytest.raises(LoadError, match="input 'x' is 1x6, the array is 2x5"):
+    with pytest.raises(LoadError, match=r"input 'x' is \[1, 6\], the array is \[2, 5\]"):
         build([Spec(name="x", shape=("n", 6), dtype="float32")], Inputs(files={"x": str(tmp_path / "x.npy")}))
     with pytest.raises(LoadError, match="the array is 2x5"):
         build(

@@ -7,18 +7,21 @@ import math
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from benchwright.errors import LoadError, did_you_mean
+from benchwright.errors import RequestError, did_you_mean
 from benchwright.records import Inputs, ResultWarning
 from benchwright.runtimes.importing import load_object, split
 from benchwright.runtimes.loading import log_traceback
 from benchwright.system.texts import described
+from benchwright.runtimes.shapes import resolve, resolve_alone, unknown_shapes
+from benchwright.signatures import Signature, shown
+from benchwright.signatures import Spec as Spec
 
 Array = npt.NDArray[Any]
 Feed = dict[str, Array]  # one call's arrays by input name, in the model's order
@@ -27,25 +30,20 @@ MOST_ITEMS = 4096  # of a data set whose count was not limited; more are taken f
 _ABOVE_IDS = 100  # random whole numbers stay below this, so that they are valid ids in almost any vocabulary
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spec:
-    """One input of a model: a dimension is a number, a symbol's name, or None when only a call fixes it."""
-
-    name: str
-    shape: tuple[int | str | None, ...] | None  # None: the model does not tell
-    dtype: str  # numpy's name, "" when the model does not tell
-
-
 def build(specs: Sequence[Spec], inputs: Inputs) -> tuple[list[Feed], list[ResultWarning]]:
     """The distinct feeds that calls go round, each complete and of the right shape, or a `LoadError`."""
     warnings: list[ResultWarning] = []
     resolved = resolve(specs, inputs, warnings)
     if inputs.source == "random":
         return _drawn(resolved, inputs), warnings
-    feeds = [_checked(feed, specs, inputs) for feed in _read(inputs, [spec.name for spec in specs])]
+    given = [spec for spec in specs if not is_constant(spec.name, inputs)]
+    feeds = [_checked(feed, given, inputs) for feed in _read(inputs, [spec.name for spec in given])] if given else [{}]
     feeds = [part for feed in feeds for part in _batches(feed, inputs.batch_size)]
     if not feeds:
-        raise LoadError(f"{inputs.source} holds no complete batch of {inputs.batch_size}")
+        raise RequestError(f"{inputs.source} holds no complete batch of {inputs.batch_size}")
+    if len(given) < len(specs):
+        kept = _constants([spec for spec in specs if spec not in given], inputs)
+        feeds = [{spec.name: feed[spec.name] if spec in given else kept[spec.name] for spec in specs} for feed in feeds]
     return (feeds[: inputs.count] if inputs.count > 1 else feeds), warnings
 
 
@@ -57,23 +55,32 @@ def asked(owner: str, known: Mapping[str, bool], inputs: Inputs, *, dtype: str =
     shapes, dtypes, random = inputs.shapes, inputs.dtypes, inputs.source == "random"
     for name in [*shapes, *dtypes]:
         if name and name not in known:
-            raise LoadError(f"{owner} has no parameter {name!r}", remedy=did_you_mean(name, known))
-    wanted = [name for name, needed in known.items() if needed or name in shapes]
+            raise RequestError(f"{owner} has no parameter {name!r}", remedy=did_you_mean(name, known))
+    wanted = [name for name, needed in known.items() if needed or name in shapes or name in inputs.values]
     wanted = wanted if random else _given_names(inputs, wanted, list(known))
-    unknown = [name for name in wanted if name not in shapes and "" not in shapes]
+    plain = [name for name in wanted if name in inputs.values and name not in shapes]  # one number, without dimensions
+    unknown = [name for name in wanted if name not in shapes and "" not in shapes and name not in plain]
     if random and unknown:
-        raise LoadError(
-            f"the shape of {unknown[0]!r} is not known",
-            remedy=f"give it: --shape {unknown[0]}:1x3x224x224; or give the model a method example_inputs(batch_size)",
-        )
+        told = Signature(inputs=tuple(Spec(name=name, shape=None, dtype=dtypes.get(name, "")) for name in wanted))
+        error = unknown_shapes(told, unknown, inputs)
+        own = "or give the model a method example_inputs(batch_size)"
+        raise RequestError(error.message, remedy=f"{error.remedy}; {own}", flags=error.flags)
     return [
         Spec(
             name=name,
-            shape=None if name in unknown else (None, *shapes.get(name, shapes.get("", ()))[1:]),
+            shape=()
+            if name in plain
+            else None
+            if name in unknown
+            else _asked_shape(shapes.get(name, shapes.get("", ()))),
             dtype=dtypes.get(name, dtypes.get("", dtype if random else "")),
         )
         for name in wanted
     ]
+
+
+def _asked_shape(shape: Sequence[int]) -> tuple[int | None, ...]:
+    return (None, *shape[1:]) if shape else ()
 
 
 def _given_names(inputs: Inputs, needed: list[str], known: list[str]) -> list[str]:
@@ -89,100 +96,6 @@ def _given_names(inputs: Inputs, needed: list[str], known: list[str]) -> list[st
     return [*known, *(f"x{i}" for i in range(len(known), count))][:count]
 
 
-def resolve(specs: Sequence[Spec], inputs: Inputs, warnings: list[ResultWarning]) -> list[Spec]:
-    """The same inputs with every dimension a number: the leading one from the batch size, others from the shapes."""
-    names = [spec.name for spec in specs]
-    for name in [*inputs.shapes, *inputs.dtypes, *inputs.ranges, *inputs.files, *inputs.names]:
-        if name and name not in names:
-            raise LoadError(f"the model has no input {name!r}", remedy=did_you_mean(name, names))
-    _check_batch(specs, inputs)
-    symbols = {spec.shape[0]: inputs.batch_size for spec in specs if spec.shape and isinstance(spec.shape[0], str)}
-    return [
-        Spec(
-            name=spec.name,
-            shape=_shape(spec, inputs, symbols, warnings) if inputs.source == "random" else spec.shape,
-            dtype=_dtype(spec, inputs),
-        )
-        for spec in specs
-    ]
-
-
-def _check_batch(specs: Sequence[Spec], inputs: Inputs) -> None:
-    """A batch size counts only if some input's leading dimension is free or equal to it."""
-    leading = {spec.name: spec.shape[0] for spec in specs if spec.shape}
-    fixed = {name: size for name, size in leading.items() if isinstance(size, int)}
-    if len(fixed) < len(leading) or not fixed or inputs.batch_size in fixed.values():
-        return
-    if inputs.batch_size == 1 and _explicit(next(iter(fixed)), inputs) is not None:
-        return
-    name, size = next(iter(fixed.items()))
-    raise LoadError(
-        f"input {name!r} has a fixed leading dimension of {size}; the batch size asked for is {inputs.batch_size}",
-        remedy=f"use --batch-size {size}, or export the model with a dynamic leading dimension",
-    )
-
-
-def _shape(
-    spec: Spec, inputs: Inputs, symbols: Mapping[Any, int], warnings: list[ResultWarning]
-) -> tuple[int | str | None, ...]:
-    explicit, known = _explicit(spec.name, inputs), spec.shape or ()
-    if explicit is None:
-        return tuple(_dimension(spec, i, inputs, symbols) for i in range(len(known)))
-    pairs = zip(known, explicit, strict=False)
-    if len(explicit) != len(known) or any(isinstance(size, int) and size != given for size, given in pairs):
-        asked = "x".join(map(str, explicit))
-        raise LoadError(f"input {spec.name!r} is {_shown(spec)}; the shape asked for is {asked}")
-    if not explicit or isinstance(known[0], int) or explicit[0] == inputs.batch_size:
-        return explicit
-    if explicit[0] == 1:
-        return (inputs.batch_size, *explicit[1:])
-    if inputs.batch_size != 1:
-        raise LoadError(
-            f"input {spec.name!r}: the shape says {explicit[0]}, the batch size asked for is {inputs.batch_size}",
-            remedy=f"write the shape with a leading 1, or use --batch-size {explicit[0]}",
-        )
-    warnings.append(
-        ResultWarning(
-            code="batch-shape",
-            seen=f"input {spec.name!r} has a leading dimension of {explicit[0]}, each call counts as one item",
-            remedy=f"if that is a batch, use --batch-size {explicit[0]}",
-        )
-    )
-    return explicit
-
-
-def _dimension(spec: Spec, index: int, inputs: Inputs, symbols: Mapping[Any, int]) -> int:
-    known = spec.shape or ()
-    size = known[index]
-    if isinstance(size, int):
-        return size
-    if index == 0:
-        return inputs.batch_size
-    if size in symbols:
-        return symbols[size]
-    example = "x".join("224" if not isinstance(d, int) else str(d) for d in known[1:])
-    raise LoadError(
-        f"input {spec.name!r} is {_shown(spec)}: dimension {index} has no size",
-        remedy=f"give it one, for example --shape {spec.name}:1x{example}",
-    )
-
-
-def _explicit(name: str, inputs: Inputs) -> tuple[int, ...] | None:
-    shape = inputs.shapes.get(name, inputs.shapes.get(""))
-    return None if shape is None else tuple(shape)
-
-
-def _dtype(spec: Spec, inputs: Inputs) -> str:
-    asked = inputs.dtypes.get(spec.name, inputs.dtypes.get("", spec.dtype))
-    if asked != spec.dtype:
-        raise LoadError(f"input {spec.name!r} takes {spec.dtype}; the dtype asked for is {asked}")
-    return asked
-
-
-def _shown(spec: Spec) -> str:
-    return "x".join("?" if size is None else str(size) for size in spec.shape or ()) or "a scalar"
-
-
 # ---- where the arrays come from ----
 
 
@@ -195,7 +108,43 @@ def _drawn(specs: Sequence[Spec], inputs: Inputs) -> list[Feed]:
     ]
 
 
+def is_constant(name: str, inputs: Inputs) -> bool:
+    """Whether an input has the same numbers at every first call: what was given, or zeros where state begins."""
+    return name in inputs.values or name in inputs.feed_back
+
+
+def constant(spec: Spec, inputs: Inputs) -> Array:
+    """The numbers that were given for an input: one for all its elements, or one for each. State begins with zeros."""
+    numbers = inputs.values.get(spec.name, (0.0,))
+    shape, dtype = tuple(int(size or 0) for size in spec.shape or ()), np.dtype(spec.dtype or "float32")
+    told = ", ".join(f"{number:g}" for number in numbers)
+    if len(numbers) not in (1, math.prod(shape)):
+        raise RequestError(
+            f"input {spec.name!r} is {shown(shape)} and takes {math.prod(shape):,} numbers; {len(numbers)} were given",
+            remedy=f"write --value {spec.name}=NUMBER for all of them, or one for each",
+        )
+    with np.errstate(all="ignore"):
+        array = np.array(numbers, dtype=np.float64).astype(dtype)
+    if dtype.kind in "iub" and not np.array_equal(array.astype(np.float64), np.array(numbers, dtype=np.float64)):
+        raise RequestError(f"input {spec.name!r} takes {dtype}, which cannot be {told}")
+    return np.full(shape, array[0], dtype=dtype) if len(numbers) == 1 else array.reshape(shape)
+
+
+def _constants(specs: Sequence[Spec], inputs: Inputs) -> dict[str, Array]:
+    """The constants beside what a data set gives; their sizes are found as those of random inputs are."""
+    names = {spec.name for spec in specs}
+    alone = Inputs(
+        batch_size=inputs.batch_size,
+        shapes={name: shape for name, shape in inputs.shapes.items() if name in names},
+        values=inputs.values,
+        feed_back=inputs.feed_back,
+    )
+    return {spec.name: constant(spec, inputs) for spec in resolve_alone(specs, alone)}
+
+
 def _one(spec: Spec, inputs: Inputs, index: int) -> Array:
+    if is_constant(spec.name, inputs):
+        return constant(spec, inputs)
     bounds = inputs.ranges.get(spec.name)
     return random_array(spec, inputs.seed, index, seeded_by=inputs.names.get(spec.name, ""), within=bounds)
 
@@ -215,9 +164,7 @@ def _fixed(spec: Spec, inputs: Inputs) -> Array:
     if shape and array.shape == item:
         array = np.repeat(array, shape[0], axis=0)
     if array.shape != shape:
-        raise LoadError(
-            f"{place}: input {spec.name!r} is {_shown(spec)}, the array is {'x'.join(map(str, array.shape))}"
-        )
+        raise RequestError(f"{place}: input {spec.name!r} is {shown(spec.shape)}, the array is {shown(array.shape)}")
     return np.ascontiguousarray(array, dtype=spec.dtype or array.dtype).reshape(shape)
 
 
@@ -233,7 +180,7 @@ def random_array(
     try:
         dtype = np.dtype(spec.dtype)
     except TypeError:
-        raise LoadError(
+        raise RequestError(
             f"input {spec.name!r} takes {spec.dtype}, which cannot be drawn at random", remedy="give --input a file"
         ) from None
     if dtype.kind == "b":
@@ -243,7 +190,7 @@ def random_array(
     if dtype.kind in "fc":
         low, high = within or (0.0, 1.0)
         return np.asarray(low + (high - low) * generator.random(size=shape)).astype(dtype)
-    raise LoadError(f"input {spec.name!r} takes {spec.dtype}, which cannot be drawn at random")
+    raise RequestError(f"input {spec.name!r} takes {spec.dtype}, which cannot be drawn at random")
 
 
 def _whole_bounds(spec: Spec, dtype: np.dtype[Any], within: tuple[float, float] | None) -> tuple[int, int]:
@@ -251,7 +198,9 @@ def _whole_bounds(spec: Spec, dtype: np.dtype[Any], within: tuple[float, float] 
         return 0, 256 if dtype == np.uint8 else _ABOVE_IDS
     low, high, limits = math.ceil(within[0]), math.ceil(within[1]), np.iinfo(dtype)
     if low >= high or low < limits.min or high - 1 > limits.max:
-        raise LoadError(f"input {spec.name!r} takes {spec.dtype}: there is none from {within[0]:g} up to {within[1]:g}")
+        raise RequestError(
+            f"input {spec.name!r} takes {spec.dtype}: there is none from {within[0]:g} up to {within[1]:g}"
+        )
     return low, high
 
 
@@ -262,23 +211,23 @@ def _read(inputs: Inputs, names: Sequence[str]) -> Iterable[Feed]:
     path = Path(where)
     files = sorted(f for f in path.iterdir() if f.suffix in (".npy", ".npz")) if path.is_dir() else [path]
     if not files:
-        raise LoadError(f"{path} holds no .npy or .npz file")
+        raise RequestError(f"{path} holds no .npy or .npz file")
     return [_named(_from_file(file), names, str(file), inputs.names) for file in files]
 
 
 def _from_file(path: Path) -> Any:
     if path.suffix not in (".npy", ".npz"):
-        raise LoadError(f"inputs {path}: unknown ending", remedy="known: .npy, .npz, file.py::name, module:name")
+        raise RequestError(f"inputs {path}: unknown ending", remedy="known: .npy, .npz, file.py::name, module:name")
     try:
         with path.open("rb") as stream:
             content = np.load(stream, allow_pickle=False)
             return dict(content) if isinstance(content, Mapping) else content
     except OSError as error:
-        raise LoadError(
+        raise RequestError(
             f"inputs {path}: {error.strerror or error}", remedy="give --input a file that can be read"
         ) from None
     except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise LoadError(
+        raise RequestError(
             f"inputs {path}: no arrays can be read from it: {error}",
             remedy="was it written or copied to its end? write it with numpy.save or numpy.savez, and no objects in it",
         ) from None
@@ -288,12 +237,13 @@ def _data_set(inputs: Inputs) -> list[Any]:
     source = load_object(inputs.source)
     most = inputs.count if inputs.count > 1 else MOST_ITEMS + 1
     try:
-        items = list(itertools.islice(iter(source() if callable(source) else source), most))
+        made = source() if callable(source) else source
+        items = [made] if isinstance(made, Mapping) else list(itertools.islice(iter(made), most))  # one is one input
     except Exception as error:  # the border to the user's code
         log_traceback(error)
-        raise LoadError(f"{inputs.source} failed: {described(error)}", remedy="see the log") from error
+        raise RequestError(f"{inputs.source} failed: {described(error)}", remedy="see the log") from error
     if len(items) > MOST_ITEMS >= inputs.count:
-        raise LoadError(
+        raise RequestError(
             f"{inputs.source} did not end after {MOST_ITEMS} items", remedy="say how many with --input-count"
         )
     return items
@@ -308,13 +258,13 @@ def _named(item: Any, names: Sequence[str], where: str, others: Mapping[str, str
         item = {**{name: item[other] for name, other in others.items() if other in item}, **item}
         for name in names:
             if name not in item:
-                raise LoadError(
+                raise RequestError(
                     f"{where}: no array for input {name!r}", remedy=f"it holds: {', '.join(map(str, item))}"
                 )
         return {name: np.asarray(item[name]) for name in names}
     arrays = list(item) if isinstance(item, tuple | list) else [item]
     if len(arrays) != len(names):
-        raise LoadError(f"{where}: {len(arrays)} arrays for {len(names)} inputs ({', '.join(names)})")
+        raise RequestError(f"{where}: {len(arrays)} arrays for {len(names)} inputs ({', '.join(names)})")
     return {name: np.asarray(array) for name, array in zip(names, arrays, strict=True)}
 
 
@@ -330,13 +280,12 @@ def _checked(feed: Feed, specs: Sequence[Spec], inputs: Inputs) -> Feed:
 
 def _check_array(array: Array, spec: Spec, source: str) -> None:
     if spec.dtype and array.dtype.kind != np.dtype(spec.dtype).kind and not np.can_cast(array.dtype, spec.dtype):
-        raise LoadError(f"{source}: input {spec.name!r} takes {spec.dtype}, not {array.dtype}")
+        raise RequestError(f"{source}: input {spec.name!r} takes {spec.dtype}, not {array.dtype}")
     if spec.shape is None:
         return
     rest = zip(spec.shape[1:], array.shape[1:], strict=False)
     if array.ndim != len(spec.shape) or any(isinstance(size, int) and size != given for size, given in rest):
-        found = "x".join(map(str, array.shape)) or "a scalar"
-        raise LoadError(f"{source}: input {spec.name!r} is {_shown(spec)}, the array is {found}")
+        raise RequestError(f"{source}: input {spec.name!r} is {shown(spec.shape)}, the array is {shown(array.shape)}")
 
 
 def _batches(feed: Feed, batch_size: int) -> list[Feed]:

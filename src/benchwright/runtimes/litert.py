@@ -11,9 +11,11 @@ from benchwright.records import Case, Target, Value
 from benchwright.runtimes import Loaded
 from benchwright.runtimes.loading import SEE_THE_LOG, memory_told, refuse_empty, refused
 from benchwright.runtimes.options import boolean, refuse_unknown, whole
+from benchwright.signatures.tflite import plain
 
 if TYPE_CHECKING:
     from benchwright.runtimes.inputs import Feed, Spec
+    from benchwright.runtimes.state import Pairs
 
 OPTIONS = frozenset({"num_threads", "xnnpack", "delegate"})
 
@@ -48,12 +50,16 @@ class LiteRt:
             return self._load(case)
 
     def _load(self, case: Case) -> Loaded:
+        from benchwright.runtimes import state
         from benchwright.runtimes.inputs import build
 
         import ai_edge_litert.interpreter as litert  # isort: skip
 
         first = _interpreter(litert, case)
-        feeds, warnings = build(_specs(first), case.inputs)
+        specs = _specs(first.get_input_details())
+        feeds, warnings = build(specs, case.inputs)
+        pairs = state.pairs_of(case, specs, _specs(first.get_output_details()))
+        begin = state.snapshot(feeds[0], pairs)
         _allocate(first, feeds[0], case.target.uri)
 
         def another() -> Any:
@@ -61,11 +67,11 @@ class LiteRt:
             _allocate(made, feeds[0], case.target.uri)
             return made
 
-        call, arguments = _calls(first, another, feeds, case)
+        call, arguments = _stateful(first, feeds, pairs) if pairs else _calls(first, another, feeds, case)
         return Loaded(
             call=call,
             infer=_on_arrays(another),
-            feed=feeds[0],
+            feed=begin,
             model=first,
             arguments=arguments,
             items_per_call=case.inputs.batch_size,
@@ -108,29 +114,24 @@ def _delegate(litert: Any, library: str) -> Any:
         raise DeviceError(f"delegate {library}: {error}", remedy="name the shared library of a delegate") from None
 
 
-def _specs(interpreter: Any) -> list[Spec]:
+def _specs(details: Any) -> list[Spec]:
     import numpy as np
 
     from benchwright.runtimes.inputs import Spec
 
     return [
         Spec(
-            name=_plain(told["name"]),
+            name=plain(told["name"]),
             shape=tuple(None if size < 0 else int(size) for size in _signature(told)),
             dtype=np.dtype(told["dtype"]).name,
         )
-        for told in interpreter.get_input_details()
+        for told in details
     ]
 
 
 def _signature(told: dict[str, Any]) -> Any:
     """The shape with -1 where it may vary; a file without one has the shape it has."""
     return told["shape_signature"] if len(told["shape_signature"]) else told["shape"]
-
-
-def _plain(name: str) -> str:
-    """The name its author gave: `serving_default_x:0` is `x`."""
-    return name.removeprefix("serving_default_").partition(":")[0]
 
 
 def _allocate(interpreter: Any, feed: Feed, uri: str) -> None:
@@ -179,6 +180,36 @@ def _calls(
     return call, [(feed,) for feed in feeds]
 
 
+def _stateful(interpreter: Any, feeds: list[Feed], pairs: Pairs) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
+    """A call whose state the next one takes."""
+    import numpy as np
+
+    from benchwright.runtimes import state
+
+    state.share(feeds, pairs)
+    indices, hand_on = _indices(interpreter), state.handing_on(pairs, feeds[0], np.copyto)
+    given = [int(told["index"]) for told in interpreter.get_output_details()]
+
+    def call(feed: Feed) -> None:
+        _place(interpreter, indices, feed)
+        interpreter.invoke()
+        hand_on(_Outputs(interpreter, given))
+
+    return call, [(feed,) for feed in feeds]
+
+
+class _Outputs:
+    """The outputs of the last call, each copied only when it is asked for."""
+
+    __slots__ = ("_indices", "_interpreter")
+
+    def __init__(self, interpreter: Any, indices: list[int]) -> None:
+        self._interpreter, self._indices = interpreter, indices
+
+    def __getitem__(self, place: int) -> Any:
+        return self._interpreter.get_tensor(self._indices[place])
+
+
 def _on_arrays(another: Callable[[], Any]) -> Callable[..., Any]:
     """A call with arrays of the moment, in an interpreter of the thread's own. Gives the outputs in order."""
     mine = threading.local()
@@ -186,7 +217,7 @@ def _on_arrays(another: Callable[[], Any]) -> Callable[..., Any]:
     def infer(*arrays: Any, **named: Any) -> Any:
         if getattr(mine, "interpreter", None) is None:
             mine.interpreter = another()
-            mine.inputs = {_plain(t["name"]): (t["index"], t["dtype"]) for t in mine.interpreter.get_input_details()}
+            mine.inputs = {plain(t["name"]): (t["index"], t["dtype"]) for t in mine.interpreter.get_input_details()}
             mine.outputs = [told["index"] for told in mine.interpreter.get_output_details()]
         for name, array in {**dict(zip(mine.inputs, arrays, strict=False)), **named}.items():
             index, dtype = mine.inputs[name]
@@ -207,7 +238,7 @@ def _details(interpreter: Any, feeds: list[Feed], case: Case) -> dict[str, Value
     import numpy as np
 
     found = interpreter.get_output_details()
-    short = [_plain(told["name"]) for told in found]
+    short = [plain(told["name"]) for told in found]
     names = short if len({*short}) == len(short) else [str(told["name"]) for told in found]
     outputs = {
         name: f"{np.dtype(told['dtype']).name}[{'x'.join(map(str, told['shape']))}]"

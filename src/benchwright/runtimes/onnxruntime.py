@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from benchwright.errors import DeviceError, LoadError, did_you_mean
+from benchwright.errors import DeviceError, LoadError, RequestError, did_you_mean
 from benchwright.records import Case, ResultWarning, Scalar, Target, Value
 from benchwright.runtimes import Loaded
 from benchwright.runtimes.loading import SEE_THE_LOG, WHOLE, first_line, memory_told, refuse_empty, refused
@@ -15,6 +15,7 @@ from benchwright.runtimes.options import boolean, refuse_unknown
 
 if TYPE_CHECKING:
     from benchwright.runtimes.inputs import Feed, Spec
+    from benchwright.runtimes.state import Pairs
 
 PROVIDERS = {
     "cpu": "CPUExecutionProvider",
@@ -63,6 +64,7 @@ class OnnxRuntime:
             return self._load(case)
 
     def _load(self, case: Case) -> Loaded:
+        from benchwright.runtimes import state
         from benchwright.runtimes.inputs import Spec, build  # numpy first: it says best why it cannot be imported
 
         import onnxruntime  # isort: skip
@@ -77,12 +79,15 @@ class OnnxRuntime:
         specs = [Spec(name=i.name, shape=tuple(i.shape), dtype=_dtype(i.type)) for i in session.get_inputs()]
         nodes = _nodes(session, provider)
         feeds, warnings = build(specs, case.inputs)
-        call, arguments = _calls(session, case, feeds)
+        outputs = [Spec(name=o.name, shape=tuple(o.shape), dtype=_dtype(o.type)) for o in session.get_outputs()]
+        pairs = state.pairs_of(case, specs, outputs)
+        first = state.snapshot(feeds[0], pairs)
+        call, arguments = _stateful(session, case, feeds, pairs) if pairs else _calls(session, case, feeds)
         kept = [feeds]  # bindings look into this memory and do not own it
         return Loaded(
             call=call,
             infer=_on_arrays(session, specs),
-            feed=feeds[0],
+            feed=first,
             model=session,
             arguments=arguments,
             device=case.target.device,
@@ -149,7 +154,7 @@ def _apply(onnxruntime: Any, session_options: Any, options: Mapping[str, Scalar]
                 kind = type(getattr(session_options, name))
                 setattr(session_options, name, boolean(options, name, False) if kind is bool else kind(value))
         except (TypeError, ValueError, RuntimeError) as error:
-            raise LoadError(f"onnxruntime option {name}={value}: {error}") from None
+            raise RequestError(f"onnxruntime option {name}={value}: {error}") from None
 
 
 def _member(enumeration: Any, option: str, text: str) -> Any:
@@ -158,7 +163,7 @@ def _member(enumeration: Any, option: str, text: str) -> Any:
     short = {name.removeprefix("ORT_").removeprefix("ENABLE_").lower(): member for name, member in members.items()}
     chosen = members.get(text) or short.get(text.lower())
     if chosen is None:
-        raise LoadError(f"onnxruntime option {option}: unknown value {text!r}", remedy=did_you_mean(text, short))
+        raise RequestError(f"onnxruntime option {option}: unknown value {text!r}", remedy=did_you_mean(text, short))
     return chosen
 
 
@@ -212,6 +217,28 @@ def _calls(session: Any, case: Case, feeds: list[Feed]) -> tuple[Callable[..., A
     if _concurrent(case):
         return _bound_per_thread(session, names), [(feed,) for feed in feeds]
     return session.run_with_iobinding, [(_binding(session, names, feed),) for feed in feeds]
+
+
+def _stateful(
+    session: Any, case: Case, feeds: list[Feed], pairs: Pairs
+) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
+    """A run whose state the next one takes."""
+    import numpy as np
+
+    from benchwright.runtimes import state
+
+    if boolean(case.target.options, "io_binding", False):
+        raise RequestError("--feed-back needs the outputs, which io_binding leaves where they are")
+    state.share(feeds, pairs)
+    names, run = [output.name for output in session.get_outputs()], session.run
+    hand_on = state.handing_on(pairs, feeds[0], np.copyto)
+
+    def call(feed: Feed) -> Any:
+        outputs = run(names, feed)
+        hand_on(outputs)
+        return outputs
+
+    return call, [(feed,) for feed in feeds]
 
 
 def _on_arrays(session: Any, specs: list[Spec]) -> Callable[..., Any]:

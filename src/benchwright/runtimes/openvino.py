@@ -16,6 +16,7 @@ from benchwright.runtimes.options import boolean, refuse_unknown
 
 if TYPE_CHECKING:
     from benchwright.runtimes.inputs import Feed, Spec
+    from benchwright.runtimes.state import Pairs
 
 PRECISIONS = {"": "f32", "fp32": "f32", "fp16": "f16", "bf16": "bf16"}
 OWN_OPTIONS = frozenset({"reshape"})
@@ -61,6 +62,7 @@ class OpenVino:
             return self._load(case)
 
     def _load(self, case: Case) -> Loaded:
+        from benchwright.runtimes import state
         from benchwright.runtimes.inputs import build
 
         openvino = _import()
@@ -74,7 +76,11 @@ class OpenVino:
             if reason.startswith("Unable to read the model"):  # which says the path again, and lists formats
                 reason = "it is damaged, or no model of a kind it knows"
             raise refused("openvino", f"read {case.target.uri}", error, reason=reason) from None
-        feeds, warnings = build(_specs(model), case.inputs)
+        specs = _specs(model.inputs)
+        feeds, warnings = build(specs, case.inputs)
+        pairs = state.pairs_of(case, specs, _specs(model.outputs))
+        first = state.snapshot(feeds[0], pairs)
+        state.share(feeds, pairs)
         if boolean(case.target.options, "reshape", True):
             model.reshape({name: list(array.shape) for name, array in feeds[0].items()})
         try:
@@ -85,11 +91,13 @@ class OpenVino:
         _check_used(compiled, device, properties)
         tensors = [[openvino.Tensor(array, shared_memory=True) for array in feed.values()] for feed in feeds]
         call, arguments = _calls(compiled, tensors, case)
+        if pairs:
+            call = _stateful(call, feeds[0], pairs)
         kept = [feeds, tensors]  # requests look into this memory and do not own it
         return Loaded(
             call=call,
             infer=_on_arrays(openvino, compiled),
-            feed=feeds[0],
+            feed=first,
             model=compiled,
             arguments=arguments,
             device=case.target.device,
@@ -127,15 +135,33 @@ def _properties(core: Any, device: str, case: Case) -> dict[str, Scalar]:
     return {**hint, **options}
 
 
-def _specs(model: Any) -> list[Spec]:
+def _specs(ports: Any) -> list[Spec]:
     from benchwright.runtimes.inputs import Spec
 
     specs = []
-    for port in model.inputs:
-        shape = tuple(d.get_length() if d.is_static else None for d in port.partial_shape)
+    for place, port in enumerate(ports):
+        known = port.partial_shape
+        shape = None if known.rank.is_dynamic else tuple(d.get_length() if d.is_static else None for d in known)
         dtype = port.element_type.get_type_name()
-        specs.append(Spec(name=port.any_name, shape=shape, dtype=_DTYPES.get(dtype, dtype)))
+        name = port.any_name if port.names else f"output{place}"
+        specs.append(Spec(name=name, shape=shape, dtype=_DTYPES.get(dtype, dtype)))
     return specs
+
+
+def _stateful(call: Callable[..., Any], feed: Feed, pairs: Pairs) -> Callable[..., Any]:
+    """A call whose state the next one takes: input tensors look into the arrays of the feed."""
+    import numpy as np
+
+    from benchwright.runtimes import state
+
+    hand_on = state.handing_on(pairs, feed, np.copyto)
+
+    def with_state(*arguments: Any) -> Any:
+        outputs = call(*arguments)
+        hand_on(outputs)
+        return outputs
+
+    return with_state
 
 
 def _check_used(compiled: Any, device: str, properties: Mapping[str, Scalar]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from benchwright.errors import LoadError, OptionError, did_you_mean
+from benchwright.errors import OptionError, RequestError, did_you_mean
 from benchwright.records import Scalar
 from benchwright.units import parse_quantity
 
@@ -13,11 +13,11 @@ _TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no"
 
 
 def refuse_unknown(options: Iterable[str], known: Iterable[str], runtime: str) -> None:
-    """Raises a `LoadError` for the first option that is not known."""
+    """Raises a `RequestError` for the first option that is not known."""
     names = set(known)
     for name in options:
         if name not in names:
-            raise LoadError(f"{runtime} has no option {name!r}", remedy=did_you_mean(name, names))
+            raise RequestError(f"{runtime} has no option {name!r}", remedy=did_you_mean(name, names))
 
 
 def boolean(options: Mapping[str, Scalar], name: str, default: bool) -> bool:
@@ -27,7 +27,7 @@ def boolean(options: Mapping[str, Scalar], name: str, default: bool) -> bool:
         return value
     answer = _TRUTH.get(str(value).lower())
     if answer is None:
-        raise LoadError(f"option {name}: {value!r} is neither true nor false", remedy=f"write {name}=true")
+        raise RequestError(f"option {name}: {value!r} is neither true nor false", remedy=f"write {name}=true")
     return answer
 
 
@@ -39,7 +39,7 @@ def whole(options: Mapping[str, Scalar], name: str, default: int, *, least: int 
         if isinstance(value, bool) or not math.isfinite(number) or number != int(number) or number < least:
             raise ValueError
     except ValueError:
-        raise LoadError(
+        raise RequestError(
             f"option {name}: {value!r} is not a whole number of at least {least}", remedy=f"for example {name}={least}"
         ) from None
     return int(number)
@@ -53,7 +53,7 @@ def number(options: Mapping[str, Scalar], name: str, default: float, *, least: f
     except ValueError:
         result = math.nan
     if isinstance(value, bool) or not math.isfinite(result) or result < least:
-        raise LoadError(f"option {name}: {value!r} is not a number of at least {least:g}")
+        raise RequestError(f"option {name}: {value!r} is not a number of at least {least:g}")
     return result
 
 
@@ -67,9 +67,9 @@ def duration(text: str, name: str) -> int:
     try:
         seconds = parse_quantity(text, "s", what=f"option {name}")
     except OptionError as error:
-        raise LoadError(error.message, remedy=error.remedy) from None
+        raise RequestError(error.message, remedy=error.remedy) from None
     if seconds < 0:
-        raise LoadError(f"option {name}: {text!r} is negative")
+        raise RequestError(f"option {name}: {text!r} is negative")
     return round(seconds * 1e9)
 
 
@@ -78,5 +78,5 @@ def choice(options: Mapping[str, Scalar], name: str, default: str, known: Iterab
     value = str(options.get(name, default))
     names = list(known)
     if value not in names:
-        raise LoadError(f"option {name}: unknown value {value!r}", remedy=did_you_mean(value, names))
+        raise RequestError(f"option {name}: unknown value {value!r}", remedy=did_you_mean(value, names))
     return value

@@ -13,6 +13,7 @@ from benchwright.runtimes import Loaded, Report
 from benchwright.runtimes.importing import load_object
 from benchwright.runtimes.loading import SEE_THE_LOG, first_line, log_traceback, memory_told, refuse_empty, refused
 from benchwright.runtimes.options import boolean, refuse_unknown, whole
+from benchwright.runtimes.state import refuse as refuse_state
 
 if TYPE_CHECKING:
     from benchwright.runtimes.inputs import Feed, Spec
@@ -43,6 +44,7 @@ class TensorFlow:
 
     def load(self, case: Case) -> Loaded:
         self.check(case.target)
+        refuse_state(case, "tensorflow")
         refuse_empty(case.target.uri)
         with memory_told("tensorflow", case.target.uri):
             return self._load(case)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import os
 import pickle
 import warnings
@@ -13,7 +12,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from benchwright.errors import DeviceError, LoadError
-from benchwright.records import Case, Inputs, ResultWarning, Target
+from benchwright.records import Case, Target
 from benchwright.runtimes import Loaded
 from benchwright.runtimes.importing import load_object
 from benchwright.runtimes.loading import (
@@ -26,11 +25,20 @@ from benchwright.runtimes.loading import (
     refused,
 )
 from benchwright.runtimes.options import boolean, refuse_unknown, whole
+from benchwright.runtimes.torch_feeds import (
+    PRECISIONS,
+    arguments_of,
+    asked_dtype,
+    copied,
+    described,
+    dtype_name,
+    pairs_of,
+    stateful,
+)
 
 if TYPE_CHECKING:
-    from benchwright.runtimes.inputs import Feed, Spec
+    from benchwright.runtimes.inputs import Spec
 
-PRECISIONS = {"": "float32", "fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
 _FORCE = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
 OPTIONS = frozenset(
     {
@@ -41,10 +49,10 @@ OPTIONS = frozenset(
 
 
 class Torch:
-    """`net.py::Net`, `package.module:factory`, `.pt`/`.ts` (TorchScript) or `.pt2`; always in evaluation mode."""
+    """`net.py::Net`, `package.module:factory`, TorchScript (`.pt`, `.ts`, `.jit`), `.pt2`; in evaluation mode."""
 
     name: ClassVar[str] = "torch"
-    extensions: ClassVar[tuple[str, ...]] = (".pt2", ".pt", ".ts", ".py")
+    extensions: ClassVar[tuple[str, ...]] = (".pt2", ".pt", ".ts", ".jit", ".py")
     requires: ClassVar[str] = "torch"
     module: ClassVar[str] = "torch"
 
@@ -71,14 +79,17 @@ class Torch:
             _set_threads(torch, case)
             device = _device(torch, case.target.device)
             model, specs = _load(torch, case, device)
-            arguments, names, found = _arguments(torch, case, model, specs, device)
+            arguments, names, found = arguments_of(torch, case, model, specs, device)
             if boolean(options, "compile", False):
                 model = _compiled(torch, model, case)
         call, close = _caller(torch, model, device, boolean(options, "inference_mode", True))
+        pairs = pairs_of(case, names)
+        first = {name: copied(each) for name, each in zip(names, arguments[0], strict=True)} if pairs else {}
+        timed, arguments = stateful(call, arguments, names, pairs) if pairs else (call, arguments)
         return Loaded(
-            call=call,
-            infer=_on_arrays(torch, call, device, _asked_dtype(torch, case)),
-            feed=dict(zip(names, arguments[0], strict=True)),
+            call=timed,
+            infer=_on_arrays(torch, call, device, asked_dtype(torch, case)),
+            feed=first or dict(zip(names, arguments[0], strict=True)),
             model=model,
             close=close,
             arguments=arguments,
@@ -86,9 +97,7 @@ class Torch:
             items_per_call=case.inputs.batch_size,
             versions={"torch": str(torch.__version__)},
             details={
-                "inputs": {
-                    str(i): f"{_dtype(t.dtype)}[{'x'.join(map(str, t.shape))}]" for i, t in enumerate(arguments[0])
-                },
+                "inputs": {str(i): described(each) for i, each in enumerate(arguments[0])},
                 "distinct_inputs": len(arguments),
                 "threads": torch.get_num_threads(),
                 "interop_threads": torch.get_num_interop_threads(),
@@ -132,7 +141,7 @@ def _load(torch: Any, case: Case, device: Any) -> tuple[Any, list[Spec] | None]:
     uri = case.target.uri
     if uri.endswith(".pt2"):
         return _exported(torch, case, device)
-    model = _script(torch, uri, device) if uri.endswith((".pt", ".ts")) else _module(torch, case)
+    model = _script(torch, uri, device) if uri.endswith((".pt", ".ts", ".jit")) else _module(torch, case)
     try:
         with contextlib.suppress(NotImplementedError):  # what torch.export made knows no other mode
             model.eval()
@@ -164,7 +173,7 @@ def _exported(torch: Any, case: Case, device: Any) -> tuple[Any, list[Spec]]:
     given = set(program.graph_signature.user_inputs)
     values = [(n.name, n.meta["val"]) for n in program.graph.nodes if n.op == "placeholder" and n.name in given]
     specs = [
-        Spec(name=name, shape=tuple(d if isinstance(d, int) else str(d) for d in v.shape), dtype=_dtype(v.dtype))
+        Spec(name=name, shape=tuple(d if isinstance(d, int) else str(d) for d in v.shape), dtype=dtype_name(v.dtype))
         for name, v in values
     ]
     return program.module(), specs
@@ -245,62 +254,6 @@ def _compiled(torch: Any, model: Any, case: Case) -> Any:
     return torch.compile(model, **chosen)
 
 
-# ---- inputs ----
-
-
-def _arguments(
-    torch: Any, case: Case, model: Any, specs: list[Spec] | None, device: Any
-) -> tuple[list[tuple[Any, ...]], list[str], list[ResultWarning]]:
-    """Every call's tensors, the names of the inputs, and what there is to say about them."""
-    from benchwright.runtimes.inputs import build
-
-    examples = getattr(model, "example_inputs", None)
-    if specs is None and not case.inputs.shapes and case.inputs.source == "random" and callable(examples):
-        given = examples(case.inputs.batch_size)
-        feeds = [tuple(given) if isinstance(given, tuple | list) else (given,)]
-        names = [str(i) for i in range(len(feeds[0]))]
-        found: list[ResultWarning] = []
-    else:
-        arrays, found = build(specs if specs is not None else _specs(model, case.inputs), case.inputs)
-        feeds, names = [_tensors(torch, feed) for feed in arrays], list(arrays[0])
-    dtype = _asked_dtype(torch, case)
-    return [tuple(_placed(torch, tensor, device, dtype, case) for tensor in feed) for feed in feeds], names, found
-
-
-def _asked_dtype(torch: Any, case: Case) -> Any:
-    """The type that floating-point inputs must have, or None where none was asked for."""
-    return getattr(torch, PRECISIONS[case.target.precision]) if case.target.precision else None
-
-
-def _specs(model: Any, inputs: Inputs) -> list[Spec]:
-    from benchwright.runtimes.inputs import asked
-
-    usual = next((_dtype(p.dtype) for p in model.parameters() if p.is_floating_point()), "float32")
-    return asked("forward", _forward_names(model), inputs, dtype="float32" if usual == "bfloat16" else usual)
-
-
-def _forward_names(model: Any) -> dict[str, bool]:
-    """The positional parameters of `forward`, and whether each must be given."""
-    schema = getattr(model.forward, "schema", None)
-    if schema is not None:
-        return {argument.name: not argument.has_default_value() for argument in schema.arguments[1:]}
-    parameters = inspect.signature(model.forward).parameters.values()
-    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return {p.name: p.default is p.empty for p in positional}
-
-
-def _tensors(torch: Any, feed: Feed) -> tuple[Any, ...]:
-    return tuple(torch.from_numpy(array) for array in feed.values())
-
-
-def _placed(torch: Any, tensor: Any, device: Any, dtype: Any, case: Case) -> Any:
-    if dtype is not None and tensor.is_floating_point():
-        tensor = tensor.to(dtype)
-    if boolean(case.target.options, "channels_last", False) and tensor.dim() == 4:
-        tensor = tensor.to(memory_format=torch.channels_last)
-    return tensor.to(device)
-
-
 # ---- calling ----
 
 
@@ -335,6 +288,8 @@ def _on_arrays(torch: Any, call: Callable[..., Any], device: Any, dtype: Any) ->
     """The call with whatever makes tensors, put on the device first, in the precision that was asked for."""
 
     def placed(array: Any) -> Any:
+        if isinstance(array, int | float):
+            return array
         tensor = torch.as_tensor(array, device=device)
         return tensor.to(dtype) if dtype is not None and tensor.is_floating_point() else tensor
 
@@ -349,7 +304,3 @@ def _synchronize(torch: Any, device: Any) -> Callable[[], None] | None:
         return lambda: torch.cuda.synchronize(device)
     module = getattr(torch, device.type, None)
     return getattr(module, "synchronize", None) if device.type != "cpu" else None
-
-
-def _dtype(dtype: Any) -> str:
-    return str(dtype).removeprefix("torch.")
