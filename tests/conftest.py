@@ -117,6 +117,13 @@ class _Captured(io.TextIOWrapper):
         return self.read()
 
 
+@pytest.fixture(scope="session")
+def write_model() -> Callable[[str, Path], Path]:
+    """`write_model("streaming", path)` writes a small model with the traits of published ones."""
+    write: Callable[[str, Path], Path] = runpy.run_path(str(ROOT / "tests" / "model_files.py"))["write"]
+    return write
+
+
 @pytest.fixture(scope="module")  # no longer: while it is open, an event loop counts as running in this thread
 def browser() -> Iterator[Any]:
     """A real Chromium."""

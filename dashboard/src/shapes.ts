@@ -184,7 +184,7 @@ export interface Failing {
   reason: string;
 }
 
-export type Status = "ok" | "failed" | "timeout" | "killed" | "skipped";
+export type Status = "ok" | "failed" | "timeout" | "killed" | "skipped" | "refused";
 
 export interface SuiteLine {
   suite: string;

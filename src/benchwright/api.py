@@ -18,7 +18,7 @@ from benchwright.orphans import TOKEN_VARIABLE
 from benchwright.records import Case, Inputs, Load, Mode, Result, Run, Scalar, Status, Tolerance
 from benchwright.runtimes import importing
 from benchwright.saving import Keeper
-from benchwright.sources import Request
+from benchwright.sources import Request, model_inputs
 
 if TYPE_CHECKING:
     import pandas
@@ -137,6 +137,7 @@ def run(
         golden=os.fspath(golden),
         tolerance=tolerance,
         keep_outputs=keep_outputs,
+        by_hand=True,
     )
 
 
@@ -173,6 +174,7 @@ def measure(
     checks.check_cases(cases)
     for module, seconds in slow.items() if not fork else ():
         listener(Noted(text=_import_cost(module, seconds, cases, rounds)))
+    cases = model_inputs.settled(cases, replace(request, listener=listener), command=plan.get("command", ()))
     whole = runner.Plan(
         cases=cases,
         rounds=rounds,

@@ -115,6 +115,29 @@ def shapes(texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
     return found
 
 
+def values(texts: Iterable[str]) -> dict[str, tuple[float, ...]]:
+    """`'sr=16000'` items, or `'size=640,480'`: numbers for an input, one for all its elements or one for each."""
+    found = {}
+    for text in texts:
+        name, equals, numbers = text.rpartition("=")
+        given = [scalar(number.strip()) for number in numbers.split(",")]
+        if not (name and equals) or not all(isinstance(number, int | float) for number in given):
+            raise OptionError(f"--value: {text!r} is not NAME=NUMBER", remedy="write --value sr=16000")
+        found[name] = tuple(float(cast(float, number)) for number in given)
+    return found
+
+
+def fed_back(texts: Iterable[str]) -> dict[str, str]:
+    """`'state=stateN'` items: an input and the output it takes; `'state'` alone leaves the output to be found."""
+    found = {}
+    for text in texts:
+        name, _, output = text.partition("=")
+        if not name:
+            raise OptionError(f"--feed-back: {text!r} is not INPUT=OUTPUT", remedy="write --feed-back state=stateN")
+        found[name] = output
+    return found
+
+
 def pairs(texts: Iterable[str], flag: str) -> dict[str, Scalar]:
     """`'name=value'` items; numbers and true/false are recognised."""
     return {name: scalar(value) for name, value in _split(texts, flag)}

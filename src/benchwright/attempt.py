@@ -62,6 +62,7 @@ class Outcome:
     observation: Observation = field(default_factory=Observation)
     log_tail: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)  # of a failed attempt: what was known before its calls
+    early: bool = False  # of a failed attempt: it ended before the copy that failed was ready to be timed
 
 
 @dataclass(slots=True, kw_only=True)
@@ -240,7 +241,12 @@ class Attempt:
         told = replace(self._limited(failure, guilty), log_tail=tails[0] if tails else "")
         known = guilty.ready.get("details", {}) if guilty else {}
         return Outcome(
-            status=status, failure=told, observation=self._observation, log_tail=told.log_tail, details=known
+            status=status,
+            failure=told,
+            observation=self._observation,
+            log_tail=told.log_tail,
+            details=known,
+            early=not (guilty and guilty.ready),
         )
 
     def _limited(self, failure: Failure, guilty: Copy | None) -> Failure:

@@ -43,6 +43,7 @@ from benchwright.system.texts import described
 DEFAULT_ROUNDS = 5
 MORE = 2  # times as many rounds at most, when a precision was asked for
 MONITORS = ("process", "pressure", "gpu", "power")
+REFUSALS = ("RequestError", "DeviceError", "NotInstalledError", "ModuleNotFoundError")  # kinds of failure
 ARTIFACTS = Path(".benchwright", "artifacts")  # below the present folder, one for each run
 
 
@@ -72,6 +73,7 @@ class Plan:
     resumed: Run | None = None  # goes on with this run of the same cases and rounds: what is not ok there
     pause: Callable[[Case], float] | None = None  # seconds to rest before a case; not before the first
     notes: Callable[[Case], Mapping[str, Value]] | None = None  # what is kept with each result, among its details
+    by_hand: bool = False  # somebody tries: a request that a model does not take is refused, which is no failure of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,7 +321,7 @@ class Measuring:
             id=f"{self._record.id}-{index}",
             case=replace(case, tags=(*case.tags, *self._setting.tags)) if self._setting.tags else case,
             round=number,
-            status=outcome.status,
+            status=Status.REFUSED if self.plan.by_hand and _is_refusal(outcome) else outcome.status,
             environment=self._environment or Environment(machine={}, system={}),
             started_at=started_at,
             duration=duration,
@@ -345,6 +347,12 @@ class Measuring:
     def _skipped(self, index: int, case: Case, number: int) -> Result:
         failure = Failure(kind=INTERRUPTED, message="the run was interrupted before this began")
         return self._result(index, case, number, Outcome(status=Status.SKIPPED, failure=failure), now(), 0.0)
+
+
+def _is_refusal(outcome: Outcome) -> bool:
+    """Whether the request is why nothing was measured: inputs, options, a device, a package that is not there."""
+    failure = outcome.failure
+    return outcome.status is Status.FAILED and outcome.early and failure is not None and failure.kind in REFUSALS
 
 
 def _new_run(plan: Plan) -> Run:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchwright import channel, orphans, plugins, schema
 from benchwright.channel import Job, Message
-from benchwright.errors import BenchwrightError, MeasureError
+from benchwright.errors import BenchwrightError, MeasureError, RequestError
 from benchwright.measure.engine import Measured, Prepared, prepare
 from benchwright.measure.subject import Subject
 from benchwright.orphans import TOKEN_VARIABLE
@@ -106,7 +106,7 @@ def work(line: Line) -> None:
     try:
         session.ready()
         line.say("warming")
-        prepared = prepare(_subject(loaded), job.case.load, clock=loaded.clock, copy=job.copy)
+        prepared = _prepared(loaded, job)
         line.say("ready", load_time=load_time, **_facts(loaded, prepared))
         zero = int(line.hear().data["zero"])
         loaded.begin()
@@ -121,6 +121,23 @@ def work(line: Line) -> None:
         raise
     loaded.close()  # before the answer: a teardown that fails is a failure, not a matter of timing
     line.send(_answer(measured, details, report))
+
+
+def _prepared(loaded: Loaded, job: Job) -> Prepared:
+    """Warms up. What a library says of random inputs that it does not take ends with what to do."""
+    try:
+        return prepare(_subject(loaded), job.case.load, clock=loaded.clock, copy=job.copy)
+    except Exception as error:  # the border to the library: which kinds there are, only it knows
+        if not loaded.drawn or isinstance(error, BenchwrightError) or loading.lacks_memory(error):
+            raise
+        loading.log_traceback(error)
+        told = loaded.details.get("inputs")
+        given = ", ".join(f"{name} {what}" for name, what in told.items()) if isinstance(told, dict) else "random"
+        raise RequestError(
+            f"{job.case.target.runtime} could not make the first call: {loading.first_line(error)}",
+            remedy=f"its inputs were random ({given}): give real ones with --input data.npz, "
+            "a number with --value NAME=NUMBER, other sizes with --shape",
+        ) from None
 
 
 def _close_after(loaded: Loaded, failure: BaseException) -> None:

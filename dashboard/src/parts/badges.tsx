@@ -70,8 +70,8 @@ const TICK = "M3.9 8.6.9 5.5 2 4.4l1.9 1.9L8 1.9 9.1 3Z";
 const BAR = "M1 4h8v2H1Z";
 const RING = "M5 1a4 4 0 1 1 0 8 4 4 0 0 1 0-8Zm0 1.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5Z";
 const VERDICTS: { [verdict in Verdict]: string } = { worse: CROSS, better: TICK, same: BAR, unclear: RING };
-const STATUSES: { [status in Status]: string } = { ok: TICK, failed: CROSS, timeout: CROSS, killed: CROSS, skipped: BAR };
-const LOOKS: { [status in Status]: string } = { ok: "better", failed: "worse", timeout: "worse", killed: "worse", skipped: "same" };
+const STATUSES: { [status in Status]: string } = { ok: TICK, failed: CROSS, timeout: CROSS, killed: CROSS, skipped: BAR, refused: BAR };
+const LOOKS: { [status in Status]: string } = { ok: "better", failed: "worse", timeout: "worse", killed: "worse", skipped: "same", refused: "same" };
 
 function Glyph({ path }: { path: string }) {
   return (

@@ -32,6 +32,8 @@ def request_of(given: Mapping[str, Any], command: list[str]) -> Request:
             dtypes=dict(text.rpartition(":")[::2] for text in given["dtype"]),
             seed=given["seed"],
             count=given["input_count"],
+            values=asking.values(given["value"]),
+            feed_back=asking.fed_back(given["feed_back"]),
         ),
         load=_load(given),
         tags=given["tag"],

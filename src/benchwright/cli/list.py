@@ -20,15 +20,16 @@ BACKUP = "restore this one from a backup of the store, if there is one"
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
 @click.option("--runtime", metavar="NAME,...", default="", help="Runtimes to plan for, instead of the default one.")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many runs to list.")
+@click.option("--all", "tries", is_flag=True, help="Also tries that were refused before anything was measured.")
 @store_option
 @json_option
-def command(targets: tuple[str, ...], runtime: str, limit: int, store: str | None, as_json: bool) -> int:
+def command(targets: tuple[str, ...], runtime: str, limit: int, tries: bool, store: str | None, as_json: bool) -> int:
     """What could be run: the cases of each TARGET, which may be a module or a package as well.
 
     Without a target: the runs that were added to the store last, the newest first. Exit code 1 when one of them is
     damaged; it is named, and the others are listed.
     """
-    rows = _cases(targets, runtime) if targets else _runs(store, limit)
+    rows = _cases(targets, runtime) if targets else _runs(store, limit, tries)
     damaged = [] if targets else [row for row in rows if row["damaged"]]
     if as_json:
         _write(json.dumps(rows, indent=2) + "\n")
@@ -81,7 +82,7 @@ def _noted(event: Any) -> None:
         click.echo(f"benchwright: {event.text}", err=True)
 
 
-def _runs(store: str | None, limit: int) -> list[dict[str, Any]]:
+def _runs(store: str | None, limit: int, tries: bool) -> list[dict[str, Any]]:
     from benchwright import config, schema
     from benchwright.cli.options import opened
 
@@ -89,7 +90,7 @@ def _runs(store: str | None, limit: int) -> list[dict[str, Any]]:
         return []  # nothing was asked for by name, and nothing was measured here yet
     kept = opened(store, create=False)
     try:
-        rows: list[dict[str, Any]] = [schema.encode(run) for run in kept.runs(limit=limit)]
+        rows: list[dict[str, Any]] = [schema.encode(run) for run in kept.runs(limit=limit, tries=tries)]
     finally:
         kept.close()
     return rows

@@ -37,6 +37,10 @@ class _WithCommand(click.Command):
 @click.option(
     "--input", "input_source", default="random", metavar="SOURCE", help="random, a .npy/.npz file, FILE::CALLABLE."
 )
+@click.option("--value", multiple=True, metavar="NAME=NUMBER", help="A number for an input: --value sr=16000.")
+@click.option(
+    "--feed-back", multiple=True, metavar="INPUT=OUTPUT", help="Each call's OUTPUT is the next call's INPUT: state."
+)
 @click.option("--input-count", type=int, default=1, help="Distinct inputs that calls go through in turn.")
 @click.option("--param", multiple=True, metavar="NAME=A,B", help="A callable's own parameter.")
 @click.option("--option", multiple=True, metavar="NAME=VALUE", help="Handed to the runtime.")
@@ -116,6 +120,7 @@ def command(**given: Any) -> int:
                 save=keep,
                 listener=progress,
                 command=api.command_line(),
+                by_hand=True,
                 **{"host": context.obj, **plan_of(given), **answers_of(given)},
             )
         run, failure = measured.record, None

@@ -48,6 +48,8 @@ def next_steps(run: Run, *, saved: str = "", flags: str = "") -> str:
     """What to type next: `saved` says where the run is kept, `flags` what finds it there again."""
     kept = f" saved in {saved}" if saved else ""
     found = f"{run.id}{f' {flags}' if flags else ''}"
+    if notes.is_try(run):
+        return f"Nothing was measured, so this is no run. The try is{kept or ' kept'}: benchwright show {found}"
     return f"Run {run.id}{kept}. More: benchwright show {found} --plot, benchwright report {found}"
 
 

@@ -62,6 +62,11 @@ class Kept:
         return f"{self.objective}: {self.verdict}"
 
 
+def is_try(run: Run) -> bool:
+    """Whether every result was refused before anything was measured: stores do not count that as a run."""
+    return bool(run.results) and all(result.status is Status.REFUSED for result in run.results)
+
+
 def warnings(table: Iterable[Row]) -> list[Noted]:
     """Every warning once, by code and remedy, in order of appearance."""
     groups: dict[tuple[str, str], list[tuple[str, str]]] = {}

@@ -46,6 +46,7 @@ class Loaded:
     close: Callable[[], None] = lambda: None
     infer: Callable[..., Any] | None = None  # the model on any arrays, in its order or by name; gives its outputs
     feed: Mapping[str, Any] | None = None  # the first call's inputs by name, in order, as `infer` takes them
+    drawn: bool = False  # the inputs are random numbers, which a model need not like
     model: Any = None  # what the library itself calls its model, for who sets it up further
     tell: Callable[[str], None] = lambda text: None  # set by the worker: shows a line to whoever watches the run
 

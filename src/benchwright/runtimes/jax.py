@@ -69,6 +69,7 @@ class Jax:
             model=function,
             arguments=placed,
             device=case.target.device,
+            drawn=case.inputs.source == "random" and examples is None,
             items_per_call=case.inputs.batch_size,
             versions={"jax": str(jax.__version__)},
             details=_details(placed, device, case),

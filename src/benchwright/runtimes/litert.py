@@ -74,6 +74,7 @@ class LiteRt:
             feed=begin,
             model=first,
             arguments=arguments,
+            drawn=case.inputs.source == "random",
             items_per_call=case.inputs.batch_size,
             versions={"ai-edge-litert": _version()},
             details=_details(first, feeds, case),

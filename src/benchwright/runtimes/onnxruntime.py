@@ -91,6 +91,7 @@ class OnnxRuntime:
             model=session,
             arguments=arguments,
             device=case.target.device,
+            drawn=case.inputs.source == "random",
             items_per_call=case.inputs.batch_size,
             versions={"onnxruntime": str(onnxruntime.__version__)},
             details=_details(session, feeds, case, nodes),

@@ -101,6 +101,7 @@ class OpenVino:
             model=compiled,
             arguments=arguments,
             device=case.target.device,
+            drawn=case.inputs.source == "random",
             items_per_call=case.inputs.batch_size,
             versions={"openvino": str(openvino.__version__)},
             details=_details(compiled, feeds),

@@ -72,7 +72,7 @@ def unknown_shapes(signature: Signature, missing: Sequence[str], inputs: Inputs,
     kinds: dict[str, list[str]] = {}
     for each in missing:
         kinds.setdefault(guessed[each].kind.value, []).append(repr(each))
-    looks = "; ".join(f"{', '.join(names)} looks like {kind}" for kind, names in kinds.items())
+    looks = "; ".join(f"{', '.join(names)} look{'s' * (len(names) == 1)} like {kind}" for kind, names in kinds.items())
     return RequestError(
         f"the model leaves sizes open: {', '.join(open_ones)}",
         remedy=f"{looks}: add {shlex.join(flags)}",
@@ -127,6 +127,8 @@ def _shape(
     spec: Spec, inputs: Inputs, symbols: Mapping[Any, int], warnings: list[ResultWarning]
 ) -> tuple[int | str | None, ...]:
     explicit, known = _explicit(spec.name, inputs), spec.shape or ()
+    if spec.shape is None:
+        return explicit or ()
     if explicit is None or (
         not known and spec.name not in inputs.shapes
     ):  # a shape for every input is none for scalars
@@ -167,6 +169,6 @@ def _explicit(name: str, inputs: Inputs) -> tuple[int, ...] | None:
 
 def _dtype(spec: Spec, inputs: Inputs) -> str:
     asked = inputs.dtypes.get(spec.name, inputs.dtypes.get("", spec.dtype))
-    if asked != spec.dtype:
+    if spec.dtype and asked != spec.dtype:
         raise RequestError(f"input {spec.name!r} takes {spec.dtype}; the dtype asked for is {asked}")
     return asked

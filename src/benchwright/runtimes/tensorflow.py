@@ -70,6 +70,7 @@ class TensorFlow:
             model=model,
             arguments=[tuple(feed.values()) for feed in feeds],
             device=case.target.device,
+            drawn=case.inputs.source == "random",
             items_per_call=case.inputs.batch_size,
             versions={"tensorflow": str(tensorflow.__version__)},
             details={**_details(tensorflow, arrays, case), **_outputs(model)},

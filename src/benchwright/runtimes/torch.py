@@ -94,6 +94,7 @@ class Torch:
             close=close,
             arguments=arguments,
             device=str(device),
+            drawn=case.inputs.source == "random" and (specs is not None or bool(case.inputs.shapes)),
             items_per_call=case.inputs.batch_size,
             versions={"torch": str(torch.__version__)},
             details={

@@ -71,6 +71,8 @@ def plan(request: Request) -> list[Case]:
 
 def described(request: Request) -> list[tuple[Case, About]]:
     """The cases of `plan`, each with what its author says about it, where its source knows."""
+    from benchwright.sources import model_inputs
+
     if not request.targets and not request.command:
         raise TargetError("nothing to measure", remedy="name a model file, file.py::name, or a command after --")
     cases: dict[str, tuple[Case, About]] = {}
@@ -83,7 +85,7 @@ def described(request: Request) -> list[tuple[Case, About]]:
     if request.command:
         for case in plugins.load("sources", "commands")().cases("", request):
             cases.setdefault(schema.fingerprint(case), (case, About()))
-    whole = list(cases.values())
+    whole = [(model_inputs.told_by_file(case), about) for case, about in cases.values()]
     return list(zip(_told_apart([case for case, _ in whole]), (about for _, about in whole), strict=True))
 
 

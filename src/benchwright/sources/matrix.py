@@ -49,6 +49,8 @@ def refuse_inputs(name: str, request: Request) -> None:
         "--input": asked.source != usual.source,
         "--shape": bool(asked.shapes),
         "--dtype": bool(asked.dtypes),
+        "--value": bool(asked.values),
+        "--feed-back": bool(asked.feed_back),
         "--input-count": asked.count != usual.count,
     }
     for flag in (flag for flag, given in flags.items() if given):

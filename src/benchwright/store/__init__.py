@@ -104,8 +104,11 @@ class Store(Protocol):
         """The raw samples of one result."""
         ...
 
-    def runs(self, *, limit: int = 20, tag: str = "") -> list[RunSummary]:
-        """The runs that were added last, the newest first. One whose record is damaged says so in its summary."""
+    def runs(self, *, limit: int = 20, tag: str = "", tries: bool = False) -> list[RunSummary]:
+        """The runs that were added last, the newest first. One whose record is damaged says so in its summary.
+
+        With `tries`, also what was refused before anything was measured.
+        """
         ...
 
     def run_ids(self) -> Iterator[str]:

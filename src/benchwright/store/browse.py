@@ -34,7 +34,7 @@ class Sought:
 def runs_page(connection: Connection, sought: Sought, *, before: str, limit: int) -> list[RunSummary]:
     """The newest runs that were added before the run `before`."""
     runs = tables.runs
-    query = read.headers()
+    query = read.headers().where(read.is_run())
     if sought.tag:
         query = query.join(tables.run_tags).where(tables.run_tags.c.tag == plain(sought.tag))
     if sought.revision:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, func, select
 from benchwright import schema
 from benchwright.errors import UserError
 from benchwright.records import Environment, Status
-from benchwright.store import codec, tables
+from benchwright.store import codec, read, tables
 from benchwright.store.archive import Machine
 from benchwright.store.counting import Tally
 
@@ -100,7 +100,7 @@ def statuses(
 ) -> list[tuple[str, str, str, Status, int, int]]:
     """(case, machine, newest run, status, count, newest at) of results of runs that began since an instant."""
     runs, table = tables.runs, tables.results
-    newest = connection.execute(select(runs.c.id, runs.c.run).where(runs.c.at >= since))
+    newest = connection.execute(select(runs.c.id, runs.c.run).where(runs.c.at >= since, read.is_run()))
     names: dict[int, str] = {row.id: row.run for row in newest}
     group = (table.c.case_name, table.c.environment_id, table.c.status, table.c.run_id)
     query = select(*group, func.count(), func.max(table.c.at)).group_by(*group)

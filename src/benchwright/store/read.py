@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Column, Connection, Row, Select, bindparam, func, select
+from sqlalchemy import Column, ColumnElement, Connection, Row, Select, bindparam, exists, func, or_, select
 
 from benchwright.errors import StoreError, UserError
 from benchwright.records import Estimate, Result, Run, Samples, Status
 from benchwright.store import Miss, Point, RunSummary, Series, codec, tables
 from benchwright.store.codec import SamplesRow, plain
 
-_FAILED = (Status.FAILED.value, Status.TIMEOUT.value, Status.KILLED.value)
+_FAILED = (Status.FAILED.value, Status.TIMEOUT.value, Status.KILLED.value, Status.REFUSED.value)
 _IDS_AT_ONCE = 500
 
 
@@ -137,9 +137,18 @@ def headers() -> Select[Any]:
     return select(table.c.id, table.c.run, table.c.at, table.c.format, table.c.document)
 
 
-def summaries(connection: Connection, *, limit: int, tag: str) -> list[RunSummary]:
-    """The newest runs first."""
-    query = headers()
+def is_run() -> ColumnElement[bool]:
+    """Whether a row of `runs` counts as a run: not when every result was refused before anything was measured.
+
+    A run without results, which has just begun or was cut off, counts.
+    """
+    mine = tables.results.c.run_id == tables.runs.c.id
+    return or_(exists().where(mine, tables.results.c.status != Status.REFUSED.value), ~exists().where(mine))
+
+
+def summaries(connection: Connection, *, limit: int, tag: str, tries: bool = False) -> list[RunSummary]:
+    """The newest runs first; with `tries`, also what was refused before anything was measured."""
+    query = headers() if tries else headers().where(is_run())
     if tag:
         query = query.join(tables.run_tags).where(tables.run_tags.c.tag == plain(tag))
     return summarised(connection, query, limit=limit)
@@ -253,6 +262,7 @@ def misses(connection: Connection, case: str, *, limit: int) -> list[Miss]:
             table.c.case_name.in_(matching_names(connection, table.c.case_name, case)),
             table.c.status != Status.OK.value,
         )
+        .where(is_run())
         .order_by(table.c.at.desc(), table.c.id.desc())
         .limit(limit)
     )

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Select, func, or_, select
 from benchwright.errors import StoreError, did_you_mean
 from benchwright.store import tables
 from benchwright.store.codec import plain
-from benchwright.store.read import matching_names
+from benchwright.store.read import is_run, matching_names
 
 _LAST = re.compile(r"last(?:~([0-9]{1,18}))?(?::(.+))?", re.DOTALL)  # a database counts to 2**63
 _SHOWN = 5
@@ -22,7 +22,8 @@ def find(connection: Connection, reference: str) -> str:
 
     `last` is what was added last; `last:TARGET` and `last~N:TARGET` count only the runs that measured the target, which
     is named as for `benchwright history`. A tag or a commit with several runs means the one of them that was added
-    last. A beginning must be of one commit or one run only.
+    last. A beginning must be of one commit or one run only. A try that was refused before anything was measured is
+    found by its id, and by a tag or a commit without a run.
     """
     if match := _LAST.fullmatch(reference):
         back = int(match[1] or 0)
@@ -35,7 +36,7 @@ def find(connection: Connection, reference: str) -> str:
         _newest_first().where(table.c.revision == word),
     )
     for query in exact if word else ():
-        if found := connection.scalar(query.limit(1)):
+        if found := connection.scalar(query.where(is_run()).limit(1)) or connection.scalar(query.limit(1)):
             return str(found)
     return _by_beginning(connection, word, reference)
 
@@ -51,7 +52,7 @@ def _nth_of(connection: Connection, back: int, target: str) -> str:
     table = tables.results
     for name in names_of(target):
         cases = matching_names(connection, table.c.case_name, name)
-        measured = tables.runs.c.id.in_(select(table.c.run_id).where(table.c.case_name.in_(cases)))
+        measured = tables.runs.c.id.in_(select(table.c.run_id).where(table.c.case_name.in_(cases))) & is_run()
         there = connection.scalar(select(func.count()).select_from(tables.runs).where(measured)) or 0
         if there > back:
             return str(connection.scalar(_newest_first().where(measured).offset(back).limit(1)))
@@ -68,9 +69,9 @@ def _nth_of(connection: Connection, back: int, target: str) -> str:
 
 
 def _nth(connection: Connection, back: int) -> str:
-    found = connection.scalar(_newest_first().offset(back).limit(1))
+    found = connection.scalar(_newest_first().where(is_run()).offset(back).limit(1))
     if found is None:
-        there = connection.scalar(select(func.count()).select_from(tables.runs))
+        there = connection.scalar(select(func.count()).select_from(tables.runs).where(is_run()))
         raise StoreError(
             f"there is no run {back} before the last: the store holds {there}" if there else "the store holds no runs",
             remedy="benchwright list shows them" if there else "benchwright run TARGET makes one",

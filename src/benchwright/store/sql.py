@@ -130,10 +130,10 @@ class SqlStore(Indexed):
         with self._reading() as connection:
             return read.samples(connection, result_id)
 
-    def runs(self, *, limit: int = 20, tag: str = "") -> list[RunSummary]:
-        """The newest runs first."""
+    def runs(self, *, limit: int = 20, tag: str = "", tries: bool = False) -> list[RunSummary]:
+        """The newest runs first; with `tries`, also what was refused before anything was measured."""
         with self._reading() as connection:
-            return read.summaries(connection, limit=limit, tag=tag)
+            return read.summaries(connection, limit=limit, tag=tag, tries=tries)
 
     def run_ids(self) -> Iterator[str]:
         """Every run's id, oldest first."""

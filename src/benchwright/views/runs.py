@@ -18,7 +18,7 @@ from benchwright.views.shapes import CaseLine, RunsPage, RunView
 
 MOST = 200  # runs on a page
 _LOOKED_BACK = 20  # runs, for one that measured the same
-_FAILED = (Status.FAILED, Status.TIMEOUT, Status.KILLED)
+_FAILED = (Status.FAILED, Status.TIMEOUT, Status.KILLED, Status.REFUSED)
 
 
 @at_once

@@ -41,7 +41,7 @@ class Verb:
 
 VERBS = {
     "find": Verb("read", {"reference": str}),
-    "runs": Verb("read", {"limit": int, "tag": str}),
+    "runs": Verb("read", {"limit": int, "tag": str, "tries": bool}),
     "run_ids": Verb("read", {}),
     "history": Verb("read", {"case": str, "metrics": _WORDS, "limit": int}),
     "misses": Verb("read", {"case": str, "limit": int}),

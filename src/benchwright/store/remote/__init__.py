@@ -116,9 +116,10 @@ class RemoteStore:
         request = Request(method="GET", path=_path("results", result_id, "samples"))
         return self._answer(tuple[Samples, ...], request, f"samples of {result_id}")
 
-    def runs(self, *, limit: int = 20, tag: str = "") -> list[RunSummary]:
-        """The newest runs first."""
-        return self._ask(list[RunSummary], "runs", limit=limit, tag=tag)
+    def runs(self, *, limit: int = 20, tag: str = "", tries: bool = False) -> list[RunSummary]:
+        """The newest runs first; with `tries`, also what was refused before anything was measured."""
+        more = {"tries": True} if tries else {}  # servers that do not know the word are asked without it
+        return self._ask(list[RunSummary], "runs", limit=limit, tag=tag, **more)
 
     def run_ids(self) -> Iterator[str]:
         """Every run's id, oldest first."""
