@@ -30,6 +30,7 @@ MODULES = (
     "monitors/*.py",
     "profilers/*.py",
     "runtimes/*.py",
+    "signatures/*.py",
     "specs/__init__.py",
     "specs/passes.py",
     "specs/older/__init__.py",

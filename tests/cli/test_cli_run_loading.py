@@ -31,10 +31,10 @@ def tiny(root: Path, tmp_path: Path) -> Path:
     return path
 
 
-def _failure(ended: subprocess.CompletedProcess[str]) -> Failure:
+def _failure(ended: subprocess.CompletedProcess[str], status: Status = Status.FAILED) -> Failure:
     assert (ended.returncode, ended.stderr) == (1, "")
     (result,) = schema.loads(ended.stdout, Run, where="stdout").results
-    assert result.status is Status.FAILED and result.error is not None
+    assert result.status is status and result.error is not None
     assert "benchwright/" not in result.error.log_tail  # no line of a traceback of ours
     return result.error
 
@@ -62,7 +62,7 @@ def test_inputs_that_were_cut_off(tiny: Path, tmp_path: Path, benchwright: Bench
         path = tmp_path / name
         save(path, np.zeros((1, 256), dtype=np.float32))
         path.write_bytes(path.read_bytes()[:300])
-        failure = _failure(benchwright("run", "tiny.onnx", "--input", name, *QUICK))
+        failure = _failure(benchwright("run", "tiny.onnx", "--input", name, *QUICK), Status.REFUSED)
         assert failure.message.startswith(f"inputs {name}: no arrays can be read from it: ")
         assert "numpy.save" in failure.remedy
 

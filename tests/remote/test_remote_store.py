@@ -104,11 +104,15 @@ def test_every_question_is_answered_as_the_database_answers_it(
         made.run_of(8, 1.0).results[0], status=Status.FAILED, metrics=(), error=Failure(kind="exit", message="died")
     )
     store.add_run(replace(made.run_of(8, 1.0), results=(failed,)))
+    refused = replace(made.run_of(9, 1.0).results[0], status=Status.REFUSED, metrics=(), error=failed.error)
+    store.add_run(replace(made.run_of(9, 1.0), results=(refused,)))
     for asked in (
         lambda s: s.find("last~1"),
         lambda s: s.find("nightly"),
         lambda s: s.find(made.commit(6)[:9]),
+        lambda s: s.find("last"),
         lambda s: s.runs(limit=3),
+        lambda s: s.runs(limit=3, tries=True),
         lambda s: s.runs(tag="nightly"),
         lambda s: list(s.run_ids()),
         lambda s: s.history("bench*"),
@@ -118,6 +122,8 @@ def test_every_question_is_answered_as_the_database_answers_it(
         lambda s: (s.findings(), s.mutes(), s.thresholds()),
     ):
         assert asked(store) == asked(database)
+    assert store.find("last") == made.run_of(8, 1.0).id  # the one after it was a try
+    assert len(store.runs(limit=99, tries=True)) == len(store.runs(limit=99)) + 1
     assert store.history("bench*") and store.misses("*") and store.case_names()
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from benchwright.errors import DeviceError, LoadError
 from benchwright.records import Case, Scalar, Target, Value
 from benchwright.runtimes import Loaded
-from benchwright.runtimes.loading import SEE_THE_LOG, memory_told, refuse_empty, refused
+from benchwright.runtimes.loading import SEE_THE_LOG, WHOLE, memory_told, refuse_empty, refused
 from benchwright.runtimes.options import boolean, refuse_unknown
 
 if TYPE_CHECKING:
@@ -75,7 +75,8 @@ class OpenVino:
             reason = _short(error)
             if reason.startswith("Unable to read the model"):  # which says the path again, and lists formats
                 reason = "it is damaged, or no model of a kind it knows"
-            raise refused("openvino", f"read {case.target.uri}", error, reason=reason) from None
+            remedy = "use --runtime onnxruntime, or see the log" if "Conversion is failed" in reason else WHOLE
+            raise refused("openvino", f"read {case.target.uri}", error, reason=reason, remedy=remedy) from None
         specs = _specs(model.inputs)
         feeds, warnings = build(specs, case.inputs)
         pairs = state.pairs_of(case, specs, _specs(model.outputs))

@@ -142,8 +142,9 @@ def is_run() -> ColumnElement[bool]:
 
     A run without results, which has just begun or was cut off, counts.
     """
-    mine = tables.results.c.run_id == tables.runs.c.id
-    return or_(exists().where(mine, tables.results.c.status != Status.REFUSED.value), ~exists().where(mine))
+    results = tables.results.alias()  # a name of its own: the query around it may look at results as well
+    mine = results.c.run_id == tables.runs.c.id
+    return or_(exists().where(mine, results.c.status != Status.REFUSED.value), ~exists().where(mine))
 
 
 def summaries(connection: Connection, *, limit: int, tag: str, tries: bool = False) -> list[RunSummary]:
