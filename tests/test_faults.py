@@ -140,7 +140,7 @@ FAULTS = [
     Fault("hang with the lock held", Status.TIMEOUT, "timeout", LATE, load=SHORT, fake="latency=3600s&wait=hold"),
     Fault("rubbish", Status.FAILED, "channel", "carried something else", fake="crash=channel&crash_at=9"),
     Fault("call", Status.FAILED, "RuntimeError", "scripted failure of call 13", "Traceback", fake="fail_after=12"),
-    Fault("an unknown option", Status.FAILED, "LoadError", "no option 'latncy'", fake="latncy=1"),
+    Fault("an unknown option", Status.FAILED, "RequestError", "no option 'latncy'", fake="latncy=1"),
     Fault("flood", Status.OK, fake="crash=flood&crash_at=9"),
     Fault("fork", Status.OK, fake="crash=fork&crash_at=9"),
     Fault("one of two dies", Status.FAILED, "exit", "exit code 3", load=COPIES, fake="crash=exit&crash_at=40"),

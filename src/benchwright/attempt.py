@@ -30,6 +30,7 @@ HEAD_START = 3_000_000  # ns between the parent's word and time zero, per copy
 LOOK = 0.25  # seconds between two looks at the clock while waiting
 _ENDS = ("exit", "signal")  # the kinds of failure of a worker that has gone without a word
 CHANNEL = "channel"  # the kind of failure of a worker whose answer cannot be used
+_EARLY = ("starting", "loading", "warming")  # the phases before a copy is ready to be timed
 INTERRUPTED = "interrupted"  # the kind of failure that Ctrl-C makes
 _OUT_OF_TURN = "does the measured code write to the worker's line?"
 # What a worker says, and what it must be doing then: see `worker.work`.
@@ -246,7 +247,7 @@ class Attempt:
             observation=self._observation,
             log_tail=told.log_tail,
             details=known,
-            early=not (guilty and guilty.ready),
+            early=guilty is None or guilty.phase in _EARLY,
         )
 
     def _limited(self, failure: Failure, guilty: Copy | None) -> Failure:
