@@ -135,7 +135,7 @@ def _prepared(loaded: Loaded, job: Job) -> Prepared:
         given = ", ".join(f"{name} {what}" for name, what in told.items()) if isinstance(told, dict) else "random"
         raise RequestError(
             f"{job.case.target.runtime} could not make the first call: {loading.first_line(error)}",
-            remedy=f"its inputs were random ({given}): give real ones with --input data.npz, "
+            remedy=f"its inputs were random where nothing was given ({given}): give real ones with --input data.npz, "
             "a number with --value NAME=NUMBER, other sizes with --shape",
         ) from None
 

@@ -183,7 +183,10 @@ def test_a_librarys_own_error_about_values_ends_with_what_to_do(
     assert result.status is Status.REFUSED and result.error is not None
     assert result.error.message.startswith(f"{runtime} could not make the first call: ")
     assert "out of data bounds" in result.error.message
-    assert "its inputs were random (ids int64[1x4]): give real ones with --input" in result.error.remedy
+    assert (
+        "its inputs were random where nothing was given (ids int64[1x4]): give real ones with --input"
+        in result.error.remedy
+    )
     np.savez(tmp_path / "data.npz", ids=np.full((1, 4), -1000))
     assert benchwright("run", "m.onnx", "--input", "data.npz", *QUICK, "--no-save").returncode == 0
 
