@@ -18,10 +18,10 @@ from benchwright.errors import RequestError, did_you_mean
 from benchwright.records import Inputs, ResultWarning
 from benchwright.runtimes.importing import load_object, split
 from benchwright.runtimes.loading import log_traceback
-from benchwright.system.texts import described
 from benchwright.runtimes.shapes import resolve, resolve_alone, unknown_shapes
 from benchwright.signatures import Signature, shown
 from benchwright.signatures import Spec as Spec
+from benchwright.system.texts import described
 
 Array = npt.NDArray[Any]
 Feed = dict[str, Array]  # one call's arrays by input name, in the model's order
