@@ -24,6 +24,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from benchwright import records
 from benchwright.cli import main
 
 ROOT = Path(__file__).parent.parent
@@ -149,7 +150,30 @@ def private_mounts() -> tuple[str, ...]:
 
 def _records(kind: type) -> st.SearchStrategy[Any]:
     hints = typing.get_type_hints(kind)
-    return st.builds(kind, **{f.name: _values(hints[f.name]) for f in dataclasses.fields(kind)})
+    fields = {f.name: _values(hints[f.name]) for f in dataclasses.fields(kind)}
+    return st.builds(kind, **(fields | _SOUND.get(kind, {}))).map(_sound)
+
+
+# What `benchwright.soundness` asks for beyond the types.
+_SOUND: dict[type, dict[str, st.SearchStrategy[Any]]] = {
+    records.Estimate: {"confidence": st.floats(min_value=0.01, max_value=1.0)},
+    records.Histogram: {
+        "bits": st.integers(min_value=1, max_value=30),
+        "counts": st.dictionaries(st.integers(-100, 100), st.integers(0, 2**62), max_size=2),
+        "total": st.integers(0, 2**62),
+    },
+}
+
+
+def _sound(record: Any) -> Any:
+    """Columns beside each other have one length."""
+    if isinstance(record, records.Samples) and record.columns:
+        least = min(map(len, record.columns.values()))
+        return dataclasses.replace(record, columns={name: column[:least] for name, column in record.columns.items()})
+    if isinstance(record, records.Timeline):
+        least = min(len(record.seconds), len(record.values))
+        return dataclasses.replace(record, seconds=record.seconds[:least], values=record.values[:least])
+    return record
 
 
 def _values(kind: Any) -> st.SearchStrategy[Any]:

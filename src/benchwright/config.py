@@ -130,14 +130,10 @@ def _user_cache() -> Path:
 
 
 def _read(path: Path) -> Config:
-    import tomllib  # the command line's help reads this module, and needs neither of these
+    # The command line's help reads this module, and needs none of these.
+    from benchwright import parsing, schema
 
-    from benchwright import schema
-
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DecodeError(f"{path}: {error}") from None
+    data = parsing.toml_file(path)
     config = schema.decode(Config, data, where=str(path))
     for name, least in (("rounds", 1), ("duration", 1e-9), ("warmup", 0)):
         given = getattr(config, name)

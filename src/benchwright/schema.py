@@ -6,28 +6,26 @@ nearest known key; an older format is lifted step by step before it is decoded; 
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import functools
 import hashlib
 import json
 import math
 import operator
-import sys
 import types
 import typing
-import zlib
 from array import array
 from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
 from enum import Enum
 from typing import Any, TypeVar, cast
 
-from benchwright import findings, records
+from benchwright import findings, parsing, records, soundness
 from benchwright.errors import DecodeError, did_you_mean
+from benchwright.parsing import pack_int64, unpack_int64
 from benchwright.records import Int64s
 
 FORMAT = 1
-_LEVEL = 4  # of zlib: for nanoseconds 6 takes four times as long, and makes nothing smaller
 Migration = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 # MIGRATIONS[n] lifts the data of a document of kind `kind` from format n to n + 1.
@@ -52,20 +50,8 @@ def dumps(record: Any, *, indent: int | None = None) -> str:
 
 def loads(text: str | bytes, cls: type[T], *, where: str = "document") -> T:
     """The record in a versioned JSON document, lifted to the present format."""
-    try:
-        document = json.loads(text, parse_constant=_finite, parse_float=_finite)
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise DecodeError(f"{where}: not JSON: {error}", remedy="is this a file that benchwright wrote?") from None
-    except OverflowError as error:
-        raise DecodeError(f"{where}: {error}") from None
+    document = parsing.json_document(text, where=where, remedy="is this a file that benchwright wrote?")
     return open_document(document, cls, where=where)
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise OverflowError(f"{text} is not a finite number")
-    return number
 
 
 def open_document(
@@ -152,25 +138,6 @@ def _encode_float(value: float) -> float:
     return value
 
 
-def pack_int64(values: Int64s) -> str:
-    """int64 values as base64 of zlib of little-endian bytes."""
-    return base64.b64encode(zlib.compress(_little_endian(values).tobytes(), _LEVEL)).decode("ascii")
-
-
-def unpack_int64(text: str) -> Int64s:
-    """The inverse of `pack_int64`."""
-    values = array("q")
-    values.frombytes(zlib.decompress(base64.b64decode(text, validate=True)))
-    return _little_endian(values)
-
-
-def _little_endian(values: Int64s) -> Int64s:
-    if sys.byteorder == "big":
-        values = values[:]
-        values.byteswap()
-    return values
-
-
 # ---- decoding ----
 
 
@@ -178,10 +145,17 @@ def _little_endian(values: Int64s) -> Int64s:
 Place = Any
 Decoder = Callable[[Any, Place], Any]
 
+# How many bytes the packed columns of what is being decoded may still unpack to: a small document can hold many.
+_left: ContextVar[list[int]] = ContextVar("left")
+
 
 def decode(cls: type[T], data: Any, *, where: str = "") -> T:
     """`data` as a `cls`: every key known, every value of its declared type, or a `DecodeError` with the place."""
-    return cast(T, _decoder(cast(Any, cls))(data, where or cls.__name__))
+    token = _left.set([parsing.largest()])
+    try:
+        return cast(T, _decoder(cast(Any, cls))(data, where or cls.__name__))
+    finally:
+        _left.reset(token)
 
 
 @functools.cache
@@ -204,13 +178,15 @@ def _decoder(kind: Any) -> Decoder:
         return functools.partial(_decode_enum, kind)
     if kind is float:
         return _decode_float
+    if kind is int:
+        return _decode_int
     return lambda data, where: _expect(data, kind, where)
 
 
 @functools.cache
 def _fitting(kind: Any) -> frozenset[type]:
     """The types whose values are taken as they are where `kind` is declared, if there are any: most values are."""
-    if kind in (str, int, float, bool):
+    if kind in (str, float, bool):
         return frozenset({kind})
     if typing.get_origin(kind) not in (typing.Union, types.UnionType):
         return frozenset()
@@ -221,6 +197,7 @@ def _fitting(kind: Any) -> frozenset[type]:
 
 
 _PLAIN = frozenset({str, int, float, bool})
+_BEYOND = 2**63
 
 
 def _decode_record(cls: type, data: Any, where: Place) -> Any:
@@ -235,7 +212,10 @@ def _decode_record(cls: type, data: Any, where: Place) -> Any:
     for name, value in mapping.items():
         fitting, decoder = fields[name]
         given[name] = value if type(value) in fitting else decoder(value, (where, ".", name))
-    return cls(**given)
+    record = cls(**given)
+    if cls in soundness.CHECKS and (flaw := soundness.CHECKS[cls](record)):
+        raise DecodeError(f"{_written(where)}: {flaw}")
+    return record
 
 
 @functools.cache
@@ -275,15 +255,37 @@ def _decode_union(arguments: tuple[Any, ...], data: Any, where: Place) -> Any:
     raise DecodeError(f"{_written(where)}: {_shown(data)} is not one of {names}")
 
 
+def _decode_int(data: Any, where: Place) -> Any:
+    if type(data) is int and -_BEYOND <= data < _BEYOND:
+        return data
+    if isinstance(data, int) and not isinstance(data, bool):
+        raise DecodeError(f"{_written(where)}: {_digits(data)} is a number of more than 64 bits")
+    return _expect(data, int, where)
+
+
 def _decode_float(data: Any, where: Place) -> Any:
-    return float(data) if isinstance(data, int) and not isinstance(data, bool) else _expect(data, float, where)
+    if not isinstance(data, int) or isinstance(data, bool):
+        return _expect(data, float, where)
+    try:
+        return float(data)
+    except OverflowError:
+        raise DecodeError(f"{_written(where)}: {_digits(data)} is too large for a number") from None
+
+
+def _digits(number: int) -> str:
+    """The beginning of a number that may have more digits than Python is willing to write."""
+    return f"{number:x}"[:20].join(("0x", "...")) if abs(number) >= 10**parsing.DIGITS else f"{number:.5g}"
 
 
 def _decode_array(data: Any, where: Place) -> Int64s:
+    left = _left.get()
     try:
-        return unpack_int64(_expect(data, str, where))
-    except (ValueError, zlib.error):
-        raise DecodeError(f"{_written(where)}: not a packed int64 array") from None
+        values = unpack_int64(_expect(data, str, where), most=left[0])
+    except ValueError as error:
+        why = f": {error}" if "more than" in str(error) else ""
+        raise DecodeError(f"{_written(where)}: not a packed int64 array{why}") from None
+    left[0] -= 8 * len(values)
+    return values
 
 
 def _decode_enum(kind: type[Enum], data: Any, where: Place) -> Enum:
@@ -320,7 +322,10 @@ def _refuse_unknown(mapping: dict[str, Any], known: Iterable[str], where: str) -
 
 
 def _shown(data: Any) -> str:
-    text = repr(data)
+    try:
+        text = repr(data)
+    except (ValueError, RecursionError):  # a number of thousands of digits, lists within each other without end
+        text = f"this {type(data).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
 
 

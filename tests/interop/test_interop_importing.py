@@ -170,7 +170,7 @@ def test_pyperf(tmp_path: Path) -> None:
     packed.write_bytes(gzip.compress((FILES / "pyperf.json").read_bytes()))
     assert read(str(packed)) == [run]
     packed.write_bytes(packed.read_bytes()[:-20])
-    with pytest.raises(TargetError, match="damaged"):
+    with pytest.raises(DecodeError, match="damaged"):
         read(str(packed))
 
 

@@ -22,7 +22,9 @@ from benchwright.builds.surroundings import HERE, OWN, Needs, Surroundings, need
 from benchwright.errors import BenchwrightError
 from benchwright.events import Listener, Noted, Staged, nobody
 from benchwright.fetch.locks import locked
+from benchwright.parsing import json_value
 from benchwright.records import Failure, Revision
+from benchwright.system import reading
 from benchwright.vcs.history import open_repository
 
 MARK = "built.json"  # written last: a folder without it was cut off
@@ -129,7 +131,7 @@ class Builder:
 
     def _kept(self, place: Path, revision: Revision) -> Built | None:
         try:
-            told = json.loads((place / MARK).read_text(encoding="utf-8"))
+            told = json_value(reading.read_text(place / MARK))
         except (OSError, ValueError):
             return None
         if not (place / "work").is_dir() or not Path(told["python"]).exists():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from benchwright.devices.adb_scripts import BASE
 from benchwright.errors import DeviceError, OptionError
+from benchwright.parsing import json_value
 
 if TYPE_CHECKING:
     from benchwright.devices import About
@@ -129,9 +129,9 @@ def _described(text: str) -> tuple[str, str]:
         return text, ""
     remedy = 'write a serial, or {"kind": "Pixel 7-14-34", "hash": "SERIAL"}'
     try:
-        told = json.loads(text)
+        told = json_value(text)
     except ValueError as error:
-        raise OptionError(f"--device: {text!r} is not JSON: {error}", remedy=remedy) from None
+        raise OptionError(f"--device: {text[:80]!r}: {error}", remedy=remedy) from None
     if unknown := sorted({*told} - {"kind", "hash"}):
         raise OptionError(f"--device: unknown key {unknown[0]!r}", remedy=remedy)
     serial, kind = told.get("hash"), told.get("kind", "")

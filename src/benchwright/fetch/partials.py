@@ -12,6 +12,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from benchwright.parsing import json_value
+from benchwright.system import reading
+
 Progress = Callable[[int, int | None], None]  # bytes that are here, and in all where that is known
 
 
@@ -47,7 +50,7 @@ class Partial:
     def note(self, url: str) -> Note | None:
         """What is known of the bytes that are here, if they can be continued from this address."""
         try:
-            note = Note(**json.loads(self._note_path.read_text(encoding="utf-8")))
+            note = Note(**json_value(reading.read_text(self._note_path)))
         except (OSError, ValueError, TypeError):
             return None
         fits = note.source == Note.of(url).source and bool(note.validator) and self.path.exists()

@@ -7,12 +7,15 @@ import ssl
 import urllib.error
 import urllib.request
 from base64 import b64encode
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from benchwright._version import VERSION
 from benchwright.errors import FetchError
 from benchwright.fetch.addresses import shown
+from benchwright.system import answers
+from benchwright.system.answers import Patience
 
 MOST_REDIRECTS = 10
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})  # statuses that another attempt may not meet again
@@ -40,7 +43,8 @@ def open_url(url: str, *, headers: dict[str, str], timeout: float) -> http.clien
     """
     request = _request(url, headers)
     try:
-        response: http.client.HTTPResponse = opener(_Redirects()).open(request, timeout=timeout)
+        patience = replace(answers.DOWNLOAD, silence=timeout, start=max(timeout, answers.DOWNLOAD.start))
+        response: http.client.HTTPResponse = opener(_Redirects(), patience=patience).open(request, timeout=timeout)
         return response
     except urllib.error.HTTPError as error:
         with error:
@@ -61,6 +65,8 @@ def open_url(url: str, *, headers: dict[str, str], timeout: float) -> http.clien
 
 def in_words(error: BaseException) -> str:
     """What went wrong on the way, without the address."""
+    if isinstance(error, answers.SlowError):
+        return str(error)
     if isinstance(error, TimeoutError):
         return "the server was silent for too long"
     if isinstance(error, http.client.RemoteDisconnected):
@@ -114,19 +120,22 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
                 f"{shown(req.full_url)} redirects to {shown(newurl)}, which is not as safe",
                 remedy="give that address itself if you trust it",
             )
+        fp.read = bytes  # the library would read the body of the redirect, however long it is
         new = _request(newurl, {name.title(): req.headers[name] for name in req.headers if name.title() in _CONTINUING})
         if (new.type, new.host) == (req.type, req.host) and "Authorization" in req.unredirected_hdrs:
             new.add_unredirected_header("Authorization", req.unredirected_hdrs["Authorization"])
         return new
 
 
-def opener(*more: urllib.request.BaseHandler) -> urllib.request.OpenerDirector:
-    """One that cannot be led to a file or an ftp server, as the usual one can; alone, it follows no redirect at all."""
+def opener(*more: urllib.request.BaseHandler, patience: Patience = answers.QUICK) -> urllib.request.OpenerDirector:
+    """One that cannot be led to a file or an ftp server, as the usual one can; alone, it follows no redirect at all.
+
+    Each answer, its head included, is read within the bounds of `patience`.
+    """
     found = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler(),
-        urllib.request.HTTPHandler(),
-        urllib.request.HTTPSHandler(),
+        *answers.handlers(patience),
         urllib.request.HTTPDefaultErrorHandler(),
         urllib.request.HTTPErrorProcessor(),
         *more,

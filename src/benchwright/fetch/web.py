@@ -14,6 +14,7 @@ from benchwright.fetch.partials import Note, Partial, Progress
 from benchwright.fetch.transport import PassingError, StaleError, in_words, open_url
 
 PIECE = 1 << 20
+MOST_UNSTATED = 64 << 30  # bytes of a file whose length the server does not state
 PAUSE = 0.5  # seconds before the second attempt; doubled for each one after
 LONGEST_PAUSE = 60.0
 
@@ -79,8 +80,13 @@ def _pour(
                 raise PassingError(f"the connection broke after {_amount(have, total)}: {in_words(error)}") from None
             if not piece:
                 break
-            file.write(piece)
             have += len(piece)
+            if total is None and have > MOST_UNSTATED:
+                raise FetchError(
+                    f"it does not end after {MOST_UNSTATED >> 30} GiB, and its length was not stated",
+                    remedy="fetch it by hand, and give the file",
+                )
+            file.write(piece)
             if progress is not None:
                 progress(have, total)
     if total is not None and have < total:

@@ -18,9 +18,10 @@ from benchwright.records import Run
 class UnknownFormatError(DecodeError):
     """No importer knows what was given."""
 
-    def __init__(self, name: str, tried: Sequence[str]) -> None:
+    def __init__(self, name: str, tried: Sequence[str], flaw: str = "") -> None:
+        why = f" ({flaw})" if flaw else ""
         super().__init__(
-            f"{name}: no known format; tried {', '.join(tried)}",
+            f"{name}: no known format{why}; tried {', '.join(tried)}",
             remedy="--format NAME says what is wrong with it; files that export wrote end in .jsonl, .jsonl.gz or "
             ".parquet",
         )
@@ -80,4 +81,4 @@ def _recognised(what: Given) -> Importer:
         importer: Importer = plugins.load("importers", name)()
         if importer.fits(what):
             return importer
-    raise UnknownFormatError(what.name, tried)
+    raise UnknownFormatError(what.name, tried, what.flaw)

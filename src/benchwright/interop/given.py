@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
-import io
-import json
+import itertools
 import sys
-import zlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from benchwright.errors import TargetError
+from benchwright.parsing import TextError, json_value
+from benchwright.system import reading
 
 STANDARD = "-"
-MOST = 512 << 20  # bytes of a file, after unpacking
-_GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +24,7 @@ class Given:
     path: Path | None  # None for standard input
     body: bytes = b""
     data: Any = None  # the content as JSON; None when it is none
+    flaw: str = ""  # why it is none, though it begins as JSON does
     modified_at: str = ""  # when the file was last written, UTC
 
     @property
@@ -43,43 +41,40 @@ class Given:
 def given(path: str) -> Given:
     """Reads what was named. Compressed files are unpacked, whatever they are called."""
     if path == STANDARD:
-        return _of("standard input", None, sys.stdin.buffer.read(MOST + 1), datetime.now(UTC))
+        return _of("standard input", None, sys.stdin.buffer, datetime.now(UTC))
     place = Path(path)
     try:
         changed = datetime.fromtimestamp(place.stat().st_mtime, UTC)
         if place.is_dir():
             return Given(name=path, path=place, modified_at=_instant(changed))
         with place.open("rb") as file:
-            return _of(path, place, file.read(MOST + 1), changed)
+            return _of(path, place, file, changed)
     except FileNotFoundError:
         raise TargetError(f"{path}: no such file or folder") from None
     except OSError as error:
         raise TargetError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def _of(name: str, path: Path | None, body: bytes, changed: datetime) -> Given:
-    body = _unpacked(name, body) if body.startswith(_GZIP) else body
-    if len(body) > MOST:
-        raise TargetError(f"{name}: larger than {MOST >> 20} MiB")
-    return Given(name=name, path=path, body=body, data=_json(body), modified_at=_instant(changed))
-
-
-def _unpacked(name: str, body: bytes) -> bytes:
+def _of(name: str, path: Path | None, file: reading.Stream, changed: datetime) -> Given:
+    parts = reading.pieces(file)
+    first = next(parts, b"")
+    whole = itertools.chain([first], parts)
     try:
-        with gzip.GzipFile(fileobj=io.BytesIO(body)) as packed:
-            return packed.read(MOST + 1)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise TargetError(f"{name}: the compressed file is damaged: {error}") from None
+        body = reading.joined(reading.gunzipped(whole) if first.startswith(reading.GZIP) else whole)
+    except TextError as error:
+        raise reading.refused(error, name, "was it copied to its end?") from None
+    data, flaw = _json(body)
+    return Given(name=name, path=path, body=body, data=data, flaw=flaw, modified_at=_instant(changed))
 
 
-def _json(body: bytes) -> Any:
-    """The content, if it is JSON of any kind: some tools write NaN, which JSON does not know."""
+def _json(body: bytes) -> tuple[Any, str]:
+    """The content, if it is JSON of any kind: some tools write NaN, which JSON does not know; else why it is none."""
     if body.lstrip()[:1] not in (b"{", b"["):
-        return None
+        return None, ""
     try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        return None
+        return json_value(body, finite=False), ""
+    except TextError as error:
+        return None, str(error)
 
 
 def _instant(moment: datetime) -> str:

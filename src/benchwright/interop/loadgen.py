@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +11,7 @@ from benchwright.interop import making
 from benchwright.interop.given import Given, given
 from benchwright.interop.making import Told
 from benchwright.interop.place import finite
+from benchwright.parsing import json_value
 from benchwright.records import Better, Case, Failure, Load, Metric, Mode, Result, ResultWarning, Run
 
 SUMMARY, DETAIL = "mlperf_log_summary.txt", "mlperf_log_detail.txt"
@@ -109,7 +109,7 @@ def _detail(text: str) -> Facts:
         if not line.startswith(_MARK):
             continue
         try:
-            entry = json.loads(line.removeprefix(_MARK))
+            entry = json_value(line.removeprefix(_MARK), finite=False)
             key, value = str(entry["key"]), entry["value"]
         except (ValueError, KeyError, TypeError):
             raise DecodeError(f"{DETAIL}:{number}: cannot be read", remedy="was it copied to its end?") from None

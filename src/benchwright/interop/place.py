@@ -86,7 +86,7 @@ class Place:
 def document(what: Given) -> Place:
     """The beginning of a JSON document, or an error when it is none."""
     if what.data is None:
-        raise DecodeError(f"{what.name}: is not JSON")
+        raise DecodeError(f"{what.name}: {what.flaw or 'is not JSON'}")
     return Place(what.data, what.name)
 
 

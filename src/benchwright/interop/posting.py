@@ -18,8 +18,11 @@ from benchwright._version import VERSION
 from benchwright.errors import UploadError
 from benchwright.fetch.addresses import shown
 from benchwright.fetch.transport import in_words, opener
+from benchwright.parsing import json_value
+from benchwright.system import answers
 
 TIMEOUT = 60.0  # seconds
+MOST_ANSWER = 1 << 20  # bytes
 HOOK = "api/v1/hooks/perfzero"
 
 
@@ -54,7 +57,7 @@ def _post(request: urllib.request.Request, where: str) -> None:
 
 def _said(error: urllib.error.HTTPError) -> str:
     try:
-        told = json.loads(error.read(10_000))
+        told = json_value(answers.read(error, most=MOST_ANSWER))
         return str(told["error"])
     except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
         return http.client.responses.get(error.code, "")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import http.client
 import ipaddress
-import json
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -17,9 +16,12 @@ from urllib.parse import urlsplit
 
 from benchwright._version import VERSION
 from benchwright.errors import OptionError, UploadError
+from benchwright.fetch.addresses import shown
 from benchwright.fetch.transport import PASSING, PassingError, in_words
+from benchwright.parsing import json_value
+from benchwright.system import answers
 
-TIMEOUT = 20.0  # seconds of silence
+TIMEOUT = 20.0  # seconds to connect, and of silence
 MOST_ANSWER = 4 << 20  # bytes
 
 
@@ -44,7 +46,7 @@ class Answer:
     def json(self) -> Any:
         """The answer as JSON; None when it is none."""
         try:
-            return json.loads(self.text)
+            return json_value(self.text)
         except ValueError:
             return None
 
@@ -56,7 +58,9 @@ def call(method: str, url: str, *, headers: Mapping[str, str], body: bytes | Non
         request = urllib.request.Request(url, data=body, headers=told, method=method)  # noqa: S310 - the opener knows http and https alone
         with _opener(request.host).open(request, timeout=TIMEOUT) as response:
             names = {name.lower(): value for name, value in response.headers.items()}
-            return Answer(status=response.status, headers=names, text=response.read(MOST_ANSWER))
+            return Answer(status=response.status, headers=names, text=answers.read(response, most=MOST_ANSWER))
+    except answers.TooLargeError as error:
+        raise UploadError(f"{shown(url)} answered {error}", remedy="is it the server that it should be?") from None
     except urllib.error.URLError as error:
         raise PassingError(error.reason if isinstance(error.reason, str) else in_words(error.reason)) from None
     except (http.client.HTTPException, OSError) as error:
@@ -108,6 +112,6 @@ def _opener(host: str) -> urllib.request.OpenerDirector:
     """One that follows no redirect and hands out every status. No proxy reaches this machine's own loopback."""
     proxies = urllib.request.ProxyHandler({} if _is_here(urlsplit(f"//{host}").hostname or "") else None)
     opener = urllib.request.OpenerDirector()
-    for handler in (proxies, urllib.request.HTTPHandler(), urllib.request.HTTPSHandler()):
+    for handler in (proxies, *answers.handlers(answers.QUICK)):
         opener.add_handler(handler)
     return opener

@@ -21,6 +21,8 @@ from benchwright import schema
 from benchwright.errors import DecodeError
 from benchwright.fetch.locks import locked
 from benchwright.findings import Finding
+from benchwright.parsing import json_value
+from benchwright.system import reading
 
 HOUR = 3600.0
 FIRST_PAUSE, LONGEST_PAUSE = 60.0, 6 * HOUR  # after failures; each doubles it
@@ -72,7 +74,7 @@ class Journal:
 
     def due(self, ledger: Ledger, finding: Finding, targets: Sequence[str]) -> None:
         """The targets are to hear of the finding."""
-        self._write(ledger, what="due", targets=[*targets], finding=json.loads(schema.dumps(finding)))
+        self._write(ledger, what="due", targets=[*targets], finding=json_value(schema.dumps(finding)))
 
     def trying(self, ledger: Ledger, target: str, findings: Iterable[str]) -> None:
         """A message goes out now. Should its outcome never be known, it counts as failed."""
@@ -112,14 +114,14 @@ class Journal:
 
     def _lines(self) -> Iterator[Any]:
         try:
-            text = self.path.read_bytes()
+            with self.path.open("rb") as file:
+                for line in reading.lines(reading.pieces(file)):
+                    try:
+                        yield json_value(line)
+                    except ValueError:  # cut off by a crash
+                        continue
         except FileNotFoundError:
             return
-        for line in text.splitlines():
-            try:
-                yield json.loads(line)
-            except ValueError:  # cut off by a crash
-                continue
 
 
 def _apply(ledger: Ledger, line: Any) -> None:

@@ -75,6 +75,8 @@ def _foreign(reference: str) -> list[Run]:
     try:
         return list(interop.runs_of(what))
     except interop.UnknownFormatError as error:
+        if what.flaw:
+            raise DecodeError(f"{reference}: {what.flaw}", remedy="was it written or copied to its end?") from None
         raise DecodeError(
             f"{reference}: neither a Benchwright document nor a file of {', '.join(error.tried)}",
             remedy="benchwright import FILE --format NAME says what is wrong with it",

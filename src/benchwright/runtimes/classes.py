@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchwright.errors import DeviceError, LoadError
+from benchwright.parsing import json_value
 from benchwright.records import Case, Scalar, Target
 from benchwright.runtimes import Loaded, options
 
@@ -71,12 +72,10 @@ def asked(given: Mapping[str, Scalar]) -> Asked:
 
 
 def _json_object(text: str) -> dict[str, Any]:
-    import json
-
     try:
-        value = json.loads(text)
+        value = json_value(text, finite=False)
     except ValueError as error:
-        raise LoadError(f"option constructor: {text!r} is not JSON: {error}") from None
+        raise LoadError(f"option constructor: {text[:200]!r}: {error}") from None
     if not isinstance(value, dict):
         raise LoadError(f"option constructor: {text!r} is not a JSON object", remedy='for example {"batch_size": 32}')
     return value

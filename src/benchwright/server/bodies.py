@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import zlib
 from collections.abc import AsyncIterator, Iterator
 from typing import Annotated
 
@@ -12,9 +11,7 @@ from fastapi import Depends, HTTPException, Request
 from benchwright.server.errors import refusal
 from benchwright.server.frame import frame
 from benchwright.server.settings import MIB, Limits
-
-_STEP = MIB // 4  # bytes that are unpacked at once
-_INNOCENT = 8 * MIB  # whatever the ratio
+from benchwright.system import reading
 
 
 async def pieces(request: Request, most: int) -> AsyncIterator[bytes]:
@@ -115,34 +112,22 @@ class _Plain:
         pass
 
 
-class _Gunzip:
-    """Unpacks one or more gzip members, a step at a time."""
-
-    def __init__(self, ratio: int) -> None:
-        self._ratio = ratio
-        self._stream = zlib.decompressobj(31)
-        self._packed = self._unpacked = 0
+class _Gunzip(reading.Gunzip):
+    """Refuses what is damaged, or unpacks to an absurd size, as an answer to whoever sent it."""
 
     def __call__(self, piece: bytes) -> Iterator[bytes]:
-        self._packed += len(piece)
-        full = False
-        while piece or full:
-            if self._stream.eof:
-                self._stream = zlib.decompressobj(31)
-            try:
-                part = self._stream.decompress(piece, _STEP)
-            except zlib.error:
-                raise _damaged() from None
-            full = len(part) == _STEP
-            piece = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
-            self._unpacked += len(part)
-            if self._unpacked > max(_INNOCENT, self._ratio * self._packed):
-                raise refusal(413, f"this unpacks to more than {self._ratio} times its size", "send it plain")
-            yield part
+        try:
+            yield from super().__call__(piece)
+        except reading.TooLargeError as error:
+            raise refusal(413, str(error).replace("it unpacks", "this unpacks"), "send it plain") from None
+        except reading.DamagedError:
+            raise _damaged() from None
 
     def end(self) -> None:
-        if self._packed and not self._stream.eof:
-            raise _damaged()
+        try:
+            super().end()
+        except reading.DamagedError:
+            raise _damaged() from None
 
 
 def _damaged() -> HTTPException:

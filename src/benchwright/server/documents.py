@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
-import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from benchwright import schema
 from benchwright.errors import DecodeError
+from benchwright.parsing import TextError, json_value
 from benchwright.records import Result, Run
 from benchwright.server.errors import refusal
 from benchwright.server.settings import MIB, Limits
@@ -19,6 +18,7 @@ from benchwright.server.settings import MIB, Limits
 LONGEST_ID = 200
 LONGEST_NAME = 500  # characters of what a database keeps an index of
 _SIGNED = range(-(2**63), 2**63)
+_MOST = 2**64  # of a whole number
 T = TypeVar("T")
 
 
@@ -48,47 +48,10 @@ def record_of(kind: type[T], body: bytes, limits: Limits, *, where: str = "body"
 def parsed(body: bytes, limits: Limits, *, where: str = "body") -> Any:
     """JSON whose numbers are finite and of 64 bits, and which is not nested without end."""
     try:
-        data = json.loads(body, parse_int=_whole, parse_float=_finite, parse_constant=_finite)
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise DecodeError(f"{where}: not JSON: {error}", remedy="send what benchwright export writes") from None
-    except OverflowError as error:
-        raise DecodeError(f"{where}: {error}") from None
-    except RecursionError:
-        raise _too_deep(where, limits) from None
-    if _is_deeper(data, limits.depth):
-        raise _too_deep(where, limits)
-    return data
-
-
-def _whole(text: str) -> int:
-    if len(text) > 20 or not -(2**63) <= (number := int(text)) < 2**64:
-        raise OverflowError(f"{text[:20]}... is a number of more than 64 bits")
-    return number
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise OverflowError(f"{text[:20]} is not a finite number")
-    return number
-
-
-def _is_deeper(data: Any, most: int) -> bool:
-    """Whether lists and mappings stand more than `most` deep within each other. Itself it does not recurse."""
-    level = [data] if type(data) in _HOLDERS else []
-    for _ in range(most):
-        if not level:
-            return False
-        items = (item for holder in level for item in (holder.values() if type(holder) is dict else holder))
-        level = [item for item in items if type(item) in _HOLDERS]
-    return bool(level)
-
-
-_HOLDERS = frozenset({dict, list})
-
-
-def _too_deep(where: str, limits: Limits) -> DecodeError:
-    return DecodeError(f"{where}: lists and mappings within each other, more than {limits.depth} deep")
+        return json_value(body, deepest=limits.depth, most=_MOST)
+    except TextError as error:
+        remedy = "send what benchwright export writes" if str(error).startswith("not JSON") else ""
+        raise DecodeError(f"{where}: {error}", remedy=remedy) from None
 
 
 def _bounded_samples(document: Any, limits: Limits) -> None:

@@ -6,12 +6,12 @@ HdrHistogram with 1, 2, 3, 4 or 5 significant digits uses the buckets that 5, 8,
 from __future__ import annotations
 
 import base64
-import binascii
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
 
 from benchwright.errors import DecodeError
+from benchwright.parsing import inflate
 from benchwright.records import Histogram
 from benchwright.stats import histogram
 
@@ -19,6 +19,7 @@ _DIGITS = {5: 1, 8: 2, 11: 3, 15: 4, 18: 5}  # bits -> significant digits
 _OUTER = struct.Struct(">II")  # cookie, length of what follows
 _INNER = struct.Struct(">IIIIQQd")  # cookie, payload length, offset, digits, lowest, highest, conversion ratio
 _OUTER_COOKIE, _INNER_COOKIE = 0x1C849304, 0x1C849303
+_MOST = 64 << 20  # bytes of one histogram
 _WORD = 0x10  # every writer sets it; V2 readers ignore it
 
 
@@ -44,9 +45,9 @@ def decode_v2(text: str, *, bits: int = histogram.BITS) -> Histogram:
     try:
         data = base64.b64decode(text, validate=True)
         cookie, _ = _OUTER.unpack_from(data)
-        inner = zlib.decompress(data[_OUTER.size :])
+        inner = inflate(data[_OUTER.size :], most=_MOST)
         inner_cookie, length, _, digits, lowest, _, _ = _INNER.unpack_from(inner)
-    except (ValueError, binascii.Error, struct.error, zlib.error):
+    except (ValueError, struct.error):
         raise DecodeError("not an HdrHistogram in compressed V2 text form") from None
     grid = {digits: bits for bits, digits in _DIGITS.items()}.get(digits)
     if cookie & ~0xF0 != _OUTER_COOKIE or inner_cookie & ~0xF0 != _INNER_COOKIE or grid is None:

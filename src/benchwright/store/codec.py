@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from benchwright import schema
 from benchwright.errors import DecodeError, StoreError
 from benchwright.findings import Finding
+from benchwright.parsing import inflate, largest
 from benchwright.records import Case, Environment, Failure, Result, Run, Samples
 from benchwright.store import columns
 
@@ -220,8 +221,8 @@ def _compressed(data: Any) -> bytes:
 
 def _expanded(document: bytes, where: str) -> bytes:
     try:
-        return zlib.decompress(document)
-    except zlib.error as error:
+        return inflate(document, most=largest())
+    except ValueError as error:
         raise _damaged(where, error) from None
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from benchwright.errors import StoreError
+from benchwright.parsing import inflate, largest
 from benchwright.records import Int64s
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def unpack(packed: Mapping[str, tuple[str, bytes]], *, where: str = "samples") -
         predictor, blob = packed[name]
         try:
             known[name] = _RESTORERS[predictor](known, _stretch(blob))
-        except (KeyError, ValueError, zlib.error) as error:
+        except (KeyError, ValueError) as error:
             raise StoreError(
                 f"{where}: column {name!r} is damaged: {error}", remedy="restore it from a backup"
             ) from None
@@ -144,7 +145,7 @@ def _folded(values: Integers) -> Integers:
 def _stretch(blob: bytes) -> Integers:
     import numpy
 
-    planes = numpy.frombuffer(zlib.decompress(blob), dtype="u1").reshape(8, -1)
+    planes = numpy.frombuffer(inflate(blob, most=largest()), dtype="u1").reshape(8, -1)
     folded = numpy.ascontiguousarray(planes.T).view("<u8").reshape(-1).astype(numpy.uint64)
     return (folded >> numpy.uint64(1)).astype(numpy.int64) ^ -(folded & numpy.uint64(1)).astype(numpy.int64)
 

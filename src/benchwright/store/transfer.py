@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import gzip
 import sys
-import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from benchwright import schema
 from benchwright.errors import DecodeError, OptionError, StoreError, TargetError, UserError
+from benchwright.parsing import TextError
 from benchwright.records import Run
 from benchwright.store import Store
 from benchwright.store.files import new_file
+from benchwright.system import reading
 
 STANDARD = "-"  # standard output or input, as JSON Lines
 KINDS = ("jsonl", "jsonl.gz", "parquet")  # also the endings of names
@@ -118,11 +118,8 @@ def read_runs(path: str) -> Iterator[Run]:
 
         yield from parquet.read(path)
         return
-    with ExitStack() as stack:
-        file: IO[bytes] = stack.enter_context(Path(path).open("rb"))
-        if kind == "jsonl.gz":
-            file = cast(IO[bytes], stack.enter_context(gzip.GzipFile(fileobj=file)))
-        yield from read_lines(file, path)
+    with Path(path).open("rb") as file:
+        yield from read_lines(file, path, packed=kind == "jsonl.gz")
 
 
 def write_lines(runs: Iterable[Run], file: BinaryIO) -> int:
@@ -135,17 +132,16 @@ def write_lines(runs: Iterable[Run], file: BinaryIO) -> int:
     return count
 
 
-def read_lines(file: IO[bytes], name: str) -> Iterator[Run]:
-    """The inverse of `write_lines`; errors name the line."""
+def read_lines(file: reading.Stream, name: str, *, packed: bool = False) -> Iterator[Run]:
+    """The inverse of `write_lines`; errors name the line. One run is in memory at a time, however many there are."""
     number = 0
+    parts = reading.pieces(file)
     try:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(reading.lines(reading.gunzipped(parts) if packed else parts), 1):
             if line.strip():
                 yield schema.loads(line, Run, where=f"{name}:{number}")
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DecodeError(
-            f"{name}:{number + 1}: the compressed file is damaged: {error}", remedy="was it copied to its end?"
-        ) from None
+    except TextError as error:
+        raise reading.refused(error, f"{name}:{number + 1}", "was it copied to its end?") from None
 
 
 def is_ours(path: str) -> bool:

@@ -1,1 +1,1 @@
-"""What is asked of the operating system and of the standard library alone: processes, files, texts, addresses."""
+"""What belongs to the operating system and the network, standard library only: processes, files, texts, HTTP."""

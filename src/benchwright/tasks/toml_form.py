@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchwright import schema
+from benchwright import parsing, schema
 from benchwright.errors import DecodeError, OptionError, did_you_mean
 from benchwright.records import Better, Scalar, Value
 from benchwright.tasks import computing, scanning
@@ -73,10 +72,7 @@ class _File:
 
 def read(file: Path) -> list[Task]:
     """Every task of the file, in its order, or a `DecodeError`."""
-    try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DecodeError(f"{file.name}: {error}") from None
+    data = parsing.toml_file(file, where=file.name)
     whole = schema.decode(_File, data, where=file.name)
     if not whole.tasks:
         raise DecodeError(f"{file.name}: holds no task", remedy="write [tasks.NAME] with a command")

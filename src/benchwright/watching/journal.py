@@ -15,6 +15,7 @@ from pathlib import Path
 
 from benchwright import appending, schema
 from benchwright.errors import DecodeError, OptionError
+from benchwright.parsing import json_value
 
 
 class What(StrEnum):
@@ -165,7 +166,7 @@ def _read(file: Path) -> list[Entry]:
     for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
         where = f"{file}:{number}"
         try:
-            found.append(schema.decode(Entry, json.loads(line), where=where))
+            found.append(schema.decode(Entry, json_value(line), where=where))
         except ValueError as error:
             remedy = "mend or remove that line; or remove the file, to begin anew"
             raise DecodeError(f"{where}: {error}", remedy=remedy) from None

@@ -6,7 +6,6 @@ dashboards and thresholds were made for it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,8 @@ from typing import Any
 from benchwright.compat.harness.documents import Document
 from benchwright.compat.harness.local_reporter import META, OURS
 from benchwright.compat.harness.names import file_name
+from benchwright.parsing import json_value
+from benchwright.system import reading
 
 COMMITS = 12  # that are looked at, the present one among them
 LEAST = 5  # commits before the two in question, or nothing is said
@@ -107,7 +108,7 @@ def _read(folder: Path) -> tuple[Mapping[str, Any], dict[str, Mapping[str, Any]]
 def _object(file: Path) -> dict[str, Any]:
     """A file that is gone or is not what it should be says nothing."""
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = json_value(reading.read_text(file), finite=False)
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

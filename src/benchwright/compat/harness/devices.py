@@ -10,6 +10,7 @@ from pathlib import Path
 from benchwright.compat.harness.flags import Flags, json_object
 from benchwright.devices import About
 from benchwright.errors import OptionError
+from benchwright.system import reading
 
 HOST = ("host", "linux", "mac")  # a platform's name begins so, as in `linux/clang`
 ANDROID = "android"
@@ -80,7 +81,9 @@ def _mapping(flags: Flags, name: str) -> Mapping[str, str]:
     if not path:
         return {}
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = reading.read_text(Path(path))
     except OSError as error:
         raise OptionError(f"--{name} {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise OptionError(f"--{name} {path}: {error}") from None
     return {key: str(value) for key, value in json_object(text, f"--{name} {path}").items()}

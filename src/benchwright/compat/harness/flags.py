@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from benchwright.errors import OptionError, did_you_mean
 from benchwright.fetch.addresses import shown
+from benchwright.parsing import json_value
 
 RUN_TYPES = ("benchmark", "verify", "regress")
 RULES = ("today", "seed")
@@ -167,9 +168,9 @@ def with_defaults(arguments: Sequence[str], defaults: Mapping[str, Any]) -> list
 def json_object(text: str, what: str) -> dict[str, Any]:
     """The JSON object in a flag's text; empty for none."""
     try:
-        found = json.loads(text) if text else {}
+        found = json_value(text, finite=False) if text else {}
     except ValueError as error:
-        raise OptionError(f"{what} is not JSON: {error}", remedy='for example {"name": "value"}') from None
+        raise OptionError(f"{what}: {error}", remedy='for example {"name": "value"}') from None
     if not isinstance(found, dict):
         raise OptionError(f"{what} is a {type(found).__name__}, not a JSON object", remedy='write {"name": "value"}')
     return found
@@ -180,9 +181,9 @@ def names(text: str) -> tuple[str, ...]:
     if not text.lstrip().startswith("["):
         return _listed(text)
     try:
-        return tuple(map(str, json.loads(text)))
+        return tuple(map(str, json_value(text, finite=False)))
     except ValueError as error:
-        raise OptionError(f"{text!r} is not a JSON list: {error}", remedy="or write a,b") from None
+        raise OptionError(f"{text[:80]!r} is not a JSON list: {error}", remedy="or write a,b") from None
 
 
 def info_of(command: Sequence[str]) -> str:

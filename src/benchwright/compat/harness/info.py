@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,6 +11,8 @@ from typing import Any
 
 from benchwright.compat.harness.documents import NO_COMMIT
 from benchwright.errors import OptionError, did_you_mean
+from benchwright.parsing import json_value
+from benchwright.system import reading
 
 PROGRAM = "program"
 TREATMENT, CONTROL = "treatment", "control"
@@ -81,16 +82,16 @@ def _read(text: str) -> tuple[str, dict[str, Any]]:
     if text and not text.lstrip().startswith(("{", "[", '"')):
         where = text
         try:
-            body = Path(text).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+            body = reading.read_text(Path(text))
+        except (OSError, ValueError) as error:
             raise OptionError(
                 f"--info is neither JSON nor a file that can be read: {text[:80]}: {error}",
                 remedy="write a JSON object, or the name of a file that holds one",
             ) from None
     try:
-        found = json.loads(body) if body.strip() else {}
+        found = json_value(body, finite=False) if body.strip() else {}
     except ValueError as error:
-        raise OptionError(f"{where} is not JSON: {error}", remedy="quote it for the shell, in ' and '") from None
+        raise OptionError(f"{where}: {error}", remedy="quote it for the shell, in ' and '") from None
     return where, _object(found, where)
 
 

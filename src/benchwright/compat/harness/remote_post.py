@@ -17,6 +17,8 @@ from benchwright._version import VERSION
 from benchwright.errors import OptionError, UploadError
 from benchwright.fetch.addresses import shown
 from benchwright.fetch.transport import PASSING, PassingError, in_words, opener
+from benchwright.parsing import json_value
+from benchwright.system import answers
 
 MOST_ANSWER = 1 << 20  # bytes
 # Refusals of whoever sends, or of the address. Any other 4xx that does not pass is of what was sent.
@@ -80,7 +82,9 @@ def post(to: Endpoint, body: Mapping[str, Any], *, timeout: float) -> Any:
     try:
         # Without redirects: what is posted holds a token, and is meant for one server.
         with opener().open(request, timeout=timeout) as response:
-            text = response.read(MOST_ANSWER)
+            text = answers.read(response, most=MOST_ANSWER)
+    except answers.TooLargeError as error:
+        raise UploadError(f"{to.shown} answered {error}", remedy="is it the server that it should be?") from None
     except urllib.error.HTTPError as error:
         with error:
             said = f"{error.code} {http.client.responses.get(error.code, '')}".strip()
@@ -93,7 +97,7 @@ def post(to: Endpoint, body: Mapping[str, Any], *, timeout: float) -> Any:
     except (http.client.HTTPException, OSError) as error:
         raise PassingError(in_words(error)) from None
     try:
-        return json.loads(text)
+        return json_value(text, finite=False)
     except ValueError:
         raise UploadError(f"{to.shown} answered something that is not JSON") from None
 

@@ -16,6 +16,8 @@ from benchwright.compat.harness.remote_post import Endpoint, RefusedError
 from benchwright.compat.harness.summaries import Rules
 from benchwright.errors import UploadError
 from benchwright.fetch.locks import locked
+from benchwright.parsing import json_value
+from benchwright.system import reading
 
 SPOOL = Path(".benchwright") / "unsent"
 REFUSED = ".refused"  # ends the name of what a server will never take
@@ -101,7 +103,7 @@ def _message(entry: Mapping[str, Any], normal: Mapping[str, Any], times: Mapping
         "normal": {**normal, **{name: entry[name] for name in _WORDS if name in entry}},
         "normvector": {name: entry[name] for name in ("values", "control_values") if name in entry},
     }
-    return json.dumps(json.loads(as_json(message)), sort_keys=True)
+    return json.dumps(json_value(as_json(message), finite=False), sort_keys=True)
 
 
 class _Sending:
@@ -146,7 +148,7 @@ class _Sending:
             path.replace(f"{path}{REFUSED}")
 
         try:
-            batch = json.loads(path.read_text(encoding="utf-8"))["logs"]
+            batch = json_value(reading.read_text(path), finite=False)["logs"]
             if not isinstance(batch, list):
                 raise TypeError("its logs are no list")
         except (OSError, ValueError, KeyError, TypeError) as error:

@@ -16,8 +16,10 @@ from typing import Any
 from benchwright import schema
 from benchwright.compat.perfzero.workspace import SUMMARY
 from benchwright.errors import OptionError
+from benchwright.parsing import json_value
 from benchwright.records import Better, Estimate, Verdict
 from benchwright.stats.compare import compare
+from benchwright.system import reading
 from benchwright.units import format_number
 
 WALL_TIME = "wall_time"
@@ -85,7 +87,7 @@ def differences(folder: Path) -> tuple[list[Difference], list[str]]:
     problems = []
     for path in sorted(path for path in folder.rglob(f"*{SUMMARY}") if path.is_file()):
         try:
-            name, trial = _read(json.loads(path.read_text(encoding="utf-8")))
+            name, trial = _read(json_value(reading.read_text(path), finite=False))
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             problems.append(f"{path}: is no summary, and is left out: {error!r}")
             continue

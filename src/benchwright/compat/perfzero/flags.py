@@ -6,7 +6,6 @@ An empty value counts as not set, because scripts pass many flags that way. What
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import sys
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from benchwright.compat.perfzero.secrets import DEFAULT_KEY
 from benchwright.compat.perfzero.workspace import DATA
 from benchwright.config import shown_url
 from benchwright.errors import OptionError
+from benchwright.parsing import json_value
 
 USUAL_LEVEL = logging.INFO
 YEAR = 365 * 86400.0  # seconds
@@ -127,9 +127,9 @@ def parse(arguments: Sequence[str]) -> Flags:
 def json_object(text: str, flag: str) -> dict[str, Any]:
     """The JSON object that a flag holds; none for an empty text."""
     try:
-        found = json.loads(text) if text.strip() else {}
+        found = json_value(text, finite=False) if text.strip() else {}
     except ValueError as error:
-        raise OptionError(f"--{flag} is not JSON: {error}", remedy='for example {"name": "value"}') from None
+        raise OptionError(f"--{flag}: {error}", remedy='for example {"name": "value"}') from None
     if not isinstance(found, dict):
         raise OptionError(f"--{flag} is {type(found).__name__}, not a JSON object")
     return found

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchwright.errors import DecodeError, NotInstalledError, OptionError
+from benchwright.parsing import json_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,7 +64,7 @@ def read(path: Path) -> Series:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = json_value(line, finite=False)
         except ValueError:
             if number == len(rows):  # its writer was killed
                 continue

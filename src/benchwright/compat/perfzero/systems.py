@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import functools
 import io
-import json
 import os
 import socket
 import subprocess
@@ -19,6 +18,7 @@ import benchwright
 from benchwright._version import VERSION
 from benchwright.compat.perfzero.console import log
 from benchwright.fetch import addresses
+from benchwright.parsing import json_value
 
 TIMEOUT = 30.0  # seconds for a program that only tells something
 IMPORTING = 120.0  # seconds that importing TensorFlow may take
@@ -150,7 +150,7 @@ def nvidia(page: str) -> dict[str, Any]:
 
 def _amd(page: str) -> dict[str, Any]:
     try:
-        told = json.loads(page) if page else {}
+        told = json_value(page) if page else {}
     except ValueError:
         return {}
     cards = [card for name, card in sorted(told.items()) if name.startswith("card") and isinstance(card, dict)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import time
 import urllib.error
@@ -14,12 +13,16 @@ from typing import Any
 from benchwright.compat.perfzero.console import log
 from benchwright.compat.perfzero.flags import json_object
 from benchwright.errors import OptionError
+from benchwright.fetch.transport import opener
+from benchwright.parsing import json_value
+from benchwright.system import answers
 
 HEALTHY = "HEALTHY"
 PATIENCE = 1200.0  # seconds until a TPU must be healthy
 PAUSE = 5.0
 PORT = 8475  # where a TPU answers for its version
 ANSWER = 60.0  # seconds for one answer
+MOST_ANSWER = 1 << 20  # bytes
 _NEEDED = ("name", "project", "zone")
 
 
@@ -121,8 +124,8 @@ def _version(endpoint: str, label: str) -> dict[str, str]:
 
 def _ask(endpoint: str, path: str, data: bytes | None) -> bytes:
     url = f"http://{endpoint}:{PORT}/requestversion{path}"
-    with urllib.request.urlopen(url, data, timeout=ANSWER) as answer:
-        return bytes(answer.read())
+    with opener().open(url, data, timeout=ANSWER) as answer:
+        return answers.read(answer, most=MOST_ANSWER)
 
 
 def _gcloud(*arguments: str) -> subprocess.CompletedProcess[bytes]:
@@ -139,5 +142,5 @@ def _words(done: subprocess.CompletedProcess[bytes]) -> str:
 
 
 def _json(text: bytes) -> dict[str, Any]:
-    found = json.loads(text)
+    found = json_value(text)
     return found if isinstance(found, dict) else {}

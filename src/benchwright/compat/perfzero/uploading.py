@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,9 @@ from benchwright.compat.perfzero.flags import Flags
 from benchwright.compat.perfzero.workspace import SUMMARY, Workspace
 from benchwright.config import HIDDEN, shown_url
 from benchwright.errors import BenchwrightError, OptionError, UploadError
+from benchwright.parsing import json_value
 from benchwright.records import Result, Run, Status
+from benchwright.system import reading
 from benchwright.uploads import bigquery, folders, hooks, runs, stores
 from benchwright.uploads.runs import Delivery
 
@@ -86,7 +87,7 @@ def _again(flags: Flags, result: Result) -> Delivery:
     if folder is None:
         raise UploadError(f"{result.case.name}, trial {result.round + 1}: has no output folder")
     try:
-        told = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+        told = json_value(reading.read_text(folder / SUMMARY), finite=False)
     except (OSError, ValueError) as error:
         raise UploadError(f"{folder / SUMMARY}: cannot be read: {error}") from None
     if not runs.is_its_own(result, folder):

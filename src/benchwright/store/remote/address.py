@@ -6,12 +6,12 @@ import ipaddress
 import os
 import re
 import stat
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from benchwright.errors import StoreError
+from benchwright.errors import DecodeError, StoreError
+from benchwright.parsing import toml_file
 
 TOKEN = "BENCHWRIGHT_TOKEN"  # noqa: S105 - the variable's name
 FILE = "tokens.toml"
@@ -78,10 +78,10 @@ def _from_file(place: str) -> str:
             return ""
         if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
             raise StoreError(f"{path}: others can read the tokens in it", remedy=f"chmod 600 {path}")
-        known = tomllib.loads(path.read_text(encoding="utf-8"))
+        known = toml_file(path)
     except (OSError, RuntimeError) as error:  # RuntimeError: there is no home folder
         raise StoreError(f"the file of tokens cannot be read: {error}", remedy=f"or set {TOKEN}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):  # its message may quote a token
+    except DecodeError:  # its message may quote a token
         raise StoreError(f"{path}: not TOML", remedy='a line is "https://bench.example/" = "TOKEN"') from None
     fitting = {server.rstrip("/") + "/": token for server, token in known.items()}
     best = max((server for server in fitting if place.startswith(server)), key=len, default="")

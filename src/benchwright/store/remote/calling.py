@@ -5,17 +5,21 @@ Nothing is led elsewhere: what is sent carries a token and is meant for one serv
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchwright import config
 from benchwright._version import VERSION
 from benchwright.errors import NotInstalledError, StoreError
+from benchwright.parsing import VARIABLE, json_value
+from benchwright.store.remote import timing
 from benchwright.store.remote.address import TOKEN, Address, token_file
 from benchwright.store.remote.request import JSON, Request
+from benchwright.system import reading
+from benchwright.system.answers import Patience
 
 try:
     import httpx2
@@ -24,6 +28,7 @@ except ImportError:
 
 API = "api/v1/"
 CONNECT, SILENCE = 5.0, 60.0  # seconds
+START = 30.0  # seconds beyond the longest silence before the pace of an answer counts
 IDLE = 4.0  # seconds that a connection is kept: servers usually close them after five
 MOST_WAIT = 3600.0  # seconds that a server can ask for
 _CHUNK = 1 << 20
@@ -47,12 +52,32 @@ class RefusedError(StoreError):
     status: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a server said, read to its end within bounds."""
+
+    status: int
+    reason: str
+    headers: Mapping[str, str]  # by names in any spelling
+    content: bytes
+
+    @property
+    def ok(self) -> bool:
+        """Whether it did what it was asked."""
+        return 200 <= self.status < 300
+
+    @property
+    def leads_to(self) -> str:
+        """Where it says that the answer is to be had, if it does."""
+        return self.headers.get("Location", "") if 300 <= self.status < 400 else ""
+
+
 class Caller:
     """One server, over connections that are kept open. May be used by several threads."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
-        headers = {"User-Agent": f"benchwright/{VERSION}", "Accept": JSON}
+        headers = {"User-Agent": f"benchwright/{VERSION}", "Accept": JSON, "Accept-Encoding": "gzip"}
         if address.token:
             headers["Authorization"] = f"Bearer {address.token}"
         try:
@@ -65,11 +90,12 @@ class Caller:
             )
         except (httpx2.InvalidURL, ValueError) as error:
             raise StoreError(f"{address.url}: {error}", remedy="write https://bench.example/") from None
+        timing.watch(self._client)
 
     def introduce(self) -> Sequence[str]:
         """What whoever has this token may do, as the server says; a `StoreError` when it is no server of ours."""
         response = self._answered(Request(method="GET", path="about"))
-        about = _json(response) if response.is_success else None
+        about = _json(response) if response.ok else None
         if not isinstance(about, dict) or not isinstance(about.get("scopes"), list):
             raise self._stranger(response)
         if not about["scopes"]:
@@ -83,9 +109,9 @@ class Caller:
         proxy that wants a login for example, counts as no answer.
         """
         response = self._answered(request, silence)
-        if silent and response.status_code == 204:
+        if silent and response.status == 204:
             return {}
-        told = _json(response) if response.is_success else None
+        told = _json(response) if response.ok else None
         if isinstance(told, dict):
             return told
         raise self._complaint(response)
@@ -93,7 +119,7 @@ class Caller:
     def document(self, path: str) -> bytes:
         """An answer as it is: a document of `schema`."""
         response = self._answered(Request(method="GET", path=path))
-        if response.is_success:
+        if response.ok:
             return response.content
         raise self._complaint(response)
 
@@ -101,7 +127,7 @@ class Caller:
         """Ends the connections."""
         self._client.close()
 
-    def _answered(self, request: Request, silence: float = SILENCE) -> httpx2.Response:
+    def _answered(self, request: Request, silence: float = SILENCE) -> Answer:
         """A connection that the server had just closed is no trouble yet: the second try has a new one."""
         try:
             try:
@@ -122,7 +148,7 @@ class Caller:
                 f"{self.address.url}: {_in_words(error)}", remedy="is it a Benchwright server?"
             ) from None
 
-    def _once(self, request: Request, silence: float) -> httpx2.Response:
+    def _once(self, request: Request, silence: float) -> Answer:
         timeout = httpx2.Timeout(silence, connect=CONNECT)
         headers = {"Content-Type": request.kind} if request.body or request.file else {}
         if request.packed:
@@ -132,34 +158,66 @@ class Caller:
             _check_file(request)
             headers["Content-Length"] = str(request.size)
             content = _pieces(request)
-        return self._client.request(request.method, request.path, content=content, headers=headers, timeout=timeout)
+        asked = self._client.build_request(
+            request.method, request.path, content=content, headers=headers, timeout=timeout
+        )
+        with timing.allowing(Patience(silence=silence, start=silence + START)):
+            response = self._client.send(asked, stream=True)
+            try:
+                return Answer(
+                    status=response.status_code,
+                    reason=response.reason_phrase,
+                    headers=response.headers,
+                    content=self._content(response, request.path),
+                )
+            finally:
+                response.close()
 
-    def _complaint(self, response: httpx2.Response) -> StoreError:
+    def _content(self, response: httpx2.Response, path: str) -> bytes:
+        """The body, unpacked here: the library would unpack without a bound."""
+        packing = response.headers.get("Content-Encoding", "").strip().lower()
+        parts: Iterator[bytes] = response.iter_raw(reading.PIECE)
+        try:
+            if packing in ("gzip", "x-gzip"):
+                parts = reading.gunzipped(parts)
+            elif packing not in ("", "identity"):
+                raise reading.DamagedError(f"packed with {packing[:20]!r}, which was not asked for")
+            return reading.joined(parts)
+        except reading.TooLargeError as error:
+            remedy = f"ask for less at once; or, if you trust the server, {VARIABLE}=MIB raises the bound"
+            raise StoreError(
+                f"{self.address.url}: the answer to {path.partition('?')[0]} is too large: {error}",
+                remedy="is it a Benchwright server?" if isinstance(error, reading.BombError) else remedy,
+            ) from None
+        except reading.DamagedError as error:
+            raise PassingError(f"{self.address.url}: {error}", remedy="is it a Benchwright server?") from None
+
+    def _complaint(self, response: Answer) -> StoreError:
         """What went wrong. Only what is said in our own words is final: anything else may be a proxy in between."""
-        status = f"{response.status_code} {response.reason_phrase}".strip()
+        status = f"{response.status} {response.reason}".strip()
         told = _json(response)
         ours = isinstance(told, dict) and isinstance(told.get("error"), str)
         said = " ".join(told["error"].split()) if ours else status
         remedy = str(told.get("remedy") or "") if ours else "is it a Benchwright server?"
-        if response.status_code in _DENIED and (ours or response.status_code == 401):
-            return DeniedError(f"{self.address.url}: {said}", remedy=self._without_access(response.status_code, remedy))
-        if ours and response.status_code not in _PASSING and response.is_client_error:
+        if response.status in _DENIED and (ours or response.status == 401):
+            return DeniedError(f"{self.address.url}: {said}", remedy=self._without_access(response.status, remedy))
+        if ours and response.status not in _PASSING and 400 <= response.status < 500:
             refused = RefusedError(said, remedy=remedy)
-            refused.status = response.status_code
+            refused.status = response.status
             return refused
-        if response.has_redirect_location:
-            to = config.shown_url(response.headers["Location"])
+        if response.leads_to:
+            to = config.shown_url(response.leads_to)
             said, remedy = f"leads to {to}", "a token is not sent elsewhere: name that address as the store"
         error = PassingError(f"{self.address.url}: {said}", remedy=remedy)
         error.wait = _seconds(response.headers.get("Retry-After", ""))
         return error
 
-    def _stranger(self, response: httpx2.Response) -> StoreError:
+    def _stranger(self, response: Answer) -> StoreError:
         """What answers, but not as we do: trouble that may pass, a token that is missing, or another kind of server."""
         complaint = self._complaint(response)
-        if isinstance(complaint, DeniedError) or response.status_code in _PASSING:
+        if isinstance(complaint, DeniedError) or response.status in _PASSING:
             return complaint
-        if response.has_redirect_location:
+        if response.leads_to:
             return StoreError(complaint.message, remedy=complaint.remedy)
         remedy = f"check the address; both sides must speak {API.rstrip('/')}: is one much older than the other?"
         return StoreError(f"{self.address.url} is no Benchwright server that this version understands", remedy=remedy)
@@ -193,9 +251,9 @@ def _check_file(request: Request) -> None:
         raise RefusedError(f"{request.file}: it has changed since it was recorded")
 
 
-def _json(response: httpx2.Response) -> Any:
+def _json(response: Answer) -> Any:
     try:
-        return json.loads(response.content)
+        return json_value(response.content)
     except ValueError:
         return None
 
@@ -203,7 +261,7 @@ def _json(response: httpx2.Response) -> Any:
 def _in_words(error: Exception) -> str:
     """The reason, without the numbers of the operating system before it."""
     if isinstance(error, httpx2.TimeoutException):
-        return "no answer in time"
+        return str(error) if "slowly" in str(error) else "no answer in time"
     text = " ".join(str(error).split()) or type(error).__name__
     return text.partition("] ")[2] or text if text.startswith("[Errno") else text
 

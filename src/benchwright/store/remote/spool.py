@@ -17,7 +17,9 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 
 from benchwright.errors import StoreError
+from benchwright.parsing import json_value
 from benchwright.store.remote.request import Request
+from benchwright.system import reading
 
 VARIABLE = "BENCHWRIGHT_SPOOL"
 FORMAT = 1
@@ -93,8 +95,8 @@ class Spool:
 
     def read(self, entry: Path) -> Request:
         """The request that an entry holds. What cannot be one is a `ValueError`."""
-        line, _, body = entry.read_bytes().partition(b"\n")
-        head = json.loads(line)
+        line, _, body = reading.read_file(entry).partition(b"\n")
+        head = json_value(line)
         if not isinstance(head, dict) or head.get("spool") != FORMAT or head.get("length") != len(body):
             raise ValueError("it is damaged, or of another version")
         known = {each.name for each in fields(Request)} - {"body"}

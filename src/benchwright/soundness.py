@@ -1,0 +1,53 @@
+"""What must hold among the fields of a record beyond their types, so that whoever reckons with it can rely on it.
+
+Records that are made here hold it anyway; `schema` asks for each record that comes from elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from benchwright.records import Estimate, Histogram, Samples, Timeline
+
+MOST_BITS = 30  # of a histogram's resolution
+_VALUE = 64  # bits of a nanosecond count
+
+
+def estimate_flaw(estimate: Estimate) -> str:
+    """Says what is wrong with an interval; "" when nothing is."""
+    if not 0.0 < estimate.confidence <= 1.0:
+        return f"confidence {estimate.confidence:g} is not between 0 and 1"
+    return ""
+
+
+def histogram_flaw(histogram: Histogram) -> str:
+    """Says what is wrong with counts; "" when nothing is. A bucket stands for values of 64 bits."""
+    if not 1 <= histogram.bits <= MOST_BITS:
+        return f"bits {histogram.bits} is not between 1 and {MOST_BITS}"
+    most = (_VALUE + 1) << histogram.bits
+    if any(not -most < index < most for index in histogram.counts):
+        return f"counts of a bucket that no value of {_VALUE} bits falls into"
+    if any(count < 0 for count in histogram.counts.values()) or histogram.total < 0:
+        return "a count is below 0"
+    return ""
+
+
+def samples_flaw(samples: Samples) -> str:
+    """Says what is wrong with raw columns; "" when nothing is."""
+    lengths = {len(column) for column in samples.columns.values()}
+    return "" if len(lengths) < 2 else f"columns of {min(lengths):,} and of {max(lengths):,} values beside each other"
+
+
+def timeline_flaw(timeline: Timeline) -> str:
+    """Says what is wrong with what a monitor saw; "" when nothing is."""
+    seconds, values = len(timeline.seconds), len(timeline.values)
+    return "" if seconds == values else f"{values:,} values at {seconds:,} instants"
+
+
+CHECKS: dict[type, Callable[[Any], str]] = {
+    Estimate: estimate_flaw,
+    Histogram: histogram_flaw,
+    Samples: samples_flaw,
+    Timeline: timeline_flaw,
+}

@@ -1,0 +1,89 @@
+"""A server's answer is read within bounds on bytes, on unpacked bytes and on time, whatever the server does."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from subprocess import CompletedProcess
+from types import SimpleNamespace
+
+import pytest
+
+from benchwright.errors import StoreError
+from benchwright.store import remote
+from benchwright.store.remote import calling
+from benchwright.store.remote.calling import PassingError
+from benchwright.system.answers import Patience
+
+hostile = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent.parent / "hostile.py")))
+ABOUT = hostile.plain(b'{"version": "1", "scopes": ["read", "write"]}')
+
+
+@pytest.fixture
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same bounds on time, a hundredth of them."""
+    brief = replace(Patience(), silence=0.5, start=0.6, longest=5.0)
+    monkeypatch.setattr(calling, "Patience", lambda **_: brief)
+
+
+@pytest.mark.parametrize("kind", ["drip", "drip_head"])
+@pytest.mark.usefixtures("hurry")
+def test_an_answer_that_drips_is_given_up(kind: str) -> None:
+    with hostile.serving(getattr(hostile, kind), ABOUT) as address:
+        store = remote.RemoteStore(address)
+        with pytest.raises(PassingError, match=r"the answer comes too slowly: [0-9,]+ bytes in \d+ s"):
+            store.runs()
+        store.close()
+
+
+@pytest.mark.parametrize("kind", ["drip", "drip_head", "endless", "bomb", "deep", "long_number"])
+@pytest.mark.usefixtures("hurry")
+def test_a_stranger_is_not_listened_to_for_long(
+    kind: str, monkeypatch: pytest.MonkeyPatch, inside: Callable[..., CompletedProcess[str]]
+) -> None:
+    monkeypatch.setenv("BENCHWRIGHT_LARGEST", "2")
+    with hostile.serving(getattr(hostile, kind)) as address:
+        done = inside("list", "--store", address)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"benchwright: {address}") and "Traceback" not in done.stderr
+
+
+def test_an_endless_answer_ends_at_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCHWRIGHT_LARGEST", "2")
+    with hostile.serving(hostile.endless, ABOUT) as address:
+        store = remote.RemoteStore(address)
+        with pytest.raises(StoreError, match=r"the answer to store/runs is too large: more than 2 MiB\n.*_LARGEST"):
+            store.runs()
+        with pytest.raises(StoreError, match=r"the answer to runs/a/document is too large: more than 2 MiB"):
+            store.run("a")
+        store.close()
+
+
+def test_what_unpacks_to_an_absurd_size_is_refused() -> None:
+    with hostile.serving(hostile.bomb, ABOUT) as address:
+        store = remote.RemoteStore(address)
+        with pytest.raises(StoreError, match="unpacks to more than 200 times its size"):
+            store.runs()
+        store.close()
+
+
+@pytest.mark.parametrize("body", [b'{"answer": %s}' % (b"[" * 3000 + b"]" * 3000), b'{"answer": %s}' % (b"9" * 5000)])
+def test_answers_beyond_the_bounds_of_parsing_are_no_answers(body: bytes) -> None:
+    with hostile.serving(hostile.plain(body), ABOUT) as address:
+        store = remote.RemoteStore(address)
+        with pytest.raises(StoreError, match="is it a Benchwright server"):
+            store.runs()
+        store.close()
+
+
+def test_another_packing_than_was_asked_for_is_no_answer() -> None:
+    def packed(to: object) -> None:
+        to.sendall(hostile.OK + b"Content-Encoding: br\r\nContent-Length: 1\r\n\r\n.")  # type: ignore[attr-defined]
+
+    with hostile.serving(packed, ABOUT) as address:
+        store = remote.RemoteStore(address)
+        with pytest.raises(PassingError, match="packed with 'br', which was not asked for"):
+            store.runs()
+        store.close()

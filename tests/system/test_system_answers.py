@@ -1,0 +1,102 @@
+"""Whoever asks a server something reads its answer within bounds: notifiers, hooks, reporters, downloads."""
+
+from __future__ import annotations
+
+import runpy
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from benchwright.compat.harness import remote_post
+from benchwright.compat.perfzero import tpus
+from benchwright.errors import FetchError
+from benchwright.fetch import transport, web
+from benchwright.fetch.downloads import fetch
+from benchwright.interop import posting
+from benchwright.notify import calling
+from benchwright.system import answers
+
+hostile = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent.parent / "hostile.py")))
+
+
+def notify(address: str) -> Any:
+    return calling.call("POST", address, headers={}, body=b"{}").json()
+
+
+def report(address: str) -> Any:
+    return remote_post.post(remote_post.Endpoint(url=address, category="c"), {}, timeout=5.0)
+
+
+def post(address: str) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BENCHWRIGHT_STORE", address)
+        posting.perfzero({"a": 1})
+
+
+def ask(address: str) -> Any:
+    request = transport.opener().open(address, timeout=5.0)
+    with request as response:
+        return answers.read(response, most=1 << 20)
+
+
+@pytest.fixture
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    brief = replace(answers.QUICK, silence=0.5, start=0.6, longest=5.0)
+    monkeypatch.setattr(answers, "QUICK", brief)
+    monkeypatch.setattr(transport.opener, "__kwdefaults__", {"patience": brief})
+
+
+@pytest.mark.parametrize("kind", ["drip", "drip_head", "endless", "bomb", "deep", "long_number"])
+@pytest.mark.parametrize("caller", [notify, report, post, ask])
+@pytest.mark.usefixtures("hurry")
+def test_no_answer_is_read_without_end(caller: Callable[[str], Any], kind: str) -> None:
+    begun = time.monotonic()
+    with hostile.serving(getattr(hostile, kind)) as address:
+        try:
+            caller(address)
+        except (TimeoutError, answers.TooLargeError, calling.PassingError, calling.UploadError) as error:
+            assert any(
+                word in str(error)
+                for word in ("slowly", "silent", "timed out", "more than", "not JSON", "digits", "deep")
+            )
+    assert time.monotonic() - begun < 30  # not the minutes that a drip of 100 kB takes
+
+
+def test_the_bounds_on_time_name_themselves() -> None:
+    clock = answers.Clock(answers.Patience(silence=1.0, start=0.0, pace=1.0, longest=10.0))
+    clock.saw(5)
+    assert 0 < clock.left() <= 1.0
+    late = answers.Clock(answers.Patience(silence=1.0, start=-1.0, pace=1.0, longest=10.0))
+    with pytest.raises(answers.SlowError, match=r"the answer comes too slowly: 0 bytes in 0 s"):
+        late.left()
+
+
+def test_the_body_of_a_redirect_is_not_read(tmp_path: Path) -> None:
+    def led(to: Any) -> None:
+        to.sendall(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nConnection: close\r\n\r\n")
+        while True:
+            to.sendall(b" " * 65536)
+
+    with hostile.serving(led) as address, pytest.raises(FetchError, match="refused"):
+        fetch(f"{address}model.onnx", tmp_path / "model.onnx", retries=0)
+
+
+def test_a_download_without_a_stated_length_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web, "MOST_UNSTATED", 1 << 20)
+    with hostile.serving(hostile.endless) as address, pytest.raises(FetchError, match="its length was not stated"):
+        fetch(f"{address}model.onnx", tmp_path / "model.onnx", retries=0)
+
+
+def test_a_download_that_drips_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "DOWNLOAD", replace(answers.DOWNLOAD, start=0.3))
+    with hostile.serving(hostile.drip) as address, pytest.raises(FetchError, match="comes too slowly"):
+        fetch(f"{address}model.onnx", tmp_path / "model.onnx", retries=0, timeout=0.3)
+
+
+def test_a_tpu_is_asked_in_the_same_way() -> None:
+    assert tpus.opener is transport.opener
