@@ -29,7 +29,7 @@ SETTINGS = 4 * MIB  # bytes of a file that people write by hand: settings, tasks
 _LARGEST = 512 * MIB
 _LEVEL = 4  # of zlib: for nanoseconds 6 takes four times as long, and makes nothing smaller
 _HOLDERS = frozenset({dict, list})
-_LONG_KEY = re.compile(rf"(?:[\w\"'-]{{1,99}}\.){{{DEEPEST}}}")
+_LONG_KEY = re.compile(rf"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{DEEPEST}}}")
 
 
 class TextError(DecodeError, ValueError):

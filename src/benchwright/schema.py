@@ -70,10 +70,10 @@ def open_document(
     _refuse_unknown(document, ("format", "kind", "data"), where)
     kind, version = document["kind"], document["format"]
     if not isinstance(kind, str) or KINDS.get(kind) is not cls:
-        raise DecodeError(f"{where}: holds a {kind!r}, not a {cls.__name__.lower()!r}")
+        raise DecodeError(f"{where}: holds a {_shown(kind)}, not a {cls.__name__.lower()!r}")
     if not isinstance(version, int) or isinstance(version, bool) or version > newest:
         raise DecodeError(
-            f"{where}: format {version!r}; this version reads up to {newest}",
+            f"{where}: format {_shown(version)}; this version reads up to {newest}",
             remedy="pip install --upgrade benchwright",
         )
     data = document["data"]
@@ -293,7 +293,8 @@ def _decode_enum(kind: type[Enum], data: Any, where: Place) -> Enum:
         return kind(data)
     except ValueError:
         known, place = [str(member.value) for member in kind], _written(where)
-        raise DecodeError(f"{place}: unknown value {_shown(data)}", remedy=did_you_mean(str(data), known)) from None
+        remedy = did_you_mean(data[:100] if isinstance(data, str) else "", known)
+        raise DecodeError(f"{place}: unknown value {_shown(data)}", remedy=remedy) from None
 
 
 def _key(kind: Any, key: str, where: Place) -> Any:
@@ -301,7 +302,7 @@ def _key(kind: Any, key: str, where: Place) -> Any:
         try:
             return int(key)
         except ValueError:
-            raise DecodeError(f"{_written(where)}: key {key!r} is not a whole number") from None
+            raise DecodeError(f"{_written(where)}: key {_shown(key)} is not a whole number") from None
     return key
 
 
@@ -318,7 +319,7 @@ def _written(where: Place) -> str:
 def _refuse_unknown(mapping: dict[str, Any], known: Iterable[str], where: str) -> None:
     for key in mapping:
         if key not in known:
-            raise DecodeError(f"{where}: unknown key {key!r}", remedy=did_you_mean(key, known))
+            raise DecodeError(f"{where}: unknown key {_shown(key)}", remedy=did_you_mean(key[:100], known))
 
 
 def _shown(data: Any) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 from benchwright import config, schema
 from benchwright.builds import commands, environments
 from benchwright.builds.surroundings import HERE, OWN, Needs, Surroundings, needs_of
-from benchwright.errors import BenchwrightError
+from benchwright.errors import BenchwrightError, DecodeError
 from benchwright.events import Listener, Noted, Staged, nobody
 from benchwright.fetch.locks import locked
 from benchwright.parsing import json_value
@@ -68,6 +68,16 @@ class Built:
         """What goes in front of `sys.path`: the working copy, and its `src` where there is one."""
         source = self.folder / "src"
         return (str(self.folder), *([str(source)] if source.is_dir() else []))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mark:
+    """What is noted of a build that ended."""
+
+    failure: Failure | None
+    seconds: float
+    python: str
+    warnings: tuple[str, ...] = ()
 
 
 class Builder:
@@ -131,17 +141,16 @@ class Builder:
 
     def _kept(self, place: Path, revision: Revision) -> Built | None:
         try:
-            told = json_value(reading.read_text(place / MARK))
-        except (OSError, ValueError):
+            told = schema.decode(_Mark, json_value(reading.read_text(place / MARK)), where=MARK)
+        except (OSError, ValueError, DecodeError):
             return None
-        if not (place / "work").is_dir() or not Path(told["python"]).exists():
+        if not (place / "work").is_dir() or not Path(told.python).exists():
             return None
-        failure = schema.decode(Failure, told["failure"], where=MARK) if told["failure"] else None
+        failure = told.failure
         if failure is not None:
             failure = replace(failure, message=f"{failure.message} earlier; --rebuild builds it again")
-        built = self._answer(place, revision, told["python"])
-        seconds, warnings = float(told["seconds"]), tuple(told["warnings"])
-        return replace(built, cached=True, failure=failure, seconds=seconds, warnings=warnings)
+        built = self._answer(place, revision, told.python)
+        return replace(built, cached=True, failure=failure, seconds=told.seconds, warnings=told.warnings)
 
     def _build(self, place: Path, revision: Revision, *, rebuild: bool) -> Built:
         begin = time.monotonic()

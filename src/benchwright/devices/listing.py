@@ -133,7 +133,7 @@ def _described(text: str) -> tuple[str, str]:
     except ValueError as error:
         raise OptionError(f"--device: {text[:80]!r}: {error}", remedy=remedy) from None
     if unknown := sorted({*told} - {"kind", "hash"}):
-        raise OptionError(f"--device: unknown key {unknown[0]!r}", remedy=remedy)
+        raise OptionError(f"--device: unknown key {unknown[0][:60]!r}", remedy=remedy)
     serial, kind = told.get("hash"), told.get("kind", "")
     if not isinstance(serial, str) or not serial or not isinstance(kind, str):
         raise OptionError(f"--device: {text!r} names no hash", remedy=remedy)

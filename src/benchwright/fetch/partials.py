@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from benchwright import schema
+from benchwright.errors import DecodeError
 from benchwright.parsing import json_value
 from benchwright.system import reading
 
@@ -50,8 +52,8 @@ class Partial:
     def note(self, url: str) -> Note | None:
         """What is known of the bytes that are here, if they can be continued from this address."""
         try:
-            note = Note(**json_value(reading.read_text(self._note_path)))
-        except (OSError, ValueError, TypeError):
+            note = schema.decode(Note, json_value(reading.read_text(self._note_path)), where="note")
+        except (OSError, ValueError, DecodeError):
             return None
         fits = note.source == Note.of(url).source and bool(note.validator) and self.path.exists()
         return note if fits and (note.total is None or self.size <= note.total) else None

@@ -80,7 +80,7 @@ def _run(what: Given, about: Place) -> Run:
     told = Told(
         tool=Asv.name,
         environment=_environment(whole),
-        started_at=making.since_1970(min(known) / 1e3) if known else committed,
+        started_at=(making.since_1970(min(known) / 1e3) if known else "") or committed or what.modified_at,
         revision=Revision(vcs="git", id=whole["commit_hash"].text(), committed_at=committed),
     )
     results = [
@@ -129,7 +129,7 @@ def _results(told: Told, whole: Place, name: str, row: Place, about: Place) -> I
     values = row["result"].data if isinstance(row["result"].data, list) else [None] * len(combinations)
     if len(values) != len(combinations):
         raise row["result"].error(f"does not have the {len(combinations)} values of its parameters")
-    at = making.since_1970((row["started_at"].maybe() or 0.0) / 1e3) if row["started_at"].data else told.started_at
+    at = making.since_1970((row["started_at"].maybe() or 0.0) / 1e3) if row["started_at"].data else ""
     seconds = row["duration"].maybe()
     for number, (combination, value) in enumerate(zip(combinations, values, strict=True)):
         params: dict[str, Scalar] = {
@@ -138,7 +138,11 @@ def _results(told: Told, whole: Place, name: str, row: Place, about: Place) -> I
         params["environment"] = whole["env_name"].text("")
         case = making.case(Asv.name, name, params, version=row["version"].text(""))
         yield _result(
-            replace(told, started_at=at), case, value, _Stats(row, number, known), (seconds or 0.0) / len(combinations)
+            replace(told, started_at=at or told.started_at),
+            case,
+            value,
+            _Stats(row, number, known),
+            (seconds or 0.0) / len(combinations),
         )
 
 

@@ -18,7 +18,7 @@ SUMMARY, DETAIL = "mlperf_log_summary.txt", "mlperf_log_detail.txt"
 _MARK = ":::MLLOG "
 _TITLE = "MLPerf Results Summary"
 _LINE = re.compile(r"\s*(?P<key>[^:]+?)\s*:\s*(?P<value>\S.*?)\s*")
-_PERCENTILE = re.compile(r"(?:result_)?([\d.]+)[ _]percentile[ _]latency[ _]\(?ns\)?")
+_PERCENTILE = re.compile(r"(?:result_)?(\d+(?:\.\d+)?)[ _]percentile[ _]latency[ _]\(?ns\)?")
 _MODES = {
     "SingleStream": Mode.CLOSED,
     "MultiStream": Mode.MULTISTREAM,

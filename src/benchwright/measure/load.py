@@ -10,7 +10,9 @@ from pathlib import Path
 
 from benchwright.errors import OptionError
 from benchwright.records import Arrivals, Int64s, Load
+from benchwright.system import reading
 
+_LONGEST = 2**63  # nanoseconds
 MOST_ARRIVALS = 20_000_000  # 160 MB of schedule; a longer test is several runs
 
 
@@ -81,11 +83,10 @@ def _trace(load: Load) -> Int64s:
     path = Path(load.trace)
     instants = array("q")
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise OptionError(
-            f"trace {path}: {error.strerror}", remedy="give --trace a file of seconds, one a line"
-        ) from None
+        lines = reading.read_text(path).splitlines()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise OptionError(f"trace {path}: {why}", remedy="give --trace a file of seconds, one a line") from None
     for number, line in enumerate(lines, 1):
         text = line.partition("#")[0].strip()
         if not text:
@@ -93,7 +94,9 @@ def _trace(load: Load) -> Int64s:
         try:
             instant = int(float(text) * 1e9)
         except (ValueError, OverflowError):
-            raise OptionError(f"{path}:{number}: {text!r} is not a number of seconds") from None
+            instant = _LONGEST
+        if not -_LONGEST < instant < _LONGEST:
+            raise OptionError(f"{path}:{number}: {text[:40]!r} is not a number of seconds")
         if instant < 0 or (instants and instant < instants[-1]):
             raise OptionError(f"{path}:{number}: {text} lies before the arrival above it", remedy="sort the trace")
         instants.append(instant)

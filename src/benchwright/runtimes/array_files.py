@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -18,6 +19,19 @@ from benchwright.stats.errors import shown
 Array = npt.NDArray[Any]
 
 TEXT = (".txt", ".csv", ".text")
+# What numpy and its helpers raise for a file that is not what it says; memory runs out for shapes that nobody has.
+DAMAGE = (
+    ValueError,
+    EOFError,
+    SyntaxError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+    NotImplementedError,
+    RuntimeError,
+    OverflowError,
+    MemoryError,
+)
 _PART = "::"  # file.npz::name
 _MEMBER = ".npy"
 
@@ -39,7 +53,7 @@ def read(place: str, name: str, shape: tuple[int, ...] | None = None) -> Array:
         return _shaped(_numbers(path), shape, place)
     except OSError as error:
         raise LoadError(f"{file}: {error.strerror or error}", remedy="name a file that can be read") from None
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except DAMAGE as error:
         raise LoadError(
             f"{file}: no numbers can be read from it: {error}",
             remedy="write it with numpy.save or numpy.savez, or as text with one number a line",
@@ -53,7 +67,7 @@ def names(path: Path) -> list[str]:
             return [member.removesuffix(_MEMBER) for member in archive.namelist() if member.endswith(_MEMBER)]
     except OSError as error:
         raise LoadError(f"{path}: {error.strerror or error}", remedy="name a file that can be read") from None
-    except zipfile.BadZipFile as error:
+    except DAMAGE as error:
         raise LoadError(f"{path}: {error}", remedy="write it with numpy.savez") from None
 
 

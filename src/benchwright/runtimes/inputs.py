@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import zipfile
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from benchwright.errors import RequestError, did_you_mean
 from benchwright.records import Inputs, ResultWarning
+from benchwright.runtimes import array_files
 from benchwright.runtimes.importing import load_object, split
 from benchwright.runtimes.loading import log_traceback
 from benchwright.runtimes.shapes import resolve, resolve_alone, unknown_shapes
@@ -151,8 +151,6 @@ def _one(spec: Spec, inputs: Inputs, index: int) -> Array:
 
 def _fixed(spec: Spec, inputs: Inputs) -> Array:
     """The array of an input's file; of one item it is repeated until the batch is full."""
-    from benchwright.runtimes import array_files
-
     place, shape = inputs.files[spec.name], tuple(int(size or 0) for size in spec.shape or ())
     item = (1, *shape[1:])
     array = array_files.read(place, inputs.names.get(spec.name, spec.name))
@@ -226,7 +224,7 @@ def _from_file(path: Path) -> Any:
         raise RequestError(
             f"inputs {path}: {error.strerror or error}", remedy="give --input a file that can be read"
         ) from None
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except array_files.DAMAGE as error:
         raise RequestError(
             f"inputs {path}: no arrays can be read from it: {error}",
             remedy="was it written or copied to its end? write it with numpy.save or numpy.savez, and no objects in it",

@@ -44,9 +44,13 @@ def obtain(file: File, tell: Tell) -> Here:
 def missing(file: File) -> str:
     """What is wrong with a file of this machine, or ""."""
     path = Path(file.location)
-    if path.is_file():
-        return ""
-    return f"{path} is a folder" if path.is_dir() else f"there is no file {path}"
+    try:
+        if path.is_file():
+            return ""
+        return f"{path} is a folder" if path.is_dir() else f"there is no file {path}"
+    except (OSError, ValueError) as error:  # a name that no file can have
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        return f"{str(path)[:100]!r} cannot be looked for: {why}"
 
 
 def _told(name: str, tell: Tell) -> Callable[[int, int | None], None]:

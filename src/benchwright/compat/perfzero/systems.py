@@ -141,11 +141,18 @@ def _accelerators() -> dict[str, Any]:
 
 def nvidia(page: str) -> dict[str, Any]:
     """From `driver, name` lines. A Quadro in front drives the screen: the next one counts."""
-    rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(page)) if len(row) == 2]
+    try:
+        rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(page)) if len(row) == 2]
+    except csv.Error:
+        return {}
     if not rows:
         return {}
     chosen = rows[1] if len(rows) > 1 and "Quadro" in rows[0][1] else rows[0]
     return _accelerator(chosen[0], chosen[1], len(rows))
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _amd(page: str) -> dict[str, Any]:
@@ -153,10 +160,12 @@ def _amd(page: str) -> dict[str, Any]:
         told = json_value(page) if page else {}
     except ValueError:
         return {}
+    if not isinstance(told, dict):
+        return {}
     cards = [card for name, card in sorted(told.items()) if name.startswith("card") and isinstance(card, dict)]
     if not cards:
         return {}
-    driver = next((str(v) for k, v in told.get("system", {}).items() if "driver version" in k.lower()), "")
+    driver = next((str(v) for k, v in _mapping(told.get("system")).items() if "driver version" in k.lower()), "")
     models = [str(value) for key, value in cards[0].items() if "series" in key.lower() or "model" in key.lower()]
     return _accelerator(driver, models[0] if models else "", len(cards))
 

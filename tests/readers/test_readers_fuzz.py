@@ -1,0 +1,115 @@
+"""Whatever stands in a file or an answer: a value or a sentence, never a traceback, and never without end."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import runpy
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from benchwright import plugins
+from benchwright.errors import BenchwrightError, DecodeError, StoreError
+
+HERE = Path(__file__).parent
+table = SimpleNamespace(**runpy.run_path(str(HERE / "table.py")))
+QUICK, LONG = 300, 5000
+
+
+@pytest.fixture(autouse=True)
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A spool and a folder of each test's own; little memory, so that a bound that is missing shows."""
+    monkeypatch.setenv("BENCHWRIGHT_SPOOL", str(tmp_path / "spool"))
+    monkeypatch.setenv("BENCHWRIGHT_LARGEST", "64")
+    monkeypatch.chdir(tmp_path)
+    yield
+
+
+def read(name: str, body: bytes, folder: Path, seed: str = "") -> None:
+    """Reads a file as that reader does."""
+    reader = table.READERS[name]
+    path = folder / reader.file
+    path.write_bytes(body)
+    try:
+        reader.call(path, random.Random(seed))
+    except BenchwrightError as error:
+        assert str(error)
+        assert len(str(error)) < 100_000, "a message that quotes all of it"
+
+
+def hunt(name: str, folder: Path, first: int, count: int) -> None:
+    for number in range(first, first + count):
+        seed = f"{name}-{number}"
+        body = table.mutated(table.READERS[name], seed)
+        try:
+            read(name, body, folder, seed)
+        except Exception as error:
+            raise AssertionError(f"seed {seed!r}: {body[:300]!r}") from error
+
+
+@pytest.mark.parametrize("name", table.READERS)
+def test_right_files_are_read(name: str, tmp_path: Path) -> None:
+    reader = table.READERS[name]
+    for number, body in enumerate(reader.bodies()):
+        path = tmp_path / reader.file
+        path.write_bytes(body)
+        with contextlib.suppress(*UNREAD.get(name, ())):
+            reader.call(path, random.Random(number))
+
+
+@pytest.mark.parametrize("name", table.READERS)
+def test_wrong_files_end_in_a_sentence(name: str, tmp_path: Path) -> None:
+    hunt(name, tmp_path, 0, QUICK)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("name", table.READERS)
+def test_thousands_of_wrong_files_end_in_a_sentence(name: str, tmp_path: Path) -> None:
+    hunt(name, tmp_path, QUICK, LONG)
+
+
+def test_every_importer_is_in_the_table() -> None:
+    assert {*plugins.names("importers")} <= {*table.READERS}
+
+
+def test_every_module_that_parses_is_in_the_table() -> None:
+    """Whoever parses text from elsewhere does it with `parsing` and `system.reading`, and stands in the table."""
+    source = Path(import_module("benchwright").__file__ or "").parent
+    known = {module for reader in table.READERS.values() for module in reader.modules} | EXEMPT.keys()
+    found = {}
+    for file in source.rglob("*.py"):
+        text = file.read_text(encoding="utf-8")
+        module = ".".join(file.relative_to(source).with_suffix("").parts).removesuffix(".__init__")
+        if any(sign in text for sign in SIGNS):
+            found[module] = file
+    assert {*found} - known == set(), "add them to READERS in tests/readers/table.py"
+    assert known - {*found} - WITHOUT_SIGNS == set(), "these read nothing any more"
+
+
+SIGNS = (
+    "benchwright.parsing import",
+    "import parsing",
+    "system import reading",
+    "json.loads(",
+    "json.load(",
+    "tomllib",
+)
+WITHOUT_SIGNS = {
+    "store.parquet",
+    "specs.places",
+    "tasks.old_form",
+    "runtimes.array_files",
+    "runtimes.inputs",
+    "measure.load",
+}
+EXEMPT = {  # module -> why it is no border
+    "parsing": "the parsers themselves",
+    "system.answers": "the bounds themselves",
+}
+# Some read the same file in several ways, of which one fits.
+UNREAD = {"answer of a server": (StoreError, DecodeError), "body of a request": (DecodeError,)}
