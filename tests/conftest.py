@@ -31,6 +31,7 @@ ROOT = Path(__file__).parent.parent
 
 _INT64 = st.integers(min_value=-(2**63), max_value=2**63 - 1)
 _FLOAT = st.floats(allow_subnormal=False, allow_nan=False, allow_infinity=False)
+_MEASURED = st.floats(min_value=-1e100, max_value=1e100, allow_subnormal=False)
 _SCALARS: dict[Any, st.SearchStrategy[Any]] = {
     str: st.text(max_size=12),
     int: _INT64,
@@ -156,7 +157,14 @@ def _records(kind: type) -> st.SearchStrategy[Any]:
 
 # What `benchwright.soundness` asks for beyond the types.
 _SOUND: dict[type, dict[str, st.SearchStrategy[Any]]] = {
-    records.Estimate: {"confidence": st.floats(min_value=0.01, max_value=1.0)},
+    records.Estimate: {
+        "confidence": st.floats(min_value=0.01, max_value=1.0),
+        "point": _MEASURED,
+        "low": st.none() | _MEASURED,
+        "high": st.none() | _MEASURED,
+    },
+    records.Metric: {"values": st.lists(_MEASURED, max_size=2).map(tuple)},
+    records.Result: {"duration": _MEASURED},
     records.Histogram: {
         "bits": st.integers(min_value=1, max_value=30),
         "counts": st.dictionaries(st.integers(-100, 100), st.integers(0, 2**62), max_size=2),

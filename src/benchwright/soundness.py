@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from benchwright.records import Estimate, Histogram, Samples, Timeline
+from benchwright.records import Estimate, Histogram, Metric, Result, Samples, Timeline
 
+LARGEST = 1e150  # of a measured value: beyond, sums and squares would overflow
 MOST_BITS = 30  # of a histogram's resolution
 _VALUE = 64  # bits of a nanosecond count
 
@@ -18,7 +19,25 @@ def estimate_flaw(estimate: Estimate) -> str:
     """Says what is wrong with an interval; "" when nothing is."""
     if not 0.0 < estimate.confidence <= 1.0:
         return f"confidence {estimate.confidence:g} is not between 0 and 1"
-    return ""
+    ends = (estimate.point, estimate.low, estimate.high)
+    absurd = next((end for end in ends if end is not None and not is_sane(end)), None)
+    return "" if absurd is None else f"{absurd:g} is larger than anything that is measured"
+
+
+def is_sane(value: float) -> bool:
+    """Whether a number is one that something can be measured to have: finite, and not absurdly large."""
+    return -LARGEST <= value <= LARGEST
+
+
+def metric_flaw(metric: Metric) -> str:
+    """Says what is wrong with a metric's values; "" when nothing is."""
+    absurd = next((value for value in metric.values if not is_sane(value)), None)
+    return "" if absurd is None else f"{absurd:g} is larger than anything that is measured"
+
+
+def result_flaw(result: Result) -> str:
+    """Says what is wrong with a result as a whole; "" when nothing is."""
+    return "" if is_sane(result.duration) else f"a duration of {result.duration:g} s"
 
 
 def histogram_flaw(histogram: Histogram) -> str:
@@ -48,6 +67,8 @@ def timeline_flaw(timeline: Timeline) -> str:
 CHECKS: dict[type, Callable[[Any], str]] = {
     Estimate: estimate_flaw,
     Histogram: histogram_flaw,
+    Metric: metric_flaw,
+    Result: result_flaw,
     Samples: samples_flaw,
     Timeline: timeline_flaw,
 }

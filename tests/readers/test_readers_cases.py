@@ -92,6 +92,18 @@ TABLE: dict[str, tuple[str, str, tuple[str, ...], str]] = {  # name -> file, con
         ("report", "r.json"),
         "results[0].timelines[0]: 1 values at 2 instants",
     ),
+    "a value of 1e308, as PerfZero wrote them": (
+        "r.json",
+        changed(metrics__0__estimate__point=1e308),
+        ("show", "r.json", "--format", "perfzero"),
+        "results[0].metrics[0].estimate: 1e+308 is larger than anything that is measured",
+    ),
+    "values of 1e308, as FAI-PEP wrote them": (
+        "r.json",
+        changed(metrics__0__values=[1e308, 1e308]),
+        ("show", "r.json", "--format", "harness"),
+        "results[0].metrics[0]: 1e+308 is larger than anything that is measured",
+    ),
     "a bucket beyond any value": (
         "r.json",
         changed(samples__0__histograms__latency__counts={"9" * 30: 1}),
@@ -127,26 +139,24 @@ def test_it_ends_in_a_sentence(name: str, tmp_path: Path, inside: Inside) -> Non
     assert len(done.stderr) < 2000 and "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("format", FORMATS, ids="-".join)
-@pytest.mark.parametrize("value", [1e308, -1e308, 5e-324, 0.0])
-def test_the_largest_numbers_can_be_shown(
-    format: tuple[str, ...], value: float, tmp_path: Path, inside: Inside
-) -> None:
+@pytest.mark.parametrize("form", FORMATS, ids="-".join)
+@pytest.mark.parametrize("value", [1e150, -1e150, 5e-324, 0.0])
+def test_the_largest_numbers_can_be_shown(form: tuple[str, ...], value: float, tmp_path: Path, inside: Inside) -> None:
     estimate = {"point": value, "low": value, "high": value, "confidence": 0.95, "method": "m"}
     metrics = [
         {"name": name, "unit": unit, "better": "lower", "estimate": estimate, "count": 3, "values": [value] * 3}
         for name, unit in (("latency", "s"), ("latency_p50", "s"), ("throughput", "/s"), ("wall_time", "s"))
     ]
     (tmp_path / "r.json").write_text(changed(metrics=metrics, duration=value))
-    done = inside("show", "r.json", "--format", *format)
+    done = inside("show", "r.json", "--format", *form)
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("text", ["\ud800", "a\0b", "\u202e"])
-@pytest.mark.parametrize("format", [*FORMATS, ("csv", "--samples")], ids="-".join)
-def test_text_that_is_none_can_be_shown(format: tuple[str, ...], text: str, tmp_path: Path, inside: Inside) -> None:
+@pytest.mark.parametrize("form", [*FORMATS, ("csv", "--samples")], ids="-".join)
+def test_text_that_is_none_can_be_shown(form: tuple[str, ...], text: str, tmp_path: Path, inside: Inside) -> None:
     (tmp_path / "r.json").write_text(changed(case__name=text, case__params={text: text}, log_tail=text))
-    done = inside("show", "r.json", "--format", *format)
+    done = inside("show", "r.json", "--format", *form)
     assert done.returncode == 0, done.stderr
 
 

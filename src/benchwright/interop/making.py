@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from benchwright import soundness
 from benchwright._version import VERSION
 from benchwright.errors import DecodeError
 from benchwright.interop.place import finite
@@ -34,7 +35,6 @@ from benchwright.stats import ranks, summary
 from benchwright.units import limits
 
 SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "second": 1.0, "seconds": 1.0}
-_MOST = 1e100  # of a value: its square is still a number
 _NUMBER = re.compile(r"[-+]?\d{1,300}(\.\d+)?([eE][-+]?\d+)?", re.ASCII)
 _ARCHITECTURES = re.compile(r"\b(x86_64|amd64|AMD64|i[3-6]86|aarch64|arm64|armv\w+|ppc64le|s390x|riscv64)\b")
 
@@ -62,8 +62,9 @@ def result(
     """One result; its id is given when the run is made."""
     ended = status or (Status.FAILED if failure else Status.OK)
     fields: dict[str, Any] = {"round": 0, "started_at": told.started_at, "duration": 0.0} | more
-    fields["duration"] = finite(fields["duration"]) or 0.0
-    known = tuple(_unique(metrics))
+    told_duration = finite(fields["duration"]) or 0.0
+    fields["duration"] = told_duration if soundness.is_sane(told_duration) else 0.0
+    known = tuple(_unique(map(_sound, metrics)))
     fields["warnings"] = (*told.warnings, *fields.get("warnings", ()), *_alike(known))
     return Result(
         id="",
@@ -110,7 +111,7 @@ def latencies(values: Sequence[float], *, each: str = "") -> list[Metric]:
 
 def mean_of(values: Sequence[float]) -> Estimate:
     """The mean of values that are small enough to be reckoned with."""
-    absurd = next((value for value in values if abs(value) > _MOST), None)
+    absurd = next((value for value in values if not soundness.is_sane(value)), None)
     if absurd is not None:
         raise DecodeError(f"{absurd:g} is not a value that anything has", remedy="see what wrote it")
     return summary.mean_interval(values)
@@ -208,6 +209,12 @@ def _alike(metrics: Iterable[Metric]) -> Iterator[ResultWarning]:
                 f"independent one{'s' * (independent > 1)}, and an interval of the median needs {needed}",
                 remedy="measure in several processes; one that drifts or steps says little about the next",
             )
+
+
+def _sound(metric: Metric) -> Metric:
+    if flaw := soundness.estimate_flaw(metric.estimate) or soundness.metric_flaw(metric):
+        raise DecodeError(f"{metric.name}: {flaw}", remedy="see what wrote it")
+    return metric
 
 
 def _unique(metrics: Iterable[Metric]) -> Iterator[Metric]:

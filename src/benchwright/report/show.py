@@ -43,9 +43,9 @@ def show(run: Run, wanted: Wanted, file: TextIO | None = None) -> None:
     elif wanted.form == "markdown":
         emit_text(out, run_markdown(run))
     elif wanted.samples:
-        out.write(samples_csv(run))
+        emit_text(out, samples_csv(run))
     elif wanted.form == "csv":
-        out.write(run_csv(run))
+        emit_text(out, run_csv(run))
     elif wanted.log:
         emit_text(out, "\n".join(_logs(run)) + "\n")
     else:

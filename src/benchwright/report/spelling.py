@@ -20,8 +20,17 @@ def emit_text(file: TextIO, words: str) -> None:
 def spelled(file: TextIO, words: str) -> str:
     """The words as `file` can take them: a sign it lacks in its ASCII spelling, a letter it lacks as its escape."""
     if takes_unicode(file):
-        return words
+        return _whole(words)
     return words.translate(ASCII).encode("ascii", "backslashreplace").decode("ascii")
+
+
+def _whole(words: str) -> str:
+    """Half of a character, which JSON can hold and no file can, as its escape."""
+    try:
+        words.encode()
+    except UnicodeEncodeError:
+        return words.encode("utf-8", "backslashreplace").decode("utf-8")
+    return words
 
 
 def takes_unicode(file: TextIO) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchwright import soundness
 from benchwright.errors import DecodeError
 from benchwright.records import Better, Estimate, Metric, ResultWarning, Value
 from benchwright.runtimes import entries
@@ -127,7 +128,7 @@ def metrics(told: Iterable[Told]) -> tuple[list[Metric], list[ResultWarning]]:
     taken: set[str] = set()
     for each in told:
         name = _unique(_free(each.name), taken)
-        if not math.isfinite(each.value):
+        if not soundness.is_sane(each.value):
             warnings += _not_finite(replace(each, name=name))
             continue
         least, most = _settled(each.least, -math.inf), _settled(each.most, math.inf)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 
+from benchwright.soundness import LARGEST
+
 # A sign counts only where no word ends before it: in `epoch-3` it is a hyphen. Commas count only between thousands, and
 # a number that begins with 0 has none: `0,351` is not 351.
 _NUMBER = re.compile(
@@ -13,7 +15,6 @@ _NUMBER = re.compile(
     r"(?:[eE][-+]?\d+)?",
     re.ASCII,
 )
-LARGEST = 1e150  # beyond, sums and squares would overflow
 _SHOWN = 40
 
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from benchwright import soundness
 from benchwright.records import Value
 from benchwright.specs.rows.entries import BadRowError, Custom, Row
 
@@ -94,7 +95,7 @@ def number(value: object) -> float:
         found = float(value)
     except (ValueError, OverflowError):
         raise BadRowError(f"{str(value)[:40]!r} is not a number") from None
-    if not math.isfinite(found):
+    if not soundness.is_sane(found):
         raise BadRowError(f"{str(value)[:40]!r} is not a finite number")
     return found
 

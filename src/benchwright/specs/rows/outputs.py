@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchwright import soundness
 from benchwright.errors import MeasureError
 from benchwright.records import Better, Estimate, Metric, Value
 
@@ -69,7 +70,7 @@ def numbers(path: Path, what: str) -> tuple[float, ...]:
                 text = line.strip()
                 if text:
                     value = float(text)
-                    if not math.isfinite(value):
+                    if not soundness.is_sane(value):
                         raise MeasureError(f"{what}: line {place} of {path.name} is {text}, which is not finite")
                     found.append(value)
     except ValueError as error:  # a file that is no text is one as well
