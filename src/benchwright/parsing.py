@@ -71,6 +71,15 @@ def json_value(text: str | bytes, *, finite: bool = True, deepest: int = DEEPEST
     return value
 
 
+def json_mapping(text: str) -> dict[str, Any]:
+    """The mapping in a short text that stands inside of a record, the params of a series; empty where it holds none."""
+    try:
+        value = json_value(text) if text else {}
+    except TextError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
 def json_document(text: str | bytes, *, where: str, remedy: str = "", finite: bool = True) -> Any:
     """The same, where the error names the file or the server that the text came from."""
     try:

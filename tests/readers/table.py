@@ -1,35 +1,32 @@
 """Every reader of what comes from elsewhere: what it reads, and how it is called.
 
-A call may end, or end with an error of ours. Where the program gives up with another error of its own and somebody above
-turns it into a sentence, the call does what that somebody does.
+A call may end, or end with an error of ours. Where an error is turned into a sentence further up, the call does so too.
 """
 
 from __future__ import annotations
 
 import gzip
 import io
-import json
 import os
 import random
 import runpy
-from array import array
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-import numpy
 import pytest
 
 from benchwright import config, interop, records, schema
 from benchwright.cli import dispatch, main
-from benchwright.findings import Finding, Verdict
 from benchwright.stats import hdr, histogram
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 FILES = ROOT / "tests" / "interop" / "files"
+seeds = SimpleNamespace(**runpy.run_path(str(HERE / "seeds.py")))
 MUTATIONS = runpy.run_path(str(HERE / "mutations.py"))
 Call = Callable[[Path, random.Random], None]
 
@@ -55,140 +52,6 @@ def call_verb(*arguments: str) -> None:
         err.flush()
     assert code in (0, 1, 2), code
     assert b"Traceback" not in err.buffer.getvalue(), err.buffer.getvalue()  # type: ignore[attr-defined]
-
-
-# ---- right files ----
-
-
-def run() -> records.Run:
-    """A run that has something in every field."""
-    calls = array("q", [1000, 1100, 900, 1200])
-    samples = records.Samples(
-        copy=0,
-        calls=8,
-        loops=2,
-        elapsed=5000,
-        columns={"latency": calls, "end": array("q", [1000, 2100, 3000, 4200])},
-        histograms={"latency": histogram.fold(calls)},
-    )
-    metrics = tuple(
-        records.Metric(
-            name=name,
-            unit=unit,
-            better=better,
-            estimate=records.Estimate(point=value, low=value / 2, high=value * 2, method="bootstrap"),
-            count=4,
-            values=(value,) * 3,
-            most=value * 3,
-        )
-        for name, unit, better, value in (
-            ("latency_p50", "s", records.Better.LOWER, 1e-3),
-            ("latency", "s", records.Better.LOWER, 1.1e-3),
-            ("throughput", "/s", records.Better.HIGHER, 900.0),
-            ("rss_peak", "B", records.Better.LOWER, 1e8),
-        )
-    )
-    environment = records.Environment(
-        machine={"cpu": "A CPU", "cores": 2, "memory": 1 << 34, "caches": {"L1": 32768}},
-        system={"os": "Linux", "architecture": "x86_64", "host": "box"},
-        runtimes={"onnxruntime": "1.24"},
-        packages={"numpy": "2.1"},
-        knobs={"governor": "powersave"},
-        collected_at="2026-01-02T03:04:05+00:00",
-    )
-    result = records.Result(
-        id="r1",
-        case=records.Case(
-            name="tiny",
-            target=records.Target(runtime="fake", uri="a.fake"),
-            params={"batch_size": 8, "provider": "cpu"},
-        ),
-        round=0,
-        status=records.Status.OK,
-        environment=environment,
-        started_at="2026-01-02T03:04:05+00:00",
-        duration=1.5,
-        revision=records.Revision(vcs="git", id="a" * 40, branch="main", committed_at="2026-01-01T00:00:00+00:00"),
-        metrics=metrics,
-        samples=(samples,),
-        timelines=(records.Timeline(name="rss", unit="B", seconds=(0.0, 1.0), values=(1.0, 2.0)),),
-        details={"providers": ["cpu"], "model": {"nodes": 3}},
-        instrument={"verdict": "reliable", "clock_cost": 1e-8},
-        warnings=(records.ResultWarning(code="few", seen="few calls", remedy="more"),),
-        artifacts=(records.Artifact(name="trace", kind="trace", path="/tmp/none", size=3),),
-        operators=(records.Operator(name="n", kind="Conv", seconds=1e-3, share=0.5),),
-        log_tail="a word\n",
-    )
-    failed = replace(
-        result,
-        id="r2",
-        status=records.Status.FAILED,
-        metrics=(),
-        samples=(),
-        error=records.Failure(kind="ValueError", message="no", log_tail="line\n"),
-    )
-    return records.Run(
-        id="20260102T030405000-abc",
-        started_at="2026-01-02T03:04:05+00:00",
-        harness="0.1.0",
-        command=("benchwright", "run"),
-        results=(result, replace(result, id="r3", round=1), failed),
-        tags=("nightly",),
-        planned=3,
-    )
-
-
-def document() -> list[bytes]:
-    return [schema.dumps(run()).encode()]
-
-
-def lines() -> list[bytes]:
-    return [document()[0] + b"\n" + schema.dumps(replace(run(), id="another")).encode() + b"\n"]
-
-
-def of(*places: Path) -> Callable[[], list[bytes]]:
-    return lambda: [place.read_bytes() for place in places]
-
-
-def parquet_file() -> list[bytes]:
-    from benchwright.store import parquet
-
-    file = io.BytesIO()
-    parquet.write([run()], file)
-    return [file.getvalue()]
-
-
-def arrays() -> list[bytes]:
-    stored, packed = io.BytesIO(), io.BytesIO()
-    numpy.savez(stored, a=numpy.arange(6.0).reshape(2, 3), b=numpy.arange(3))
-    numpy.savez_compressed(packed, a=numpy.arange(6.0).reshape(2, 3))
-    return [stored.getvalue(), packed.getvalue()]
-
-
-def array_file() -> list[bytes]:
-    file = io.BytesIO()
-    numpy.save(file, numpy.arange(6.0).reshape(2, 3))
-    return [file.getvalue()]
-
-
-def finding() -> Finding:
-    estimate = records.Estimate(point=1.0, low=0.9, high=1.1)
-    return Finding(
-        id="f1",
-        series="s",
-        before=estimate,
-        after=estimate,
-        effect=estimate,
-        method="changepoint",
-        verdict=Verdict.WORSE,
-        case="tiny",
-        params='{"batch_size":8}',
-        metric="latency_p50",
-        unit="s",
-        confidence=0.99,
-        found_at="2026-01-02T03:04:05+00:00",
-        why={"packages": ["numpy"]},
-    )
 
 
 # ---- calls ----
@@ -219,7 +82,7 @@ def show(path: Path, draw: random.Random) -> None:
 def right_document(path: Path) -> Path:
     right = path.with_name("right.json")
     if not right.exists():
-        right.write_bytes(document()[0])
+        right.write_bytes(seeds.document()[0])
     return right
 
 
@@ -340,12 +203,6 @@ def spooled(path: Path, draw: random.Random) -> None:
         left.unlink()
 
 
-def spool_entry() -> list[bytes]:
-    head = {"spool": 1, "length": 2, "at": 1.0, "method": "PUT", "path": "runs/a", "kind": "application/json"}
-    head |= {"packed": False, "file": "", "size": 0, "what": "run a", "repeatable": True}
-    return [json.dumps(head).encode() + b"\n{}"]
-
-
 def told(path: Path, draw: random.Random) -> None:
     from benchwright.notify.journal import Journal
 
@@ -353,32 +210,10 @@ def told(path: Path, draw: random.Random) -> None:
         pass
 
 
-def journal() -> list[bytes]:
-    due = {
-        "at": "2026-01-02T03:04:05+00:00",
-        "what": "due",
-        "targets": ["webhook"],
-        "finding": json.loads(schema.dumps(finding())),
-    }
-    more = [
-        {"at": due["at"], "what": what, "target": "webhook", "findings": ["f1"], "pause": 1.0}
-        for what in ("trying", "failed", "told", "over", "withdrawn", "dropped")
-    ]
-    return [b"".join(json.dumps(line).encode() + b"\n" for line in (due, *more))]
-
-
 def watched(path: Path, draw: random.Random) -> None:
     from benchwright.watching import journal as watching
 
     watching._read(path)
-
-
-def watch_journal() -> list[bytes]:
-    entries = [
-        {"what": "started", "revision": "a", "at": "2026-01-02T03:04:05+00:00"},
-        {"what": "ended", "revision": "a", "outcome": "measured", "run": "r"},
-    ]
-    return [b"".join(json.dumps(line).encode() + b"\n" for line in entries)]
 
 
 def index(path: Path, draw: random.Random) -> None:
@@ -395,12 +230,6 @@ def summaries(path: Path, draw: random.Random) -> None:
     found, _ = differences.differences(path.parent)
     [str(one) for one in found]
     perfzero.run_of(json_value(path.read_bytes()), received_at="2026-01-02T03:04:05+00:00")
-
-
-def summary() -> list[bytes]:
-    from benchwright.compat.perfzero import exporting
-
-    return [exporting.document(replace(run(), results=run().results[:1])).encode()]
 
 
 def process_log(path: Path, draw: random.Random) -> None:
@@ -448,14 +277,6 @@ def partial_note(path: Path, draw: random.Random) -> None:
     partial.note("http://127.0.0.1:1/model.onnx")
 
 
-def noted() -> list[bytes]:
-    from dataclasses import asdict
-
-    from benchwright.fetch.partials import Note
-
-    return [json.dumps(asdict(Note.of("http://127.0.0.1:1/model.onnx", validator='"a"', total=10))).encode()]
-
-
 def answered(path: Path, draw: random.Random) -> None:
     """Every verb of a store on a server, to which this is the answer."""
     from benchwright.errors import StoreError
@@ -490,26 +311,13 @@ def answered(path: Path, draw: random.Random) -> None:
                 lambda: store.find("last"),
                 lambda: store.run("a"),
                 lambda: store.samples("a"),
-                lambda: store.keep_finding(finding()),
+                lambda: store.keep_finding(seeds.finding()),
             )
         )
         verb()
     finally:
         remote.Caller = before  # type: ignore[misc]
         store._caller.close()
-
-
-def server_answers() -> list[bytes]:
-    from benchwright.store import RunSummary  # noqa: F401
-
-    encoded = schema.encode([finding()])
-    return [
-        json.dumps({"version": "1", "scopes": ["read"], "answer": []}).encode(),
-        json.dumps({"answer": encoded}).encode(),
-        json.dumps({"error": "no", "remedy": "yes"}).encode(),
-        json.dumps({"answer": schema.encode(run().results[0].samples)}).encode(),
-        document()[0],
-    ]
 
 
 def posted(path: Path, draw: random.Random) -> None:
@@ -582,31 +390,13 @@ def accelerators(path: Path, draw: random.Random) -> None:
     systems.nvidia(text)
 
 
-_OLDER_TASKS = b"""[task]
-patterns = ["speed (\\\\d+)", "loss (.*)"]
-metrics = ["speed", "loss"]
-compute_method = ["average", "last"]
-command_to_execute = python3 train.py --gpus {0}
-num_gpus = 1
-"""
-_SETTINGS = b"""store = "results.db"
-tags = ["a"]
-rounds = 3
-duration = 1.5
-[notify]
-targets = ["webhook+https://127.0.0.1/"]
-per_hour = 3
-[retention]
-samples = "90d"
-"""
-_INDEX = b"""{"version": "1", "model_name": "m", "model_configs": [{"filename": "a.onnx", "input_idx": 0, "batch_size": 1,
- "pipeline_size": 1, "performance_level": 1, "cast_mode": "", "compile_s": 1.0}]}"""
-_PROCESS = b'{"time": 1.0, "cpu": 3.0, "rss": 100}\n{"time": 2.0, "cpu": 4.0, "rss": 110}\n'
 TEXT = ("by_token", "by_byte")
 BYTES = ("by_byte",)
 
 READERS: dict[str, Reader] = {
-    "settings": Reader(file="benchwright.toml", bodies=lambda: [_SETTINGS], call=settings, modules=("config",), ways=TEXT),
+    "settings": Reader(
+        file="benchwright.toml", bodies=lambda: [seeds.SETTINGS], call=settings, modules=("config",), ways=TEXT
+    ),
     "tokens": Reader(
         file="tokens.toml",
         bodies=lambda: [b'"http://127.0.0.1:1/" = "abc"\n"https://b/" = "c"\n'],
@@ -614,49 +404,122 @@ READERS: dict[str, Reader] = {
         modules=("store.remote.address",),
         ways=TEXT,
     ),
-    "tasks": Reader(file="tasks.toml", bodies=of(ROOT / "examples" / "tasks.toml"), call=tasks, modules=("tasks.toml_form",), ways=TEXT),
-    "older tasks": Reader(file="tasks.cfg", bodies=lambda: [_OLDER_TASKS], call=tasks, modules=("tasks.old_form",), ways=TEXT),
-    "spec": Reader(file="spec.yaml", bodies=of(ROOT / "examples" / "specs" / "basic-pitch.yaml"), call=spec, modules=("specs.places",), ways=TEXT),
-    "older spec": Reader(file="spec.json", bodies=of(*sorted((ROOT / "examples" / "harness").glob("*.json"))), call=older_spec, modules=("specs.json_text",)),
-    "document": Reader(file="run.json", bodies=document, call=show, modules=("schema", "report.files", "store.codec", "store.columns")),
-    "lines": Reader(file="runs.jsonl", bodies=lines, call=bring, modules=("store.transfer",), ways=TEXT),
-    "packed lines": Reader(
-        file="runs.jsonl.gz", bodies=lambda: [gzip.compress(lines()[0], mtime=0)], call=bring, modules=("store.transfer",), ways=BYTES
+    "tasks": Reader(
+        file="tasks.toml",
+        bodies=seeds.of(ROOT / "examples" / "tasks.toml"),
+        call=tasks,
+        modules=("tasks.toml_form",),
+        ways=TEXT,
     ),
-    "parquet": Reader(file="runs.parquet", bodies=parquet_file, call=bring, modules=("store.parquet",), ways=BYTES),
-    "google-benchmark": Reader(file="a.json", bodies=of(FILES / "google-benchmark.json"), call=bring_as("google-benchmark"), modules=("interop.given",)),
-    "pytest-benchmark": Reader(file="a.json", bodies=of(FILES / "pytest-benchmark.json"), call=bring_as("pytest-benchmark"), modules=()),
-    "hyperfine": Reader(file="a.json", bodies=of(FILES / "hyperfine.json"), call=bring_as("hyperfine"), modules=()),
-    "pyperf": Reader(file="a.json", bodies=of(FILES / "pyperf.json"), call=bring_as("pyperf"), modules=()),
+    "older tasks": Reader(
+        file="tasks.cfg", bodies=lambda: [seeds.OLDER_TASKS], call=tasks, modules=("tasks.old_form",), ways=TEXT
+    ),
+    "spec": Reader(
+        file="spec.yaml",
+        bodies=seeds.of(ROOT / "examples" / "specs" / "basic-pitch.yaml"),
+        call=spec,
+        modules=("specs.places",),
+        ways=TEXT,
+    ),
+    "older spec": Reader(
+        file="spec.json",
+        bodies=seeds.of(*sorted((ROOT / "examples" / "harness").glob("*.json"))),
+        call=older_spec,
+        modules=("specs.json_text",),
+    ),
+    "document": Reader(
+        file="run.json",
+        bodies=seeds.document,
+        call=show,
+        modules=("schema", "report.files", "store.codec", "store.columns"),
+    ),
+    "lines": Reader(file="runs.jsonl", bodies=seeds.lines, call=bring, modules=("store.transfer",), ways=TEXT),
+    "packed lines": Reader(
+        file="runs.jsonl.gz",
+        bodies=lambda: [gzip.compress(seeds.lines()[0], mtime=0)],
+        call=bring,
+        modules=("store.transfer",),
+        ways=BYTES,
+    ),
+    "parquet": Reader(
+        file="runs.parquet", bodies=seeds.parquet_file, call=bring, modules=("store.parquet",), ways=BYTES
+    ),
+    "google-benchmark": Reader(
+        file="a.json",
+        bodies=seeds.of(FILES / "google-benchmark.json"),
+        call=bring_as("google-benchmark"),
+        modules=("interop.given",),
+    ),
+    "pytest-benchmark": Reader(
+        file="a.json", bodies=seeds.of(FILES / "pytest-benchmark.json"), call=bring_as("pytest-benchmark"), modules=()
+    ),
+    "hyperfine": Reader(
+        file="a.json", bodies=seeds.of(FILES / "hyperfine.json"), call=bring_as("hyperfine"), modules=()
+    ),
+    "pyperf": Reader(file="a.json", bodies=seeds.of(FILES / "pyperf.json"), call=bring_as("pyperf"), modules=()),
     "asv": Reader(
         file="a.json",
-        bodies=of(*sorted(p for p in (FILES / "asv" / "box").glob("*.json") if p.name != "machine.json")),
+        bodies=seeds.of(*sorted(p for p in (FILES / "asv" / "box").glob("*.json") if p.name != "machine.json")),
         call=bring_folder("asv", "box/result.json", (FILES / "asv" / "benchmarks.json",)),
         modules=(),
     ),
     "loadgen": Reader(
-        file="mlperf_log_summary.txt", bodies=of(FILES / "loadgen" / "mlperf_log_summary.txt"), call=bring_as("loadgen"), modules=(), ways=TEXT
+        file="mlperf_log_summary.txt",
+        bodies=seeds.of(FILES / "loadgen" / "mlperf_log_summary.txt"),
+        call=bring_as("loadgen"),
+        modules=(),
+        ways=TEXT,
     ),
     "loadgen detail": Reader(
-        file="mlperf_log_detail.txt", bodies=of(FILES / "loadgen" / "mlperf_log_detail.txt"), call=bring_as("loadgen"), modules=("interop.loadgen",), ways=TEXT
+        file="mlperf_log_detail.txt",
+        bodies=seeds.of(FILES / "loadgen" / "mlperf_log_detail.txt"),
+        call=bring_as("loadgen"),
+        modules=("interop.loadgen",),
+        ways=TEXT,
     ),
-    "perfzero summary": Reader(file="perfzero_summary.json", bodies=summary, call=summaries, modules=("compat.perfzero.differences", "compat.perfzero.uploading")),
-    "process log": Reader(file="process_info.log", bodies=lambda: [_PROCESS], call=process_log, modules=("compat.perfzero.plotting",), ways=TEXT),
+    "perfzero summary": Reader(
+        file="perfzero_summary.json",
+        bodies=seeds.summary,
+        call=summaries,
+        modules=("compat.perfzero.differences", "compat.perfzero.uploading"),
+    ),
+    "process log": Reader(
+        file="process_info.log",
+        bodies=lambda: [seeds.PROCESS],
+        call=process_log,
+        modules=("compat.perfzero.plotting",),
+        ways=TEXT,
+    ),
     "harness info": Reader(
         file="info.json",
         bodies=lambda: [b'{"treatment": {"commit": "a", "commit_time": 1}, "meta": {}}'],
         call=harness_info,
         modules=("compat.harness.info", "compat.harness.flags", "compat.harness.devices"),
     ),
-    "harness results": Reader(file="a.txt", bodies=lambda: [b'{"type": "NET", "metric": "latency", "values": [1.0]}'], call=harness_results, modules=("compat.harness.detection",)),
-    "model index": Reader(file="index.json", bodies=lambda: [_INDEX], call=index, modules=("compat.neuronperf.model_index",)),
-    "npz": Reader(file="a.npz", bodies=arrays, call=numbers, modules=("runtimes.array_files", "runtimes.inputs"), ways=BYTES),
-    "npy": Reader(file="a.npy", bodies=array_file, call=numbers, modules=(), ways=BYTES),
+    "harness results": Reader(
+        file="a.txt",
+        bodies=lambda: [b'{"type": "NET", "metric": "latency", "values": [1.0]}'],
+        call=harness_results,
+        modules=("compat.harness.detection",),
+    ),
+    "model index": Reader(
+        file="index.json", bodies=lambda: [seeds.INDEX], call=index, modules=("compat.neuronperf.model_index",)
+    ),
+    "npz": Reader(
+        file="a.npz", bodies=seeds.arrays, call=numbers, modules=("runtimes.array_files", "runtimes.inputs"), ways=BYTES
+    ),
+    "npy": Reader(file="a.npy", bodies=seeds.array_file, call=numbers, modules=(), ways=BYTES),
     "numbers": Reader(file="a.txt", bodies=lambda: [b"1.0\n2.0\n3.5\n"], call=text_numbers, modules=(), ways=TEXT),
-    "arrivals": Reader(file="a.trace", bodies=lambda: [b"0.1\n0.2 # first\n\n0.5\n"], call=trace, modules=("measure.load",), ways=TEXT),
-    "spool": Reader(file="entry", bodies=spool_entry, call=spooled, modules=("store.remote.spool",), ways=TEXT),
-    "journal of messages": Reader(file="notify.jsonl", bodies=journal, call=told, modules=("notify.journal",), ways=TEXT),
-    "journal of a watch": Reader(file="watch.jsonl", bodies=watch_journal, call=watched, modules=("watching.journal",), ways=TEXT),
+    "arrivals": Reader(
+        file="a.trace", bodies=lambda: [b"0.1\n0.2 # first\n\n0.5\n"], call=trace, modules=("measure.load",), ways=TEXT
+    ),
+    "spool": Reader(file="entry", bodies=seeds.spool_entry, call=spooled, modules=("store.remote.spool",), ways=TEXT),
+    "journal of messages": Reader(
+        file="notify.jsonl", bodies=seeds.journal, call=told, modules=("notify.journal",), ways=TEXT
+    ),
+    "journal of a watch": Reader(
+        file="watch.jsonl", bodies=seeds.watch_journal, call=watched, modules=("watching.journal",), ways=TEXT
+    ),
     "distribution": Reader(
         file="a.hdr",
         bodies=lambda: [hdr.encode_v2(histogram.fold([1000, 1100, 5000])).encode()],
@@ -665,25 +528,63 @@ READERS: dict[str, Reader] = {
         ways=BYTES,
     ),
     "note of the cache": Reader(
-        file="a.note", bodies=lambda: [b'{"sha256": "%s", "name": "a", "size": 3, "url": "http://a/"}' % (b"a" * 64)], call=cache_note, modules=("fetch.cache_shelf",)
+        file="a.note",
+        bodies=lambda: [b'{"sha256": "%s", "name": "a", "size": 3, "url": "http://a/"}' % (b"a" * 64)],
+        call=cache_note,
+        modules=("fetch.cache_shelf",),
     ),
-    "note of a download": Reader(file="a.note", bodies=noted, call=partial_note, modules=("fetch.partials",)),
-    "mark of a build": Reader(file="a.mark", bodies=lambda: [b'{"failure": {"kind": "a", "message": "b"}, "seconds": 1.5}'], call=build_mark, modules=("builds",)),
-    "answer of a server": Reader(file="answer", bodies=server_answers, call=answered, modules=("store.remote.calling",)),
+    "note of a download": Reader(file="a.note", bodies=seeds.noted, call=partial_note, modules=("fetch.partials",)),
+    "mark of a build": Reader(
+        file="a.mark",
+        bodies=lambda: [b'{"failure": {"kind": "a", "message": "b"}, "seconds": 1.5}'],
+        call=build_mark,
+        modules=("builds",),
+    ),
+    "answer of a server": Reader(
+        file="answer", bodies=seeds.server_answers, call=answered, modules=("store.remote.calling",)
+    ),
     "answer to a message": Reader(
         file="answer",
         bodies=lambda: [b'{"error": "no", "id": 3}'],
         call=notices,
-        modules=("notify.calling", "interop.posting", "compat.harness.remote_post", "compat.harness.remote_reporter", "compat.perfzero.tpus"),
+        modules=(
+            "notify.calling",
+            "interop.posting",
+            "compat.harness.remote_post",
+            "compat.harness.remote_reporter",
+            "compat.perfzero.tpus",
+        ),
     ),
-    "body of a request": Reader(file="body", bodies=lambda: [document()[0], schema.dumps(run().results[0]).encode()], call=posted, modules=("server.documents",)),
-    "packed body of a request": Reader(file="body", bodies=lambda: [gzip.compress(document()[0], mtime=0)], call=compressed_body, modules=("server.bodies",), ways=BYTES),
-    "device": Reader(file="device", bodies=lambda: [b'{"kind": "a", "hash": "b"}'], call=device, modules=("devices.listing",)),
-    "constructor": Reader(file="constructor", bodies=lambda: [b'{"a": 1, "b": [2]}'], call=constructor, modules=("runtimes.classes", "compat.perfzero.flags")),
+    "body of a request": Reader(
+        file="body",
+        bodies=lambda: [seeds.document()[0], schema.dumps(seeds.run().results[0]).encode()],
+        call=posted,
+        modules=("server.documents",),
+    ),
+    "packed body of a request": Reader(
+        file="body",
+        bodies=lambda: [gzip.compress(seeds.document()[0], mtime=0)],
+        call=compressed_body,
+        modules=("server.bodies",),
+        ways=BYTES,
+    ),
+    "device": Reader(
+        file="device", bodies=lambda: [b'{"kind": "a", "hash": "b"}'], call=device, modules=("devices.listing",)
+    ),
+    "constructor": Reader(
+        file="constructor",
+        bodies=lambda: [b'{"a": 1, "b": [2]}'],
+        call=constructor,
+        modules=("runtimes.classes", "compat.perfzero.flags"),
+    ),
     "accelerators": Reader(
-        file="told", bodies=lambda: [b'{"card0": {"Card series": "a"}, "system": {"Driver version": "1"}}', b"1.0, A GPU\n"], call=accelerators, modules=("compat.perfzero.systems",), ways=TEXT
+        file="told",
+        bodies=lambda: [b'{"card0": {"Card series": "a"}, "system": {"Driver version": "1"}}', b"1.0, A GPU\n"],
+        call=accelerators,
+        modules=("compat.perfzero.systems",),
+        ways=TEXT,
     ),
-}  # fmt: skip
+}
 
 
 def mutated(reader: Reader, seed: str) -> bytes:

@@ -15,7 +15,7 @@ import pytest
 
 from benchwright import schema
 
-table = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent / "table.py")))
+seeds = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent / "seeds.py")))
 Inside = Callable[..., CompletedProcess[str]]
 LONG, LONGER = "9" * 400, "9" * 5000
 DEEP = "[" * 3000 + "]" * 3000
@@ -25,7 +25,7 @@ FORMATS = (("csv",), ("markdown",), ("perfzero",), ("harness",), ("json",))
 
 def changed(**fields: Any) -> str:
     """The document of a run, with a change in its first result."""
-    data = json.loads(table.document()[0])
+    data = json.loads(seeds.document()[0])
     first = data["data"]["results"][0]
     for place, value in fields.items():
         holder, *path = [first, *place.split("__")]
@@ -82,7 +82,7 @@ TABLE: dict[str, tuple[str, str, tuple[str, ...], str]] = {  # name -> file, con
     ),
     "columns of unequal length": (
         "r.json",
-        changed(samples__0__columns__end=schema.pack_int64(table.array("q", [1]))),
+        changed(samples__0__columns__end=schema.pack_int64(seeds.array("q", [1]))),
         ("show", "r.json", "--samples"),
         "results[0].samples[0]: columns of 1 and of 4 values",
     ),
@@ -131,7 +131,7 @@ TABLE: dict[str, tuple[str, str, tuple[str, ...], str]] = {  # name -> file, con
 @pytest.mark.parametrize("name", TABLE)
 def test_it_ends_in_a_sentence(name: str, tmp_path: Path, inside: Inside) -> None:
     file, content, verb, said = TABLE[name]
-    body = gzip.compress(table.lines()[0])[:-50] if file.endswith(".gz") else content.encode()
+    body = gzip.compress(seeds.lines()[0])[:-50] if file.endswith(".gz") else content.encode()
     (tmp_path / file).write_bytes(body)
     done = inside(*verb)
     assert done.returncode == 2, done.stdout + done.stderr
@@ -170,7 +170,7 @@ def test_what_is_little_and_becomes_much_is_refused(tmp_path: Path, inside: Insi
 
 
 def test_columns_that_unpack_to_more_than_all_may_are_refused(tmp_path: Path, inside: Inside) -> None:
-    zeros = schema.pack_int64(table.array("q", bytes(8 << 20)))  # 1 Mi values in 8 KiB
+    zeros = schema.pack_int64(seeds.array("q", bytes(8 << 20)))  # 1 Mi values in 8 KiB
     sample = {"copy": 0, "calls": 1, "loops": 1, "elapsed": 1, "columns": {"latency": zeros}}
     (tmp_path / "r.json").write_text(changed(samples=[sample] * 5))
     done = inside("show", "r.json", env={"BENCHWRIGHT_LARGEST": "32", "PATH": ""})

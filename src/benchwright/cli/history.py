@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from benchwright.cli.options import json_option, opened, store_option
+from benchwright.parsing import json_mapping
 from benchwright.records import Better, Result, Verdict
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _lines(series: Series, rows: list[Step]) -> list[str]:
 def _params(text: str) -> str:
     from benchwright.report.numbers import printable
 
-    return printable(" ".join(f"{name}={value}" for name, value in json.loads(text).items()))
+    return printable(" ".join(f"{name}={value}" for name, value in json_mapping(text).items()))
 
 
 def _date(instant: str) -> str:
@@ -156,7 +157,7 @@ def _document(tables: list[tuple[Series, list[Step]]], misses: list[Miss]) -> di
             {
                 "key": series.key,
                 "case": series.case,
-                "params": json.loads(series.params),
+                "params": json_mapping(series.params),
                 "metric": series.metric,
                 "unit": series.unit,
                 "better": series.better or None,
@@ -165,5 +166,5 @@ def _document(tables: list[tuple[Series, list[Step]]], misses: list[Miss]) -> di
             }
             for series, rows in tables
         ],
-        "misses": [{**asdict(miss), "params": json.loads(miss.params)} for miss in misses],
+        "misses": [{**asdict(miss), "params": json_mapping(miss.params)} for miss in misses],
     }

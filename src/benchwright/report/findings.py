@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchwright import schema
 from benchwright.findings import Finding, Remark
+from benchwright.parsing import json_mapping
 from benchwright.records import Verdict
 from benchwright.report import reasons
 from benchwright.report.comparison import WORDS
@@ -51,7 +52,7 @@ def show_finding(console: Console, finding: Finding, values: Sequence[float], in
 
 def title(finding: Finding) -> str:
     """What changed, and by how much: `encode batch_size=8  latency_p50 12 % slower [11 %, 14 %]`."""
-    params = " ".join(f"{name}={value}" for name, value in json.loads(finding.params or "{}").items())
+    params = " ".join(f"{name}={value}" for name, value in json_mapping(finding.params).items())
     return printable(f"{f'{finding.case} {params}'.strip()}  {finding.metric} {change_text(finding)}")
 
 

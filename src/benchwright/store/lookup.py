@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchwright.errors import OptionError, TargetError, did_you_mean
+from benchwright.parsing import json_mapping
 from benchwright.store import Miss, Series, Store
 from benchwright.store.references import names_of
 
@@ -51,6 +51,6 @@ def _chosen(
 
 def _order(series: Series, metrics: Sequence[str]) -> tuple[Any, ...]:
     """By case, then by params with numbers as numbers, then by metric as asked for."""
-    values = json.loads(series.params).values()
+    values = json_mapping(series.params).values()
     params = [(0, value, "") if isinstance(value, int | float) else (1, 0, str(value)) for value in values]
     return series.case, params, series.machine, metrics.index(series.metric)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from benchwright.findings import Finding, State
+from benchwright.parsing import json_mapping
 from benchwright.records import Scalar
 from benchwright.store import RunSummary, Series
 from benchwright.store.archive import Archive, Listed
@@ -126,11 +126,7 @@ def _finding_line(finding: Finding, name: str, spark: Sequence[float]) -> Findin
 
 def params_of(text: str) -> dict[str, Scalar]:
     """The params of a series, from its compact JSON; none where that is not readable."""
-    try:
-        told = json.loads(text) if text else {}
-    except ValueError:
-        return {}
-    return told if isinstance(told, dict) else {}
+    return json_mapping(text)
 
 
 def milliseconds(instant: str) -> int:
