@@ -48,6 +48,7 @@ HOMES = {
     "prometheus_client": ("server/",),
     "orjson": ("views/encoding.py", "server/"),
     "httpx2": ("store/remote",),
+    "httpcore2": ("store/remote",),  # what httpx2 is built on: its connections are watched
 }
 EVERYWHERE = {"numpy", "psutil"}
 

@@ -273,8 +273,7 @@ def _decode_float(data: Any, where: Place) -> Any:
 
 
 def _digits(number: int) -> str:
-    """The beginning of a number that may have more digits than Python is willing to write."""
-    return f"{number:x}"[:20].join(("0x", "...")) if abs(number) >= 10**parsing.DIGITS else f"{number:.5g}"
+    return "this" if abs(number) >= 10**parsing.DIGITS else f"{number:.5g}"  # Python writes only so many digits
 
 
 def _decode_array(data: Any, where: Place) -> Int64s:

@@ -136,7 +136,7 @@ def _described(text: str) -> tuple[str, str]:
         raise OptionError(f"--device: unknown key {unknown[0][:60]!r}", remedy=remedy)
     serial, kind = told.get("hash"), told.get("kind", "")
     if not isinstance(serial, str) or not serial or not isinstance(kind, str):
-        raise OptionError(f"--device: {text!r} names no hash", remedy=remedy)
+        raise OptionError(f"--device: {text[:80]!r} names no hash", remedy=remedy)
     return serial, kind
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 from benchwright.errors import OptionError
 from benchwright.records import Estimate, Metric, ResultWarning, Timeline, Value
+from benchwright.soundness import LARGEST
 from benchwright.tasks import computing, guard
 from benchwright.tasks.computing import Series, UncomputableError
 from benchwright.tasks.definition import Pattern, Task, Wanted
 from benchwright.tasks.lines import LONGEST, Lines
-from benchwright.tasks.numbers import LARGEST, NotANumberError, NotFiniteError, is_whole, parse_number
+from benchwright.tasks.numbers import NotANumberError, NotFiniteError, is_whole, parse_number
 from benchwright.tasks.scanning import Block, Column, Scanner, scanner
 
 

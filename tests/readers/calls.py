@@ -1,0 +1,374 @@
+"""Calls every reader of what comes from elsewhere on one file.
+
+A call may end, or end with an error of ours. Where an error is turned into a sentence further up, the call does so too.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import runpy
+import warnings
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from benchwright import config, interop, records, schema
+from benchwright.cli import dispatch, main
+from benchwright.stats import hdr
+
+seeds = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent / "seeds.py")))
+Call = Callable[[Path, random.Random], None]
+
+
+def call_verb(*arguments: str) -> None:
+    """Runs a verb in this process: 0, 1 or 2, and no traceback."""
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")  # as Python's own
+    with redirect_stdout(out), redirect_stderr(err), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dispatch, "_silence_stdout", out.flush)
+        code = main(arguments)
+        out.flush()
+        err.flush()
+    assert code in (0, 1, 2), code
+    assert b"Traceback" not in err.buffer.getvalue(), err.buffer.getvalue()  # type: ignore[attr-defined]
+
+
+def show(path: Path, draw: random.Random) -> None:
+    file = str(path)
+    ways: tuple[tuple[str, ...], ...] = (
+        ("show", file),
+        ("show", file, "--json"),
+        ("show", file, "--format", "csv"),
+        ("show", file, "--samples"),
+        ("show", file, "--format", "markdown"),
+        ("show", file, "--format", "perfzero"),
+        ("show", file, "--format", "harness"),
+        ("show", file, "--plot"),
+        ("show", file, "--log"),
+        ("compare", file, str(right_document(path))),
+        ("compare", str(right_document(path)), file),
+        ("report", file, "-o", str(path.with_suffix(".html")), "--force"),
+        ("operators", file),
+        ("scaling", file),
+        ("import", "--store", str(path.with_name("kept.db")), str(as_line(path))),
+    )
+    call_verb(*draw.choice(ways))
+
+
+def right_document(path: Path) -> Path:
+    right = path.with_name("right.json")
+    if not right.exists():
+        right.write_bytes(seeds.document()[0])
+    return right
+
+
+def as_line(path: Path) -> Path:
+    line = path.with_name("line.jsonl")
+    line.write_bytes(path.read_bytes().replace(b"\n", b" "))
+    return line
+
+
+def bring(path: Path, draw: random.Random) -> None:
+    call_verb("import", str(path), "--store", str(path.with_name("kept.db")))
+    if draw.random() < 0.1:
+        call_verb(
+            *draw.choice((("list",), ("history", "*"), ("show", "last"))), "--store", str(path.with_name("kept.db"))
+        )
+
+
+def bring_as(name: str) -> Call:
+    def call(path: Path, draw: random.Random) -> None:
+        runs = [*interop.read_runs(str(path), format=name)]
+        out = path.with_name("imported.json")
+        out.write_text(schema.dumps(runs[0]))
+        if draw.random() < 0.3:
+            show(out, draw)
+
+    return call
+
+
+def bring_folder(name: str, inner: str, others: tuple[Path, ...]) -> Call:
+    """A folder of which one file is wrong."""
+
+    def call(path: Path, draw: random.Random) -> None:
+        folder = path.parent / name
+        (folder / inner).parent.mkdir(parents=True, exist_ok=True)
+        for other in others:
+            (folder / other.name).write_bytes(other.read_bytes())
+        (folder / inner).write_bytes(path.read_bytes())
+        [*interop.read_runs(str(folder), format=name)]
+
+    return call
+
+
+def settings(path: Path, draw: random.Random) -> None:
+    config.load(path.parent)
+
+
+def tokens(path: Path, draw: random.Random) -> None:
+    from benchwright.store.remote import address
+
+    place = path.parent / "benchwright" / address.FILE
+    place.parent.mkdir(exist_ok=True)
+    place.write_bytes(path.read_bytes())
+    place.chmod(0o600)
+    before = os.environ.get("XDG_CONFIG_HOME")
+    os.environ["XDG_CONFIG_HOME"] = str(path.parent)
+    try:
+        address.parse("http://127.0.0.1:1/")
+    finally:
+        os.environ.pop("XDG_CONFIG_HOME")
+        if before is not None:
+            os.environ["XDG_CONFIG_HOME"] = before
+
+
+def tasks(path: Path, draw: random.Random) -> None:
+    log = path.with_name("a.log")
+    log.write_text("loss 1.0\nspeed 10 images/s\n")
+    call_verb(
+        *draw.choice(
+            (("tasks", "check", str(path)), ("tasks", "check", str(path), "--log", str(log)), ("list", str(path)))
+        )
+    )
+
+
+def spec(path: Path, draw: random.Random) -> None:
+    call_verb("spec", "check", "--offline", str(path))
+
+
+def older_spec(path: Path, draw: random.Random) -> None:
+    ways = (
+        ("spec", "check", "--offline", str(path)),
+        ("spec", "convert", str(path)),
+        ("harness", "--benchmark_file", str(path), "--platform", "host", "--framework", "generic", "--dry-run"),
+    )
+    call_verb(*draw.choice(ways))
+
+
+def numbers(path: Path, draw: random.Random) -> None:
+    from benchwright.runtimes import array_files, inputs
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # numpy's, of files that Python 2 wrote
+        if draw.random() < 0.5:
+            inputs._from_file(path)
+        else:
+            array_files.read(str(path), "a")
+
+
+def text_numbers(path: Path, draw: random.Random) -> None:
+    from benchwright.runtimes import array_files
+
+    array_files.read(str(path), "a", (3,))
+
+
+def trace(path: Path, draw: random.Random) -> None:
+    from benchwright.measure import load
+
+    load._trace(records.Load(mode=records.Mode.OPEN, trace=str(path)))
+
+
+def spooled(path: Path, draw: random.Random) -> None:
+    from benchwright.store.remote import sending
+    from benchwright.store.remote.spool import Spool
+
+    spool = Spool("http://127.0.0.1:1/")
+    spool._make()
+    (spool.folder / "00000000000000000001-a.entry").write_bytes(path.read_bytes())
+    with redirect_stderr(io.StringIO()):
+        sending.Outbox(lambda request, silence=0.0: {}, spool).finish()  # type: ignore[arg-type]
+    for left in spool.folder.rglob("*.entry"):
+        left.unlink()
+
+
+def told(path: Path, draw: random.Random) -> None:
+    from benchwright.notify.journal import Journal
+
+    with Journal(path).held():
+        pass
+
+
+def watched(path: Path, draw: random.Random) -> None:
+    from benchwright.watching import journal as watching
+
+    watching._read(path)
+
+
+def index(path: Path, draw: random.Random) -> None:
+    from benchwright.compat.neuronperf import model_index
+
+    model_index.load(path)
+
+
+def summaries(path: Path, draw: random.Random) -> None:
+    from benchwright.compat.perfzero import differences
+    from benchwright.interop import perfzero
+    from benchwright.parsing import json_value
+
+    found, _ = differences.differences(path.parent)
+    [str(one) for one in found]
+    perfzero.run_of(json_value(path.read_bytes()), received_at="2026-01-02T03:04:05+00:00")
+
+
+def process_log(path: Path, draw: random.Random) -> None:
+    from benchwright.compat.perfzero import plotting
+
+    plotting.read(path)
+
+
+def harness_info(path: Path, draw: random.Random) -> None:
+    from benchwright.compat.harness import info
+    from benchwright.compat.harness.flags import json_object, names
+
+    info._read(str(path))
+    text = path.read_bytes().decode("utf-8", "replace")
+    json_object(text, "--info")
+    names(text)
+
+
+def harness_results(path: Path, draw: random.Random) -> None:
+    from benchwright.compat.harness import detection
+
+    detection._object(path)
+
+
+def distribution(path: Path, draw: random.Random) -> None:
+    hdr.decode_v2(path.read_bytes().decode("utf-8", "replace"))
+
+
+def cache_note(path: Path, draw: random.Random) -> None:
+    from benchwright.fetch.cache_shelf import Shelf
+
+    shelf = Shelf(root=path.parent)
+    note = shelf._note("a" * 64)
+    note.parent.mkdir(parents=True, exist_ok=True)
+    note.write_bytes(path.read_bytes())
+    shelf.read("a" * 64)
+
+
+def partial_note(path: Path, draw: random.Random) -> None:
+    from benchwright.fetch.partials import Partial
+
+    partial = Partial(target=path.with_name("model.onnx"))
+    partial.path.touch()
+    partial._note_path.write_bytes(path.read_bytes())
+    partial.note("http://127.0.0.1:1/model.onnx")
+
+
+def answered(path: Path, draw: random.Random) -> None:
+    """Every verb of a store on a server, to which this is the answer."""
+    from benchwright.errors import StoreError
+    from benchwright.store import remote
+    from benchwright.store.remote.calling import Answer, Caller
+    from benchwright.store.remote.spool import Spool
+
+    class Told(Caller):
+        def _once(self, request: Any, silence: float) -> Answer:
+            return Answer(
+                status=draw.choice((200, 200, 200, 404, 503)), reason="", headers={}, content=path.read_bytes()
+            )
+
+    before, remote.Caller = remote.Caller, Told  # type: ignore[misc]
+    try:
+        with suppress(StoreError):
+            remote.RemoteStore("http://127.0.0.1:1/")
+        store = remote.RemoteStore.__new__(remote.RemoteStore)
+        store._caller = Told(remote.address.parse("http://127.0.0.1:1/"))
+        store._place, store._scopes = "http://127.0.0.1:1/", None
+        store._outbox = remote.Outbox(store._caller, Spool(store._place))
+        verb: Callable[[], Any] = draw.choice(
+            (
+                store.runs,
+                store.case_names,
+                store.findings,
+                store.thresholds,
+                store.mutes,
+                lambda: list(store.run_ids()),
+                lambda: store.history("*"),
+                lambda: store.misses("*"),
+                lambda: store.find("last"),
+                lambda: store.run("a"),
+                lambda: store.samples("a"),
+                lambda: store.keep_finding(seeds.finding()),
+            )
+        )
+        verb()
+    finally:
+        remote.Caller = before  # type: ignore[misc]
+        store._caller.close()
+
+
+def posted(path: Path, draw: random.Random) -> None:
+    """What a server is sent."""
+    from fastapi import HTTPException
+
+    from benchwright.server import documents
+    from benchwright.server.settings import Limits
+
+    body = path.read_bytes()
+    with suppress(HTTPException):
+        documents.run_of(body, Limits())
+    with suppress(HTTPException):
+        documents.result_of(body, Limits())
+
+
+def compressed_body(path: Path, draw: random.Random) -> None:
+    from fastapi import HTTPException
+
+    from benchwright.server import bodies
+
+    with suppress(HTTPException):
+        unpack = bodies._Gunzip(200)
+        [*unpack(path.read_bytes())]
+        unpack.end()
+
+
+def build_mark(path: Path, draw: random.Random) -> None:
+    from benchwright import builds
+
+    (path.parent / "work").mkdir(exist_ok=True)
+    (path.parent / builds.MARK).write_bytes(path.read_bytes())
+    made = builds.Builder.__new__(builds.Builder)
+    made._command, made._python = (), "python3"
+    made._kept(path.parent, records.Revision(vcs="git", id="a" * 40))
+
+
+def device(path: Path, draw: random.Random) -> None:
+    from benchwright.devices import listing
+
+    listing._described(path.read_bytes().decode("utf-8", "replace"))
+
+
+def constructor(path: Path, draw: random.Random) -> None:
+    from benchwright.compat.perfzero import flags
+    from benchwright.runtimes import classes
+
+    text = path.read_bytes().decode("utf-8", "replace")
+    flags.json_object(text, "constructor")
+    classes._json_object(text)
+
+
+def notices(path: Path, draw: random.Random) -> None:
+    from benchwright.interop import posting
+    from benchwright.notify.calling import Answer
+
+    Answer(status=200, headers={}, text=path.read_bytes()).json()
+    posting._said(_Said(path.read_bytes()))  # type: ignore[arg-type]
+
+
+class _Said(io.BytesIO):
+    code = 500
+
+
+def accelerators(path: Path, draw: random.Random) -> None:
+    from benchwright.compat.perfzero import systems
+
+    text = path.read_bytes().decode("utf-8", "replace")
+    systems._amd(text)
+    systems.nvidia(text)
