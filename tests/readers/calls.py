@@ -332,11 +332,22 @@ def compressed_body(path: Path, draw: random.Random) -> None:
 def build_mark(path: Path, draw: random.Random) -> None:
     from benchwright import builds
 
+    class Kept(builds.Builder):
+        def __init__(self) -> None:
+            pass
+
+        def _answer(self, place: Path, revision: records.Revision, python: str) -> builds.Built:
+            return builds.Built(revision=revision, folder=place, python=python, log=place)
+
     (path.parent / "work").mkdir(exist_ok=True)
     (path.parent / builds.MARK).write_bytes(path.read_bytes())
-    made = builds.Builder.__new__(builds.Builder)
-    made._command, made._python = (), "python3"
-    made._kept(path.parent, records.Revision(vcs="git", id="a" * 40))
+    Kept()._kept(path.parent, records.Revision(vcs="git", id="a" * 40))
+
+
+def project(path: Path, draw: random.Random) -> None:
+    from benchwright.builds import surroundings
+
+    surroundings.needs_of(path.parent)
 
 
 def device(path: Path, draw: random.Random) -> None:

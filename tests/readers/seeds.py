@@ -219,3 +219,11 @@ samples = "90d"
 INDEX = b"""{"version": "1", "model_name": "m", "model_configs": [{"filename": "a.onnx", "input_idx": 0,
  "batch_size": 1, "pipeline_size": 1, "performance_level": 1, "cast_mode": "", "compile_s": 1.0}]}"""
 PROCESS = b'{"time": 1.0, "cpu": 3.0, "rss": 100}\n{"time": 2.0, "cpu": 4.0, "rss": 110}\n'
+MARK = b'{"failure": {"kind": "a", "message": "b"}, "seconds": 1.5, "python": "/", "warnings": ["a"]}'
+PROJECT = b"""[project]
+name = "a"
+dynamic = ["version"]
+dependencies = ["numpy>=2", "click"]
+[tool.poetry]
+name = "a"
+"""

@@ -74,7 +74,7 @@ READERS: dict[str, Reader] = {
         file="run.json",
         bodies=seeds.document,
         call=calls.show,
-        modules=("schema", "report.files", "store.codec", "store.columns"),
+        modules=("schema", "store.codec", "store.columns"),
     ),
     "lines": Reader(file="runs.jsonl", bodies=seeds.lines, call=calls.bring, modules=("store.transfer",), ways=TEXT),
     "packed lines": Reader(
@@ -196,9 +196,32 @@ READERS: dict[str, Reader] = {
     ),
     "mark of a build": Reader(
         file="a.mark",
-        bodies=lambda: [b'{"failure": {"kind": "a", "message": "b"}, "seconds": 1.5}'],
+        bodies=lambda: [seeds.MARK],
         call=calls.build_mark,
         modules=("builds",),
+    ),
+    "project": Reader(
+        file="pyproject.toml",
+        bodies=lambda: [seeds.PROJECT],
+        call=calls.project,
+        modules=("builds.surroundings",),
+        ways=TEXT,
+    ),
+    "setup.cfg of a project": Reader(
+        file="setup.cfg",
+        bodies=lambda: [b"[metadata]\nname = a\n[options]\ninstall_requires =\n  numpy\n  click>=8\n"],
+        call=calls.project,
+        modules=("builds.surroundings",),
+        ways=TEXT,
+    ),
+    "setup.py of a project": Reader(
+        file="setup.py",
+        bodies=lambda: [
+            b'from setuptools import setup\nneeded = ["numpy"]\nsetup(name="a", install_requires=needed)\n'
+        ],
+        call=calls.project,
+        modules=("builds.surroundings",),
+        ways=TEXT,
     ),
     "answer of a server": Reader(
         file="answer", bodies=seeds.server_answers, call=calls.answered, modules=("store.remote.calling",)

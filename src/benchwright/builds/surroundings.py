@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import configparser
 import hashlib
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchwright.errors import OptionError
+from benchwright import parsing
+from benchwright.errors import DecodeError, OptionError
 from benchwright.vcs.history import NEEDED, SUBMODULES
 
 OWN, HERE = "own", "here"
@@ -109,12 +109,18 @@ def needs_of(folder: Path) -> Needs:
 
 def _unread(folder: Path, declared: dict[str, Any], project: dict[str, Any]) -> str:
     """The file that tells of dependencies in a way that only a build understands; "" when there is none."""
-    if "dependencies" in declared.get("dynamic", ()) or "poetry" in project.get("tool", {}):
+    if "dependencies" in _held(declared, "dynamic") or "poetry" in _held(project, "tool"):
         return "pyproject.toml"
     setup = folder / "setup.py"
     if not declared and setup.is_file() and "install_requires" in setup.read_text(encoding="utf-8", errors="replace"):
         return "setup.py"
     return ""
+
+
+def _held(table: dict[str, Any], name: str) -> list[Any] | dict[str, Any]:
+    """The list or the table of that name; an empty one for anything else."""
+    found = table.get(name)
+    return found if isinstance(found, list | dict) else []
 
 
 def _of_setup_py(file: Path) -> tuple[str, ...]:
@@ -144,8 +150,8 @@ def _of_setup_py(file: Path) -> tuple[str, ...]:
 def _table(file: Path) -> dict[str, Any]:
     """A TOML file's content; nothing where it is not there or is none: whoever builds it will say so."""
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return parsing.toml_file(file)
+    except (OSError, DecodeError):
         return {}
 
 

@@ -112,7 +112,7 @@ def imported_tensorflow(paths: tuple[str, ...]) -> dict[str, str]:
     code = _IMPORT.format(paths=list(paths))
     said = _told([sys.executable, "-P", "-c", code], seconds=IMPORTING).rpartition("\n")[2]
     try:
-        found = json.loads(said) if said else {}
+        found = json_value(said) if said else {}
     except ValueError:
         return {}
     return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else {}
