@@ -34,7 +34,7 @@ test: $(VENV)/.lint  ## Check everything: lint, parallel tests, those that measu
 	$(PYTEST) -m "serial and not soak" || status=1; \
 	exit $$status
 
-soak: $(VENV)/.test  ## The long hunts: thousands of mutations, kills at many instants. For a release.
+soak: $(VENV)/.test $(TENSORFLOW)/.ready $(VENV)/.programs  ## The long hunts: thousands of mutations, kills at many instants. For a release.
 	@$(PYTEST) -n $(WORKERS) --dist worksteal --timeout 1800 -m soak
 
 test-adbd: $(VENV)/.test  ## The device tests against a real adbd, which is built first. Needs root and apt.

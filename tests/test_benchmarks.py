@@ -40,6 +40,7 @@ def harness(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.soak
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_a_quick_look_prints_ratios_and_judges_nothing(script: str, root: Path, tmp_path: Path) -> None:
     command = [sys.executable, str(root / "benchmarks" / f"{script}.py"), "--quick"]

@@ -50,10 +50,11 @@ def _writer(path: Path, name: str, count: int = -1) -> subprocess.Popen[str]:
 
 
 @pytest.mark.timeout(300)  # beside other tests
-def test_a_killed_writer_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [7, pytest.param(20, marks=pytest.mark.soak)])
+def test_a_killed_writer_loses_nothing_it_acknowledged(tmp_path: Path, kills: int) -> None:
     path = tmp_path / "r.db"
     draw = random.Random(20)
-    for attempt in range(20):
+    for attempt in range(kills):
         writer = _writer(path, f"run-{attempt}")
         assert writer.stdout is not None
         # The first ones may die while the file is being made; later ones after a first result, in full flight.

@@ -59,7 +59,10 @@ def _run(folder: Path, *given: str) -> tuple[int, dict[str, Any], str]:
     [
         ["dense.keras", "--batch-size", "4", "--option", "intra_op_threads=1"],
         ["saved/saved_model.pb", "--batch-size", "4"],
-        ["net.py::make", "--runtime", "tensorflow", "--batch-size", "4", "--option", "jit_compile=true"],
+        pytest.param(
+            ["net.py::make", "--runtime", "tensorflow", "--batch-size", "4", "--option", "jit_compile=true"],
+            marks=pytest.mark.soak,
+        ),
         ["net.py::Plain", "--runtime", "tensorflow", "--shape", "x:1x8", "--batch-size", "4"],
     ],
     ids=["keras", "saved model", "factory", "module"],

@@ -146,6 +146,7 @@ def test_the_report_file_and_the_log_are_as_perfzero_left_them(python: str, tmp_
     assert " INFO: from the root logger, /d/x {'tpu': 't'}\n" in log
 
 
+@pytest.mark.soak  # two more imports of TensorFlow; the classes of the first test say the same of what is called often
 @pytest.mark.timeout(120)
 def test_a_class_as_large_model_repositories_write_them(python: str, tmp_path: Path) -> None:
     target = str(ROOT / "examples" / "models_benchmark.py::ClassifierBenchmark")

@@ -205,9 +205,11 @@ npf.model_index.delete(index)
 """
 
 
+@pytest.mark.soak  # imports torch.export and compiles: most of a minute
+@pytest.mark.timeout(300)
 def test_the_guides_calls_run_as_they_are(tmp_path: Path) -> None:
     Path("guide.py").write_text(GUIDE)
-    ended = subprocess.run([sys.executable, "guide.py"], capture_output=True, text=True, timeout=110, check=False)
+    ended = subprocess.run([sys.executable, "guide.py"], capture_output=True, text=True, timeout=290, check=False)
     assert ended.returncode == 0, ended.stderr
     reports = json.loads(Path("reports.json").read_text())
     assert [(r["status"], r["reason"]) for r in reports] == [("finished", "")] * len(reports)

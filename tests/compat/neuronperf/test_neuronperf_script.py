@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = """
 import torch
 
@@ -49,10 +51,11 @@ npf.print_reports(again)
 """
 
 
+@pytest.mark.timeout(300)  # five processes import torch, beside other tests
 def test_a_users_script_runs_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
     ended = subprocess.run(
-        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=290, check=False
     )
     assert ended.returncode == 0, ended.stderr
     header, *rows = ended.stdout.splitlines()
