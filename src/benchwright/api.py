@@ -18,7 +18,7 @@ from benchwright.orphans import TOKEN_VARIABLE
 from benchwright.records import Case, Inputs, Load, Mode, Result, Run, Scalar, Status, Tolerance
 from benchwright.runtimes import importing
 from benchwright.saving import Keeper
-from benchwright.sources import Request, model_inputs
+from benchwright.sources import Request
 
 if TYPE_CHECKING:
     import pandas
@@ -174,7 +174,10 @@ def measure(
     checks.check_cases(cases)
     for module, seconds in slow.items() if not fork else ():
         listener(Noted(text=_import_cost(module, seconds, cases, rounds)))
-    cases = model_inputs.settled(cases, replace(request, listener=listener), command=plan.get("command", ()))
+    if any(case.target.runtime in sources.FED_BY_FILE for case in cases):
+        from benchwright.sources import model_inputs
+
+        cases = model_inputs.settled(cases, replace(request, listener=listener), command=plan.get("command", ()))
     whole = runner.Plan(
         cases=cases,
         rounds=rounds,

@@ -16,6 +16,8 @@ from benchwright.events import Listener, nobody
 from benchwright.records import Case, Inputs, Load, Scalar
 from benchwright.sources import content
 
+FED_BY_FILE = ("onnxruntime", "openvino", "litert", "torch")  # runtimes that feed a model what its file says
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
@@ -71,8 +73,6 @@ def plan(request: Request) -> list[Case]:
 
 def described(request: Request) -> list[tuple[Case, About]]:
     """The cases of `plan`, each with what its author says about it, where its source knows."""
-    from benchwright.sources import model_inputs
-
     if not request.targets and not request.command:
         raise TargetError("nothing to measure", remedy="name a model file, file.py::name, or a command after --")
     cases: dict[str, tuple[Case, About]] = {}
@@ -85,7 +85,11 @@ def described(request: Request) -> list[tuple[Case, About]]:
     if request.command:
         for case in plugins.load("sources", "commands")().cases("", request):
             cases.setdefault(schema.fingerprint(case), (case, About()))
-    whole = [(model_inputs.told_by_file(case), about) for case, about in cases.values()]
+    whole = list(cases.values())
+    if any(case.target.runtime in FED_BY_FILE for case, _ in whole):
+        from benchwright.sources import model_inputs  # only now: functions and commands do without
+
+        whole = [(model_inputs.told_by_file(case), about) for case, about in whole]
     return list(zip(_told_apart([case for case, _ in whole]), (about for _, about in whole), strict=True))
 
 

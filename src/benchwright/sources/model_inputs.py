@@ -15,9 +15,8 @@ from benchwright.records import Case, Inputs
 from benchwright.runtimes import shapes, state
 from benchwright.signatures import Signature, guesses
 from benchwright.signatures.guesses import Kind
-from benchwright.sources import Request
+from benchwright.sources import FED_BY_FILE, Request
 
-_RUNTIMES = ("onnxruntime", "openvino", "litert", "torch")  # which feed a model what its file says
 _NAMELESS = ("openvino",)  # which do not tell that two open dimensions are the same
 _USUAL_IDS = {"uint8": 256}  # random whole numbers stay below 100 otherwise
 _BELOW = 100
@@ -79,7 +78,7 @@ def _read(path: str, size: int, changed: int) -> Signature | None:
 
 
 def _signature(case: Case) -> Signature | None:
-    if case.target.runtime not in _RUNTIMES:
+    if case.target.runtime not in FED_BY_FILE:
         return None
     try:
         about = Path(case.target.uri).stat()
