@@ -160,6 +160,20 @@ def test_text_that_is_none_can_be_shown(form: tuple[str, ...], text: str, tmp_pa
     assert done.returncode == 0, done.stderr
 
 
+def test_an_instant_that_no_calendar_holds_is_none(tmp_path: Path, inside: Inside) -> None:
+    told = json.loads((Path(__file__).parents[1] / "interop" / "files" / "pytest-benchmark.json").read_bytes())
+    told["datetime"] = "0001-01-01T00:00:00+23:59"
+    (tmp_path / "p.json").write_text(json.dumps(told))
+    assert inside("import", "p.json").returncode in (0, 2)
+
+
+def test_a_parquet_file_with_text_that_is_none(tmp_path: Path, inside: Inside) -> None:
+    (tmp_path / "r.parquet").write_bytes(seeds.parquet_file()[0].replace(b"run_id", b"run_\xae\xae"))
+    done = inside("import", "r.parquet")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "not a Parquet file that can be read" in done.stderr
+
+
 def test_what_is_little_and_becomes_much_is_refused(tmp_path: Path, inside: Inside) -> None:
     (tmp_path / "bomb.jsonl.gz").write_bytes(gzip.compress(b" " * (40 << 20)))
     done = inside("import", "bomb.jsonl.gz")

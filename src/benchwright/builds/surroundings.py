@@ -127,7 +127,7 @@ def _of_setup_py(file: Path) -> tuple[str, ...]:
     """`install_requires` of a call in the file: a list of texts, or the name of one that is assigned once above."""
     try:
         tree = ast.parse(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, SyntaxError, RecursionError):
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):  # the last two: nested too deep
         return ()
     assigned = {
         target.id: node.value

@@ -163,9 +163,9 @@ def instant(text: str) -> str:
     """An ISO instant in UTC; one that names no zone is taken as UTC. "" for what is no instant."""
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        return _iso(moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):  # the first and the last day have instants that no calendar holds
         return ""
-    return _iso(moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 
 def since_1970(seconds: float | None) -> str:

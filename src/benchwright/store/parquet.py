@@ -41,7 +41,7 @@ def read(path: str) -> Iterator[Run]:
         with pq.ParquetFile(path) as file:
             _check_columns(file.schema_arrow, path)
             yield from _grouped(_documents(file), path)
-    except (pa.ArrowException, OSError) as error:  # some of what Arrow raises is no exception of its own
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # not all that Arrow raises is its own
         message = str(error).strip().splitlines()[0]
         raise DecodeError(f"{path}: not a Parquet file that can be read: {message}") from None
 
