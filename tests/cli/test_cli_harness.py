@@ -41,7 +41,7 @@ def test_well_then_badly(inside: Benchwright, words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--info", "{treatment: 1}"], "--info is not JSON"),  # as a wrong quoting makes it
+        (["--info", "{treatment: 1}"], "--info: not JSON"),  # as a wrong quoting makes it
         (["--screenreporter"], "--screen_reporter"),
     ],
 )

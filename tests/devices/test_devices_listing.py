@@ -48,7 +48,7 @@ def test_this_machine_is_a_device_with_a_name() -> None:
         ({"excluded": [platform.node()]}, "no device of platform 'host' is left"),
         ({"device": '{"hash": 3}'}, "names no hash"),
         ({"device": '{"kind": "x", "hsh": "y"}'}, "unknown key 'hsh'"),
-        ({"device": "{hash: x}"}, "is not JSON"),
+        ({"device": "{hash: x}"}, "not JSON"),
     ],
 )
 def test_a_choice_that_cannot_be_met_is_an_error(asked: dict[str, object], told: str) -> None:

@@ -10,6 +10,7 @@ import os
 import random
 import runpy
 import warnings
+import zipfile
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
@@ -383,3 +384,24 @@ def accelerators(path: Path, draw: random.Random) -> None:
     text = path.read_bytes().decode("utf-8", "replace")
     systems._amd(text)
     systems.nvidia(text)
+
+
+def signature(path: Path, draw: random.Random) -> None:
+    from benchwright import signatures
+
+    signatures.read(path)
+
+
+def exported(path: Path, draw: random.Random) -> None:
+    """The program inside of an archive, whose other bytes are right or not."""
+    from benchwright import signatures
+
+    program = path.read_bytes()
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("model/models/model.json", program)
+    body = bytearray(packed.getvalue())
+    if draw.random() < 0.3:
+        body[draw.randrange(len(body))] ^= 1 << draw.randrange(8)
+    path.write_bytes(body)
+    signatures.read(path)

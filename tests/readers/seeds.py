@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 from array import array
@@ -227,3 +228,49 @@ dependencies = ["numpy>=2", "click"]
 [tool.poetry]
 name = "a"
 """
+
+# What torch.export writes of a model with an embedding, as far as it is read.
+EXPORTED = json.dumps(
+    {
+        "graph_module": {
+            "graph": {
+                "tensor_values": {
+                    name: {"dtype": kind, "sizes": [{"as_int": 1}, {"as_expr": {"expr_str": "s0"}}]}
+                    for name, kind in (("x", 5), ("weight", 7), ("y", 7))
+                },
+                "nodes": [
+                    {
+                        "target": "torch.ops.aten.embedding.default",
+                        "inputs": [
+                            {"name": "weight", "arg": {"as_tensor": {"name": "weight"}}},
+                            {"name": "indices", "arg": {"as_tensor": {"name": "x"}}},
+                        ],
+                    }
+                ],
+            },
+            "signature": {
+                "input_specs": [{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}],
+                "output_specs": [{"user_output": {"arg": {"as_tensor": {"name": "y"}}}}],
+            },
+        }
+    }
+).encode()
+
+
+@functools.cache
+def models() -> list[bytes]:
+    """A model with an image of any size, whole numbers that index a table, and state."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    table = numpy_helper.from_array(numpy.zeros((7, 4), numpy.float32), "table")
+    nodes = [helper.make_node("Gather", ["table", "ids"], ["found"]), helper.make_node("Identity", ["h"], ["hn"])]
+    inputs = [
+        helper.make_tensor_value_info("ids", TensorProto.INT64, ["batch", None]),
+        helper.make_tensor_value_info("h", TensorProto.FLOAT, [1, 4]),
+    ]
+    outputs = [
+        helper.make_tensor_value_info("found", TensorProto.FLOAT, None),
+        helper.make_tensor_value_info("hn", TensorProto.FLOAT, [1, 4]),
+    ]
+    graph = helper.make_graph(nodes, "small", inputs, outputs, [table])
+    return [helper.make_model(graph).SerializeToString()]

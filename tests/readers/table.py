@@ -260,6 +260,14 @@ READERS: dict[str, Reader] = {
         call=calls.constructor,
         modules=("runtimes.classes", "compat.perfzero.flags"),
     ),
+    "exported program": Reader(
+        file="model.pt2",
+        bodies=lambda: [seeds.EXPORTED],
+        call=calls.exported,
+        modules=("signatures.exported",),
+        ways=("by_structure", "by_token", "by_byte"),
+    ),
+    "model": Reader(file="model.onnx", bodies=seeds.models, call=calls.signature, modules=(), ways=BYTES),
     "accelerators": Reader(
         file="told",
         bodies=lambda: [b'{"card0": {"Card series": "a"}, "system": {"Driver version": "1"}}', b"1.0, A GPU\n"],

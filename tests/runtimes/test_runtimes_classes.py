@@ -378,7 +378,7 @@ def test_the_log_is_written_anew_and_tells_why_nothing_was_called(
         ("Leaves.benchmark_x", {}, {}, "Leaves could not be constructed: SystemExit: leaving"),
         ("Needs.benchmark_size", {}, {}, "Needs could not be constructed: TypeError"),
         ("Demo.benchmark_ok", {"constructor": "[1]"}, {}, "is not a JSON object"),
-        ("Demo.benchmark_ok", {"constructor": "{"}, {}, "is not JSON"),
+        ("Demo.benchmark_ok", {"constructor": "{"}, {}, "not JSON"),
         ("Demo.benchmark_ok", {"style": "perfzer"}, {}, "did you mean 'perfzero'"),
         ("Demo.benchmark_ok", {"stile": "plain"}, {}, "did you mean 'style'"),
         ("Demo.benchmark_ok", {"log": "../run.log"}, {}, "is not a file in the output folder"),

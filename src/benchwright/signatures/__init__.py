@@ -61,7 +61,16 @@ def read(path: str | Path) -> Signature | None:
     reader: Callable[[Path], Signature] = importlib.import_module(f"{__name__}.{_READERS[file.suffix]}").read
     try:
         return reader(file)
-    except (MalformedError, OSError, ValueError, KeyError, IndexError, TypeError, RecursionError):
+    except (
+        MalformedError,
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ):
         return None
 
 

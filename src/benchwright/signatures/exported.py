@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from benchwright import parsing
 from benchwright.signatures import MalformedError, Signature, Spec, Table
 
 _MOST_BYTES = 256 << 20
+_DEEPEST = 500  # of a graph that was written by torch
 _ENDINGS = ("models/model.json", "serialized_exported_program.json")
 _DTYPES = {
     1: "uint8",
@@ -48,8 +50,8 @@ def _document(path: Path) -> Any:
             if member is None or member.file_size > _MOST_BYTES:
                 raise MalformedError("no program that can be read")
             with archive.open(member) as stream:
-                return json.loads(stream.read(_MOST_BYTES))
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+                return parsing.json_value(stream.read(_MOST_BYTES), deepest=_DEEPEST)
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
         raise MalformedError(str(error)) from None
 
 

@@ -73,7 +73,7 @@ class TestFlags:
 
     def test_the_string_map_is_an_object(self) -> None:
         assert _parse("--string_map", '{"DATA": "/d", "N": 3}').string_map == {"DATA": "/d", "N": "3"}
-        with pytest.raises(OptionError, match="--string_map is not JSON"):
+        with pytest.raises(OptionError, match="--string_map: not JSON"):
             _parse("--string_map", "{DATA: /d}")
         with pytest.raises(OptionError, match="list"):
             _parse("--string_map", "[1]")
@@ -164,7 +164,7 @@ class TestInfo:
     @pytest.mark.parametrize(
         ("text", "said", "remedy"),
         [
-            ("{'treatment': 1}", "--info is not JSON", "quote"),  # what a wrong quoting makes of it
+            ("{'treatment': 1}", "--info: not JSON", "quote"),  # what a wrong quoting makes of it
             ("[1]", "--info is a list", ""),
             ("/no/such/info.json", "neither JSON nor a file", "JSON object"),
             ('{"treatment": 3}', "--info.treatment is a int", ""),
