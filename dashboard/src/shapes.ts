@@ -301,6 +301,12 @@ export interface Matrix {
   missing: Missing[];
 }
 
+export interface ObjectiveLine {
+  objective: string;
+  met: boolean;
+  verdict: string;
+}
+
 export interface RunView {
   line: RunLine;
   harness: string;
@@ -310,6 +316,8 @@ export interface RunView {
   previous: string;
   cases: CaseLine[];
   machines: { [name: string]: string };
+  objectives: ObjectiveLine[];
+  rates: string[];
 }
 
 export interface Distribution {

@@ -62,7 +62,7 @@ def test_what_a_library_said_is_in_the_log_and_its_first_line_in_the_sentence(
     told = loading.refused("torch", "load m.pt", RuntimeError("\nno such layer\nat 0x1234"))
     assert told.message == "torch could not load m.pt: no such layer"
     assert told.remedy == loading.WHOLE
-    assert capsys.readouterr().err == "RuntimeError: \nno such layer\nat 0x1234\n"
+    assert capsys.readouterr().err == "RuntimeError: no such layer\nat 0x1234\n"
     assert loading.refused("torch", "load m.pt", RuntimeError("std::bad_alloc")).remedy == loading.memory_remedy()
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from benchwright import schema
 from benchwright.errors import StoreError
-from benchwright.records import Run, Samples, Status
+from benchwright.records import Objective, Run, Samples, Status
 from benchwright.stats.histogram import fold
 from benchwright.store.sql import SqlStore
 from benchwright.views.distributions import distributions
@@ -139,3 +139,15 @@ def _with_calls(project: SimpleNamespace, values: np.ndarray) -> Any:
     columns = {"latency": array("q", values.tobytes()), "end": array("q", ends.tobytes())}
     samples = Samples(copy=0, calls=len(values), loops=1, elapsed=int(ends[-1]), columns=columns)
     return replace(project.run(0).results[0], samples=(samples,))
+
+
+def test_a_run_says_of_every_objective_how_it_was_read_and_whether_it_is_met(archive: SqlStore, kept: Keep) -> None:
+    run = archive.run(archive.find("last"), samples=False)
+    result = next(result for result in run.results if result.metric("latency_p50"))
+    limits = [Objective(metric="latency_p50", relation="<", bound=bound) for bound in (1000.0, 1e-9)]
+    asked = replace(result, case=replace(result.case, load=replace(result.case.load, objectives=tuple(limits))))
+    view = run_view(kept([replace(run, results=(asked,), planned=1)]), run.id)
+    first, second = view.objectives
+    assert (first.objective, first.met) == ("latency_p50 < 1,000 s", True) and first.verdict.startswith("met")
+    assert (second.objective, second.met) == ("latency_p50 < 1.00 ns", False) and "missed" in second.verdict
+    assert run_view(archive, "last").objectives == []

@@ -8,13 +8,14 @@ from dataclasses import replace
 from benchwright import schema
 from benchwright.analysis.judged import directions_of, in_order, judged_metrics
 from benchwright.records import Run, Status
+from benchwright.report import notes
 from benchwright.report.rows import Row, rows
 from benchwright.store import RunSummary
 from benchwright.store.archive import Archive
 from benchwright.views.asking import at_once
 from benchwright.views.lines import run_line
 from benchwright.views.names import machine_names
-from benchwright.views.shapes import CaseLine, RunsPage, RunView
+from benchwright.views.shapes import CaseLine, ObjectiveLine, RunsPage, RunView
 
 MOST = 200  # runs on a page
 _LOOKED_BACK = 20  # runs, for one that measured the same
@@ -45,6 +46,7 @@ def run_view(archive: Archive, reference: str) -> RunView:
     run = archive.run(archive.find(reference), samples=False)
     keys = list(dict.fromkeys(schema.environment_key(result.environment) for result in run.results))
     names = machine_names(archive)
+    table = rows(run)
     return RunView(
         line=run_line(_summary(run)),
         harness=run.harness,
@@ -52,8 +54,13 @@ def run_view(archive: Archive, reference: str) -> RunView:
         reason=run.reason,
         baseline=run.baseline,
         previous=_previous(archive, run, keys[0] if keys else ""),
-        cases=case_lines(run),
+        cases=[_case_line(row) for row in table],
         machines={key: names.get(key, "") for key in keys},
+        objectives=[
+            ObjectiveLine(objective=kept.objective, met=kept.met, verdict=kept.verdict)
+            for kept in notes.objectives(table)
+        ],
+        rates=notes.rates(table),
     )
 
 

@@ -236,6 +236,15 @@ class Matrix:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectiveLine:
+    """An objective as it was read, and whether every round of every case keeps it."""
+
+    objective: str
+    met: bool
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
     """GET runs/RUN"""
 
@@ -247,6 +256,8 @@ class RunView:
     previous: str  # the run before it that measured the same, "" when there is none
     cases: Sequence[CaseLine]
     machines: Mapping[str, str]
+    objectives: Sequence[ObjectiveLine]
+    rates: Sequence[str]  # of open loops: what was asked for, drawn and delivered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,6 +42,7 @@ function Shown({ run, query }: { run: RunView; query: { [name: string]: string }
           <Empty title="Nothing was measured in this run." />
         )}
       </section>
+      <Asked run={run} />
       <AtAGlance run={run} metric={query.metric ?? ""} />
       {(warned.length > 0 || failed.length > 0) && (
         <section class="section">
@@ -61,6 +62,26 @@ function Shown({ run, query }: { run: RunView; query: { [name: string]: string }
         </section>
       )}
     </div>
+  );
+}
+
+/** What was asked of the run, and what came of it: objectives, and rates of open loops. */
+function Asked({ run }: { run: RunView }) {
+  if (!run.objectives.length && !run.rates.length) return null;
+  return (
+    <section class="section">
+      <h2>Asked for</h2>
+      <ul>
+        {run.objectives.map(({ objective, met, verdict }) => (
+          <li key={objective}>
+            {objective}: <span class={met ? "better" : "worse"}>{verdict}</span>
+          </li>
+        ))}
+        {run.rates.map((rate) => (
+          <li key={rate}>Rate of {rate}</li>
+        ))}
+      </ul>
+    </section>
   );
 }
 
