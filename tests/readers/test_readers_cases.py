@@ -118,6 +118,20 @@ TABLE: dict[str, tuple[str, str, tuple[str, ...], str]] = {  # name -> file, con
         ("import", "a.json", "--format", "asv"),
         "",
     ),
+    "asv with more combinations than memory holds": (
+        "a.json",
+        json.dumps(
+            {
+                "version": 2,
+                "commit_hash": "a",
+                "date": 1,
+                "result_columns": ["result", "params"],
+                "results": {"time_a": [[1.0], [["1"] * 100] * 6]},
+            }
+        ),
+        ("import", "a.json", "--format", "asv"),
+        "has 1,000,000,000,000 combinations, more than 100,000",
+    ),
     "a spec with a name that no file has": (
         "s.yaml",
         f"benchwright: 1\nmodel: {{name: a, files: {{model: {'a' * 5000}}}}}\ntests: []\n",

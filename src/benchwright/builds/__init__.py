@@ -142,9 +142,9 @@ class Builder:
     def _kept(self, place: Path, revision: Revision) -> Built | None:
         try:
             told = schema.decode(_Mark, json_value(reading.read_text(place / MARK)), where=MARK)
+            if not (place / "work").is_dir() or not Path(told.python).exists():
+                return None
         except (OSError, ValueError, DecodeError):
-            return None
-        if not (place / "work").is_dir() or not Path(told.python).exists():
             return None
         failure = told.failure
         if failure is not None:

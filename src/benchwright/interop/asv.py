@@ -28,6 +28,7 @@ from benchwright.records import (
     Status,
 )
 
+MOST_CASES = 100_000  # combinations of the parameters of one benchmark
 VERSION = 2
 BENCHMARKS, MACHINE = "benchmarks.json", "machine.json"
 _KINDS = {"time": "latency_p50", "timeraw": "latency_p50", "memory": "memory", "peakmemory": "rss_peak"}
@@ -125,6 +126,9 @@ def _results(told: Told, whole: Place, name: str, row: Place, about: Place) -> I
     known = about[name]
     labels = [list(place) for place in row["params"]]
     names = [place.text() for place in known["param_names"]]
+    count = math.prod(map(len, labels))
+    if count > MOST_CASES:
+        raise row["params"].error(f"has {count:,} combinations, more than {MOST_CASES:,}")
     combinations = list(itertools.product(*labels))
     values = row["result"].data if isinstance(row["result"].data, list) else [None] * len(combinations)
     if len(values) != len(combinations):
