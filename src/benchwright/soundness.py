@@ -17,7 +17,7 @@ _VALUE = 64  # bits of a nanosecond count
 
 def estimate_flaw(estimate: Estimate) -> str:
     """Says what is wrong with an interval; "" when nothing is."""
-    if not 0.0 < estimate.confidence <= 1.0:
+    if not 0.0 <= estimate.confidence <= 1.0:
         return f"confidence {estimate.confidence:g} is not between 0 and 1"
     ends = (estimate.point, estimate.low, estimate.high)
     absurd = next((end for end in ends if end is not None and not is_sane(end)), None)

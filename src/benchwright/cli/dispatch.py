@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import importlib
 import os
@@ -43,21 +44,34 @@ def dispatch(argv: list[str], host: LocalHost | None = None) -> int:
         sys.stderr.write("benchwright: the present folder was deleted\n  cd to one that is there\n")
         return 2
     except (MemoryError, ImportError) as error:
-        from benchwright.runtimes.loading import first_line, lacks_memory
-
-        if not lacks_memory(error):
+        if not _lacks_memory(error):
             raise
-        remedy = "raise the limit on address space (ulimit -v), or free memory"
-        sys.stderr.write(f"benchwright: too little memory: {first_line(error)}\n  {remedy}\n")
-        return 1
+        return _say_memory(error)
     except OSError as error:  # the border: what no verb could explain better, a full disk behind a pipe among them
         return _say_os_error(error)
     finally:
         gc.enable()  # also when there was no verb to import
 
 
+def _lacks_memory(error: BaseException) -> bool:
+    try:
+        from benchwright.runtimes.loading import lacks_memory
+    except (OSError, MemoryError, ImportError):  # there is not even enough to look
+        return True
+    return lacks_memory(error)
+
+
+def _say_memory(error: BaseException) -> int:
+    remedy = "raise the limit on address space (ulimit -v), or free memory"
+    first = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    sys.stderr.write(f"benchwright: too little memory: {first}\n  {remedy}\n")
+    return 1
+
+
 def _say_os_error(error: OSError) -> int:
     _silence_stdout()
+    if error.errno == errno.ENOMEM:
+        return _say_memory(error)
     sys.stderr.write(f"benchwright: {error.filename or 'standard output'}: {error.strerror or error}\n")
     return 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,8 @@ from benchwright.records import Better, Metric
 
 WINDOW = 1.0  # seconds; both counters move in ticks of 10 ms for each CPU
 _RESOURCES = ("cpu", "memory", "io")
+
+CORES = os.cpu_count() or 1
 
 
 class PressureMonitor:
@@ -101,7 +104,8 @@ class _Look:
 
     def others(self, since: _Look) -> float:
         taken = (self.times.busy - since.times.busy) - (self.own - since.own)
-        return 100 * max(0.0, taken) / (self.at - since.at)
+        # Busy time comes in ticks of 10 ms and ours does not: over a short stretch more than there is would be left.
+        return min(100 * max(0.0, taken) / (self.at - since.at), 100.0 * CORES)
 
     def steal(self, since: _Look) -> float | None:
         total = self.times.total - since.times.total

@@ -25,7 +25,8 @@ class Interference:
         times, elapsed = self._system.times(), time.perf_counter() - self._began
         self._system.close()
         busy = times.busy - self._times.busy - (_own() - self._own)
-        self.cpu_others = 100 * max(0.0, busy) / elapsed
+        # The kernel counts in ticks of 10 ms: over a short stretch they add up to more than the machine has.
+        self.cpu_others = min(100 * max(0.0, busy) / elapsed, 100.0 * (os.cpu_count() or 1))
         total = times.total - self._times.total
         if times.steal is not None and self._times.steal is not None and total > 0:
             self.steal = 100 * max(0.0, times.steal - self._times.steal) / total

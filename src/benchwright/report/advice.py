@@ -35,8 +35,9 @@ class Advice:
             said = f"{self.aim}: no case"
             if self.near is not None:
                 value = self.near.metrics[self.metric]
-                point = format_value(value.estimate.point, value.unit)
-                said += f"; closest is {_name(self.near)} with {_short(self.metric)} {point}"
+                point, high = format_value(value.estimate.point, value.unit), value.estimate.high
+                most = f", which may be up to {format_value(high, value.unit)}" if high is not None else ""
+                said += f"; closest is {_name(self.near)} with {_short(self.metric)} {point}{most}"
             return said
         if self.rivals:
             alike = (self.row, *self.rivals)

@@ -63,6 +63,9 @@ def axis(
     return Axis(low=low if zero else low - room, high=high + room, start=start, end=end, unit=unit)
 
 
+_SHORT = 5  # letters of a unit beside a tick; a longer one stands in the title
+
+
 def tick_text(value: float, unit: str, like: float | None = None) -> str:
     """A round value in words, in the unit that suits it, or that suits a value `like` it: `2.5 ms`, `0`."""
     if value == 0:
@@ -70,7 +73,7 @@ def tick_text(value: float, unit: str, like: float | None = None) -> str:
     factor, label = scale_for((like or value) * (1 + 1e-9), unit)
     number = format_number(value / factor, 4)
     number = number.rstrip("0").rstrip(".") if "." in number else number
-    if label in ("", "1"):
+    if label in ("", "1") or (len(label) > _SHORT and factor == 1):
         return number
     return f"{number}{label}" if label == "%" or label.startswith("/") else f"{number} {label}"
 
@@ -88,7 +91,8 @@ def frame(across: Axis, up: Axis, across_title: str, up_title: str, *, name_acro
         parts.append(element("line", class_="grid", x1=across.start, x2=across.end, y1=y, y2=y))
         parts.append(text(across.start - 8, y + 4, words, class_="tick", text_anchor="end"))
     parts.append(bottom(across, up.start, across_title, named=name_across))
-    parts.append(text(4, 14, up_title, class_="axis-title"))
+    unit = f" ({up.unit})" if len(up.unit) > _SHORT else ""  # which the ticks have no room for
+    parts.append(text(4, 14, f"{up_title}{unit}", class_="axis-title"))
     return "".join(parts)
 
 

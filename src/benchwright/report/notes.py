@@ -101,9 +101,23 @@ def failures(table: Iterable[Row]) -> list[Failed]:
 
 def told(failed: Failed) -> str:
     """How it ended, in which rounds (the first is 1), and why: `failed in round 1: no such file`."""
-    rounds = f"round{'s' * (len(failed.rounds) > 1)} {', '.join(str(n + 1) for n in failed.rounds)}"
+    rounds = f"round{'s' * (len(failed.rounds) > 1)} {_listed(failed.rounds)}"
     why = reason(failed.failure)
     return f"{failed.status} in {rounds}" + (f": {why}" if why else "")
+
+
+def _listed(rounds: Sequence[int]) -> str:
+    """Rounds as people count them, long stretches by their ends: `1, 3, 6 to 3000`."""
+    stretches: list[list[int]] = []
+    for n in rounds:
+        if stretches and n == stretches[-1][-1] + 1:
+            stretches[-1].append(n)
+        else:
+            stretches.append([n])
+    parts = [
+        [str(n + 1) for n in each] if len(each) < 4 else [f"{each[0] + 1} to {each[-1] + 1}"] for each in stretches
+    ]
+    return ", ".join(text for part in parts for text in part)
 
 
 def reason(failure: Failure) -> str:

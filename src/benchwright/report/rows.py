@@ -45,8 +45,8 @@ class Row:
 
     @property
     def rounds(self) -> int:
-        """How many times the case was measured, or tried."""
-        return len(self.results)
+        """How many times the case was measured, or tried; those that an interrupt left out do not count."""
+        return sum(result.status is not Status.SKIPPED for result in self.results)
 
     @property
     def ok(self) -> tuple[Result, ...]:

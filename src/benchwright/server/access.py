@@ -25,6 +25,7 @@ from benchwright.store.archive import SCOPES
 from benchwright.views.shapes import About
 
 COOKIE = "benchwright_token"
+WHO = "benchwright.who"  # in a request's scope: the name of the token, for the audit log
 # A request that bears one of these came through a proxy, from who knows where, however near the proxy is.
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via")
 
@@ -50,6 +51,7 @@ async def visitor(
         raise await wrong_token(request)
     # A browser whose cookie is out of date is somebody without a token: it can still read what everyone can.
     someone = found or Visitor(name="", scopes=_open_to_all(request), address=address(request))
+    request.scope[WHO] = someone.name
     _not_too_often(request, someone)
     return someone
 

@@ -13,6 +13,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from benchwright.errors import StoreError
+from benchwright.server.access import WHO
 from benchwright.server.errors import problem
 from benchwright.server.frame import Frame
 from benchwright.server.limits import neighbourhood
@@ -82,7 +83,9 @@ class Shield:
             return
         what = f"{status} {scope['method']} {quote(scope['path'])}"[:500]
         with suppress(StoreError):  # the refusal stands, whatever becomes of the log
-            await run_in_threadpool(self._here.store.audit_add, who="", address=address, action="refused", what=what)
+            await run_in_threadpool(
+                self._here.store.audit_add, who=str(scope.get(WHO, "")), address=address, action="refused", what=what
+            )
 
 
 def _route(scope: Scope) -> str:

@@ -137,8 +137,10 @@ def combine(estimates: Sequence[Estimate], *, confidence: float = 0.95, limits: 
     Each side is at least as long as the rounds' own intervals allow on that side: the median of their lengths over the
     root of R. A median, because one round that caught a burst of slow calls knows its p99 to within a hundred times,
     and the others do not. From `ENOUGH_ROUNDS` on no end lies beyond the outermost end of the rounds' own intervals:
-    the range of so many rounds holds the truth nearly as often as the interval does. `limits` says what the quantity
-    can be; without them it has no negative end where no round is negative.
+    the range of so many rounds holds the truth nearly as often as the interval does. Where every round is positive and
+    t reaches zero, which happens with two to four rounds that differ much, the low end is as many times below the point
+    as the high end is above it. `limits` says what the quantity can be; without them it has no negative end where no
+    round is negative.
     """
     if not estimates:
         raise ValueError("no rounds")
@@ -157,6 +159,8 @@ def combine(estimates: Sequence[Estimate], *, confidence: float = 0.95, limits: 
         point + max(between, above),
         _rounds_method(count, between, below, above),
     )
+    if low <= 0.0 < min(points):  # a positive quantity: as many times below the point as the other end is above it
+        low, method = point * point / high, f"{method}, low end by its ratio"
     own_low, own_high = _outermost(estimates) if count >= ENOUGH_ROUNDS else (low, high)
     if low < own_low or high > own_high:
         low, high, method = max(low, own_low), min(high, own_high), f"{method}, within their own intervals"
@@ -232,6 +236,8 @@ def _hall(t: float, lean: float) -> float:
 
 
 def _ordered_estimate(point: float, low: float, high: float, bounds: ranks.Bounds, asked: float) -> Estimate:
+    if bounds.confidence <= 0.0:  # values that are worth a single one bound nothing
+        return Estimate(point=point, low=None, high=None, confidence=asked, method=ranks.describe(bounds, asked))
     return Estimate(
         point=point,
         low=min(low, point),

@@ -199,10 +199,10 @@ def _planned(flags: Flags, given: Info) -> Planned:
 
 def _with_root(test: Test) -> Test:
     """The test; with a reason not to run it where it needs a folder that nobody names."""
-    lacks = ROOT not in os.environ and ROOT in {*lookups.unknown(test)}
-    if not lacks or test.reason:
+    named = ROOT in {*lookups.unknown(test)} or any(f"{{{ROOT}}}" in entry.location for entry in test.files)
+    if not named or ROOT in os.environ or ROOT in test.tokens or test.reason:
         return test
-    told = f"{{{ROOT}}} is in its commands, and the environment does not say what it is: export {ROOT}=DIR"
+    told = f"{{{ROOT}}} is in its commands or files, and the environment does not say what it is: export {ROOT}=DIR"
     return replace(test, reason=told)
 
 
