@@ -18,6 +18,7 @@ ROOT = HERE.parent.parent
 FILES = ROOT / "tests" / "interop" / "files"
 seeds = SimpleNamespace(**runpy.run_path(str(HERE / "seeds.py")))
 calls = SimpleNamespace(**runpy.run_path(str(HERE / "calls.py")))
+answering = SimpleNamespace(**runpy.run_path(str(HERE / "answering.py")))
 MUTATIONS = runpy.run_path(str(HERE / "mutations.py"))
 Call = Callable[[Path, random.Random], None]
 
@@ -224,12 +225,12 @@ READERS: dict[str, Reader] = {
         ways=TEXT,
     ),
     "answer of a server": Reader(
-        file="answer", bodies=seeds.server_answers, call=calls.answered, modules=("store.remote.calling",)
+        file="answer", bodies=seeds.server_answers, call=answering.answered, modules=("store.remote.calling",)
     ),
     "answer to a message": Reader(
         file="answer",
         bodies=lambda: [b'{"error": "no", "id": 3}'],
-        call=calls.notices,
+        call=answering.notices,
         modules=(
             "notify.calling",
             "interop.posting",
@@ -241,13 +242,13 @@ READERS: dict[str, Reader] = {
     "body of a request": Reader(
         file="body",
         bodies=lambda: [seeds.document()[0], schema.dumps(seeds.run().results[0]).encode()],
-        call=calls.posted,
+        call=answering.posted,
         modules=("server.documents",),
     ),
     "packed body of a request": Reader(
         file="body",
         bodies=lambda: [gzip.compress(seeds.document()[0], mtime=0)],
-        call=calls.compressed_body,
+        call=answering.compressed_body,
         modules=("server.bodies",),
         ways=BYTES,
     ),

@@ -1,0 +1,94 @@
+"""Calls what reads from the network: answers of servers, and what servers are sent. See `calls`."""
+
+from __future__ import annotations
+
+import io
+import random
+import runpy
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+seeds = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent / "seeds.py")))
+
+
+def answered(path: Path, draw: random.Random) -> None:
+    """Every verb of a store on a server, to which this is the answer."""
+    from benchwright.errors import StoreError
+    from benchwright.store import remote
+    from benchwright.store.remote.calling import Answer, Caller
+    from benchwright.store.remote.spool import Spool
+
+    class Told(Caller):
+        def _once(self, request: Any, silence: float) -> Answer:
+            return Answer(
+                status=draw.choice((200, 200, 200, 404, 503)), reason="", headers={}, content=path.read_bytes()
+            )
+
+    before, remote.Caller = remote.Caller, Told  # type: ignore[misc]
+    try:
+        with suppress(StoreError):
+            remote.RemoteStore("http://127.0.0.1:1/")
+        store = remote.RemoteStore.__new__(remote.RemoteStore)
+        store._caller = Told(remote.address.parse("http://127.0.0.1:1/"))
+        store._place, store._scopes = "http://127.0.0.1:1/", None
+        store._outbox = remote.Outbox(store._caller, Spool(store._place))
+        verb: Callable[[], Any] = draw.choice(
+            (
+                store.runs,
+                store.case_names,
+                store.findings,
+                store.thresholds,
+                store.mutes,
+                lambda: list(store.run_ids()),
+                lambda: store.history("*"),
+                lambda: store.misses("*"),
+                lambda: store.find("last"),
+                lambda: store.run("a"),
+                lambda: store.samples("a"),
+                lambda: store.keep_finding(seeds.finding()),
+            )
+        )
+        verb()
+    finally:
+        remote.Caller = before  # type: ignore[misc]
+        store._caller.close()
+
+
+def posted(path: Path, draw: random.Random) -> None:
+    """What a server is sent."""
+    from fastapi import HTTPException
+
+    from benchwright.server import documents
+    from benchwright.server.settings import Limits
+
+    body = path.read_bytes()
+    with suppress(HTTPException):
+        documents.run_of(body, Limits())
+    with suppress(HTTPException):
+        documents.result_of(body, Limits())
+
+
+def compressed_body(path: Path, draw: random.Random) -> None:
+    from fastapi import HTTPException
+
+    from benchwright.server import bodies
+
+    with suppress(HTTPException):
+        unpack = bodies._Gunzip(200)
+        [*unpack(path.read_bytes())]
+        unpack.end()
+
+
+def notices(path: Path, draw: random.Random) -> None:
+    from benchwright.interop import posting
+    from benchwright.notify.calling import Answer
+
+    Answer(status=200, headers={}, text=path.read_bytes()).json()
+    posting._said(_Said(path.read_bytes()))  # type: ignore[arg-type]
+
+
+class _Said(io.BytesIO):
+    code = 500
