@@ -64,7 +64,7 @@ def test_an_endless_answer_ends_at_the_bound(monkeypatch: pytest.MonkeyPatch) ->
 def test_what_unpacks_to_an_absurd_size_is_refused() -> None:
     with hostile.serving(hostile.bomb, ABOUT) as address:
         store = remote.RemoteStore(address)
-        with pytest.raises(StoreError, match="unpacks to more than 200 times its size"):
+        with pytest.raises(StoreError, match="unpacks to more than 500 times its size"):
             store.runs()
         store.close()
 

@@ -11,7 +11,7 @@ from benchwright.errors import DecodeError
 from benchwright.parsing import MIB, VARIABLE, TextError, largest, too_large
 
 PIECE = MIB // 4  # bytes that are read or unpacked at once
-RATIO = 200  # of what is packed to what it unpacks to, once that is more than INNOCENT
+RATIO = 500  # of what is packed to what it unpacks to, once that is more than INNOCENT
 INNOCENT = 8 * MIB
 GZIP = b"\x1f\x8b"
 
