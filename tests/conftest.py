@@ -49,6 +49,7 @@ _VALUE = st.recursive(
 def pytest_configure(config: pytest.Config) -> None:
     # A shell that starts the tests in the background has Ctrl-C ignored, here and in every child.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and nohup has this one ignored
     # A loaded machine is not a failure.
     settings.register_profile("benchwright", deadline=None, max_examples=30, print_blob=True)
     settings.load_profile("benchwright")

@@ -124,19 +124,23 @@ def work(line: Line) -> None:
 
 
 def _prepared(loaded: Loaded, job: Job) -> Prepared:
-    """Warms up. What a library says of random inputs that it does not take ends with what to do."""
+    """Warms up. What a library says of inputs that it does not take ends with what to do."""
     try:
         return prepare(_subject(loaded), job.case.load, clock=loaded.clock, copy=job.copy)
     except Exception as error:  # the border to the library: which kinds there are, only it knows
-        if not loaded.drawn or isinstance(error, BenchwrightError) or loading.lacks_memory(error):
+        source = job.case.inputs.source if loaded.feed is not None else ""
+        if not (loaded.drawn or source) or isinstance(error, BenchwrightError) or loading.lacks_memory(error):
             raise
         loading.log_traceback(error)
         told = loaded.details.get("inputs")
         given = ", ".join(f"{name} {what}" for name, what in told.items()) if isinstance(told, dict) else "random"
+        random = (
+            f"its inputs were random where nothing was given ({given}): give real ones with --input data.npz, "
+            "a number with --value NAME=NUMBER, other sizes with --shape"
+        )
         raise RequestError(
             f"{job.case.target.runtime} could not make the first call: {loading.first_line(error)}",
-            remedy=f"its inputs were random where nothing was given ({given}): give real ones with --input data.npz, "
-            "a number with --value NAME=NUMBER, other sizes with --shape",
+            remedy=random if loaded.drawn else f"does the model take the values of --input {source}?",
         ) from None
 
 

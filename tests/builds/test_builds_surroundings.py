@@ -42,7 +42,7 @@ def test_needs_are_read_and_nothing_is_run(tmp_path: Path, files: dict[str, str]
 def test_only_plain_needs_are_shared() -> None:
     assert Needs(requirements=("a>=1",)).shared and Needs(file="r.txt", content="a==1\nb\n").shared
     assert not Needs(file="r.txt", content="-e .\n").shared
-    assert not Needs(requirements=("a @ file:///work/a",)).shared
+    assert not Needs(requirements=("a @ file:///elsewhere/a",)).shared
 
 
 @pytest.fixture

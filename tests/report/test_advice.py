@@ -55,11 +55,12 @@ def test_cases_that_intervals_do_not_tell_apart_are_named_too() -> None:
         ),
         (
             Objective(metric="latency_p99", relation="<", bound=1e-3),
-            "Highest throughput with p99 < 1.00 ms: no case; closest is small with p99 2.00 ms",
+            "Highest throughput with p99 < 1.00 ms: no case; closest is small with p99 2.00 ms (1.98 ms to 2.02 ms)",
         ),
         (
             Objective(metric="throughput", relation=">", bound=9000.0),
-            "Highest throughput with throughput > 9.00 k/s: no case; closest is large with throughput 2.60 k/s",
+            "Highest throughput with throughput > 9.00 k/s: no case; closest is large with throughput 2.60 k/s "
+            "(2.57 k/s to 2.63 k/s)",
         ),
     ],
 )

@@ -143,3 +143,9 @@ def test_a_run_that_was_cut_off_is_called_so_in_every_form(run: Run) -> None:
         assert said in text
     nothing = replace(run, results=(), planned=3)
     assert "incomplete: 0 of 3 results" in run_text(nothing)
+
+
+def test_rounds_in_a_row_are_told_by_their_ends() -> None:
+    failure = Failure(kind="interrupted", message="")
+    failed = notes.Failed(case="c", rounds=(0, 2, *range(5, 3000)), status=Status.SKIPPED, failure=failure)
+    assert notes.told(failed).startswith("skipped in rounds 1, 3, 6 to 3000")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchwright import soundness
 from benchwright.records import Estimate
 from benchwright.stats import histogram, ranks, summary
-from benchwright.units import limits
+from benchwright.units import Limits, limits
 
 Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 finite = st.floats(allow_subnormal=False, min_value=0, max_value=1e9)
@@ -249,8 +251,10 @@ def test_without_intervals_of_their_own_rounds_give_students_interval(points: li
     error = scipy.stats.sem(points)
     half = scipy.stats.t.ppf(0.975, len(points) - 1) * error
     assert combined.point == pytest.approx(np.mean(points))
-    assert combined.low == pytest.approx(max(0.0, combined.point - half), abs=1e-6)
     assert combined.high == pytest.approx(combined.point + half)
+    by_ratio = len(points) < summary.ENOUGH_ROUNDS and combined.point - half <= 0 < min(points)
+    low = combined.point**2 / combined.high if by_ratio else max(0.0, combined.point - half)
+    assert combined.low == pytest.approx(low, abs=1e-6)
 
 
 def test_rounds_that_agree_by_luck_are_not_narrower_than_they_know() -> None:
@@ -285,7 +289,8 @@ def test_five_rounds_reach_no_further_than_their_own_ends() -> None:
     assert combined.low == 98.0
     assert combined.high == pytest.approx(326.6, abs=0.1)
     assert combined.method == "t over 5 processes, within their own intervals"
-    assert summary.combine([estimate(p, 1.0) for p in points[1:]]).low == 0.0  # four are too few to say so
+    four = summary.combine([estimate(p, 1.0) for p in points[1:]])  # too few to say so
+    assert four.low == pytest.approx(four.point**2 / four.high)  # type: ignore[operator]
 
 
 def test_an_interval_ends_where_the_quantity_does() -> None:
@@ -315,7 +320,7 @@ def test_rounds_cover_percentiles_whose_slow_calls_come_in_bursts(count: int) ->
 
 
 def test_a_time_has_no_negative_end_but_a_difference_may() -> None:
-    assert summary.combine([estimate(1.0), estimate(2.0)]).low == 0.0
+    assert 0.0 < (summary.combine([estimate(1.0), estimate(2.0)]).low or 0.0) < 1.0
     assert summary.combine([estimate(-1.0), estimate(2.0)]).low < 0.0  # type: ignore[operator]
 
 
@@ -361,3 +366,20 @@ def test_percentiles_are_those_of_the_metrics() -> None:
         "latency_p99",
         "latency_p99.9",
     ]
+
+
+def test_few_rounds_of_a_positive_quantity_never_reach_zero() -> None:
+    rounds = [Estimate(point=point, low=None, high=None) for point in (16.2e-3, 24.2e-3, 7.8e-3)]
+    found = summary.combine(rounds)
+    assert found.low is not None and found.high is not None
+    assert found.low == pytest.approx(found.point**2 / found.high) and 0 < found.low < 7.8e-3 * 1.2
+    assert "low end by its ratio" in found.method
+    mixed = summary.combine([replace(rounds[0], point=-0.1), *rounds[1:]], limits=Limits(low=None))
+    assert mixed.low is not None and mixed.low < 0  # what can be negative stays so
+
+
+def test_values_that_are_worth_a_single_one_can_be_kept_and_read_again() -> None:
+    drifting = [0.001 * n for n in range(1, 21)]
+    found = summary.quantile_interval(drifting, 0.5)
+    assert summary.worth(drifting) == 1 and found.confidence == 0.0
+    assert not soundness.estimate_flaw(found)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchwright.errors import OptionError, did_you_mean
-from benchwright.records import Better, Estimate, Objective, Verdict
+from benchwright.records import Better, Estimate, Metric, Objective, Verdict
 from benchwright.report import doubt, notes
 from benchwright.report.numbers import printable
 from benchwright.report.rows import Row
@@ -35,9 +35,7 @@ class Advice:
             said = f"{self.aim}: no case"
             if self.near is not None:
                 value = self.near.metrics[self.metric]
-                point, high = format_value(value.estimate.point, value.unit), value.estimate.high
-                most = f", which may be up to {format_value(high, value.unit)}" if high is not None else ""
-                said += f"; closest is {_name(self.near)} with {_short(self.metric)} {point}{most}"
+                said += f"; closest is {_name(self.near)} with {_short(self.metric)} {_with_ends(value)}"
             return said
         if self.rivals:
             alike = (self.row, *self.rivals)
@@ -152,3 +150,12 @@ def _short(metric: str) -> str:
 
 def _name(row: Row) -> str:
     return printable(row.short)
+
+
+def _with_ends(metric: Metric) -> str:
+    """The value with its interval: a bound is kept or missed by the interval's end, not by the point."""
+    estimate, unit = metric.estimate, metric.unit
+    point = format_value(estimate.point, unit)
+    if estimate.low is None or estimate.high is None:
+        return point
+    return f"{point} ({format_value(estimate.low, unit)} to {format_value(estimate.high, unit)})"

@@ -159,14 +159,16 @@ def combine(estimates: Sequence[Estimate], *, confidence: float = 0.95, limits: 
         point + max(between, above),
         _rounds_method(count, between, below, above),
     )
-    if low <= 0.0 < min(points):  # a positive quantity: as many times below the point as the other end is above it
+    can_be = limits or Limits(low=0.0)
+    if (
+        count < ENOUGH_ROUNDS and can_be.low == 0.0 and low <= 0.0 < min(points)
+    ):  # as many times below the point as the other end is above it
         low, method = point * point / high, f"{method}, low end by its ratio"
     own_low, own_high = _outermost(estimates) if count >= ENOUGH_ROUNDS else (low, high)
     if low < own_low or high > own_high:
         low, high, method = max(low, own_low), min(high, own_high), f"{method}, within their own intervals"
     if any(e.confidence < confidence for e in estimates):
         method += "; some with too few values for this metric"
-    can_be = limits or Limits(low=0.0)
     whole = Estimate(point=point, low=low, high=high, confidence=confidence, method=method)
     return within_limits(whole, _seen_within(can_be, points))
 
@@ -236,8 +238,6 @@ def _hall(t: float, lean: float) -> float:
 
 
 def _ordered_estimate(point: float, low: float, high: float, bounds: ranks.Bounds, asked: float) -> Estimate:
-    if bounds.confidence <= 0.0:  # values that are worth a single one bound nothing
-        return Estimate(point=point, low=None, high=None, confidence=asked, method=ranks.describe(bounds, asked))
     return Estimate(
         point=point,
         low=min(low, point),
