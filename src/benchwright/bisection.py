@@ -199,7 +199,7 @@ class _Hunt:
     def _announce(self, step: statistics.Step, done: int) -> None:
         most = max(self._terms.most_runs - self._again - done, 2)
         left = min(2 * statistics.expected_pairs(step.posterior), most)
-        self._keeping.listener(Planned(total=done + left))
+        self._keeping.listener(Planned(total=done + left, done=done))
         if step.commit is not None and step.commit != self._looked_at:
             self._looked_at = step.commit
             possible = sum(share >= _POSSIBLE for share in step.posterior.commits)

@@ -190,11 +190,17 @@ class _Watch:
         self._finish()
         if self._watched.rebuild:
             self._try_again()
+        is_idle = True
         while True:
             for commit, backfill in self._waiting(patient=interval is not None):
                 if draining.asked or self._told_to_stop():
                     return self._ok
                 self._deal(commit, backfill=backfill)
+                is_idle = False
+            if interval is None and is_idle:
+                following = self._watched.following
+                where = f"{following.remote}/{following.branch}" if following.remote else following.branch
+                self._say(f"there is no new commit on {where}; --since REV begins earlier")
             if interval is None or not draining.wait(interval, self._told_to_stop):
                 return self._ok
             self._notify(())  # those that could not be told before

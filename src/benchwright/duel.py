@@ -174,7 +174,7 @@ class _Course:
         interrupt = self._keeping.interrupt
         while (going := [bout for bout in bouts if bout.goes_on]) and not interrupt.seen:
             done = sum(2 * len(bout.contest.pairs) for bout in bouts)
-            self._keeping.listener(Planned(total=done + sum(2 * bout.left for bout in going)))
+            self._keeping.listener(Planned(total=done + sum(2 * bout.left for bout in going), done=done))
             for bout in going:
                 if not interrupt.seen:
                     bout.step()

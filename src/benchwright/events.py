@@ -10,9 +10,10 @@ from benchwright.records import Case, Result, Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """Before anything starts: how many measurements there will be."""
+    """Before anything starts, and again where the plan changes on the way: how many measurements there will be."""
 
     total: int
+    done: int = 0  # of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

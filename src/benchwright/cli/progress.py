@@ -34,8 +34,10 @@ class Progress:
                 self._stream.write(f"benchwright: {text}\n")
             case Staged(text=text):
                 self._stage(text)
-            case Planned(total=total):
-                self._total, self._done, self._begin = total, 0, time.monotonic()
+            case Planned(total=total, done=done):
+                self._total, self._done = total, done
+                if not done:
+                    self._begin = time.monotonic()
             case Began(case=case, round=number):
                 chosen = " ".join(f"{k}={v}" for k, v in case.params.items())
                 self._label = f"{case.name} {chosen} round {number + 1}"
