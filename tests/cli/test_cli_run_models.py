@@ -75,7 +75,8 @@ def test_the_command_line_that_a_refusal_prints_measures_the_model(
 def test_a_torchscript_file_needs_one_try_as_well(tmp_path: Path, benchwright: Benchwright) -> None:
     import warnings
 
-    torch = pytest.importorskip("torch")
+    import torch
+
     module = type("Own", (torch.jit.ScriptModule,), {})()
     module.define("def forward(self, x: Tensor, sr: int) -> Tensor:\n    return x * sr\n")
     with warnings.catch_warnings():

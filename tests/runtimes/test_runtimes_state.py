@@ -111,7 +111,8 @@ def test_litert_hands_on_state(tmp_path: Path, make_case: MakeCase) -> None:
 
 
 def test_torch_hands_on_state_and_takes_plain_numbers(tmp_path: Path, make_case: MakeCase) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     module = type("Own", (torch.jit.ScriptModule,), {})()
     module.define(
         "def forward(self, x: Tensor, sr: int, state: Tensor) -> Tuple[Tensor, Tensor]:\n"

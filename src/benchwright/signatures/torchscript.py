@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickletools
 import re
 import zipfile
+import zlib
 from pathlib import Path
 
 from benchwright.signatures import SCALARS, MalformedError, Signature, Spec
@@ -24,7 +25,7 @@ def read(path: Path) -> Signature:
             root = archive.namelist()[0].partition("/")[0]
             module, name = _class(_content(archive, f"{root}/data.pkl"))
             source = _content(archive, f"{root}/code/{module.replace('.', '/')}.py").decode(errors="replace")
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
         raise MalformedError(str(error)) from None
     return Signature(inputs=tuple(_inputs(_body(source, name))))
 

@@ -136,7 +136,6 @@ def test_with_a_price_the_summary_says_what_a_million_items_cost(typed: list[str
 
 
 def test_a_reported_rate_is_priced_and_its_absence_is_told(project: Any) -> None:
-    pytest.importorskip("benchwright.pricing")  # chooses the rate
     project.add(
         "demo",
         "rates.py",
