@@ -73,6 +73,12 @@ def test_thousands_of_wrong_files_end_in_a_sentence(name: str, tmp_path: Path) -
     hunt(name, tmp_path, QUICK, LONG)
 
 
+@pytest.mark.parametrize("seed", ["tasks-1474", "answer of a server-1592", "document-624"])
+def test_what_the_long_hunt_found_stays_mended(seed: str, tmp_path: Path) -> None:
+    name, _, number = seed.rpartition("-")
+    hunt(name, tmp_path, int(number), 1)
+
+
 def test_every_importer_is_in_the_table() -> None:
     assert {*plugins.names("importers")} <= {*table.READERS}
 

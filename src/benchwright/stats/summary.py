@@ -20,6 +20,7 @@ from benchwright.stats.distributions import normal_quantile, student_quantile
 from benchwright.units import Limits
 
 PERCENTILES: tuple[float, ...] = (50, 90, 95, 99, 99.9)
+_NEARLY_SURE = 1.0 - 1e-12  # the largest probability whose quantile is reckoned with
 ENOUGH_ROUNDS = 5  # whose range holds the level of all processes in 94 of 100 cases
 
 Values = Sequence[int] | Sequence[float] | npt.NDArray[np.int64] | npt.NDArray[np.float64]
@@ -254,7 +255,8 @@ def _sides(estimate: Estimate, confidence: float) -> tuple[float, float]:
     below, above = estimate.point - estimate.low, estimate.high - estimate.point
     if estimate.confidence <= confidence:
         return below, above
-    shrunk = normal_quantile((1.0 + confidence) / 2) / normal_quantile((1.0 + estimate.confidence) / 2)
+    reached = min((1.0 + estimate.confidence) / 2, _NEARLY_SURE)  # other tools write 100 %
+    shrunk = normal_quantile((1.0 + confidence) / 2) / normal_quantile(reached)
     return below * shrunk, above * shrunk
 
 

@@ -53,10 +53,12 @@ def inspect(text: str) -> Known:
 
 
 def _compiles(text: str) -> bool:
-    try:
-        re.compile(text)
-    except re.error:
-        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            re.compile(text)
+        except re.error:
+            return False
     return True
 
 

@@ -103,10 +103,12 @@ def _for_bytes(text: str) -> re.Pattern[bytes] | None:
     """The expression for lines of plain ASCII, which need not be decoded then; None where it cannot be had."""
     if not text or not text.isascii():
         return None
-    try:
-        return re.compile(text.encode(), re.MULTILINE)
-    except re.error:  # what exists for text only
-        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return re.compile(text.encode(), re.MULTILINE)
+        except re.error:  # what exists for text only
+            return None
 
 
 def _columns(expression: re.Pattern[str] | re.Pattern[bytes], found: Sequence[object]) -> Sequence[Column]:

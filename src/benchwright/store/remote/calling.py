@@ -32,6 +32,7 @@ START = 30.0  # seconds beyond the longest silence before the pace of an answer 
 IDLE = 4.0  # seconds that a connection is kept: servers usually close them after five
 MOST_WAIT = 3600.0  # seconds that a server can ask for
 _CHUNK = 1 << 20
+_MOST_SHOWN = 2000  # characters of what a server says; ours say at most half of that
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 507})
 _DENIED = frozenset({401, 403})
 
@@ -197,8 +198,8 @@ class Caller:
         status = f"{response.status} {response.reason}".strip()
         told = _json(response)
         ours = isinstance(told, dict) and isinstance(told.get("error"), str)
-        said = " ".join(told["error"].split()) if ours else status
-        remedy = str(told.get("remedy") or "") if ours else "is it a Benchwright server?"
+        said = " ".join(told["error"].split())[:_MOST_SHOWN] if ours else status
+        remedy = str(told.get("remedy") or "")[:_MOST_SHOWN] if ours else "is it a Benchwright server?"
         if response.status in _DENIED and (ours or response.status == 401):
             return DeniedError(f"{self.address.url}: {said}", remedy=self._without_access(response.status, remedy))
         if ours and response.status not in _PASSING and 400 <= response.status < 500:
