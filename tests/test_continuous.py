@@ -155,7 +155,8 @@ def test_the_first_start_takes_the_newest_commit_and_later_ones_go_on() -> None:
     said: list[Any] = []
     watch(_watched(commit_file=file, since=commits[0]), listener=said.append)
     assert [event.text for event in said if isinstance(event, Noted)] == [
-        "--since says where the first start begins; this one goes on where the last one was"
+        "--since says where the first start begins; this one goes on where the last one was",
+        "there is no new commit on main",
     ]
     subprocess.run(["git", "reset", "-q", "--hard", "HEAD~1"], cwd=project, check=True)
     assert _watch(watched) == []  # history was taken back: all of it is known

@@ -200,7 +200,7 @@ class _Watch:
             if interval is None and is_idle:
                 following = self._watched.following
                 where = f"{following.remote}/{following.branch}" if following.remote else following.branch
-                self._say(f"there is no new commit on {where}; --since REV begins earlier")
+                self._say(f"there is no new commit on {where}")
             if interval is None or not draining.wait(interval, self._told_to_stop):
                 return self._ok
             self._notify(())  # those that could not be told before
