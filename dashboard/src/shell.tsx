@@ -81,7 +81,8 @@ function useArrival(route: Route, main: { current: HTMLElement | null }): void {
     const name = PLACES.find(({ page }) => page === route.page)?.name ?? route.page;
     entitle(`${name[0]?.toUpperCase()}${name.slice(1)}`); // before the page itself may name what it shows
   }, [place]);
-  useEffect(() => {
+  // Before the page is painted, so that what somebody types next never loses the focus they gave it.
+  useLayoutEffect(() => {
     if (arrived.current === place) return;
     arrived.current = place;
     scrollTo(0, 0);

@@ -12,6 +12,8 @@ from urllib.request import urlopen
 import pytest
 from playwright.sync_api import expect
 
+from page_widths import check_phone
+
 Pages = Callable[..., Any]
 RESNET = "vision/resnet50.onnx"
 
@@ -22,12 +24,6 @@ def runs(server: str) -> list[str]:
     with urlopen(f"{server}api/v1/runs?limit=80") as answer:
         lines = json.load(answer)["runs"]
     return [line["id"] for line in lines][1::2]
-
-
-def check_phone(page: Any) -> None:
-    """All of it can be seen on a phone without scrolling sideways."""
-    page.set_viewport_size({"width": 360, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
 # ---- compare ----

@@ -18,9 +18,9 @@ from playwright.sync_api import expect
 from benchwright.findings import Remark, State
 from benchwright.server.settings import Settings
 from benchwright.store.sql import SqlStore
+from page_widths import check_width
 
 Pages = Callable[..., Any]
-SIDEWAYS = "document.documentElement.scrollWidth - innerWidth"
 
 
 @pytest.fixture(scope="module")
@@ -193,11 +193,11 @@ def test_who_may_only_look_sees_no_buttons_and_why(
     expect(page.get_by_text("The token of viewer may look, but not change findings.")).to_be_visible()
     expect(page.get_by_role("region", name="Deal with it")).to_have_count(0)
     page.keyboard.press("a")
-    assert page.evaluate(SIDEWAYS) <= 0
+    check_width(page)
     page.get_by_role("link", name="All findings").click()
     expect(rows_of(page).first).to_be_visible()
     expect(page.get_by_role("checkbox")).to_have_count(0)
-    assert page.evaluate(SIDEWAYS) <= 0
+    check_width(page)
     page.evaluate("location.hash = '#/findings/nothing'")
     expect(page.get_by_role("alert").filter(has_text="nothing")).to_be_visible()
     with closing(SqlStore(f"sqlite:///{store_file}")) as store:

@@ -8,8 +8,9 @@ from typing import Any
 
 from playwright.sync_api import expect
 
+from page_widths import check_width
+
 Pages = Callable[..., Any]
-SIDEWAYS = "document.documentElement.scrollWidth - innerWidth"
 
 
 def test_machines_tell_what_they_measured_and_how_noisy_they_were(page_of: Pages) -> None:
@@ -48,4 +49,4 @@ def test_a_machine_has_facts_failures_findings_and_series_of_its_own(page_of: Pa
     page.go_back()
     page.set_viewport_size({"width": 360, "height": 800})
     expect(series.first).to_be_visible()
-    assert page.evaluate(SIDEWAYS) <= 0
+    check_width(page)

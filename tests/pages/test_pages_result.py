@@ -17,6 +17,7 @@ from playwright.sync_api import expect
 from benchwright.records import Failure, ResultWarning, Status
 from benchwright.server.settings import Settings
 from benchwright.store.sql import SqlStore
+from page_widths import check_phone
 
 Pages = Callable[..., Any]
 RESNET = "vision/resnet50.onnx"
@@ -44,12 +45,6 @@ def _cases(server: str, run: str) -> list[dict[str, Any]]:
 def _read(server: str, path: str) -> Any:
     with urlopen(f"{server}api/v1/{path}") as answer:
         return json.load(answer)
-
-
-def check_phone(page: Any) -> None:
-    """All of it can be seen on a phone without scrolling sideways."""
-    page.set_viewport_size({"width": 360, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
 # ---- a run ----

@@ -14,10 +14,10 @@ import pytest
 from playwright.sync_api import expect
 
 from benchwright.server.settings import Settings
+from page_widths import check_width
 
 Pages = Callable[..., Any]
 CASE = "vision/resnet50.onnx"
-SIDEWAYS = "document.documentElement.scrollWidth - innerWidth"
 
 
 @pytest.fixture(scope="module")
@@ -254,14 +254,14 @@ def test_a_phone_shows_all_without_scrolling_sideways(page_of: Pages, keys: dict
     page = page_of("#/overview", width=360)
     title = page.get_by_role("heading", level=1)
     expect(title).to_have_text("Overview")
-    assert page.evaluate(SIDEWAYS) <= 0
+    check_width(page)
     page.get_by_role("button", name="Menu").click()
     places = page.get_by_role("navigation", name="Pages")
     places.get_by_role("link", name="Series").click()
     expect(title).to_have_text("Series")
     expect(places).to_be_hidden()
     page.get_by_role("table", name="Series").wait_for()
-    assert page.evaluate(SIDEWAYS) <= 0
+    check_width(page)
     page.goto(f"{page.url.split('#')[0]}#/series/{keys['onnxruntime latency_p50']}")
     page.locator(".u-over").wait_for()
-    assert page.evaluate(SIDEWAYS) <= 0
+    check_width(page)

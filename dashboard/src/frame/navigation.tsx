@@ -1,6 +1,6 @@
 // The bar on top: places, search, theme, help. On a phone the places fold into a menu.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { useTheme, type Choice } from "../parts/theme";
 import { href, type Route } from "../route";
 import type { About } from "../shapes";
@@ -63,7 +63,8 @@ export function Navigation({ route, about, openHelp }: { route: Route; about: Ab
 
 function Search({ route }: { route: Route }) {
   const [words, setWords] = useState("");
-  useEffect(() => setWords(route.page === "series" && !route.parts.length ? (route.query["words"] ?? "") : ""), [route]);
+  // Before the page is painted: a later moment would wipe what somebody has begun to type.
+  useLayoutEffect(() => setWords(route.page === "series" && !route.parts.length ? (route.query["words"] ?? "") : ""), [route]);
   const go = (event: Event) => {
     event.preventDefault();
     location.hash = href("series", [], { words: words.trim() });
