@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from collections.abc import Sequence
@@ -149,6 +150,74 @@ def test_noise_that_remembers_is_seldom_a_sure_change_however_often_one_looks() 
         values = np.exp(0.01 * noise[30:])
         fooled += any(change.confidence > 0.99 for count in range(12, 151, 6) for change in detect(values[:count]))
     assert fooled <= 6
+
+
+COMMITS = (
+    *(3.6, 3.3, 2.79, 2.81, 3.1, 3.5, 2.92, 3.4, 2.97, 3.7),
+    *(3.76, 4.7, 5.1, 5.7, 4.6, 4.4, 4.6, 3.78, 4.2, 4.03, 3.82),
+)
+
+
+def test_levels_without_a_common_value_are_two_in_a_short_real_series() -> None:
+    (change,) = detect(COMMITS)
+    assert abs(change.index - 10) <= 1 and dict(change.position)[10] > 0.2
+    assert change.low < 1.35 < change.high
+
+
+def test_a_step_is_not_taken_for_correlation_and_further_points_only_help() -> None:
+    shares = []
+    for after in (8, 10, 12, 16, 24):
+        found = [places(detect(noisy((10, 1.0), (after, 1.08), noise=0.02, seed=seed))) for seed in range(60)]
+        shares.append(sum(any(abs(place - 10) <= 3 for place in one) for one in found) / len(found))
+    assert min(shares) >= 0.8
+    assert all(later >= sooner - 0.05 for sooner, later in itertools.pairwise(shares))
+
+
+@pytest.mark.parametrize(("correlation", "most"), [(0.3, 4), (0.5, 6), (0.8, 14)])
+def test_noise_that_remembers_is_seldom_a_change_in_short_series(correlation: float, most: int) -> None:
+    rng = np.random.default_rng(11)
+    fooled = 0
+    for number in range(120):
+        noise = rng.standard_normal(130)
+        for i in range(1, 130):
+            noise[i] = correlation * noise[i - 1] + noise[i]
+        fooled += bool(detect(np.exp(0.02 * noise[-(16, 24, 40, 80)[number % 4] :])))
+    assert fooled <= most
+
+
+def test_a_regression_that_is_repaired_is_two_changes_however_often_it_happens() -> None:
+    levels = [(150, 1.0), (45, 1.04), (160, 1.0), (60, 1.04), (170, 1.0), (50, 1.04), (165, 1.0)]
+    found = places(detect(noisy(*levels, noise=0.008)))
+    real = list(itertools.accumulate(count for count, _ in levels))[:-1]
+    assert len(found) == 6 and all(abs(a - b) <= 3 for a, b in zip(found, real, strict=True))
+
+
+def test_a_visit_of_a_dozen_points_in_a_long_history_is_none() -> None:
+    assert detect(noisy((100, 1.0), (9, 1.1), (100, 1.0))) == []
+    assert len(detect(noisy((20, 1.0), (9, 1.1), (20, 1.0), noise=0.005))) == 2  # in a short one it may be news
+
+
+def test_a_series_that_wanders_must_show_a_change_beside_it() -> None:
+    rng = np.random.default_rng(4)
+    wander = 0.012 * np.cumsum(rng.standard_normal(1500)) / math.sqrt(60.0)
+    wander -= np.convolve(wander, np.ones(401) / 401, mode="same")
+    values = np.exp(wander + 0.012 * rng.standard_normal(1500))
+    assert len(detect(values)) <= 2
+    values[700:] *= 1.06
+    assert any(abs(place - 700) <= 3 for place in places(detect(values)))
+
+
+@pytest.mark.parametrize("noise", [0.002, 0.004, 0.005, 0.007, 0.01])
+def test_values_rounded_to_a_hundredth_do_not_change(noise: float) -> None:
+    rng = np.random.default_rng(8)
+    lengths = (20, 40, 100, 200, 400)
+    made = (np.round(np.exp(noise * rng.standard_normal(lengths[n % 5])), 2) for n in range(60))
+    assert sum(bool(detect(values)) for values in made) <= 1
+
+
+def test_a_change_of_rounded_values_is_found() -> None:
+    (change,) = detect([round(value, 2) for value in noisy((60, 1.0), (60, 1.03), noise=0.005)])
+    assert abs(change.index - 60) <= 1
 
 
 def test_a_lone_spike_is_no_change() -> None:

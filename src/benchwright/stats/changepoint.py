@@ -10,6 +10,7 @@ drifts, noise that comes and goes. The method, step by step:
 4. Boundaries are dropped, the weakest first, until each is beyond chance, large enough to matter, and a step rather
    than a piece of a drift (`changepoint_evidence`).
 5. Each is dated anew on the values as they were measured, outliers and all (`changepoint_positions`).
+6. Those are told that stand out where they are (`changepoint_contrast`).
 
 Everything is deterministic. `docs/statistics.md` says how often it is right.
 """
@@ -23,6 +24,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from benchwright.stats.changepoint_contrast import outstanding
 from benchwright.stats.changepoint_evidence import Evidence
 from benchwright.stats.changepoint_modes import Folded, fold, fold_by, gap_among
 from benchwright.stats.changepoint_noise import Array, inflation, local_noise, winsorised
@@ -264,7 +266,10 @@ def _described(found: _Found, scale: _Scale) -> list[Change]:
     dated = Dating(found.measured, found.noise_around, evidence, found.changes)
     edges = [0, *dated.changes, evidence.count]
     means = np.add.reduceat(evidence.values, edges[:-1]) / np.diff(edges)
+    stand_out = outstanding(winsorised(found.measured, found.noise_around), found.noise_around, dated.changes)
     for number, index in enumerate(dated.changes):
+        if not stand_out[number]:
+            continue
         first, last = neighbours(dated.changes, number, evidence.count)
         step = evidence.step(first, index, last)
         low, high = step.interval()

@@ -17,12 +17,10 @@ from benchwright.stats.distributions import normal_cdf, student_quantile
 _CAUTION = 6.0  # a change must exceed sqrt(2 log n + this): about one series in 100 has a chance peak beyond
 _PRIOR = 4  # points' worth of belief that the noise around a change is as its surroundings say
 _WINDOWS = (10**9, 256, 64, 24, 10)  # how far to look on both sides; drifts spoil the far, noise the near
+_APART = 10  # points that levels without a common value have at least, or chance would part them
 _SMALLEST_SHARE = 0.8  # of the smallest change that matters: what is measured scatters around what is
-_LINE_MARGIN = 3.0  # by how much a step must fit better than a straight line, in squared standard deviations
+_LINE_MARGIN = 1.0  # by how much a straight line must fit better than a step, in squared standard deviations
 _NEAR = 400  # points on both sides that the line is compared over
-_PARTS = (1.0, 0.7, 0.5, 0.35, 0.25)  # of both neighbouring levels, where slopes are looked for
-_SLOPE_POINTS = 8  # that a slope needs
-_SLOPE_SURE = 3.0  # standard errors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +39,11 @@ class Step:
         return self.size - reach, self.size + reach
 
 
+def deviate(ratio: float, freedom: float) -> float:
+    """A value of Student's t as a standard normal deviate, without its sign (Wallace 1959)."""
+    return math.sqrt(freedom * math.log1p(ratio * ratio / freedom))
+
+
 class Evidence:
     """A series with the noise that a first segmentation leaves; judges its boundaries."""
 
@@ -57,9 +60,9 @@ class Evidence:
         squares = np.add.reduceat(left * left, edges[:-1])
         around = max(1.0, float(squares.sum()) / max(1, self.count - len(lengths)))
         scale = (squares + _PRIOR * around) / (lengths - 1 + _PRIOR)
-        inflated, cautious = residual_inflation(left / np.sqrt(scale)[segments], segments)
-        self._caution = math.sqrt(inflated / cautious)
-        self.noise = noise * np.sqrt(scale[segments] * inflated)
+        inflated = residual_inflation(left / np.sqrt(scale)[segments], segments)
+        self.noise = noise * np.sqrt(scale[segments] * inflated.cautious)
+        self._excess = math.sqrt(inflated.cautious / inflated.likely)
         self.weighted = WeightedSums(values, self.noise)
         self._sums, self._variances = summed(values).tolist(), summed(self.noise**2).tolist()
         weights, time = self.noise**-2.0, np.arange(self.count, dtype=np.float64)
@@ -92,20 +95,17 @@ class Evidence:
         before, after = before / left**2, after / right**2
         error = math.sqrt(before + after)
         freedom = error**4 / (before**2 / (left - 1 + _PRIOR) + after**2 / (right - 1 + _PRIOR))  # Welch's
-        ratio = size / error
-        strength = math.sqrt(freedom * math.log1p(ratio * ratio / freedom))  # Student's t as a normal deviate (Wallace)
-        return Step(size=size, error=error, freedom=freedom, strength=strength)
+        return Step(size=size, error=error, freedom=freedom, strength=deviate(size / error, freedom))
 
     def confidence(self, first: int, change: int, last: int) -> float:
-        """One less the probability that chance shows as much anywhere, correlation being what it may be at most."""
-        strength = self._caution * self._strongest(first, change, last)
-        return max(0.0, 1.0 - 2.0 * self.count * normal_cdf(-strength))
+        """One less the probability that chance shows as much anywhere."""
+        return max(0.0, 1.0 - 2.0 * self.count * normal_cdf(-self._strongest(first, change, last)))
 
     def _strength(self, changes: list[int], number: int) -> float:
         """The evidence for a change from whichever distance shows it best; little if it is rather a drift."""
         change, (first, last) = changes[number], neighbours(changes, number, self.count)
         best = self._strongest(first, change, last)
-        if best >= self.threshold and (self._line_fits(first, change, last) or self._slopes(first, change, last)):
+        if best >= self.threshold and self._line_fits(first, change, last):
             return self.threshold / 2
         return best
 
@@ -117,34 +117,27 @@ class Evidence:
                 continue  # convincing enough, or the same again
             step = self.step(first, change, last, window)
             best = max(best, step.strength if abs(step.size) >= enough else 0.0)
+        if 0.0 < best < self.threshold and self._apart(first, change, last):
+            step = self.step(first, change, last)
+            best = max(best, deviate(self._excess * step.size / step.error, step.freedom))
         return best
 
+    def _apart(self, first: int, change: int, last: int) -> bool:
+        """Whether every value of one level lies beyond every value of the other.
+
+        No estimate of noise or correlation says so, so correlation is then taken as it shows, not as it may be.
+        """
+        if min(change - first, last - change) < _APART:
+            return False
+        before, after = self.values[first:change], self.values[change:last]
+        return bool(before.max() < after.min() or after.max() < before.min())
+
     def _line_fits(self, first: int, change: int, last: int) -> bool:
-        """Whether one straight line explains both levels about as well as the step does."""
+        """Whether one straight line explains both levels better than the step does."""
         first, last = max(first, change - _NEAR), min(last, change + _NEAR)
         left, right, both = self._line(first, change), self._line(change, last), self._line(first, last)
         by_step = left.weight * right.weight / both.weight * (right.mean - left.mean) ** 2
-        return by_step - both.slope**2 * both.squares < _LINE_MARGIN
-
-    def _slopes(self, first: int, change: int, last: int) -> bool:
-        """Whether sloping levels meet at the boundary: lines on both sides leave no jump where means differ.
-
-        A step looks the same to means and to lines (Hausman 1978). It is given up only where they disagree and the
-        lines see none, so a step without drift loses next to nothing.
-        """
-        shorter = min(change - first, last - change)
-        for reach in sorted({min(max(int(part * shorter), _SLOPE_POINTS), shorter) for part in _PARTS}):
-            left, right = self._line(change - reach, change), self._line(change, change + reach)
-            (before, before_variance), (after, after_variance) = left.at(change - 0.5), right.at(change - 0.5)
-            difference = right.mean - left.mean
-            jump = math.copysign(1.0, difference) * (after - before)
-            variance = before_variance + after_variance
-            if jump > _SLOPE_SURE**2 * math.sqrt(variance):
-                return False  # a jump this clear, so close by, is none of a drift
-            rest = max(variance - 1.0 / left.weight - 1.0 / right.weight, 0.0)
-            if jump < _SLOPE_SURE * math.sqrt(variance) and abs(difference) - jump > _SLOPE_SURE * math.sqrt(rest):
-                return True
-        return False
+        return both.slope**2 * both.squares - by_step > _LINE_MARGIN
 
     def _line(self, first: int, last: int) -> _Line:
         weights, times, squared, values, products = self._lines
@@ -152,7 +145,7 @@ class Evidence:
         centre = time / weight
         squares = squared[last] - squared[first] - time * centre
         slope = (products[last] - products[first] - centre * value) / squares
-        return _Line(weight=weight, centre=centre, squares=squares, mean=value / weight, slope=slope)
+        return _Line(weight=weight, squares=squares, mean=value / weight, slope=slope)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,12 +153,6 @@ class _Line:
     """The weighted straight line through a part of the series."""
 
     weight: float
-    centre: float
     squares: float
     mean: float
     slope: float
-
-    def at(self, time: float) -> tuple[float, float]:
-        """Its value at a time, and the variance of that."""
-        away = time - self.centre
-        return self.mean + self.slope * away, 1.0 / self.weight + away * away / self.squares

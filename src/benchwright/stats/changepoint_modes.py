@@ -1,9 +1,11 @@
 """Series that jump between two modes: the upper mode is folded onto the lower one.
 
 The placement of memory, a neighbour or a clock makes many benchmarks alternate between two levels a fixed gap apart.
-Every switch looks like a change, and none is one. A real change moves both modes. So where levels recur often enough,
-a path of hidden states is fitted - a base level that seldom changes, and a mode that switches more cheaply - by dynamic
-programming over a grid of levels (Viterbi 1967); then the gap is taken off wherever the upper mode was.
+Every switch looks like a change, and none is one. A real change moves both modes. A regression that is repaired some
+days later comes and goes as well, now and then, and is no mode. So where levels recur often enough, and shortly enough
+that nobody could have acted in between, a path of hidden states is fitted - a base level that seldom changes, and a
+mode that switches more cheaply - by dynamic programming over a grid of levels (Viterbi 1967); then the gap is taken off
+wherever the upper mode was.
 """
 
 from __future__ import annotations
@@ -23,6 +25,9 @@ _DISTANCES = (1, 2, 3, 4, 6, 8, 12, 16, 24)  # pairs of points whose differences
 _SEPARATION = 3.2  # standard deviations of noise from which two modes can be told apart
 _SHARE = 0.04  # of the pairs must be a gap apart
 _SWITCHES = 4  # there and back, twice: once could be a regression and its repair
+_BRIEF = 300  # points of a series in which that is all that can be asked for
+_MANY = (24, 400.0)  # switches that make modes of however long visits, and points of a turn (there and back) then
+_SHORT = (30.0, 250.0)  # points of the typical visit to one of the modes, and of a turn, otherwise
 _CHANGE = 24.0  # price of a change of the base level, in squared standard deviations
 _SWITCH = 9.0  # of a switch of the mode
 _OUTLIER = 9.0  # the most that a point can cost
@@ -81,11 +86,26 @@ def fold_by(
     modes, levels = paths.best()
     upper = np.repeat(modes, counts) == 1
     share = float(upper.mean())
-    if paths.switches < (2 if established else _SWITCHES) or not 3 <= share * len(values) <= len(values) - 3:
+    if not 3 <= share * len(values) <= len(values) - 3:
+        return None
+    if paths.switches < 2 if established else not _recur(upper, paths.switches):
         return None
     left = values - np.repeat(grid.levels[levels], counts)
     exact = float(np.median(left[upper]) - np.median(left[~upper]))
     return Folded(values=values - exact * upper, gap=exact, switches=paths.switches)
+
+
+def _recur(upper: npt.NDArray[np.bool_], switches: int) -> bool:
+    """Whether modes take turns often enough, and stay shortly enough, to be modes."""
+    if switches < _SWITCHES or len(upper) <= _BRIEF:
+        return switches >= _SWITCHES
+    turn = 2 * len(upper) / switches
+    if switches >= _MANY[0] and turn <= _MANY[1]:
+        return True
+    edges = np.concatenate(([0], np.flatnonzero(np.diff(upper)) + 1, [len(upper)]))
+    visits, which = np.diff(edges), upper[edges[:-1]]
+    visit = min(float(np.median(visits[which])), float(np.median(visits[~which])))
+    return visit <= _SHORT[0] and turn <= _SHORT[1]
 
 
 def _gap(values: Array, noise: float) -> float | None:

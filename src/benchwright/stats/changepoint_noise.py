@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
@@ -25,7 +26,14 @@ _LAGS = range(3, 8)  # differences that autocorrelation enlarges and few changes
 _LARGEST_CORRELATION = 0.7  # beyond it, a drift
 _RESIDUAL_LAGS = 12
 _LARGEST_RESIDUAL = 0.8  # correlation that neighbours may have beside their levels
-_CAUTION = 1.0  # standard errors by which their correlation may be larger than it seems
+_CAUTION = 1.35  # standard errors by which their correlation may be larger than it seems
+_BELIEF = (0.1, 15)  # correlation expected before any value is seen, and the values' worth of that belief
+_PUT_BACK = 0.8  # of correlation is seen at least, however short the levels that took the rest with them
+_ROUNDED = 0.1  # of neighbours that are equal make values rounded ones, and not unchanged
+_TURNS = 4  # differences that rounded values have at least, up and down
+_GRAIN = 0.5  # of the distance between rounded values is their noise at least
+_FEWEST = 20  # values that tell anything about autocorrelation
+_STEPS = 60  # values from which on a step spoils few of the differences that tell it
 _NARROW = 7  # points of the running median that outliers are measured from
 _OUTLIER = 2.7  # standard deviations from it at which they are cut off
 
@@ -62,10 +70,10 @@ def winsorised_beside(cut: Array, measured: Array, noise: Array, changes: Sequen
 def local_noise(values: Array, floor: float) -> Array:
     """The standard deviation around each point, as independent noise would have it, and at least `floor`."""
     steps = np.abs(np.diff(values))
-    whole = _typical(steps)
-    count = len(values)
-    if count < 20:
-        return np.full(count, max(whole, floor))
+    whole, count = _typical(steps), len(values)
+    grain = _grain(np.diff(values))
+    if count < 20 or grain > 0.0:  # the differences of rounded values are none or one grain: no window tells more
+        return np.full(count, max(whole, _GRAIN * grain, floor))
     width = min(_WINDOW, 2 * (count // 4) + 1)
     stride = _STRIDE if count >= 500 else _STRIDE // 2
     windows = sliding_window_view(steps, width)[::stride]
@@ -84,16 +92,37 @@ def _typical(steps: Array) -> float:
     return max(middle / _MEDIAN_DIFFERENCE, float(small.mean()) / _TRIMMED_DIFFERENCE)
 
 
+def _grain(differences: Array) -> float:
+    """The distance between neighbouring values of a series that was rounded; 0 if it was not.
+
+    Many neighbours are equal, and the others go up and down. Of a count that changes once or twice, which is not
+    rounded, they do not.
+    """
+    up, down = differences[differences > 0.0], -differences[differences < 0.0]
+    equal = len(differences) - len(up) - len(down)
+    if equal < _ROUNDED * len(differences) or min(len(up), len(down)) < _TURNS:
+        return 0.0
+    return float(np.quantile(np.concatenate((up, down)), 0.25))
+
+
+def median_deviation(values: Array) -> float:
+    """The standard deviation around zero, as the median of the sizes tells it."""
+    sizes = np.abs(values)
+    middle = len(sizes) // 2
+    return float(np.partition(sizes, middle)[middle]) / _MEDIAN_SIZE
+
+
 def inflation(values: Array, noise: Array) -> float:
     """By how much autocorrelation enlarges the variance of long means, over `noise` squared; at least 1.
 
     Differences over several points against those of neighbours tell the correlation of a first-order autoregressive
-    noise. What chance alone would give in a series of this length is taken off first.
+    noise. What chance alone would give in a series of this length is taken off first. In a short series a single step
+    enlarges most of these differences, so the best one is taken out before.
     """
     count = len(values)
-    if count < 20:
+    if count < _FEWEST:
         return 1.0
-    scaled = values / noise
+    scaled = (values if count >= _STEPS else _without_best_step(values)) / noise
     near = max(_spread(scaled, 1), 1e-9)
     growth = sum(_spread(scaled, lag) for lag in _LAGS) / len(_LAGS) / near - 2.0 / math.sqrt(count)
     correlation = 0.0
@@ -102,35 +131,56 @@ def inflation(values: Array, noise: Array) -> float:
     return max(1.0, min(near, 1.2) * (1.0 + correlation) / (1.0 - correlation) ** 2)
 
 
+def _without_best_step(values: Array) -> Array:
+    """What is left when the mean before and the mean after the place where they differ most are taken out."""
+    count, sums = len(values), np.cumsum(values)
+    places = np.arange(6, count - 5)
+    before, after = sums[places - 1], sums[-1] - sums[places - 1]
+    change = int(places[(before * before / places + after * after / (count - places)).argmax()])
+    return np.concatenate((values[:change] - values[:change].mean(), values[change:] - values[change:].mean()))
+
+
 def _spread(scaled: Array, lag: int) -> float:
-    sizes = np.abs(scaled[lag:] - scaled[:-lag])
-    middle = len(sizes) // 2
-    return float(np.partition(sizes, middle)[middle] / _MEDIAN_SIZE) ** 2 / 2.0
+    return median_deviation(scaled[lag:] - scaled[:-lag]) ** 2 / 2.0
 
 
-def residual_inflation(residuals: Array, segments: npt.NDArray[np.int64]) -> tuple[float, float]:
-    """The same from what is left when the levels are taken out, and what it is when chance has hidden some of it.
+@dataclass(frozen=True, slots=True)
+class Inflation:
+    """By how much autocorrelation enlarges the variance of long means: as it shows, and as it may be at most."""
+
+    likely: float
+    cautious: float
+
+
+def residual_inflation(residuals: Array, segments: npt.NDArray[np.int64]) -> Inflation:
+    """The same from what is left when the levels are taken out.
 
     One and twice the correlations until they vanish, and no less than neighbours tell of a first-order autoregressive
-    noise. Levels that were fitted take correlation with them (Marriott and Pope 1954), which is put back.
+    noise. Levels that were fitted take correlation with them (Marriott and Pope 1954), which is put back. What a few
+    values show of correlation is mostly chance, so it is believed only as far as there are many of them.
     """
     count, variance = len(residuals), float(np.mean(residuals * residuals))
     if variance == 0.0:
-        return 1.0, 1.0
+        return Inflation(1.0, 1.0)
+    expected, worth = _BELIEF
+    believed = count / (count + worth)
     total, neighbours = 1.0, 0.0
+    length = count / (int(segments[-1]) + 1)
     for lag in range(1, min(_RESIDUAL_LAGS, count - 1)):
         same = segments[lag:] == segments[:-lag]
         if np.count_nonzero(same) < 10:
             break
         correlation = float(np.mean((residuals[lag:] * residuals[:-lag])[same])) / variance
         if lag == 1:
-            length = count / (int(segments[-1]) + 1)
-            neighbours = (correlation + 1.0 / length) / max(1.0 - 4.0 / length, 0.3)
+            neighbours = correlation + 1.0 / length
         if correlation <= 0.0:
             break
-        total += 2.0 * correlation
-    likely, cautious = (_autoregressive(neighbours + more) for more in (0.0, _CAUTION / math.sqrt(count)))
-    return max(total, likely), max(total, cautious)
+        total += 2.0 * correlation * believed
+    more = _CAUTION / math.sqrt(count)
+    rest = (1.0 - believed) * expected
+    likely = _autoregressive(believed * neighbours + rest)
+    cautious = _autoregressive(believed * neighbours / max(1.0 - 4.0 / length, _PUT_BACK) + rest + more)
+    return Inflation(max(total, likely), max(total, cautious))
 
 
 def _autoregressive(correlation: float) -> float:

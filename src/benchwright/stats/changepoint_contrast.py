@@ -1,0 +1,113 @@
+"""Which changes stand out where they are: the rest of a series that wanders, and short visits, are nobody's news.
+
+Real histories wander: over fifty points their level scatters more than the noise of neighbours explains. Means over
+hundreds of points then find differences everywhere that are true and mean nothing. So the more a series wanders, the
+more a change has to show in the dozen points on both sides of it, as a person would look at it. In a series that does
+not wander the long means are believed, and faint changes are found.
+
+A visit is a level of a dozen points or fewer after which the series is back where it was.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from benchwright.stats.changepoint_noise import Array, median_deviation
+from benchwright.stats.changepoint_segments import summed
+
+_NEAR = 12  # points on both sides in which a change must show
+_BESIDE = 2  # points by which its place may be wrong
+_CONTRAST = 5.4  # Student's t that it must have there, where the series wanders
+_WANDERING = (1.1, 1.4)  # growth of the variance of means at which contrast begins to be asked for, and is in full
+_BLOCKS = (6, 24, 48)  # points of the means whose variances are held against each other
+_TELLING = 4  # such blocks at least tell a variance
+_SHORT, _LONG = 200, 400  # points: below the first nothing is known about wandering
+_VISIT = 12  # points that a visit lasts at most
+_HISTORY = 100  # points of a series in which a visit is nothing; in a shorter one it may be half of what is known
+_RETURNED = 0.35  # of the smaller jump: how far from its old level a series that is back may be
+
+
+def outstanding(values: Array, noise: Array, changes: Sequence[int]) -> list[bool]:
+    """For each change whether it stands out. `values` are without outliers, `noise` is that of single points."""
+    if not changes:
+        return []
+    needed = _CONTRAST * _share(wandering(values, noise, changes))
+    edges = [0, *changes, len(values)]
+    kept = [
+        needed == 0.0 or _contrast(values, noise, first, change, last) >= needed
+        for first, change, last in zip(edges, edges[1:], edges[2:], strict=False)
+    ]
+    visits = _visits(values, [change for change, keep in zip(changes, kept, strict=True) if keep])
+    return [keep and change not in visits for change, keep in zip(changes, kept, strict=True)]
+
+
+def wandering(values: Array, noise: Array, changes: Sequence[int]) -> float:
+    """How much more means over fifty points scatter than those over six explain, as a factor of the variance.
+
+    It compares neighbouring blocks between changes (the variance of Allan 1966, here from medians), less one standard
+    error. 1 where a series is too short to tell; infinite where changes leave no stretch long enough to look at.
+    """
+    if len(values) < _SHORT:
+        return 1.0
+    sums = summed(values)
+    short, middle, long = (_inflation(sums, noise, changes, block) for block in _BLOCKS)
+    if short is None or middle is None:
+        return math.inf if len(values) >= _LONG else 1.0
+    if long is None:
+        return middle / short * math.exp(-math.sqrt(_BLOCKS[1] / len(values)))
+    return math.sqrt(middle * long) / short * math.exp(-math.sqrt(sum(_BLOCKS[1:]) / 1.8 / len(values)))
+
+
+def _share(wander: float) -> float:
+    """The share of the full contrast that is asked for."""
+    begin, full = _WANDERING
+    return min(max((wander - begin) / (full - begin), 0.0), 1.0)
+
+
+def _inflation(sums: Array, noise: Array, changes: Sequence[int], block: int) -> float | None:
+    """The variance of means over `block` points, over that of independent noise; None where too few show it."""
+    count = len(noise)
+    edges = np.array([0, *changes, count])
+    segments = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
+    middles = np.arange(block, count - block + 1)
+    middles = middles[segments[middles - block] == segments[middles + block - 1]]
+    if len(middles) < _TELLING * block:
+        return None
+    steps = (sums[middles + block] - 2.0 * sums[middles] + sums[middles - block]) / block
+    scatter = median_deviation(steps / noise[np.minimum(middles, count - 1)])
+    return max(scatter * scatter * block / 2.0, 0.05)
+
+
+def _contrast(values: Array, noise: Array, first: int, change: int, last: int) -> float:
+    """Student's t between the points right before and right after, at the best place beside the change."""
+    if last - first <= _NEAR:
+        return _t(values, noise, first, change, last)
+    places = range(max(first + 4, change - _BESIDE), min(last - 4, change + _BESIDE) + 1)
+    return max((_t(values, noise, first, place, last) for place in places), default=0.0)
+
+
+def _t(values: Array, noise: Array, first: int, change: int, last: int) -> float:
+    begin, end = max(first, change - _NEAR), min(last, change + _NEAR)
+    before, after = values[begin:change], values[change:end]
+    squares = float(before.var()) * len(before) + float(after.var()) * len(after)
+    scatter = max(math.sqrt(squares / max(1, end - begin - 2)), float(np.median(noise[begin:end])))
+    size = abs(float(after.mean()) - float(before.mean()))
+    return size / (scatter * math.sqrt(1.0 / len(before) + 1.0 / len(after)))
+
+
+def _visits(values: Array, changes: Sequence[int]) -> set[int]:
+    """The changes that begin or end a visit."""
+    if len(values) < _HISTORY:
+        return set()
+    edges, ends = [0, *changes, len(values)], set[int]()
+    levels = [float(np.median(values[first:last])) for first, last in pairwise(edges)]
+    for number in range(1, len(levels) - 1):
+        there, back = levels[number] - levels[number - 1], levels[number + 1] - levels[number]
+        returned = there * back < 0.0 and abs(there + back) < _RETURNED * min(abs(there), abs(back))
+        if returned and edges[number + 1] - edges[number] <= _VISIT:
+            ends |= {edges[number], edges[number + 1]}
+    return ends
