@@ -30,23 +30,25 @@ PAUSE = 0.002  # seconds for the killed to go
 _F_SETSIG = 10
 
 
-def tie(lifeline: int, *, closing: Sequence[int] = ()) -> None:
+def tie(lifeline: int, *, closing: Sequence[int] = (), temporary: str = "") -> None:
     """Ties this process and all that it will start to the other end of a pipe; called once, as early as can be.
 
     On Linux this process becomes a keeper, and what follows the call happens in its child, which keeps nothing open
-    that the caller does not: see `process.keep`. `closing` is what neither keeper nor guard may hold open.
+    that the caller does not: see `process.keep`. `closing` is what neither keeper nor guard may hold open. `temporary`
+    is a folder that goes with the process: the parent removes it, or, where that has gone, keeper or guard.
     """
     token = os.environ[TOKEN_VARIABLE]
 
     def tidy() -> None:
         if select.select([lifeline], [], [], 0)[0]:  # the parent has gone, and looks for nothing any more
             sweep(token)
+            _remove(temporary)
 
     if process.keep(tidy, closing=closing):
         die_with(lifeline)
         return
     die_with(lifeline)
-    stand_guard(lifeline, token, closing=closing)
+    stand_guard(lifeline, token, closing=closing, temporary=temporary)
 
 
 def end(child: subprocess.Popen[bytes], token: str, grace: float = 0.0) -> int:
@@ -79,7 +81,7 @@ def die_with(lifeline: int) -> None:
         threading.Thread(target=watch, daemon=True).start()
 
 
-def stand_guard(lifeline: int, token: str, *, closing: Sequence[int]) -> None:
+def stand_guard(lifeline: int, token: str, *, closing: Sequence[int], temporary: str = "") -> None:
     """Leaves a process in a session of its own that sweeps when the lifeline closes; it does not hold `closing` open.
 
     It costs two forks of a small process before anything is loaded, and nothing while it waits.
@@ -100,18 +102,19 @@ def stand_guard(lifeline: int, token: str, *, closing: Sequence[int]) -> None:
         with contextlib.suppress(InterruptedError):
             os.read(lifeline, 1)
         sweep(token)
+        _remove(temporary)
     finally:
         os._exit(0)
 
 
-def become(command: list[str], lifeline: int) -> None:
+def become(command: list[str], lifeline: int, temporary: str = "") -> None:
     """Turns this process into a program that ends, with all that it starts, when the lifeline closes.
 
     The keeper or the guard keeps the pipe open in its place, so that the kernel goes on watching; without one
     nobody does.
     """
     os.set_inheritable(lifeline, False)
-    tie(lifeline)
+    tie(lifeline, temporary=temporary)
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores, and whose programs would too
         signal.signal(number, signal.SIG_DFL)
     os.execvp(command[0], command)  # noqa: S606
@@ -138,6 +141,13 @@ def sweep(token: str) -> None:
         import shutil
 
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove(folder: str) -> None:
+    if folder:
+        from benchwright.system import temporary  # not before: a keeper stays small
+
+        temporary.remove(folder)
 
 
 def carriers(token: str) -> list[int]:

@@ -19,6 +19,7 @@ from benchwright import errors, schema
 from benchwright.errors import TargetError, UserError
 from benchwright.records import Case, Inputs, Load
 from benchwright.sources import Request
+from benchwright.system import temporary
 from benchwright.system.lending import code_for
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def plan_in(built: Built, request: Request, *, timeout: float = TIMEOUT) -> list
         told = {each.name: getattr(request, each.name) for each in dataclasses.fields(request)}
         asked = json.dumps({name: schema.encode(value) for name, value in told.items() if not callable(value)}).encode()
         code = code_for("from benchwright.planning import main; main()", lent=_LENT)
+        given = {**os.environ, **built.environment}
         with log.open("wb") as output:
             try:
                 child = subprocess.run(
@@ -49,7 +51,7 @@ def plan_in(built: Built, request: Request, *, timeout: float = TIMEOUT) -> list
                     stdout=output,
                     stderr=output,
                     cwd=built.folder,
-                    env={**os.environ, **built.environment, "PYTHONPATH": os.pathsep.join(built.paths)},
+                    env={**given, **temporary.variables(folder, given), "PYTHONPATH": os.pathsep.join(built.paths)},
                     timeout=timeout,
                     check=False,
                 )

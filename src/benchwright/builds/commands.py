@@ -14,6 +14,7 @@ from pathlib import Path
 from benchwright import orphans
 from benchwright.orphans import TOKEN_BYTES, TOKEN_VARIABLE
 from benchwright.records import Failure
+from benchwright.system import temporary
 from benchwright.system.texts import BoundedLog
 
 OWN_FAULT = "build"  # the kind of a failure that the revision or the command line is to blame for
@@ -21,7 +22,7 @@ LOOK = 0.5  # seconds between two looks at the size of the log
 TAIL = 4000  # bytes of the log that a failure carries
 _ROOT = str(Path(__file__).resolve().parents[2])  # the interpreter that ties the build must find this package
 _TIED = f"import sys; sys.path.append({_ROOT!r}); from benchwright import orphans; "
-_TIED += "orphans.become(sys.argv[2:], int(sys.argv[1]))"
+_TIED += "orphans.become(sys.argv[3:], int(sys.argv[1]), sys.argv[2])"
 
 
 def run(
@@ -37,9 +38,9 @@ def run(
     token = os.urandom(TOKEN_BYTES).hex()
     note = _note(log)
     note.write_text(token, encoding="ascii")  # first: the next process must find what this one started
-    variables = {**os.environ, **environment, TOKEN_VARIABLE: token}
+    given = {**os.environ, **environment}
     try:
-        with _tied(words, folder, variables, log) as child:
+        with temporary.folder() as place, _tied(words, folder, given, token, place, log) as child:
             late, bounded = False, BoundedLog(log)
             try:
                 status = _waited(child, timeout, bounded)
@@ -70,16 +71,19 @@ def _waited(child: subprocess.Popen[bytes], timeout: float, log: BoundedLog) -> 
 
 @contextlib.contextmanager
 def _tied(
-    words: Sequence[str], folder: Path, variables: Mapping[str, str], log: Path
+    words: Sequence[str], folder: Path, given: Mapping[str, str], token: str, place: str, log: Path
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """The program in a session of its own, which ends when this process does, however that ends."""
+    """The program in a session of its own, which ends when this process does, however that ends.
+
+    `place` is its temporary folder.
+    """
     lifeline, held = os.pipe()
     try:
         with log.open("ab") as output:  # appended, so that its middle can be taken out while it grows
             yield subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _TIED, str(lifeline), *words],
+                [sys.executable, "-I", "-S", "-c", _TIED, str(lifeline), place, *words],
                 cwd=folder,
-                env=variables,
+                env={**given, **temporary.variables(place, given), TOKEN_VARIABLE: token},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

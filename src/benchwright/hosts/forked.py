@@ -25,6 +25,7 @@ from benchwright.hosts.local import LocalHost, LocalWorker
 from benchwright.hosts.nursery import MOST
 from benchwright.orphans import TOKEN_BYTES, TOKEN_VARIABLE
 from benchwright.records import Case, ResultWarning
+from benchwright.system import temporary
 from benchwright.system.lending import code_for
 
 if TYPE_CHECKING:
@@ -118,18 +119,19 @@ class Nursery:
         self.ended: dict[int, int] = {}  # exit statuses of workers, by process id
         self._pid = 0  # of the worker that was forked last
         self._token = os.urandom(TOKEN_BYTES).hex()
+        self._temporary = temporary.make()  # of what it does while it imports
         self._line, line = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         lifeline, self._lifeline = os.pipe()
         code = f"import gc; gc.disable(); {code_for('from benchwright.hosts.nursery import start; start()')}"
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", code, str(line.fileno()), str(lifeline)],
+                [sys.executable, "-P", "-c", code, str(line.fileno()), str(lifeline), self._temporary],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=(line.fileno(), lifeline),
                 start_new_session=True,
-                env={**os.environ, TOKEN_VARIABLE: self._token},
+                env={**os.environ, **temporary.variables(self._temporary, os.environ), TOKEN_VARIABLE: self._token},
             )
         finally:
             line.close()
@@ -148,10 +150,10 @@ class Nursery:
         """Whether its process has ended."""
         return self._process.poll() is not None
 
-    def fork(self, token: bytes, fds: list[int]) -> int:
-        """Has a worker forked that has these file descriptors; its process id."""
+    def fork(self, token: bytes, folder: str, fds: list[int]) -> int:
+        """Has a worker forked that has these file descriptors and this temporary folder; its process id."""
         self._pid = 0
-        socket.send_fds(self._line, [json.dumps({"token": token.hex()}).encode()], fds)
+        socket.send_fds(self._line, [json.dumps({"token": token.hex(), "temporary": folder}).encode()], fds)
         while not self._pid:
             if not self.listen(IMPORTING):
                 raise OSError("the process that forks workers has ended")
@@ -172,6 +174,7 @@ class Nursery:
         orphans.end(self._process, self._token)
         self._line.close()
         os.close(self._lifeline)
+        temporary.remove(self._temporary)
 
     def _hear(self, timeout: float) -> dict[str, Any] | None:
         """A message; an empty one when none came in time, None at the end of the line."""
@@ -192,7 +195,8 @@ class ForkedWorker(LocalWorker):
         super().__init__()
 
     def _spawn(self, control: int, answer: int, lifeline: int) -> Any:
-        return _Forked(self._nursery, self._nursery.fork(self._token, [control, answer, lifeline, self._log.fileno()]))
+        fds = [control, answer, lifeline, self._log.fileno()]
+        return _Forked(self._nursery, self._nursery.fork(self._token, self._temporary, fds))
 
 
 class _Forked:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from benchwright import orphans
 from benchwright.hosts.log import MOST_LOG, TAIL, Log
 from benchwright.orphans import TOKEN_BYTES, TOKEN_VARIABLE
+from benchwright.system import temporary
 from benchwright.system.lending import code_for
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class LocalHost:
 
 
 class LocalWorker:
-    """One child process, its log and its private line."""
+    """One child process, its log, its private line and its temporary folder, which goes with it."""
 
     def __init__(
         self, *, python: str = "", directory: Path | None = None, environment: Mapping[str, str] | None = None
@@ -66,6 +67,7 @@ class LocalWorker:
         self._python, self._directory, self._environment = python or sys.executable, directory, environment or {}
         self._token = os.urandom(TOKEN_BYTES)
         self._reader: FrameReader | None = None
+        self._temporary = temporary.make()
         self._log = Log()
         self._exit: int | None = None
         self._pid = 0
@@ -78,6 +80,7 @@ class LocalWorker:
             for fd in (self._control, self._answer, self._lifeline):
                 os.close(fd)
             self._log.close()
+            temporary.remove(self._temporary)
             raise
         finally:
             for fd in (control, answer, lifeline):
@@ -126,6 +129,7 @@ class LocalWorker:
             for fd in (self._control, self._answer, self._lifeline):
                 os.close(fd)
             self._log.close()
+            temporary.remove(self._temporary)
         return self._exit
 
     def duplicate_log(self) -> int:
@@ -144,17 +148,19 @@ class LocalWorker:
         # Imports make no garbage worth collecting; the worker turns the collector on again. The process that keeps it
         # is left behind before anything else is imported, so that it is small.
         begin = (
-            "import sys; from benchwright import orphans; control, answer, lifeline = map(int, sys.argv[1:]); "
-            "orphans.tie(lifeline, closing=(control, answer)); from benchwright.worker import start; start(tied=True)"
+            "import sys; from benchwright import orphans; control, answer, lifeline = map(int, sys.argv[1:4]); "
+            "orphans.tie(lifeline, closing=(control, answer), temporary=sys.argv.pop()); "
+            "from benchwright.worker import start; start(tied=True)"
         )
         code = f"import gc; gc.disable(); {code_for(begin)}"
+        given = {**os.environ, **self._environment}
         return subprocess.Popen(
-            [self._python, "-P", "-c", code, str(control), str(answer), str(lifeline)],
+            [self._python, "-P", "-c", code, str(control), str(answer), str(lifeline), self._temporary],
             stdin=subprocess.DEVNULL,
             stdout=self._log.fileno(),
             stderr=self._log.fileno(),
             pass_fds=(control, answer, lifeline),
             start_new_session=True,
-            env={**os.environ, **self._environment, TOKEN_VARIABLE: self._token.hex()},
+            env={**given, **temporary.variables(self._temporary, given), TOKEN_VARIABLE: self._token.hex()},
             cwd=self._directory,
         )

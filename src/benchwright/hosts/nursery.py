@@ -1,8 +1,9 @@
 """A process that imports a benchmark file once and forks a worker from itself for each job.
 
-Started with the end of a socket and of a lifeline. The first message names the module and where to look for it; then
-each message is a job's token, with the file descriptors of its pipes and its log. What it answers is told in `Nursery`
-of `forked`. It forks only while it has a single thread: a lock that another one holds would stay locked in the worker.
+Started with the end of a socket, of a lifeline, and its temporary folder. The first message names the module and where
+to look for it; then each message is a job's token and temporary folder, with the file descriptors of its pipes and its
+log. What it answers is told in `Nursery` of `forked`. It forks only while it has a single thread: a lock that another
+one holds would stay locked in the worker.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any, NoReturn
 from benchwright import orphans, worker
 from benchwright.orphans import TOKEN_VARIABLE
 from benchwright.runtimes import importing
+from benchwright.system import temporary
 
 MOST = 1 << 16  # bytes of a message
 FDS = 4  # control, answer, lifeline, log
@@ -30,7 +32,7 @@ def start() -> None:
     """The entry of the process. It ends when the parent's end of the socket closes."""
     line = socket.socket(fileno=int(sys.argv[1]))
     os.set_inheritable(line.fileno(), False)
-    orphans.tie(int(sys.argv[2]), closing=(line.fileno(),))
+    orphans.tie(int(sys.argv[2]), closing=(line.fileno(),), temporary=sys.argv[3])
     asked = json.loads(line.recv(MOST))
     sys.path[:0] = asked["paths"]
     sys.path += asked["last_paths"]
@@ -77,14 +79,14 @@ def _serve(line: socket.socket) -> NoReturn:
                 os.close(woken)
                 os.close(wake)
                 line.close()
-                _become_worker(json.loads(told)["token"], fds)
+                _become_worker(json.loads(told), fds)
             _lead_a_group(pid)
             for fd in fds:
                 os.close(fd)
             _say(line, pid=pid)
 
 
-def _become_worker(token: str, fds: list[int]) -> NoReturn:
+def _become_worker(told: dict[str, str], fds: list[int]) -> NoReturn:
     """One job, as a fresh process would do it, but for what was imported."""
     code = 1
     try:
@@ -93,9 +95,10 @@ def _become_worker(token: str, fds: list[int]) -> NoReturn:
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.close(log)
-        os.environ[TOKEN_VARIABLE] = token
+        os.environ[TOKEN_VARIABLE] = told["token"]
+        temporary.move_to(told["temporary"])
         _draw_anew()
-        orphans.tie(lifeline, closing=(control, answer))
+        orphans.tie(lifeline, closing=(control, answer), temporary=told["temporary"])
         code = worker.main([str(control), str(answer), str(lifeline)], tied=True)
         sys.stdout.flush()
         sys.stderr.flush()

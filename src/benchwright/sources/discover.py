@@ -21,6 +21,7 @@ from benchwright import orphans, schema
 from benchwright.errors import LoadError, TargetError
 from benchwright.orphans import TOKEN_BYTES, TOKEN_VARIABLE
 from benchwright.sources.offered import Asked, Found, Offer, offered
+from benchwright.system import temporary
 from benchwright.system.lending import code_for
 
 TIMEOUT = 60.0  # seconds for importing the user's file, unless the request has a timeout
@@ -43,7 +44,7 @@ def look(module: str, name: str = "", *, timeout: float = TIMEOUT, asked: Asked 
     """Everything that the child found, with what it could not import."""
     with tempfile.TemporaryDirectory(prefix="benchwright-") as folder:
         answer = Path(folder, "answer.json")
-        ended, log = _run([module, name, str(answer)], timeout, json.dumps(schema.encode(asked)))
+        ended, log = _run([module, name, str(answer)], timeout, json.dumps(schema.encode(asked)), folder)
         if not answer.is_file():
             raise TargetError(f"{module} could not be imported: {ended}", remedy=_tail(log) or "it printed nothing")
         content = json.loads(answer.read_text(encoding="utf-8"))
@@ -85,13 +86,16 @@ def split(dotted: str) -> tuple[str, str]:
     return dotted, ""
 
 
-def _run(arguments: list[str], timeout: float, asked: str) -> tuple[str, str]:
-    """How the child ended, and the end of what it printed; nothing that it started is left behind."""
+def _run(arguments: list[str], timeout: float, asked: str, folder: str) -> tuple[str, str]:
+    """How the child ended, and the end of what it printed; nothing that it started is left behind.
+
+    `folder` is its temporary folder.
+    """
     token = os.urandom(TOKEN_BYTES).hex()
     lifeline, kept = os.pipe()
     with tempfile.TemporaryFile() as log:
         try:
-            child = _spawn([*arguments, str(lifeline), asked], lifeline, token, log.fileno())
+            child = _spawn([*arguments, str(lifeline), asked], lifeline, token, log.fileno(), folder)
             try:
                 code = child.wait(timeout)
                 ended = f"killed by signal {-code}" if code < 0 else f"ended with status {code}"
@@ -106,7 +110,7 @@ def _run(arguments: list[str], timeout: float, asked: str) -> tuple[str, str]:
         return ended, log.read(_TAIL).decode(errors="replace")
 
 
-def _spawn(arguments: list[str], lifeline: int, token: str, log: int) -> subprocess.Popen[bytes]:
+def _spawn(arguments: list[str], lifeline: int, token: str, log: int, folder: str) -> subprocess.Popen[bytes]:
     """The child in a session of its own. Unbuffered: what it printed is there however it ends.
 
     It finds this package where it is here, behind its own: the interpreter may be one that has it not installed.
@@ -119,7 +123,7 @@ def _spawn(arguments: list[str], lifeline: int, token: str, log: int) -> subproc
         stderr=log,
         pass_fds=(lifeline,),
         start_new_session=True,
-        env={**os.environ, TOKEN_VARIABLE: token},
+        env={**os.environ, **temporary.variables(folder, os.environ), TOKEN_VARIABLE: token},
     )
 
 
