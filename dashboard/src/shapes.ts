@@ -397,6 +397,7 @@ export interface FindingView {
   remarks: Remark[];
   commands: string[];
   view: SeriesView | null;
+  calibration: string;
 }
 
 export interface Remark {
@@ -422,6 +423,7 @@ export interface MachineLine {
   first_at: number;
   last_at: number;
   noise: Noise;
+  calibration: { [name: string]: string };
 }
 
 export interface MachinesPage {

@@ -335,6 +335,10 @@ class Result:
         return next((m for m in self.metrics if m.name == name), None)
 
 
+CALIBRATION_TAG = "benchwright-calibration"  # of the runs that keep what `env --calibrate` found; no list shows them
+CALIBRATION = "calibration of this machine"  # the name of their only case
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """The results of one invocation."""

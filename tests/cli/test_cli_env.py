@@ -3,8 +3,10 @@ from __future__ import annotations
 import json
 import os
 import pty
+import random
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from benchwright import environment, schema
+from benchwright.noise import calibration
 from benchwright.records import Case, Environment, Result, Run, Status, Target
 from benchwright.store import open_store
 
@@ -28,8 +31,8 @@ def test_the_quick_page_has_every_section(benchwright: Cli) -> None:
 
 def test_json_holds_the_environment(benchwright: Cli) -> None:
     page = json.loads(benchwright("env", "--quick", "--json").stdout)
-    assert set(page) == {"environment", "noise", "self_test", "advice"}
-    assert (page["noise"], page["self_test"]) == (None, None)
+    assert set(page) == {"environment", "noise", "self_test", "advice", "calibration"}
+    assert (page["noise"], page["self_test"], page["calibration"]) == (None, None, None)
     found = schema.decode(Environment, page["environment"])
     assert found.machine == environment.collect().machine
 
@@ -106,3 +109,86 @@ def test_diff_of_an_unknown_run_is_a_wrong_request(benchwright: Cli, tmp_path: P
     done = benchwright("env", "diff", kept(store, 1), "nowhere", "--store", str(store))
     assert done.returncode == 2
     assert "nowhere" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_too_little_to_say_anything_is_refused(inside: Cli, few_processes: None) -> None:
+    done = inside("env", "--calibrate", "--seconds", "1")
+    assert done.returncode == 2
+    assert "say nothing of how often a gate is wrong" in done.stderr and "give --seconds" in done.stderr
+    assert " 0 %" not in done.stdout
+    assert inside("list", "--all").stdout == ""
+
+
+def test_a_calibration_is_kept_shown_again_and_no_run(inside: Cli, equal_work: None) -> None:
+    done = inside("env", "--calibrate", "--seconds", "1")
+    assert (done.returncode, done.stderr) == (0, "")  # no progress without a terminal
+    assert "equal work was called different in" in done.stdout and "is found in nine of ten" in done.stdout
+    assert "False alarms on this machine" in inside("env", "--quick").stdout
+    page = json.loads(inside("env", "--quick", "--json").stdout)
+    assert page["calibration"]["rounds"]["alarms"]["of"] > 20
+    assert inside("list").stdout == ""
+    assert "benchwright-calibration" in inside("list", "--all").stdout
+    assert inside("show", "last").returncode == 2
+
+
+def test_an_interrupt_keeps_what_was_measured(inside: Cli, interrupted_work: None) -> None:
+    done = inside("env", "--calibrate", "--seconds", "600")
+    assert done.returncode == 130
+    assert "cut off early: 90 processes" in done.stdout
+    assert "cut off early: 90 processes" in inside("env", "--quick").stdout
+
+
+def test_check_compare_and_ab_quote_the_calibration(inside: Cli, equal_work: None, tmp_path: Path) -> None:
+    (tmp_path / "bench_it.py").write_text("def work():\n    return sum(range(1000))\n")
+    for _ in range(2):
+        assert inside("run", "bench_it:work", "--rounds", "2", "--duration", "0.02").returncode == 0
+    done = inside("check", "--against", "last~1", "--fail-on", "failed")
+    assert "false alarm is not known: benchwright env --calibrate measures it" in done.stdout
+    assert inside("env", "--calibrate", "--seconds", "1").returncode == 0
+    for arguments in (
+        ("check", "--against", "last~1", "--fail-on", "failed"),
+        ("check", "--against", "last~1", "--fail-on", "failed", "--markdown"),
+        ("compare", "last~1", "last"),
+        ("compare", "last~1", "last", "--markdown"),
+    ):
+        said = " ".join(inside(*arguments).stdout.replace("\\", "").split())
+        assert "equal work was called different in 0 of" in said and "comparisons of runs (0 % [0 %, " in said, said
+    told = json.loads(inside("check", "--against", "last~1", "--fail-on", "failed", "--json").stdout)
+    assert told["calibration"]["rounds"]["alarms"]["count"] == 0
+    sides = ("--control-dir", ".", "--treatment-dir", ".", "--pairs", "1", "--duration", "0.02")
+    done = inside("ab", "bench_it:work", *sides)
+    assert "replayed trials (0 % [0 %, " in " ".join(done.stdout.split()), done.stdout + done.stderr
+
+
+@pytest.fixture
+def equal_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that take no time and hardly differ; their clock ends the measuring after 240 of them."""
+    _stand_in(monkeypatch, most=240)
+
+
+@pytest.fixture
+def few_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    _stand_in(monkeypatch, most=20)
+
+
+@pytest.fixture
+def interrupted_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    _stand_in(monkeypatch, most=90, interrupted=True)
+
+
+def _stand_in(monkeypatch: pytest.MonkeyPatch, *, most: int, interrupted: bool = False) -> None:
+    draw, done = random.Random(0), 0
+    begin = time.monotonic()
+
+    def run(kind: str, *, budget: float) -> list[float]:
+        nonlocal done
+        if interrupted and done == most:
+            raise KeyboardInterrupt
+        done += 1
+        speed = 1 + draw.gauss(0, 0.003)
+        return [0.001 * speed * (1 + draw.gauss(0, 0.001)) for _ in range(9)]
+
+    monkeypatch.setattr(calibration.record, "__kwdefaults__", {"run": run})
+    monkeypatch.setattr(calibration.time, "monotonic", lambda: begin + (3600 if not interrupted and done >= most else 0))
+    monkeypatch.setattr(calibration, "REPLAYS", 20)
+    monkeypatch.setattr(calibration.calibration, "__kwdefaults__", {"usual": None, "replays": 40})

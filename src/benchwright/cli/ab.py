@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from benchwright.cli.options import json_option, store_option
+from benchwright.cli.options import json_option, opened, store_option
 from benchwright.cli.targets import build_options, target_options
 
 if TYPE_CHECKING:
+    from benchwright.noise.calibration import Calibration
     from benchwright.trials import Rules
     from benchwright.versus import Asked
 
@@ -50,7 +51,8 @@ def command(**given: Any) -> int:
     """Set the treatment against the control: build both, measure each TARGET in pairs of fresh processes next to each
     other until it is decided, and say for each case whether it became worse or better, with an interval.
 
-    Exit code 1 when a case became worse or could not be measured, or a side could not be built.
+    Exit code 1 when a case became worse or could not be measured, or a side could not be built. How often this machine
+    gives a false alarm, `benchwright env --calibrate` finds out; what it found is quoted here.
     """
     from benchwright.cli.progress import Progress
     from benchwright.cli.targets import cpus_of, making_of, request_of
@@ -61,6 +63,7 @@ def command(**given: Any) -> int:
         from benchwright.report.picture import check_picture
 
         check_picture(picture, force=True)
+    from benchwright.analysis.calibrated import beside_pairs
     from benchwright.api import command_line
     from benchwright.versus import contend
 
@@ -81,15 +84,23 @@ def command(**given: Any) -> int:
         from benchwright.report.ab_picture import write_trial
 
         write_trial(trial, picture)
+    known = _calibration(given) if trial.rows else None
     if given["as_json"]:
-        click.echo(ab.trial_json(trial))
+        click.echo(ab.trial_json(trial, calibration=known))
     elif given["markdown"]:
         from benchwright.report.spelling import emit_text
 
-        emit_text(sys.stdout, ab.trial_markdown(trial))
+        emit_text(sys.stdout, ab.trial_markdown(trial, beside=beside_pairs(known)))
     else:
-        ab.print_trial(trial, saved=not given["no_save"])
+        ab.print_trial(trial, saved=not given["no_save"], beside=beside_pairs(known))
     return 130 if trial.interrupted else int(not trial.ok)
+
+
+def _calibration(given: Mapping[str, Any]) -> Calibration | None:
+    from benchwright import environment
+    from benchwright.analysis import calibrated
+
+    return calibrated.read(lambda: opened(given["store"], create=False), environment.collect())
 
 
 def _side(given: Mapping[str, Any], name: str) -> Asked:

@@ -12,6 +12,7 @@ import click
 from benchwright.cli.options import json_option, opened, store_option
 
 if TYPE_CHECKING:
+    from benchwright.noise.calibration import Calibration
     from benchwright.report.gate import Gate
 
 SUMMARY = "GITHUB_STEP_SUMMARY"  # where GitHub Actions takes Markdown for the page of a run
@@ -62,13 +63,16 @@ def command(
     Exits with 0 when it may, with 1 when a condition of --fail-on is met, with 2 when the question was wrong.
     """
     from benchwright import baseline
+    from benchwright.analysis import calibrated
     from benchwright.report import gate
 
     conditions = [gate.condition(text) for text in fail_on or gate.USUAL]
     least = gate.share(smallest, "--smallest")
     sides, rules = baseline.found(run, against, lambda: opened(store, create=False), repo=Path(repo))
     checked = gate.check(sides, conditions, smallest=least, rules=rules)
-    _print(checked, markdown=markdown, as_json=as_json, github=github)
+    measured = sides.measured.results
+    known = calibrated.read(lambda: opened(store, create=False), measured[0].environment if measured else None)
+    _print(checked, known, markdown=markdown, as_json=as_json, github=github)
     if junit is not None:
         from benchwright.report.junit import junit_xml
 
@@ -76,22 +80,24 @@ def command(
     return 0 if checked.ok else 1
 
 
-def _print(checked: Gate, *, markdown: bool, as_json: bool, github: bool) -> None:
+def _print(checked: Gate, known: Calibration | None, *, markdown: bool, as_json: bool, github: bool) -> None:
+    from benchwright.analysis.calibrated import beside_rounds
     from benchwright.report import gate_text
     from benchwright.report.annotations import github_annotations
     from benchwright.report.spelling import emit_text
     from benchwright.report.table import emit
 
+    beside = beside_rounds(known)
     if as_json:
-        click.echo(gate_text.gate_json(checked))
+        click.echo(gate_text.gate_json(checked, known))
     elif markdown:
-        emit_text(sys.stdout, gate_text.gate_markdown(checked))
+        emit_text(sys.stdout, gate_text.gate_markdown(checked, beside))
     else:
-        emit(sys.stdout, lambda console: gate_text.show_gate(console, checked))
+        emit(sys.stdout, lambda console: gate_text.show_gate(console, checked, beside))
     if not github:
         return
     # Beside JSON they would spoil it; GitHub reads the other stream too.
     emit_text(sys.stderr if as_json else sys.stdout, github_annotations(checked))
     if summary := os.environ.get(SUMMARY):
         with Path(summary).open("a", encoding="utf-8") as file:
-            file.write(gate_text.gate_markdown(checked))
+            file.write(gate_text.gate_markdown(checked, beside))

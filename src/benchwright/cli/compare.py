@@ -26,6 +26,7 @@ def command(
 
     `last~1:TARGET` is the run before the last that measured TARGET. Files of other tools are read as `import` does.
     """
+    from benchwright.analysis import calibrated
     from benchwright.errors import OptionError
     from benchwright.records import Verdict
     from benchwright.report import comparison, comparison_text
@@ -44,10 +45,12 @@ def command(
         return 0
     compared = comparison.compare_runs(a, b, smallest=least, metrics=metrics)
     comparison.check_in_common(compared)
+    known = calibrated.read(lambda: opened(store, create=False), b.results[0].environment if b.results else None)
+    beside = calibrated.beside_rounds(known) if known else ""
     if as_json:
-        click.echo(comparison_text.comparison_json(compared, a, b, smallest=least))
+        click.echo(comparison_text.comparison_json(compared, a, b, smallest=least, calibration=known))
     elif markdown:
-        emit_text(sys.stdout, comparison_text.comparison_markdown(compared, a, b, smallest=least))
+        emit_text(sys.stdout, comparison_text.comparison_markdown(compared, a, b, smallest=least, beside=beside))
     else:
-        comparison_text.print_comparison(compared, a, b, smallest=least)
+        comparison_text.print_comparison(compared, a, b, smallest=least, beside=beside)
     return 1 if comparison.worst(compared) is Verdict.WORSE else 0

@@ -15,6 +15,7 @@ from benchwright.cli.options import json_option, opened, store_option
 
 if TYPE_CHECKING:
     from benchwright.noise import NoiseFloor
+    from benchwright.noise.calibration import Calibration
     from benchwright.records import Environment, ResultWarning
     from benchwright.store import Store
 
@@ -34,35 +35,53 @@ def _finite(_context: click.Context, _parameter: click.Parameter, seconds: float
     callback=_finite,
     default=60.0,
     show_default=True,
-    help="How long to measure the noise floor.",
+    help="How long to measure the noise floor, or to calibrate.",
+)
+@click.option(
+    "--calibrate",
+    is_flag=True,
+    help="Measure equal work against equal work for --seconds, say how often ab, compare and check are wrong here and "
+    "what they find, and keep it in the store.",
 )
 @click.option("--self-test", is_flag=True, help="Drive the engine: cost per call, wake-up error, arrivals, verdict.")
+@store_option
 @json_option
 @click.pass_context
 def command(
-    context: click.Context, *, quick: bool, noise: bool, seconds: float, self_test: bool, as_json: bool
-) -> None:
+    context: click.Context,
+    *,
+    quick: bool,
+    noise: bool,
+    seconds: float,
+    calibrate: bool,
+    self_test: bool,
+    store: str | None,
+    as_json: bool,
+) -> int:
     """Show this machine, measure its noise floor, and say what to change.
 
-    The noise floor is the smallest change that this machine can tell from chance.
+    The noise floor is the smallest change that this machine can tell from chance. --calibrate finds out how often the
+    gates are wrong here; ab, compare, check and the dashboard quote it beside their verdicts.
     """
     if context.invoked_subcommand is not None:
-        return
+        return 0
     if quick and noise:
         raise click.UsageError("--quick and --noise exclude each other")
     from benchwright import environment
     from benchwright import noise as noises
+    from benchwright.analysis import calibrated
 
     here = environment.collect()
-    floor = _measured_noise(seconds) if noise or not (quick or self_test) else None
+    floor = _measured_noise(seconds) if noise or not (quick or self_test or calibrate) else None
+    known = _calibrated(seconds, store, here) if calibrate else calibrated.read(lambda: _there(store), here)
     tested = noises.self_test() if self_test else None
     remedies = noises.advice(here, floor)
     if as_json:
         from benchwright import schema
 
         page = {"environment": here, "noise": floor, "self_test": tested, "advice": remedies}
-        click.echo(json.dumps(schema.encode(page), indent=2))
-        return
+        click.echo(json.dumps(schema.encode({**page, "calibration": known}), indent=2))
+        return _status(calibrate, known)
     from benchwright.environment.page import sections
     from benchwright.noise.page import noise_lines, self_test_lines
 
@@ -72,7 +91,10 @@ def command(
         _print(f"Noise floor, measured for {floor.seconds:.0f} s", noise_lines(floor))
     if tested is not None:
         _print("Self-test", self_test_lines(tested))
+    if known is not None:
+        _print("False alarms on this machine", calibrated.lines(known))
     _print_advice(remedies)
+    return _status(calibrate, known)
 
 
 @command.command(name="diff")
@@ -119,6 +141,39 @@ def _measured_noise(seconds: float) -> NoiseFloor:
         return measure_noise(seconds, lambda share: click.echo(f"\rmeasuring noise {share:4.0%}", nl=False, err=True))
     finally:
         click.echo("\r\033[K", nl=False, err=True)
+
+
+def _there(store: str | None) -> Store:
+    return opened(store, create=False)
+
+
+def _status(calibrate: bool, known: Calibration | None) -> int:
+    return 130 if calibrate and known is not None and known.interrupted else 0
+
+
+def _calibrated(seconds: float, store: str | None, here: Environment) -> Calibration:
+    """Measures, judges and keeps it. Ctrl-C keeps what was measured by then, where that is enough to say anything."""
+    from benchwright import api, measuring
+    from benchwright.noise import calibration
+
+    terminal = sys.stderr.isatty()
+
+    def told(text: str) -> None:
+        if terminal:
+            click.echo(f"\r\033[K{text}", nl=False, err=True)
+
+    kept = opened(store)  # first: one that cannot be used is told before a minute is spent
+    try:
+        recorded = calibration.record(
+            seconds, lambda share, processes: told(f"measuring equal work {share:4.0%}, {processes} processes")
+        )
+        told("judging what was recorded")
+        found = calibration.calibration(recorded)
+        kept.add_run(calibration.as_run(found, here, measuring.new_run_id(), api.command_line()))
+    finally:
+        told("")
+        kept.close()
+    return found
 
 
 def _print(title: str, lines: Sequence[tuple[str, str]]) -> None:

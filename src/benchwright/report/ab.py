@@ -29,25 +29,31 @@ _RIGHT = [False, False, True, True, True, True, True, False]
 _ORDER = (Verdict.WORSE, Verdict.BETTER, Verdict.UNCLEAR, Verdict.SAME)
 
 
-def print_trial(trial: Trial, *, file: TextIO | None = None, width: int | None = None, saved: bool = True) -> None:
-    """Prints the trial: a table where it fits, otherwise lines of its own for each case."""
-    emit(file or sys.stdout, lambda console: _show(console, trial, saved), width=width)
+def print_trial(
+    trial: Trial, *, file: TextIO | None = None, width: int | None = None, saved: bool = True, beside: str = ""
+) -> None:
+    """Prints the trial: a table where it fits, otherwise lines of its own for each case.
+
+    `beside` is what is known of the machine's own false alarms.
+    """
+    emit(file or sys.stdout, lambda console: _show(console, trial, saved, beside), width=width)
 
 
-def trial_markdown(trial: Trial) -> str:
+def trial_markdown(trial: Trial, *, beside: str = "") -> str:
     """The trial as a GitHub table, fit for a comment on a pull request."""
     table = markdown_table(HEADS, [list(line) for line, _ in _lines(trial)], _RIGHT) if trial.rows else ""
     said = "\n".join(f"- {escaped(note)}" for note in notes(trial))
-    parts = [f"**{escaped(headline(trial))}**", table, said, rules(trial) if trial.rows else ""]
+    promised = [rules(trial), escaped(beside)] if trial.rows else []
+    parts = [f"**{escaped(headline(trial))}**", table, said, *promised]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def trial_json(trial: Trial) -> str:
+def trial_json(trial: Trial, *, calibration: object = None) -> str:
     """The trial as JSON: every pair, every look, every estimate with its interval."""
     document = schema.encode(trial)
     for row, told in zip(trial.rows, document["rows"], strict=True):
         told |= {"stage": row.stage, "pairs": row.pairs, "seconds": row.seconds, "failed": row.failed}
-    document |= {"ok": trial.ok, "worse": trial.worse}
+    document |= {"ok": trial.ok, "worse": trial.worse, "calibration": schema.encode(calibration)}
     return json.dumps(document, indent=2, allow_nan=False)
 
 
@@ -149,7 +155,7 @@ def _named(side: Contender) -> str:
 # ---- the terminal ----
 
 
-def _show(console: Console, trial: Trial, saved: bool) -> None:
+def _show(console: Console, trial: Trial, saved: bool, beside: str) -> None:
     from rich.measure import Measurement
     from rich.text import Text
 
@@ -165,7 +171,8 @@ def _show(console: Console, trial: Trial, saved: bool) -> None:
         console.print(Text(printable(note), style="yellow"), overflow="fold")
     console.print(Text(printable(headline(trial)), style="bold"), overflow="fold")
     if trial.rows:
-        console.print(Text(rules(trial), style="dim"), overflow="fold")
+        for said in filter(None, (rules(trial), beside)):
+            console.print(Text(printable(said), style="dim"), overflow="fold")
     for stage, (control, treatment) in trial.runs.items() if saved else ():
         console.print(Text(f"{stage}: runs {control} and {treatment}", style="dim"), overflow="fold")
     for side in (trial.control, trial.treatment):

@@ -31,24 +31,31 @@ def print_comparison(
     smallest: float,
     file: TextIO | None = None,
     width: int | None = None,
+    beside: str = "",
 ) -> None:
-    """Prints the comparison: a table where it fits, otherwise lines of its own for each metric."""
-    emit(file or sys.stdout, lambda console: _show(console, compared, a, b, smallest), width=width)
+    """Prints the comparison: a table where it fits, otherwise lines of its own for each metric.
+
+    `beside` is what is known of the machine's own false alarms.
+    """
+    emit(file or sys.stdout, lambda console: _show(console, compared, a, b, smallest, beside), width=width)
 
 
-def comparison_markdown(compared: Sequence[ComparedRow], a: Run, b: Run, *, smallest: float) -> str:
+def comparison_markdown(compared: Sequence[ComparedRow], a: Run, b: Run, *, smallest: float, beside: str = "") -> str:
     """The comparison as a GitHub table."""
     body = [list(line) for line, _ in _lines(compared)]
     table = markdown_table(HEADS, body, [False, False, True, True, True, False])
     said = "\n".join(f"- {escaped(note)}" for note in notes_of(compared))
-    parts = [f"{escaped(b.id)} against {escaped(a.id)}: {summary(compared)}", table, said, rules(smallest)]
+    promised = (rules(smallest), escaped(beside), in_turns(compared))
+    parts = [f"{escaped(b.id)} against {escaped(a.id)}: {summary(compared)}", table, said, *promised]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def comparison_json(compared: Sequence[ComparedRow], a: Run, b: Run, *, smallest: float) -> str:
+def comparison_json(
+    compared: Sequence[ComparedRow], a: Run, b: Run, *, smallest: float, calibration: object = None
+) -> str:
     """The comparison as JSON, every estimate with its interval."""
     document = {"before": a.id, "after": b.id, "smallest": smallest, "false_rate": FALSE_RATE, "cases": compared}
-    return json.dumps(schema.encode(document), indent=2, allow_nan=False)
+    return json.dumps(schema.encode({**document, "calibration": calibration}), indent=2, allow_nan=False)
 
 
 def summary(compared: Sequence[ComparedRow]) -> str:
@@ -59,7 +66,7 @@ def summary(compared: Sequence[ComparedRow]) -> str:
     return ", ".join(words) if words else "nothing to compare"
 
 
-def _show(console: Console, compared: Sequence[ComparedRow], a: Run, b: Run, smallest: float) -> None:
+def _show(console: Console, compared: Sequence[ComparedRow], a: Run, b: Run, smallest: float, beside: str) -> None:
     from rich.measure import Measurement
     from rich.text import Text
 
@@ -76,7 +83,8 @@ def _show(console: Console, compared: Sequence[ComparedRow], a: Run, b: Run, sma
     console.print(
         Text(f"{printable(b.id)} against {printable(a.id)}: {summary(compared)}", style="bold"), overflow="fold"
     )
-    console.print(Text(rules(smallest), style="dim"), overflow="fold")
+    for said in filter(None, (rules(smallest), beside, in_turns(compared))):
+        console.print(Text(printable(said), style="dim"), overflow="fold")
 
 
 def _table(compared: Sequence[ComparedRow]) -> Table:
@@ -109,6 +117,16 @@ def _lines(compared: Sequence[ComparedRow]) -> list[tuple[tuple[str, ...], Verdi
             label = row.label if i == 0 else ""
             lines.append(((label, m.name, m.before_text, m.after_text, m.ratio_text, m.sentence), m.verdict))
     return lines
+
+
+def in_turns(compared: Sequence[ComparedRow]) -> str:
+    """What tells more where runs of different times cannot: "" where every metric has a verdict."""
+    if not any(metric.verdict is Verdict.UNCLEAR for row in compared for metric in row.metrics):
+        return ""
+    return (
+        "Runs that were measured at different times met different weather. `benchwright ab` measures both sides in "
+        "turns, and goes on until it can tell."
+    )
 
 
 def rules(smallest: float) -> str:

@@ -20,8 +20,8 @@ SHOWN = 50  # lines of a table; a comment on a pull request has its limits
 _WORST_FIRST = (Verdict.WORSE, Verdict.UNCLEAR, Verdict.BETTER, Verdict.SAME)
 
 
-def show_gate(console: Console, gate: Gate) -> None:
-    """The table, the breaches, and the last word."""
+def show_gate(console: Console, gate: Gate, beside: str = "") -> None:
+    """The table, the breaches, and the last word. `beside` is what is known of the machine's own false alarms."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -39,10 +39,11 @@ def show_gate(console: Console, gate: Gate) -> None:
     for breach in gate.breaches:
         console.print(Text(printable(f"{told(breach)}  [{breach.condition}]"), style="red"), overflow="fold")
     console.print(Text(printable(headline(gate)), style="bold"), overflow="fold")
-    console.print(Text(rules(gate.smallest), style="dim"), overflow="fold")
+    for said in filter(None, (rules(gate.smallest), beside)):
+        console.print(Text(printable(said), style="dim"), overflow="fold")
 
 
-def gate_markdown(gate: Gate) -> str:
+def gate_markdown(gate: Gate, beside: str = "") -> str:
     """Fit for a comment on a pull request: the verdict, what is wrong, and the whole table folded away."""
     parts = [f"**{escaped(headline(gate))}**"]
     if gate.breaches:
@@ -54,13 +55,14 @@ def gate_markdown(gate: Gate) -> str:
         parts.append(f"<details><summary>{_counted(gate)}</summary>\n\n{table}{more}\n\n</details>")
     if notes := _notes(gate):
         parts.append("\n".join(f"- {escaped(note)}" for note in notes))
-    parts.append(rules(gate.smallest))
+    parts += filter(None, (rules(gate.smallest), escaped(beside)))
     return "\n\n".join(parts) + "\n"
 
 
-def gate_json(gate: Gate) -> str:
+def gate_json(gate: Gate, calibration: object = None) -> str:
     """The gate as JSON, every estimate with its interval."""
-    return json.dumps({"ok": gate.ok, **schema.encode(gate)}, indent=2, allow_nan=False)
+    document = {"ok": gate.ok, **schema.encode(gate), "calibration": schema.encode(calibration)}
+    return json.dumps(document, indent=2, allow_nan=False)
 
 
 def headline(gate: Gate) -> str:

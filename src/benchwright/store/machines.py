@@ -11,7 +11,7 @@ from sqlalchemy import Connection, func, select
 
 from benchwright import schema
 from benchwright.errors import UserError
-from benchwright.records import Environment, Status
+from benchwright.records import CALIBRATION, Environment, Status
 from benchwright.store import codec, read, tables
 from benchwright.store.archive import Machine
 from benchwright.store.counting import Tally
@@ -85,7 +85,7 @@ def _grouped(connection: Connection, above: int, upto: int) -> dict[_Group, _Sum
     names = (table.c.environment_id, table.c.case_name, table.c.status)
     query = (
         select(*names, func.count(), func.min(table.c.at), func.max(table.c.at))
-        .where(table.c.id > above, table.c.id <= upto)
+        .where(table.c.id > above, table.c.id <= upto, table.c.case_name != CALIBRATION)
         .group_by(*names)
     )
     return {(row[0], row[1], row[2]): (row[3], row[4], row[5]) for row in connection.execute(query)}

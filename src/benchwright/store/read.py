@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Connection, Row, Select, bindparam, exists, func, or_, select
+from sqlalchemy import Column, ColumnElement, Connection, Row, Select, and_, bindparam, exists, func, or_, select
 
 from benchwright.errors import StoreError, UserError
-from benchwright.records import Estimate, Result, Run, Samples, Status
+from benchwright.records import CALIBRATION_TAG, Estimate, Result, Run, Samples, Status
 from benchwright.store import Miss, Point, RunSummary, Series, codec, tables
 from benchwright.store.codec import SamplesRow, plain
 
@@ -140,11 +140,13 @@ def headers() -> Select[Any]:
 def is_run() -> ColumnElement[bool]:
     """Whether a row of `runs` counts as a run: not when every result was refused before anything was measured.
 
-    A run without results, which has just begun or was cut off, counts.
+    Nor what keeps a calibration of a machine. A run without results, which has just begun or was cut off, counts.
     """
     results = tables.results.alias()  # a name of its own: the query around it may look at results as well
     mine = results.c.run_id == tables.runs.c.id
-    return or_(exists().where(mine, results.c.status != Status.REFUSED.value), ~exists().where(mine))
+    measured = or_(exists().where(mine, results.c.status != Status.REFUSED.value), ~exists().where(mine))
+    tags = tables.run_tags.alias()
+    return and_(measured, ~exists().where(tags.c.run_id == tables.runs.c.id, tags.c.tag == CALIBRATION_TAG))
 
 
 def summaries(connection: Connection, *, limit: int, tag: str, tries: bool = False) -> list[RunSummary]:

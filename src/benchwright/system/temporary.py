@@ -49,7 +49,9 @@ def move_to(place: str) -> None:
     """Makes `place` the temporary folder of this very process, whatever it has found out before."""
     os.environ.update(variables(place, os.environ))
     if "tempfile" in sys.modules:
-        sys.modules["tempfile"].tempdir = None  # which it remembers
+        import tempfile
+
+        tempfile.tempdir = None  # which it remembers
 
 
 def remove(place: str) -> None:

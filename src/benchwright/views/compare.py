@@ -37,6 +37,7 @@ from benchwright.store.archive import Archive, Outcome, Valued
 from benchwright.views import sides
 from benchwright.views.asking import at_once
 from benchwright.views.lines import params_of
+from benchwright.views.machines import machine_note
 from benchwright.views.names import machine_names
 from benchwright.views.shapes import ComparedLine, Comparison, Difference
 from benchwright.why import changed
@@ -66,8 +67,12 @@ def compare(archive: Archive, a: str, b: str, *, metrics: Sequence[str] = ()) ->
         differences=_differences(archive, filled),
         metrics=known,
         counts=Counter(line.verdict.value for line in lines),
-        notes=notes_of(rows),
+        notes=[*notes_of(rows), *filter(None, [machine_note(archive, _machines(filled))])],
     )
+
+
+def _machines(filled: Sequence[sides.Filled]) -> set[str]:
+    return {value.machine for side in filled for value in side.values}
 
 
 class _Metric(NamedTuple):

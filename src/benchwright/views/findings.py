@@ -10,6 +10,7 @@ from benchwright.findings import Finding, State
 from benchwright.store.archive import Archive
 from benchwright.views.asking import at_once
 from benchwright.views.lines import finding_lines
+from benchwright.views.machines import machine_note
 from benchwright.views.series import series_view
 from benchwright.views.shapes import FindingsPage, FindingView
 
@@ -50,6 +51,7 @@ def finding_view(archive: Archive, reference: str) -> FindingView:
         remarks=finding.remarks,
         commands=_commands(finding),
         view=view,
+        calibration=machine_note(archive, [line.machine]),
     )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from benchwright import schema
+from benchwright.analysis import calibrated
 from benchwright.analysis.judged import SPEED
+from benchwright.noise.calibration import Calibration
 from benchwright.records import Environment, Estimate, Value
 from benchwright.stats.summary import combine
 from benchwright.store.archive import Archive, Machine, Valued
@@ -22,13 +24,23 @@ MOST = 50  # machines whose noise is looked at: those that measured last
 def machines(archive: Archive) -> MachinesPage:
     """Every machine, the one that measured last first."""
     names = machine_names(archive)
-    found = archive.machines()
+    found, known = archive.machines(), calibrated.by_machine(archive)
     return MachinesPage(
-        machines=[_line(one, names.get(one.key, ""), _noise(archive, one.key, i)) for i, one in enumerate(found)]
+        machines=[
+            _line(one, names.get(one.key, ""), _noise(archive, one.key, i), known.get(one.key))
+            for i, one in enumerate(found)
+        ]
     )
 
 
-def _line(machine: Machine, name: str, noise: Noise) -> MachineLine:
+def machine_note(archive: Archive, machines: Collection[str]) -> str:
+    """How often runs of equal work were called different where this was measured; "" unless it is known one machine."""
+    known = calibrated.by_machine(archive) if len(machines) == 1 else {}
+    found = known.get(next(iter(machines), ""))
+    return calibrated.beside_rounds(found) if found is not None else ""
+
+
+def _line(machine: Machine, name: str, noise: Noise, known: Calibration | None) -> MachineLine:
     return MachineLine(
         key=machine.key,
         name=name,
@@ -39,6 +51,7 @@ def _line(machine: Machine, name: str, noise: Noise) -> MachineLine:
         first_at=machine.first_at // 1000,
         last_at=machine.last_at // 1000,
         noise=noise,
+        calibration=dict(calibrated.lines(known, here=False)) if known else {},
     )
 
 

@@ -6,7 +6,7 @@ Instants are milliseconds since 1970, as browsers count. Values are in base unit
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from benchwright.findings import Remark, Suspect
 from benchwright.records import (
@@ -325,6 +325,7 @@ class FindingView:
     remarks: Sequence[Remark]
     commands: Sequence[str]  # what to do next: bisect, ab, show
     view: SeriesView | None  # its picture
+    calibration: str = ""  # how often the machine gives false alarms; "" where nobody knows
 
 
 # ---- machines ----
@@ -352,6 +353,7 @@ class MachineLine:
     first_at: int
     last_at: int
     noise: Noise
+    calibration: Mapping[str, str] = field(default_factory=dict)  # how often it gives false alarms; empty: not known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

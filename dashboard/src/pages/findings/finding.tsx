@@ -85,7 +85,7 @@ function Neighbours({ id, query }: { id: string; query: Query }) {
   );
 }
 
-function Head({ view: { line, method } }: { view: FindingView }) {
+function Head({ view: { line, method, calibration } }: { view: FindingView }) {
   const { effect, unit } = line;
   const sure = line.confidence === null ? "" : `${probability(line.confidence)} sure`;
   return (
@@ -125,6 +125,7 @@ function Head({ view: { line, method } }: { view: FindingView }) {
         </Fact>
         <Fact name="How">{[method, sure].filter(Boolean).join(", ") || date(line.found_at)}</Fact>
       </dl>
+      {calibration && <p class="soft">{calibration}</p>}
     </header>
   );
 }

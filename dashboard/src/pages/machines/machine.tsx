@@ -32,6 +32,12 @@ export function MachineView({ machine }: { machine: MachineLine }) {
           <NoiseChart machines={[machine]} height={220} />
         </section>
       )}
+      {Object.keys(machine.calibration).length > 0 && (
+        <section class="panel section" aria-labelledby="alarms">
+          <h2 id="alarms">False alarms here</h2>
+          <Facts facts={machine.calibration} label="What gates do on this machine when nothing changed" />
+        </section>
+      )}
       <section class="panel section" aria-labelledby="facts">
         <h2 id="facts">What it is</h2>
         <Facts facts={machine.facts} label="Facts of the machine" />
