@@ -6,10 +6,10 @@ import pty
 import random
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -178,7 +178,6 @@ def interrupted_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _stand_in(monkeypatch: pytest.MonkeyPatch, *, most: int, interrupted: bool = False) -> None:
     draw, done = random.Random(0), 0
-    begin = time.monotonic()
 
     def run(kind: str, *, budget: float) -> list[float]:
         nonlocal done
@@ -189,6 +188,6 @@ def _stand_in(monkeypatch: pytest.MonkeyPatch, *, most: int, interrupted: bool =
         return [0.001 * speed * (1 + draw.gauss(0, 0.001)) for _ in range(9)]
 
     monkeypatch.setattr(calibration.record, "__kwdefaults__", {"run": run})
-    monkeypatch.setattr(calibration.time, "monotonic", lambda: begin + (3600 if not interrupted and done >= most else 0))
-    monkeypatch.setattr(calibration, "REPLAYS", 20)
+    over = lambda: 3600.0 * (not interrupted and done >= most)  # noqa: E731
+    monkeypatch.setattr(calibration, "time", SimpleNamespace(monotonic=over))
     monkeypatch.setattr(calibration.calibration, "__kwdefaults__", {"usual": None, "replays": 40})

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from benchwright.records import Better, Estimate, Verdict
 from benchwright.stats.compare import compare
 from benchwright.stats.distributions import normal_quantile
-from benchwright.stats.pairs import stop
 
 CHANGES = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)  # that are put in
 SHARE = 0.9  # of the replays that must find a change
@@ -71,6 +70,8 @@ def pairs_called(
     each. With `verify` a change counts when a second look, at other pairs, says the same. After more than `misses`
     replays without a call nothing more is replayed: the rest could not change what is asked.
     """
+    from benchwright.stats.pairs import stop  # not before: it needs numpy, and words about a rate do not
+
     coin = random.Random(seed)
     recorded = list(zip(times[::2], times[1::2], strict=False))
     most = min(usual.pairs, len(recorded))
