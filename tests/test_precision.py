@@ -3,16 +3,19 @@ from dataclasses import replace
 import pytest
 
 from benchwright import precision
-from benchwright.records import Better, Case, Environment, Estimate, Load, Metric, Result, Status, Target
+from benchwright.records import Better, Case, Environment, Estimate, Load, Metric, Mode, Result, Status, Target
 
 CASE = Case(name="c", target=Target(runtime="fake", uri="fake:"), load=Load(precision=0.01))
 
 
-def _round(point: float | None, number: int = 0) -> Result:
+def _round(
+    point: float | None, number: int = 0, *, own: float = 0.001, seconds: float = 0.1, took: float = 0.5
+) -> Result:
     metrics: tuple[Metric, ...] = ()
     if point is not None:
-        narrow = Estimate(point=point, low=point * 0.999, high=point * 1.001)
-        metrics = (Metric(name="latency_p50", unit="s", better=Better.LOWER, estimate=narrow, count=1000),)
+        narrow = Estimate(point=point, low=point * (1 - own), high=point * (1 + own))
+        count = round(seconds / point)
+        metrics = (Metric(name="latency_p50", unit="s", better=Better.LOWER, estimate=narrow, count=count),)
     return Result(
         id=f"r-{number}",
         case=CASE,
@@ -20,7 +23,7 @@ def _round(point: float | None, number: int = 0) -> Result:
         status=Status.OK if metrics else Status.FAILED,
         environment=Environment(machine={}, system={}),
         started_at="2026-01-01",
-        duration=1.0,
+        duration=took,
         metrics=metrics,
     )
 
@@ -47,3 +50,78 @@ def test_more_rounds_do_not_help_where_some_failed(rounds: list[float | None]) -
 def test_without_a_precision_nothing_is_wanting() -> None:
     case = replace(CASE, load=Load())
     assert not precision.is_wanting(case, [replace(_round(p), case=case) for p in (1.0, 2.0)])
+
+
+# ---- how long a process, and how many ----
+
+
+def _rounds(*points: float, **more: float) -> list[Result]:
+    return [_round(p * 1e-3, i, **more) for i, p in enumerate(points)]
+
+
+def test_the_first_of_several_needs_to_know_less_than_all_together() -> None:
+    first = precision.next_load(CASE, [], 5, 20)
+    assert first.precision is not None and 0.01 < first.precision < 0.01 * 5**0.5
+    assert first.duration == precision.PILOT
+    assert precision.next_load(CASE, [], 1, 4) == CASE.load  # a single process is all there will be
+
+
+@pytest.mark.parametrize(
+    "load", [Load(duration=2.0), Load(precision=0.01, once=True), Load(precision=0.01, mode=Mode.OFFLINE)]
+)
+def test_what_is_not_ours_to_choose_stays_as_asked(load: Load) -> None:
+    case = replace(CASE, load=load)
+    told = [replace(one, case=case) for one in _rounds(1.0, 1.001)]
+    assert precision.next_load(case, told, 5, 20) == load
+    assert precision.outlook(case, told, 5, 20) is None
+
+
+def test_a_restless_process_makes_the_next_ones_long_and_a_calm_one_short() -> None:
+    calm = precision.outlook(CASE, _rounds(1.0, own=0.002, seconds=0.05), 5, 20)
+    restless = precision.outlook(CASE, _rounds(1.0, own=0.05, seconds=3.0), 5, 20)
+    assert calm is not None and restless is not None
+    assert calm.length < 0.1 < 3.0 < restless.length <= precision.LONGEST
+    assert calm.processes == 5 and calm.reached
+    assert calm.seconds < restless.seconds
+
+
+def test_processes_that_lie_apart_take_more_of_them_not_longer_ones() -> None:
+    apart = precision.outlook(CASE, _rounds(1.0, 1.02, 0.985, 1.005, own=0.002, seconds=0.05), 5, 20)
+    assert apart is not None
+    assert apart.processes > 5 and apart.length < 0.5
+
+
+def test_where_starting_costs_much_processes_are_longer() -> None:
+    points, own = (1.0, 1.025, 0.98, 1.008), {"own": 0.02, "seconds": 0.2}
+    cheap = precision.outlook(CASE, _rounds(*points, took=0.3, **own), 5, 20)
+    dear = precision.outlook(CASE, _rounds(*points, took=60.2, **own), 5, 20)
+    assert cheap is not None and dear is not None
+    assert dear.length > cheap.length and dear.processes < cheap.processes
+
+
+def test_a_process_has_enough_calls_for_an_interval_of_its_own() -> None:
+    slow = precision.outlook(CASE, [_round(0.5, own=0.001, seconds=20.0)], 5, 20)
+    assert slow is not None and slow.length >= precision.CALLS * 0.5
+
+
+def test_what_is_asked_bounds_the_length() -> None:
+    case = replace(CASE, load=Load(precision=0.01, duration=0.3))
+    told = [replace(one, case=case) for one in _rounds(1.0, own=0.05, seconds=0.3)]
+    ahead = precision.outlook(case, told, 5, 20)
+    assert ahead is not None and ahead.length <= 0.3
+
+
+def test_the_time_left_shrinks_with_every_process() -> None:
+    seen = _rounds(1.0, 1.003, 0.998, 1.001, 1.0)
+    left = [ahead.seconds for n in range(1, 6) if (ahead := precision.outlook(CASE, seen[:n], 5, 20))]
+    assert len(left) == 5 and left == sorted(left, reverse=True) and left[-1] == 0.0
+
+
+def test_what_more_processes_cannot_reach_is_given_up_after_twice_the_rounds() -> None:
+    hopeless = _rounds(*(1.0 + 0.3 * (-1) ** i for i in range(10)))
+    assert not precision.is_last(CASE, hopeless[:9], 9, 5, 20)
+    assert precision.is_last(CASE, hopeless, 10, 5, 20)
+    worth_it = _rounds(*(1.0 + 0.014 * (-1) ** i for i in range(10)))
+    assert precision.is_wanting(CASE, worth_it)
+    assert not precision.is_last(CASE, worth_it, 10, 5, 20)
+    assert precision.is_last(CASE, worth_it, 20, 5, 20)

@@ -74,7 +74,17 @@ class Ended:
     result: Result
 
 
-Event = Fetching | Noted | Planned | Imported | Staged | Began | Reached | Ended
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """After a process, where a precision was asked for: what it still takes until all is known as well."""
+
+    seconds: float
+    processes: int  # in all, those that are done included
+    length: float  # seconds that the next one measures, the longest of all cases
+    reached: bool  # False: not even so many are expected to be enough
+
+
+Event = Expected | Fetching | Noted | Planned | Imported | Staged | Began | Reached | Ended
 Listener = Callable[[Event], None]
 
 

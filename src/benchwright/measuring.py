@@ -41,7 +41,7 @@ from benchwright.saving import Keeper, Saver
 from benchwright.system.texts import described
 
 DEFAULT_ROUNDS = 5
-MORE = 2  # times as many rounds at most, when a precision was asked for
+MORE = 4  # times as many rounds at most, when a precision was asked for
 MONITORS = ("process", "pressure", "gpu", "power")
 REFUSALS = ("RequestError", "DeviceError", "NotInstalledError", "ModuleNotFoundError")  # kinds of failure
 ARTIFACTS = Path(".benchwright", "artifacts")  # below the present folder, one for each run
@@ -218,7 +218,8 @@ class Measuring:
         inline = self.plan.profile if self.plan.profile_inline else None
         if enter := getattr(self._setting.host or self._host, "enter_round", None):
             enter(number)
-        drawn = replace(case, load=of_round(case.load, number))  # the record keeps the seed that was asked for
+        load = precision.next_load(case, self.results, self.plan.rounds, MORE * self.plan.rounds)
+        drawn = replace(case, load=of_round(load, number))  # the record keeps what was asked for
         outcome = self._attempt(index, drawn, folder, inline)
         while (bad := _bad(outcome)) and len(failures) < self.plan.retries and not self._interrupt.seen:
             failures.append(bad)
@@ -236,8 +237,9 @@ class Measuring:
         remark = getattr(self._setting.host or self._host, "remark", None)
         if remark is not None and (said := remark(case)) is not None:
             told.append(said)
-        if number == MORE * self.plan.rounds - 1:
-            told += precision.missed(case, [*self.results, result])
+        seen = [*self.results, result]
+        if precision.is_last(case, seen, number + 1, self.plan.rounds, MORE * self.plan.rounds):
+            told += precision.missed(case, seen)
         return replace(result, warnings=(*result.warnings, *told))
 
     def _done(self) -> int:
@@ -312,7 +314,8 @@ class Measuring:
         self._revision = self._setting.revision or vcs.revision(self.plan.directory)
         if self.plan.resumed is None:
             self._record = replace(self._record, revision=self._revision)
-        self._saver.check(self._record)
+        # Where a precision is asked for, what counts is when all is done, not when the first call is made.
+        self._saver.check(self._record, early=any(case.load.precision is not None for case in self.plan.cases))
 
     def _result(
         self, index: int, case: Case, number: int, outcome: Outcome, started_at: str, duration: float

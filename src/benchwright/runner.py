@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from benchwright import precision
-from benchwright.events import Listener, Planned, nobody
+from benchwright.events import Expected, Listener, Planned, nobody
 from benchwright.measuring import (
     ARTIFACTS,
     DEFAULT_ROUNDS,
@@ -52,6 +52,8 @@ def execute(
         planned = _interleaved(measuring)
         for case, number in planned:
             measuring.measure(case, number)
+            if ahead := _expected(measuring):
+                listener(ahead)
             if measuring.interrupted:
                 measuring.skip(planned)  # the rest, which may be thousands, in one transaction
     return measuring.run
@@ -65,7 +67,7 @@ def _planned(measuring: Measuring) -> Iterator[tuple[Case, int]]:
 
 
 def _interleaved(measuring: Measuring) -> Iterator[tuple[Case, int]]:
-    """What is planned; then as many again, at most, for cases not yet known as well as was asked."""
+    """What is planned; then more, within bounds, for cases not yet known as well as was asked."""
     for case, number in _planned(measuring):
         if not (measuring.interrupted and measuring.bad(case, number)):  # a skip says less than what is there
             yield case, number
@@ -76,7 +78,31 @@ def _interleaved(measuring: Measuring) -> Iterator[tuple[Case, int]]:
                 yield case, number
 
 
+def _expected(measuring: Measuring) -> Expected | None:
+    """What it still takes until every case is known as well as was asked; None where nothing was asked, or is known."""
+    plan, results = measuring.plan, measuring.results
+    if all(case.load.precision is None for case in plan.cases):
+        return None
+    found = [precision.outlook(case, results, plan.rounds, MORE * plan.rounds) for case in plan.cases]
+    ahead = [one for one in found if one is not None]
+    if not ahead:
+        return None
+    return Expected(
+        seconds=sum(one.seconds for one in ahead)
+        * len(found)
+        / len(ahead),  # those that nobody knows yet are like them
+        processes=sum(one.processes for one in ahead) + plan.rounds * (len(found) - len(ahead)),
+        length=max(one.length for one in ahead),
+        reached=all(one.reached for one in ahead),
+    )
+
+
 def _wants_more(measuring: Measuring, case: Case, number: int) -> bool:
     if measuring.stands(case, number):
         return False
-    return measuring.bad(case, number) is not None or precision.is_wanting(case, measuring.results)
+    if measuring.bad(case, number) is not None:
+        return True
+    rounds, results = measuring.plan.rounds, measuring.results
+    if not precision.is_wanting(case, results):
+        return False
+    return not precision.is_last(case, results, number, rounds, MORE * rounds)

@@ -48,9 +48,12 @@ class Saver:
         self._rescue: Path | None = None
         self._run: Run | None = None
 
-    def check(self, run: Run) -> None:
-        """Raises a `StoreError` for a store that cannot be used, before anything is measured."""
-        if self._open_store is not None and self._store is None and not self._looks_ready():
+    def check(self, run: Run, *, early: bool = False) -> None:
+        """Raises a `StoreError` for a store that cannot be used, before anything is measured.
+
+        One that looks ready is opened with the first result, or with `early` at once.
+        """
+        if self._open_store is not None and self._store is None and (early or not self._looks_ready()):
             self._open(run)
 
     def save(self, run: Run, result: Result, *, instead_of: str = "") -> None:

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from benchwright.cli.progress import Progress
-from benchwright.events import Began, Ended, Fetching, Noted, Planned, Reached
+from benchwright.events import Began, Ended, Expected, Fetching, Noted, Planned, Reached
 from benchwright.records import Case, Environment, Result, Status, Target
 
 
@@ -62,3 +62,24 @@ def test_a_pipe_gets_the_notes_alone() -> None:
         progress(Fetching(name="net.onnx", here=1, whole=2))
         progress(Noted(text="left out: net"))
     assert stream.getvalue() == "benchwright: left out: net\n"
+
+
+def test_the_time_until_a_precision_is_shown_shrinking_and_nothing_of_it_in_a_pipe(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    shown, pipe = _Terminal(), io.StringIO()
+    for stream in (shown, pipe):
+        progress = Progress(stream)
+        progress(Planned(total=5))
+        for seconds, processes, reached in ((40.0, 7, True), (20.0, 7, True), (5.0, 20, False)):
+            progress(Expected(seconds=seconds, processes=processes, length=0.1, reached=reached))
+            progress(Reached(index=0, phase="loading"))
+    lines = shown.getvalue().split("\r\033[K")
+    assert [line.partition(":")[0] for line in lines if "loading" in line] == [
+        "[1/7] loading, about 40 s left",
+        "[1/7] loading, about 20 s left",
+        "[1/20] loading, about 5.0 s left at most, and perhaps not as precise as asked",
+    ]
+    assert pipe.getvalue() == ""

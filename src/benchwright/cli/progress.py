@@ -8,7 +8,7 @@ import time
 from types import TracebackType
 from typing import TextIO
 
-from benchwright.events import Began, Ended, Event, Fetching, Noted, Planned, Reached, Staged
+from benchwright.events import Began, Ended, Event, Expected, Fetching, Noted, Planned, Reached, Staged
 from benchwright.units import format_value
 
 QUIET = 60.0  # seconds after which a pipe is told how far a stage is
@@ -21,7 +21,8 @@ class Progress:
         self._stream, self._shown = stream, stream.isatty() and os.environ.get("TERM") != "dumb"
         self._total = self._done = 0
         self._begin = time.monotonic()
-        self._label = ""
+        self._label, self._doubt = "", ""
+        self._ends: float | None = None  # the instant at which a precision is expected to be reached
         self._said: float | None = None  # when the last stage, or word of it, was told to a pipe
 
     def __call__(self, event: Event) -> None:
@@ -38,6 +39,10 @@ class Progress:
                 self._total, self._done = total, done
                 if not done:
                     self._begin = time.monotonic()
+            case Expected(processes=total, seconds=seconds, reached=reached):
+                self._total = max(total, self._done)
+                self._ends = time.monotonic() + seconds
+                self._doubt = "" if reached else " at most, and perhaps not as precise as asked"
             case Began(case=case, round=number):
                 chosen = " ".join(f"{k}={v}" for k, v in case.params.items())
                 self._label = f"{case.name} {chosen} round {number + 1}"
@@ -73,6 +78,8 @@ class Progress:
         self._write(f"[{self._done + 1}/{self._total}] {phase}{self._left()}: {self._label}")
 
     def _left(self) -> str:
+        if self._ends is not None:  # a plan that changes with what was seen knows better than what is past
+            return f", about {format_value(max(0.1, self._ends - time.monotonic()), 's', 2)} left{self._doubt}"
         if not self._done:
             return ""
         seconds = (time.monotonic() - self._begin) / self._done * (self._total - self._done)
