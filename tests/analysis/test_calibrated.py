@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,7 +17,8 @@ from benchwright.records import Environment
 from benchwright.stats.replaying import Rate
 from benchwright.store import open_store
 from benchwright.store.sql import SqlStore
-from benchwright.views.machines import machine_note
+from benchwright.views.compare import compare
+from benchwright.views.machines import machine_note, machines
 
 NOW = datetime.now(UTC)
 
@@ -64,6 +66,22 @@ def test_a_page_quotes_it_where_one_known_machine_measured(tmp_path: Path) -> No
     assert "in 0 of 40 comparisons of runs" in machine_note(store, [key])
     assert machine_note(store, [key, "x"]) == machine_note(store, ["x"]) == machine_note(store, []) == ""
     assert store.machines() == []  # it is no result of a machine
+    store.close()
+
+
+def test_pages_of_the_dashboard_quote_it(tmp_path: Path) -> None:
+    make_run = runpy.run_path(str(Path(__file__).parents[1] / "report" / "sample_runs.py"))["make_run"]
+    store = open_store(tmp_path / "store.db")
+    assert isinstance(store, SqlStore)
+    runs = [make_run(name, calls=50, slower=1.0, seed=seed) for seed, name in enumerate(("a", "b"))]
+    for run in runs:
+        store.add_run(run)
+    assert not any("calibrated" in note for note in compare(store, "run:a", "run:b").notes)
+    assert machines(store).machines[0].calibration == {}
+    store.add_run(as_run(_calibration(harness="0.0.1"), runs[0].results[0].environment, "c"))
+    told = machines(store).machines[0].calibration
+    assert "in 2 of 400 replayed trials" in told["ab"] and "0.0.1" in told["stale"]
+    assert any("in 0 of 40 comparisons of runs" in note for note in compare(store, "run:a", "run:b").notes)
     store.close()
 
 
