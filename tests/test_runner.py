@@ -16,7 +16,7 @@ import pytest
 from benchwright import schema
 from benchwright._version import VERSION
 from benchwright.errors import StoreError
-from benchwright.events import Began, Ended, Event, Expected, Planned, Reached
+from benchwright.events import Began, Ended, Event, Planned, Reached
 from benchwright.records import Case, Load, Objective, Result, Run, Status, Target
 from benchwright.runner import Plan, execute, new_run_id
 
@@ -339,19 +339,6 @@ def test_rounds_for_a_precision_count_those_from_before() -> None:
     for results in (whole.results[:1], whole.results[:3], (*whole.results[:3], failed)):
         run = _resumed(replace(whole, results=results), wanting, rounds=2)
         assert [(r.round, r.status) for r in run.results] == [(number, Status.OK) for number in range(4)]
-
-
-def test_several_processes_for_a_precision_are_as_short_as_they_may_be() -> None:
-    """A process that has to know its median to 0.5 % alone measures 60,000 calls; one of five needs far fewer."""
-    wanting = _case("a", "fake:lognormal?latency=1ms&sigma=0.5&clock=virtual", precision=0.005, samples=None)
-    events: list[Event] = []
-    run = execute(_plan(wanting, rounds=5), listener=events.append)
-    alone = execute(_plan(wanting, rounds=1))
-    calls = [sum(samples.calls for samples in result.samples) for result in run.results]
-    assert sum(calls[:5]) < 2 * sum(samples.calls for samples in alone.results[0].samples)
-    assert all(result.case == wanting for result in run.results)  # the record keeps what was asked for
-    told = [event for event in events if isinstance(event, Expected)]
-    assert len(told) == len(run.results) and told[0].seconds > told[-1].seconds == 0.0
 
 
 def test_an_interrupt_while_going_on_loses_no_reason() -> None:
