@@ -33,7 +33,11 @@ class Profile:
     dwell: Range = (3.0, 30.0)  # points in one mode, log-uniform
     drift: Range = (0.005, 0.04)  # over the whole series
     ratio: Range = (2.0, 5.0)  # between the two noises that take turns
-    wandering: Range | None = None  # correlation of neighbours in the family of that name; None: it is not in the set
+    wandering: Range = (0.4, 0.8)  # correlation of neighbours in the family of that name
+    repair: Range = (20.0, 80.0)  # points until a regression is taken back, log-uniform
+    grain: Range = (0.3, 1.5)  # distance between rounded values, over the noise
+    wander: Range = (0.5, 1.2)  # what the level wanders over hundreds of points, over the noise
+    families: tuple[str, ...] = ("independent", "outliers", "modes", "drift", "switching")
 
 
 REFERENCE = Profile(name="reference", noise=(0.003, 0.02))
@@ -49,7 +53,14 @@ WIDE = Profile(
     dwell=(2.0, 50.0),
     drift=(0.005, 0.08),
     ratio=(2.0, 6.0),
-    wandering=(0.4, 0.8),
+    families=("independent", "outliers", "modes", "drift", "switching", "wandering"),
+)
+REAL = Profile(  # what histories of continuous integration are like that the others are not
+    name="like CI",
+    noise=(0.005, 0.03),
+    sizes=(0.02, 0.2),
+    spacing=(100.0, 600.0),
+    families=("repairs", "rounded", "restless", "bursts"),
 )
 HELD_OUT = Profile(  # other ranges, to check what was tuned on the reference
     name="held out",
@@ -83,7 +94,13 @@ def draw(family: str, length: int, rng: np.random.Generator, profile: Profile, *
     at = _places(length, rng, profile) if changes else ()
     for place in at:
         log[place:] += rng.choice((-1.0, 1.0)) * np.log1p(_log_uniform(rng, profile.sizes))
-    return Series(family=family, values=np.exp(log + rng.uniform(-7.0, 3.0)), changes=at)
+    if family == "repairs" and changes:
+        at = (*at, *_repaired(log, at, rng, profile))
+    values = np.exp(log)
+    if family == "rounded":
+        grain = noise * rng.uniform(*profile.grain)
+        values = np.maximum(np.round(values / grain), 1.0) * grain
+    return Series(family=family, values=values * np.exp(rng.uniform(-7.0, 3.0)), changes=tuple(sorted(at)))
 
 
 def collection(profile: Profile, seed: int, points: int = 4000, lengths: tuple[int, ...] = LENGTHS) -> Iterator[Series]:
@@ -98,7 +115,7 @@ def collection(profile: Profile, seed: int, points: int = 4000, lengths: tuple[i
 
 def families(profile: Profile) -> list[str]:
     """The names of the families that the set has."""
-    return [name for name in FAMILIES if name != "wandering" or profile.wandering]
+    return list(profile.families)
 
 
 def _places(length: int, rng: np.random.Generator, profile: Profile) -> tuple[int, ...]:
@@ -117,7 +134,7 @@ def _independent(length: int, rng: np.random.Generator, noise: float, profile: P
 
 def _wandering(length: int, rng: np.random.Generator, noise: float, profile: Profile) -> Array:
     """Every point remembers those before it: a machine that warms and cools, a cache that fills."""
-    return noise * _correlated(length, rng, rng.uniform(*(profile.wandering or (0.0, 0.0))))
+    return noise * _correlated(length, rng, rng.uniform(*profile.wandering))
 
 
 def _outliers(length: int, rng: np.random.Generator, noise: float, profile: Profile) -> Array:
@@ -158,6 +175,37 @@ def _switching(length: int, rng: np.random.Generator, noise: float, profile: Pro
     return noise * np.where(loud, rng.uniform(*profile.ratio), 1.0) * rng.standard_normal(length)
 
 
+def _restless(length: int, rng: np.random.Generator, noise: float, profile: Profile) -> Array:
+    """The level is never quite at rest: three processes that remember 30, 100 and 300 points."""
+    values, share = noise * rng.standard_normal(length), rng.uniform(*profile.wander) / np.sqrt(3.0)
+    for memory in (30.0, 100.0, 300.0):
+        values += share * noise * _correlated(length, rng, float(np.exp(-1.0 / memory)))
+    return values
+
+
+def _bursts(length: int, rng: np.random.Generator, noise: float, profile: Profile) -> Array:
+    """A busy neighbour now and then: for 3 to 9 points everything is slower, and scatters."""
+    values = noise * rng.standard_normal(length)
+    for begin in np.flatnonzero(rng.random(length) < 0.01):
+        end = begin + int(rng.integers(3, 10))
+        values[begin:end] += rng.uniform(*profile.heights) + 2.0 * noise * rng.standard_normal(len(values[begin:end]))
+    return values
+
+
+def _repaired(log: Array, at: tuple[int, ...], rng: np.random.Generator, profile: Profile) -> list[int]:
+    """Puts in regressions that are taken back, away from the other changes; the places where they begin and end."""
+    ends: list[int] = []
+    for _ in range(max(1, len(log) // 400)):
+        begin = int(rng.integers(profile.nearest, max(profile.nearest + 1, len(log) - 30)))
+        end = begin + int(_log_uniform(rng, profile.repair))
+        near = any(begin - profile.nearest < other < end + profile.nearest for other in (*at, *ends))
+        if near or end > len(log) - profile.nearest:
+            continue
+        log[begin:end] += np.log1p(_log_uniform(rng, profile.sizes))
+        ends += [begin, end]
+    return ends
+
+
 def _correlated(length: int, rng: np.random.Generator, correlation: float) -> Array:
     values = rng.standard_normal(length)
     for i in range(1, length):
@@ -176,4 +224,8 @@ FAMILIES: dict[str, Callable[[int, np.random.Generator, float, Profile], Array]]
     "drift": _drift,
     "switching": _switching,
     "wandering": _wandering,
+    "repairs": _independent,
+    "rounded": _independent,
+    "restless": _restless,
+    "bursts": _bursts,
 }
