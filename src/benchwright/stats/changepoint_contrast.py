@@ -85,8 +85,9 @@ class _Sides:
     """The points right before and right after any place of a series, by sums: a place costs next to nothing."""
 
     def __init__(self, values: Array, noise: Array) -> None:
-        self._sums, self._squares = summed(values).tolist(), summed(values * values).tolist()
-        self._noise = noise.tolist()
+        self._sums: list[float] = summed(values).tolist()
+        self._squares: list[float] = summed(values * values).tolist()
+        self._noise: list[float] = noise.tolist()
 
     def contrast(self, first: int, change: int, last: int) -> float:
         """Student's t between both sides, at the best place beside the change."""
