@@ -12,9 +12,11 @@ import pytest
 
 from benchwright import regress
 from benchwright.errors import StoreError
-from benchwright.findings import Mute, Remark, State, Threshold
+from benchwright.findings import Finding, Mute, Remark, State, Threshold
 from benchwright.records import Better, Revision, Verdict
+from benchwright.stats import confirmation
 from benchwright.stats.changepoint import Change
+from benchwright.stats.confirmation import Shift
 from benchwright.store import Store, open_store
 from benchwright.vcs.history import Commit
 
@@ -50,6 +52,27 @@ def _seeing(*changes: Change) -> Callable[..., list[Change]]:
         return list(changes) if 0.005 < values[0] < 0.015 else []
 
     return detect
+
+
+class _AtOnce:
+    """Tells people of whatever the detector sees."""
+
+    def newest(self, *_: object, **__: object) -> None:
+        return None
+
+    def judge(self, values: Sequence[float], index: int, **_: object) -> Shift:
+        return Shift(index=index, confirmed=True, size=0.1, error=0.01)
+
+    def as_change(self, *_: object, **__: object) -> Change:
+        raise AssertionError("there is no newest shift")
+
+    def is_back(self, *_: object, **__: object) -> bool:
+        return False
+
+
+def _judge(store: Store, run: str, *changes: Change) -> list[Finding]:
+    """Judges with a detector that sees these changes, each of which is told at once."""
+    return regress.judge(store, run, detect=_seeing(*changes), policy=_AtOnce())
 
 
 # ---- with the detector that is used ----
@@ -98,66 +121,97 @@ def test_both_directions_are_found_and_what_was_undone_is_resolved(store: Store)
 
 def test_a_change_that_moves_by_a_few_runs_stays_one(store: Store) -> None:
     runs = made.fill(store, STEP)
-    (finding,) = regress.judge(store, runs[-1].id, detect=_seeing(_change(20)))
+    (finding,) = _judge(store, runs[-1].id, _change(20))
     for place in (22, 18, 24):  # where it went before counts too
-        assert regress.judge(store, runs[-1].id, detect=_seeing(_change(place))) == []
+        assert _judge(store, runs[-1].id, _change(place)) == []
     assert store.finding(finding.id).run == "run-0024"
     assert finding.revisions != store.finding(finding.id).revisions == (made.commit(23), made.commit(24))
-    (other,) = regress.judge(store, runs[-1].id, detect=_seeing(_change(24), _change(33)))
+    (other,) = _judge(store, runs[-1].id, _change(24), _change(33))
     assert other.run == "run-0033"
 
 
 def test_the_other_direction_at_the_same_place_is_another(store: Store) -> None:
     runs = made.fill(store, STEP)
-    regress.judge(store, runs[-1].id, detect=_seeing(_change(20)))
-    (better,) = regress.judge(store, runs[-1].id, detect=_seeing(_change(20), _change(22, effect=0.9)))
+    _judge(store, runs[-1].id, _change(20))
+    (better,) = _judge(store, runs[-1].id, _change(20), _change(22, effect=0.9))
     assert better.verdict is Verdict.BETTER
 
 
-def test_a_change_that_is_no_longer_seen_is_marked_and_may_return(store: Store) -> None:
+def test_what_was_told_stays_until_its_values_are_back(store: Store) -> None:
+    runs = made.fill(store, made.levels((0.010, 20), (0.0115, 15)))
+    (finding,) = regress.judge(store, runs[-1].id)
+    for run in runs[-4:]:  # a detector that does not see it any more is no reason to take it back
+        assert regress.judge(store, run.id, detect=_seeing()) == []
+    assert store.finding(finding.id).state is State.OPEN
+    for i, value in enumerate(made.levels((0.010, 6), seed=3)):
+        store.add_run(made.run_of(35 + i, value))
+        regress.judge(store, f"run-{35 + i:04d}")
+        resolved = store.finding(finding.id).state is State.RESOLVED
+        assert resolved is (i + 1 >= confirmation.LASTING)
+    assert [remark.what for remark in store.finding(finding.id).remarks] == ["opened", "recovered"]
+
+
+def test_a_change_is_suspected_before_it_is_told(store: Store) -> None:
+    told = []
+    for i, value in enumerate(made.levels((0.010, 20), (0.0112, 6))):
+        store.add_run(made.run_of(i, value))
+        told.append(regress.judge(store, f"run-{i:04d}"))
+    assert [len(found) for found in told] == [0] * 24 + [1, 0]  # the fifth run after it tells
+    (finding,) = told[24]
+    assert (finding.run, finding.state) == ("run-0020", State.OPEN)
+    assert [remark.what for remark in finding.remarks] == ["suspected", "confirmed"]
+    assert store.findings() == [store.finding(finding.id)]
+
+
+def test_a_change_that_a_machine_may_have_made_is_only_suspected(store: Store) -> None:
+    runs = made.fill(store, made.levels((0.010, 30), (0.0104, 20)))
+    assert regress.judge(store, runs[-1].id) == []
+    (finding,) = store.findings(states=[State.SUSPECTED])
+    assert (finding.run, finding.verdict) == ("run-0030", Verdict.WORSE)
+
+
+def test_a_suspicion_that_runs_do_not_show_vanishes_and_may_return(store: Store) -> None:
     runs = made.fill(store, made.levels((0.010, 35)))
-    (finding,) = regress.judge(store, runs[-5].id, detect=_seeing(_change(20)))
 
-    def unseen(*which: int) -> list[str]:
-        for i in which:
-            regress.judge(store, runs[i].id, detect=_seeing())
-        return [remark.what for remark in store.finding(finding.id).remarks]
+    def look(place: int, *changes: Change) -> list[str]:
+        assert regress.judge(store, runs[place].id, detect=_seeing(*changes)) == []
+        (finding,) = store.findings()
+        return [str(finding.state), *(remark.what for remark in finding.remarks)]
 
-    assert unseen(-4, -4, -4, -3) == ["opened"]  # two runs, however often one looks at them
-    regress.judge(store, runs[-3].id, detect=_seeing(_change(20)))
-    assert unseen(-4, -3) == ["opened"] and store.finding(finding.id).state is State.OPEN  # not in a row
-    assert unseen(-2, -1) == ["opened", "vanished"] and store.finding(finding.id).state is State.RESOLVED
-    assert regress.judge(store, runs[-1].id, detect=_seeing(_change(20))) == []
-    back = store.finding(finding.id)
-    assert (back.state, back.remarks[-1].what) == (State.OPEN, "returned")
+    assert look(-5, _change(20)) == ["suspected", "suspected"]
+    assert [look(i) for i in (-4, -4, -4, -3)][-1] == ["suspected", "suspected"]  # two runs, however often one looks
+    assert look(-3, _change(20)) == ["suspected", "suspected"]
+    assert look(-4) == look(-3) == ["suspected", "suspected"]  # not in a row
+    assert look(-2) == ["resolved", "suspected", "vanished"]
+    assert look(-1, _change(20)) == ["suspected", "suspected", "vanished", "returned"]
 
 
-@pytest.mark.parametrize(("effect", "kept"), [(1.12, True), (1.006, True), (1.004, False), (0.9, False)])
-def test_where_it_is_known_to_be_a_change_needs_less_to_be_kept(store: Store, effect: float, kept: bool) -> None:
-    runs = made.fill(store, made.levels((0.010, 20), (0.010 * effect, 15), noise=0.001))
-    (finding,) = regress.judge(store, runs[-5].id, detect=_seeing(_change(20)))
-    for run in runs[-4:]:
-        regress.judge(store, run.id, detect=_seeing())
-    assert (store.finding(finding.id).state is State.OPEN) is kept
+def test_two_speeds_that_take_turns_are_not_told_again_and_again(store: Store) -> None:
+    told = []
+    values = made.levels(*[(0.010 * (1.0 + 0.12 * (i % 2)), 8) for i in range(10)], noise=0.01)
+    for i, value in enumerate(values):
+        store.add_run(made.run_of(i, value))
+        told += regress.judge(store, f"run-{i:04d}")
+    assert [finding.verdict for finding in told] in ([Verdict.WORSE], [Verdict.WORSE, Verdict.BETTER])
 
 
 def test_what_people_decided_is_left_alone(store: Store) -> None:
     runs = made.fill(store, STEP)
-    (finding,) = regress.judge(store, runs[-1].id, detect=_seeing(_change(20)))
+    (finding,) = _judge(store, runs[-1].id, _change(20))
     ignored = store.update_finding(finding.id, state=State.IGNORED)
-    regress.judge(store, runs[-1].id, detect=_seeing())
-    regress.judge(store, runs[-1].id, detect=_seeing(_change(21)))
+    _judge(store, runs[-1].id)
+    _judge(store, runs[-1].id, _change(21))
     assert store.finding(finding.id) == ignored
     acknowledged = store.update_finding(finding.id, state=State.ACKNOWLEDGED)
-    regress.judge(store, runs[-1].id, detect=_seeing())
+    _judge(store, runs[-1].id)
     assert store.finding(finding.id).state is acknowledged.state
 
 
 def test_what_a_bisection_found_stays(store: Store) -> None:
     runs = made.fill(store, STEP)
-    (finding,) = regress.judge(store, runs[-1].id, detect=_seeing(_change(20, spread=(19, 20, 21))))
+    (finding,) = _judge(store, runs[-1].id, _change(20, spread=(19, 20, 21)))
     named = store.update_finding(finding.id, Remark(at="", who="", what="bisected"), suspects=finding.suspects[:1])
-    regress.judge(store, runs[-1].id, detect=_seeing(_change(21)))
+    _judge(store, runs[-1].id, _change(21))
     assert store.finding(finding.id).suspects == named.suspects
     assert store.finding(finding.id).revisions == named.revisions
 
@@ -183,7 +237,7 @@ def test_many_series_need_more_certainty(store: Store, others: int, confidence: 
         run = made.run_of(i, value)
         more = tuple(result for case in cases for result in made.run_of(i, 1.0, case=case).results)
         store.add_run(replace(run, results=run.results + more))
-    assert len(regress.judge(store, "run-0005", detect=_seeing(_change(3, confidence=confidence)))) == found
+    assert len(_judge(store, "run-0005", _change(3, confidence=confidence))) == found
 
 
 def test_memory_and_what_benchmarks_report_are_judged_too(store: Store) -> None:

@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
@@ -19,14 +19,14 @@ from benchwright.builds import TIMEOUT, Builder, targets
 from benchwright.builds.surroundings import Surroundings
 from benchwright.errors import BenchwrightError, FetchError, TargetError
 from benchwright.events import Listener, Noted, nobody
-from benchwright.findings import Finding
+from benchwright.findings import Finding, State
 from benchwright.measuring import DEFAULT_ROUNDS
 from benchwright.records import Case, Revision, Target, Verdict
 from benchwright.report.comparison import SMALLEST
 from benchwright.sources import Request
 from benchwright.store import Store, open_store
 from benchwright.vcs.history import Commit
-from benchwright.watching import choosing, files
+from benchwright.watching import choosing, files, pairing
 from benchwright.watching.commits import Following, Line, checked_out
 from benchwright.watching.draining import Draining
 from benchwright.watching.journal import Entry, Journal, Outcome, What
@@ -55,6 +55,7 @@ class Watched:
     rounds: int | None = None
     smallest: float = SMALLEST  # changes below this are none, where no threshold is set
     backfill: int = BACKFILL
+    pairs: int = pairing.PAIRS  # of both sides of a suspected change, before anybody is told; 0: none
     cpus: Sequence[int] = ()
     status_file: Path | None = None
     same_host: bool = False  # take turns with every other watch on this machine
@@ -68,7 +69,8 @@ class Handled:
 
     revision: Revision
     taken: Taken
-    findings: tuple[Finding, ...] = ()  # that were not known before
+    findings: tuple[Finding, ...] = ()  # that people are told of now
+    suspected: tuple[Finding, ...] = ()  # that were not known before, and that nobody is told of yet
     backfill: bool = False
     seconds: float = 0.0
 
@@ -181,6 +183,15 @@ class _Watch:
             listener=listener,
             cases=known_cases(store, journal.state.newest_run),
         )
+        self._pairing = pairing.Pairing(
+            builder=builder,
+            request=watched.request,
+            store=store,
+            pairs=watched.pairs,
+            smallest=watched.smallest,
+            cpus=watched.cpus,
+            listener=listener,
+        )
         checks.check_tags(self._taker.tags)
         self._ok = True
 
@@ -241,7 +252,7 @@ class _Watch:
         elif unjudged is not None:
             self._judge()
             since = unjudged.at[:_SECOND]
-            missed = [finding for finding in self._store.findings() if finding.found_at[:_SECOND] >= since]
+            missed = [finding for finding in self._store.findings(states=[State.OPEN]) if _told_since(finding, since)]
             for finding in missed:  # found, perhaps, just before that process ended
                 self._look_between(finding)
             self._notify(missed)
@@ -265,11 +276,14 @@ class _Watch:
             taken = self._taker.take(commit.revision.id, backfill=backfill)
             if not backfill:
                 files.write_commit(self._watched.following.commit_file, commit.revision.id)
+            before = self._suspected()
             findings = self._judge() if self._journal.state.unjudged is not None else []
+            suspected = [finding for key, finding in self._suspected().items() if key not in before]
         handled = Handled(
             revision=commit.revision,
             taken=taken,
             findings=tuple(findings),
+            suspected=tuple(suspected),
             backfill=backfill,
             seconds=time.monotonic() - begin,
         )
@@ -280,17 +294,41 @@ class _Watch:
     # ---- judging ----
 
     def _judge(self) -> list[Finding]:
-        """The changes that were not known. Judged as of the newest commit, wherever the last one lies."""
+        """The changes that people are told of now. Judged as of the newest commit, wherever the last one lies."""
         newest = self._journal.state.newest_run
         findings: list[Finding] = []
         if newest:
             repository = self._builder.repository
             findings = regress.judge(self._store, newest, repository=repository, smallest=self._watched.smallest)
+        findings = self._measured_again(findings)
         for finding in findings:
             self._look_between(finding)
         findings = [self._told_apart(finding) for finding in findings]
         self._journal.add(Entry(what=What.JUDGED))
         return findings
+
+    def _suspected(self) -> dict[str, Finding]:
+        return {finding.id: finding for finding in self._store.findings(states=[State.SUSPECTED])}
+
+    def _measured_again(self, confirmed: Sequence[Finding]) -> list[Finding]:
+        """Of what the series confirm, what pairs do not refute; and of what they let one suspect, what pairs confirm.
+
+        Each is measured in pairs once, the surest first, and so many after one commit that a watch goes on.
+        """
+        state = self._journal.state
+        told = {finding.id: finding for finding in confirmed}
+        if not self._watched.pairs:
+            return list(confirmed)
+        waiting = sorted(self._suspected().values(), key=lambda finding: -(finding.confidence or 0.0))
+        both = (finding for finding in (*confirmed, *waiting) if finding.id not in state.paired)
+        mine = [finding for finding in both if _is_between(finding, state.ended)]
+        for finding in mine[: pairing.AT_ONCE]:
+            self._journal.add(Entry(what=What.PAIRED, finding=finding.id))  # before: once is enough, whatever happens
+            settled = self._pairing.settle(finding)
+            told.pop(finding.id, None)
+            if settled.state is State.OPEN:
+                told[finding.id] = settled
+        return list(told.values())
 
     def _look_between(self, finding: Finding) -> None:
         if len(finding.revisions) < 2 or not self._watched.backfill:
@@ -323,3 +361,15 @@ class _Watch:
 
     def _say(self, text: str) -> None:
         self._listener(Noted(text=text))
+
+
+def _is_between(finding: Finding, measured: Container[str]) -> bool:
+    """Whether the finding lies between two commits that this watch has measured."""
+    revisions = finding.revisions
+    return len(revisions) > 1 and revisions[0] in measured and revisions[-1] in measured
+
+
+def _told_since(finding: Finding, since: str) -> bool:
+    """Whether the finding was opened or confirmed at that second or later."""
+    confirmed = (remark.at for remark in finding.remarks if remark.what == regress.CONFIRMED)
+    return max([finding.found_at, *confirmed])[:_SECOND] >= since

@@ -10,8 +10,9 @@ from benchwright.records import Estimate, Value, Verdict
 
 
 class State(StrEnum):
-    """What people make of a finding."""
+    """What people make of a finding; nobody has been told of one that is only suspected."""
 
+    SUSPECTED = "suspected"
     OPEN = "open"
     ACKNOWLEDGED = "acknowledged"
     RESOLVED = "resolved"

@@ -7,14 +7,14 @@ time only those are kept that hold the expected share of false ones at `FALSE_RA
 is low because a series is looked at again after every run; a true change that is left out for now is seen better with
 the next.
 
-What is known needs less to be kept than to be found: its place is, so that nothing is searched for. While the runs
-before and after it differ there by half of what counts as a change, it holds (`_holds`); it has vanished when three
-runs in a row say otherwise.
+A change is suspected first: kept and shown, but nobody is told. It is confirmed, and returned, when the series says
+enough for that (`stats.confirmation`), or when pairs of both sides, measured again, show it (`watching.pairing`). A
+suspicion that three runs in a row do not show has vanished. What was told stays until the values are as before for as
+long as it took to tell: then it is resolved.
 """
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +29,6 @@ from benchwright.judging import Rules, verdict_of
 from benchwright.records import Better, Result, Run, Status, Value, Verdict
 from benchwright.report.comparison import SMALLEST
 from benchwright.stats.compare import benjamini_hochberg
-from benchwright.stats.ranksum import larger
 from benchwright.stats.summary import combine
 from benchwright.store import Series, Store
 from benchwright.timeline import Moment, timeline
@@ -37,6 +36,7 @@ from benchwright.vcs.history import Repository
 
 if TYPE_CHECKING:
     from benchwright.stats.changepoint import Change
+    from benchwright.stats.confirmation import Policy
 
 Detect = Callable[..., "list[Change]"]
 
@@ -45,9 +45,11 @@ LOOKS = 3  # at different runs that do not show a known change before it has van
 POINTS = 10_000  # of a series, the newest
 OURS = "benchwright"  # who writes remarks that no person made
 VANISHED, RETURNED, RECOVERED, BISECTED = "vanished", "returned", "recovered", "bisected"
+SUSPECTED, CONFIRMED, REFUTED = "suspected", "confirmed", "refuted"
+DOUBTED, UNDECIDED = "doubted", "undecided"  # by pairs: less than half of it is seen, or nothing can be said
 _MEMORY = {"rss_peak": 0.05}  # a process's memory moves by a few pages with whatever is imported beside the target
 _LEAST = 1e-6  # who asks for every change, however small, means those that can be measured
-_HOLDS = 0.01  # how often chance may keep a finding
+_NEAR = 3  # values between two places of one change
 _UNSEEN = "unseen"  # in `why`: the runs in a row that did not show the change
 _STANDING = (State.OPEN, State.ACKNOWLEDGED)
 
@@ -59,24 +61,32 @@ def judge(
     repository: Repository | None = None,
     smallest: float = SMALLEST,
     detect: Detect | None = None,
+    policy: Policy | None = None,
 ) -> list[Finding]:
-    """The changes that were not known before in the series that the run touched, kept in the store as open findings.
+    """The changes that are confirmed since the last look in the series that the run touched, open in the store.
 
-    Known findings are brought up to date; one whose change `LOOKS` runs do not show any more, or that was undone, is
-    resolved with a remark.
+    Those that are only suspected are kept as well, in that state. Known findings are brought up to date; one whose
+    change was undone, and a suspicion that `LOOKS` runs do not show any more, is resolved with a remark.
     With the `repository` values stand in the order of its commits, and the commits between are named. `smallest` counts
     where no threshold is set, and never less than 5 % for memory; muted series are left out.
     """
+    policy = policy or _policy()
     looked = list(_look(store, store.run(run_id, samples=False), repository, smallest, detect or _detect()))
     known = store.findings(series=sorted({key for one in looked for key in one.family}), limit=POINTS)
+    looked = [_with_newest(one, known, policy) for one in looked]
+    found: list[Finding] = []
     for one in looked:
         told = [finding for finding in known if finding.series == one.series.key]
-        _bring_up_to_date(store, one, told, repository, run_id)
-    found: list[Finding] = []
-    for new in _standing_out(_candidates([(one, _unknown(one, known)) for one in looked]), looked):
+        found += _bring_up_to_date(store, one, told, repository, run_id, policy)
+    latest: dict[str, int] = {}  # series -> the last change in it that this look confirms
+    fresh = _standing_out(_candidates([(one, _unknown(one, known)) for one in looked]), looked)
+    for new in sorted(fresh, key=lambda new: new.change.index):
         finding = reckoning.finding(new.one.seen, new.change, repository=repository, found_at=_now())
-        kept = store.keep_finding(_explained(store, new, finding))
-        if kept.id == finding.id:
+        since = max(new.one.since, latest.get(finding.series, 0))
+        confirmed = _is_confirmed(replace(new.one, since=since), new.change, policy)
+        kept = store.keep_finding(_explained(store, new, finding, confirmed=confirmed))
+        if kept.id == finding.id and kept.state is State.OPEN:
+            latest[finding.series] = new.change.index
             found.append(kept)
     return found
 
@@ -111,6 +121,8 @@ class _Looked:
     seen: reckoning.Seen
     family: frozenset[str]  # keys of the series in which the same cause would show
     smallest: float
+    since: int = 0  # where the last change that people were told of and that stands came
+    left: int | None = None  # where levels begin that the series left and came back from, if it did
 
     @property
     def series(self) -> Series:
@@ -119,6 +131,16 @@ class _Looked:
     @property
     def changes(self) -> tuple[Change, ...]:
         return self.seen.changes
+
+    @property
+    def values(self) -> list[float]:
+        return [moment.estimate.point for moment in self.seen.moments]
+
+
+def _policy() -> Policy:
+    from benchwright.stats import confirmation
+
+    return confirmation
 
 
 def _detect() -> Detect:
@@ -148,6 +170,37 @@ def _look(store: Store, run: Run, repository: Repository | None, smallest: float
                 family=families[series.key],
                 smallest=least,
             )
+
+
+def _with_newest(one: _Looked, known: Sequence[Finding], policy: Policy) -> _Looked:
+    """The series with the change that its newest values show, which a search for lasting levels sees later."""
+    places = {moment.run: i for i, moment in enumerate(one.seen.moments)}
+    told = [f for f in known if f.series in one.family and f.run in places and not _is_untold(f)]
+    standing = [places[finding.run] for finding in told if not _has(finding, RECOVERED)]
+    since = max(standing, default=0)
+    left = 0 if len(standing) < len(told) else None
+    one = replace(one, since=since, left=left)
+    shift = policy.newest(one.values, smallest=one.smallest, since=since, seen=left)
+    if shift is None or any(abs(change.index - shift.index) <= _NEAR for change in one.changes):
+        return one
+    changes = sorted([*one.changes, policy.as_change(one.values, shift, since)], key=lambda change: change.index)
+    return replace(one, seen=replace(one.seen, changes=tuple(changes)))
+
+
+def _is_confirmed(one: _Looked, change: Change, policy: Policy) -> bool:
+    """Whether the series, up to the next change, says enough for people to be told."""
+    until = min((other.index for other in one.changes if other.index > change.index), default=None)
+    since = one.since if one.since < change.index else 0
+    shift = policy.judge(
+        one.values,
+        change.index,
+        smallest=one.smallest,
+        since=since,
+        seen=one.left,
+        until=until,
+        steady=one.series.metric not in SPEED,
+    )
+    return shift is not None and shift.confirmed
 
 
 def _names(run: Run) -> dict[str, list[str]]:
@@ -195,52 +248,67 @@ def _verdict(one: _Looked, change: Change) -> Verdict:
 
 
 def _bring_up_to_date(
-    store: Store, one: _Looked, known: Sequence[Finding], repository: Repository | None, run_id: str
-) -> None:
+    store: Store,
+    one: _Looked,
+    known: Sequence[Finding],
+    repository: Repository | None,
+    run_id: str,
+    policy: Policy,
+) -> list[Finding]:
+    """Those of the known findings that are confirmed now."""
     there = {moment.run for moment in one.seen.moments}
+    confirmed = []
     for finding in known:
         same = [c for c in one.changes if _same(one, finding, _verdict(one, c), one.seen.around(c))]
-        if same:
-            _still_seen(store, one, finding, max(same, key=lambda change: change.confidence), repository)
-        elif finding.run in there and finding.state in _STANDING and _last(finding) != VANISHED:
-            _not_seen(store, finding, () if _holds(one, finding) else (*_unseen(finding), run_id))
+        change = max(same, key=lambda change: change.confidence, default=None)
+        if change is not None:
+            _still_seen(store, one, finding, change, repository)
+        elif finding.run in there and finding.state is State.SUSPECTED:
+            _not_seen(store, finding, (*_unseen(finding), run_id))
+        now = store.finding(finding.id)
+        if now.state in _STANDING and finding.run in there:
+            _see_whether_it_is_over(store, one, now, policy)
+        elif now.state is not State.SUSPECTED or change is None or _has(now, DOUBTED):
+            continue
+        elif _is_confirmed(one, change, policy):
+            _tell(store, now, CONFIRMED, "the runs since then show it", State.OPEN)
+            confirmed.append(store.finding(now.id))
+    return confirmed
 
 
 def _still_seen(store: Store, one: _Looked, finding: Finding, change: Change, repository: Repository | None) -> None:
     if _last(finding) == VANISHED:
-        state = State.OPEN if finding.state is State.RESOLVED else finding.state
+        state = State.SUSPECTED if finding.state is State.RESOLVED else finding.state
         _tell(store, finding, RETURNED, "the change is seen again", state)
-    elif finding.state not in _STANDING:
+    elif finding.state not in (*_STANDING, State.SUSPECTED):
         return
     _not_seen(store, finding, ())
     bisected = _has(finding, BISECTED)
     if news := reckoning.news(one.seen, change, finding, repository=repository, bisected=bisected):
         store.update_finding(finding.id, None, **news)
-    last = one.changes[-1]
-    if last is not change and not _has(finding, RECOVERED) and _undone(one, change, last):
-        level = one.seen.moments[last.index].run
-        _tell(store, finding, RECOVERED, f"since run {level} the value is as before", State.RESOLVED)
 
 
-def _holds(one: _Looked, finding: Finding) -> bool:
-    """Whether the runs since the finding's still differ from those before it, each up to the next change there is."""
-    values = [moment.estimate.point for moment in one.seen.moments]
-    place = next(i for i, moment in enumerate(one.seen.moments) if moment.run == finding.run)
-    start = max((change.index for change in one.changes if change.index < place), default=0)
-    end = min((change.index for change in one.changes if change.index > place), default=len(values))
-    sides = values[start:place], values[place:end]
-    low, high = sides if finding.effect.point > 1 else sides[::-1]
-    if larger(low, high) > _HOLDS:
-        return False
-    return statistics.median(high) / statistics.median(low) >= 1 + one.smallest / 2
+def _see_whether_it_is_over(store: Store, one: _Looked, finding: Finding, policy: Policy) -> None:
+    """Resolves what was told when the newest runs are as before it; whoever opens it again has the last word."""
+    after = [moment.run for moment in one.seen.moments].index(finding.run)
+    is_back = policy.is_back(one.values[after:], before=finding.before.point, after=finding.after.point)
+    if is_back and not _has(finding, RECOVERED):
+        latest = max((c.index for c in one.changes if c.index > after), default=len(one.values) - 1)
+        run = one.seen.moments[latest].run
+        _tell(store, finding, RECOVERED, f"since run {run} the value is as before", State.RESOLVED)
+
+
+def _is_untold(finding: Finding) -> bool:
+    """Whether it is only suspected, or was given up before anybody was told."""
+    return finding.state is State.SUSPECTED or _last(finding) in (VANISHED, REFUTED)
 
 
 def _not_seen(store: Store, finding: Finding, runs: Sequence[str]) -> None:
     """Keeps which runs in a row did not show the change, until they are enough to say that it has vanished."""
     told = [*dict.fromkeys(runs)]
     if len(told) >= LOOKS:
-        state = State.RESOLVED if finding.state is State.OPEN else finding.state
-        _tell(store, finding, VANISHED, f"{LOOKS} runs in a row do not show the change any more", state)
+        text = f"{LOOKS} runs in a row do not show the change any more"
+        _tell(store, finding, VANISHED, text, State.RESOLVED)
         told = []
     if told != _unseen(finding):
         store.update_finding(finding.id, why={_UNSEEN: told})
@@ -249,12 +317,6 @@ def _not_seen(store: Store, finding: Finding, runs: Sequence[str]) -> None:
 def _unseen(finding: Finding) -> list[str]:
     told = finding.why.get(_UNSEEN)
     return [str(run) for run in told] if isinstance(told, list) else []
-
-
-def _undone(one: _Looked, change: Change, last: Change) -> bool:
-    """Whether the present level is no further from the old one, in the direction of the change, than may be."""
-    along = last.after / change.before if change.effect > 1 else change.before / last.after
-    return bool(along <= 1 + one.smallest)
 
 
 def _last(finding: Finding) -> str:
@@ -313,7 +375,7 @@ def _standing_out(candidates: Sequence[_Candidate], looked: Sequence[_Looked]) -
     return [candidate for candidate, real in zip(candidates, called, strict=False) if real]
 
 
-def _explained(store: Store, new: _Candidate, finding: Finding) -> Finding:
+def _explained(store: Store, new: _Candidate, finding: Finding, *, confirmed: bool) -> Finding:
     moments = new.one.seen.moments
     before, after = (_side(store, moments[i]) for i in (new.change.index - 1, new.change.index))
     told = why.differences(before, after)
@@ -322,9 +384,10 @@ def _explained(store: Store, new: _Candidate, finding: Finding) -> Finding:
     if told["cause"] == why.EITHER and len(finding.revisions) > 1:
         target = after[0].case.target.uri or after[0].case.name
         told["remeasure"] = why.remeasuring(finding.revisions[0], finding.revisions[-1], target)
-    opened = Remark(at=finding.found_at, who=OURS, what="opened")
+    first = Remark(at=finding.found_at, who=OURS, what="opened" if confirmed else SUSPECTED)
     suspects = reckoning.named(finding.suspects, [*before, *after])
-    return replace(finding, why=told, remarks=(opened,), suspects=suspects)
+    state = State.OPEN if confirmed else State.SUSPECTED
+    return replace(finding, why=told, remarks=(first,), suspects=suspects, state=state)
 
 
 def _side(store: Store, moment: Moment) -> list[Result]:

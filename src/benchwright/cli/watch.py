@@ -36,6 +36,14 @@ if TYPE_CHECKING:
     metavar="N",
     help="Measure up to N commits of a gap in which a change was found.",
 )
+@click.option(
+    "--pairs",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Measure both sides of a suspected change again, in up to N pairs, before anybody is told. 0: do not.",
+)
 @click.option("--rounds", type=click.IntRange(min=1), help="Fresh processes per case. Default: 5, 1 if called once.")
 @click.option("--smallest", default="1%", show_default=True, metavar="SHARE", help="Smaller changes count as none.")
 @click.option(
@@ -99,6 +107,7 @@ def _watched(given: Mapping[str, Any]) -> Watched:
         rounds=given["rounds"],
         smallest=asking.fraction(given["smallest"], "--smallest"),
         backfill=given["backfill"],
+        pairs=given["pairs"],
         cpus=cpus_of(given),
         status_file=status_file,
         same_host=given["same_host"],

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from benchwright.store import Store
 
 OVER = (State.RESOLVED, State.IGNORED)
+UNTOLD = (*OVER, State.SUSPECTED)  # nobody is told of these, unless a person asks for it
 _STANDING = (State.OPEN, State.ACKNOWLEDGED)
 
 

@@ -73,7 +73,7 @@ class Notifier:
                 return []
             with self._journal.held() as ledger:
                 for finding in findings:
-                    if asked or (finding.verdict in self._settings.verdicts and finding.state not in standing.OVER):
+                    if asked or (finding.verdict in self._settings.verdicts and finding.state not in standing.UNTOLD):
                         self._note(ledger, finding, targets, again)
                 serving = (_Serving(self._settings, self._journal, ledger, text, store) for text in targets)
                 return [told for one in serving for told in one.serve(rested=asked)]

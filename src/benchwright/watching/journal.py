@@ -29,6 +29,7 @@ class What(StrEnum):
     GAP = "gap"  # commits in between that are to be measured, for a finding
     RETRIED = "retried"  # commits that could not be built, and are wanted once more
     REMEASURED = "remeasured"  # the old revision of a finding
+    PAIRED = "paired"  # both sides of a finding, in pairs
 
 
 class Outcome(StrEnum):
@@ -70,6 +71,7 @@ class State:
     unjudged: Entry | None = None
     wanted: list[str] = field(default_factory=list)  # of gaps, or once more: still to be measured
     remeasured: set[str] = field(default_factory=set)  # findings
+    paired: set[str] = field(default_factory=set)  # findings
 
     def add(self, entry: Entry) -> None:
         """Takes in one more line."""
@@ -92,6 +94,8 @@ class State:
                 self.wanted += fresh
             case What.REMEASURED:
                 self.remeasured.add(entry.finding)
+            case What.PAIRED:
+                self.paired.add(entry.finding)
 
     def _end(self, entry: Entry) -> None:
         self.begun, self.running = None, ""

@@ -17,12 +17,13 @@ _SHORT = 12  # digits of a commit
 
 
 def handled_text(handled: Handled) -> str:
-    """A line, and one more for each change that it brought to light."""
+    """A line, and one more for each change that it brought to light or made somebody suspect."""
     revision, taken = handled.revision, handled.taken
     words = f"{revision.id[:_SHORT]} {taken.outcome:<9} {printable(revision.subject)}"
     if taken.outcome is not Outcome.MEASURED and taken.why:
         words += f"\n  {printable(taken.why)}"
     found = [f"  {finding.verdict}: {title(finding)} (finding {finding.id})" for finding in handled.findings]
+    found += [f"  suspected: {title(finding)} (finding {finding.id}; nobody is told)" for finding in handled.suspected]
     return "\n".join([words, *found])
 
 
@@ -40,5 +41,6 @@ def handled_json(handled: Handled) -> str:
             "backfill": handled.backfill,
             "seconds": round(handled.seconds, 3),
             "findings": [schema.encode(finding) for finding in handled.findings],
+            "suspected": [schema.encode(finding) for finding in handled.suspected],
         }
     )
