@@ -65,7 +65,7 @@ export interface FindingLine {
 
 export type Verdict = "better" | "worse" | "same" | "unclear";
 
-export type State = "open" | "acknowledged" | "resolved" | "ignored";
+export type State = "suspected" | "open" | "acknowledged" | "resolved" | "ignored";
 
 export interface Estimate {
   point: number;

@@ -6,6 +6,8 @@ import json
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,9 +16,10 @@ import pytest
 
 from benchwright import plugins
 from benchwright.config import Notify
-from benchwright.findings import Finding, State
+from benchwright.findings import Finding, Remark, State
 from benchwright.notify import Notifier, Outcome, open_notifier
 from benchwright.records import Verdict
+from benchwright.store import open_store
 
 Make = Callable[..., Finding]
 
@@ -195,6 +198,26 @@ def test_a_finding_that_is_resolved_meanwhile_is_not_told(setup: Setup, found: M
     setup.clock.now += 3600
     assert [told.outcome for told in setup.tell(store=store)] == [Outcome.DROPPED]
     store.close()
+
+
+def test_nobody_is_told_of_a_suspicion(setup: Setup, found: Make) -> None:
+    suspected = replace(found("a"), state=State.SUSPECTED)
+    assert setup.tell(suspected) == [] and setup.heard() == []
+    assert [told.outcome for told in setup.tell(replace(suspected, state=State.OPEN))] == [Outcome.SENT]
+
+
+def test_one_message_says_that_the_values_are_as_before(setup: Setup, found: Make, tmp_path: Path) -> None:
+    with closing(open_store(tmp_path / "results.db")) as store:
+        store.keep_finding(replace(found("a"), found_at="2026-03-01T00:00:00+00:00"))
+        setup.tell(found("a"), store=store)
+        store.update_finding(
+            "a", Remark(at="2026-03-02T00:00:00+00:00", who="benchwright", what="recovered"), state=State.RESOLVED
+        )
+        (told,) = setup.tell(store=store)
+        assert (told.outcome, setup.tell(store=store)) == (Outcome.WITHDRAWN, [])
+    document = setup.peer.requests[-1].json()
+    assert (document["type"], len(setup.peer.requests)) == ("benchwright.resolved", 2)
+    assert document["title"].startswith("Resolved, as before again: Worse: ")
 
 
 def test_what_cannot_be_noted_is_not_sent(setup: Setup, found: Make) -> None:

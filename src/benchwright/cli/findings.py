@@ -42,12 +42,16 @@ def command(context: click.Context, states: tuple[str, ...], limit: int, store: 
     wanted = [State(state) for state in states or (State.OPEN, State.ACKNOWLEDGED) if state != "all"]
     with closing(opened(store, create=False)) as results:
         found = results.findings(states=[] if "all" in states else wanted, limit=limit)
+        suspected = [] if states or as_json else results.findings(states=[State.SUSPECTED], limit=limit)
     if as_json:
         click.echo(text.findings_json(found))
     elif found:
         emit(sys.stdout, lambda console: text.show_list(console, found))
     else:
         click.echo("no findings; benchwright findings judge looks for some")
+    if suspected:
+        count = "1 change is" if len(suspected) == 1 else f"{len(suspected)} changes are"
+        click.echo(f"{count} suspected, and told to nobody: benchwright findings --state suspected")
 
 
 @command.command("judge")

@@ -54,7 +54,7 @@ class Apprise:
                 title=message.title,
                 body=message.text,
                 body_format=apprise.NotifyFormat.TEXT,
-                notify_type=apprise.NotifyType.INFO if message.test else apprise.NotifyType.WARNING,
+                notify_type=apprise.NotifyType.INFO if message.test or message.resolved else apprise.NotifyType.WARNING,
                 attach=files or None,
             )
         if not done:

@@ -13,6 +13,7 @@ from benchwright.units import format_probability, format_value
 
 IN_FULL = 10  # findings of one message; of the others, a line each
 IN_ALL = 100  # of which more are only counted
+RESOLVED = "Resolved, as before again: "
 CERTAIN = 0.5  # a suspect at least this probable is named alone
 _LONGEST = 200  # letters of a name or a subject
 
@@ -43,11 +44,12 @@ class Message:
     id: str
     notices: tuple[Notice, ...]
     test: bool = False  # asks whether the target works; nothing was found
+    resolved: bool = False  # the values are as before what was told
 
     @property
     def title(self) -> str:
         """One line."""
-        first = "Test: " if self.test else ""
+        first = "Test: " if self.test else RESOLVED if self.resolved else ""
         if len(self.notices) == 1:
             return first + headline(self.notices[0].finding)
         return f"{first}{len(self.notices)} changes in benchmarks"
@@ -55,6 +57,10 @@ class Message:
     @property
     def text(self) -> str:
         """Plain text."""
+        if self.resolved:
+            return "\n".join(
+                [*(RESOLVED + headline(each.finding) for each in self.notices[:IN_ALL]), *_left(self.notices)]
+            )
         blocks = ["\n".join(_lines(notice)) for notice in self.notices[:IN_FULL]]
         rest = [headline(notice.finding) for notice in self.notices[IN_FULL:IN_ALL]]
         return "\n\n".join([*blocks, *(["\n".join(rest)] if rest else []), *_left(self.notices)])
@@ -62,6 +68,9 @@ class Message:
     @property
     def markdown(self) -> str:
         """Markdown in which no name of a benchmark, author or commit acts as markup or calls a person."""
+        if self.resolved:
+            lines = [f"- {_code(RESOLVED + headline(each.finding))}" for each in self.notices[:IN_ALL]]
+            return "\n".join([*lines, *_left(self.notices)])
         blocks = ["\n".join(_marked(notice)) for notice in self.notices[:IN_FULL]]
         rest = [f"- {_code(headline(notice.finding))}" for notice in self.notices[IN_FULL:IN_ALL]]
         return "\n\n".join([*blocks, *(["\n".join(rest)] if rest else []), *_left(self.notices)])

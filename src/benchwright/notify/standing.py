@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from benchwright.store import Store
 
 OVER = (State.RESOLVED, State.IGNORED)
+RECOVERED = "recovered"  # in a finding's story: the values are as before
 UNTOLD = (*OVER, State.SUSPECTED)  # nobody is told of these, unless a person asks for it
 _STANDING = (State.OPEN, State.ACKNOWLEDGED)
 
@@ -37,6 +38,19 @@ def to_take_back(ledger: Ledger, record: Record, is_over: Callable[[str], bool])
     commits.pop("", None)
     settled = (ids for ids in commits.values() if all(map(is_over, ids)))
     return tuple(each for ids in settled for each in ids if each in record.told)
+
+
+def recovered(record: Record, store: Store | None) -> tuple[str, ...]:
+    """The findings that a target was told of and whose values are as before again, as the store says."""
+    try:
+        told = [store.finding(each) for each in sorted(record.told - record.withdrawn)] if store is not None else []
+    except StoreError:
+        return ()
+    return tuple(finding.id for finding in told if finding.state is State.RESOLVED and _is_recovered(finding))
+
+
+def _is_recovered(finding: Finding) -> bool:
+    return any(remark.what == RECOVERED for remark in finding.remarks)
 
 
 def returned(record: Record, store: Store | None) -> list[Finding]:

@@ -119,8 +119,8 @@ class _Serving:
                 yield told
                 if told.outcome is Outcome.FAILED:
                     return
-        if can_withdraw:
-            yield from self._withdraw(rested=rested)
+        taken = standing.to_take_back(self._ledger, self._record, self._is_over) if can_withdraw else ()
+        yield from self._withdraw(taken or self._recovered(), rested=rested)
 
     def _can_withdraw(self) -> bool:
         try:
@@ -128,9 +128,15 @@ class _Serving:
         except BenchwrightError:  # told when there is something to send
             return False
 
-    def _withdraw(self, *, rested: bool) -> Iterator[Told]:
-        """Takes back statuses of commits at which none of the findings stands any more."""
-        taken = standing.to_take_back(self._ledger, self._record, self._is_over)
+    def _recovered(self) -> tuple[str, ...]:
+        """Findings of which the target is told once that they are over; one that takes back statuses does just that."""
+        try:
+            return () if withdraws(self._text) else standing.recovered(self._record, self._store)
+        except BenchwrightError:  # told when there is something to send
+            return ()
+
+    def _withdraw(self, taken: tuple[str, ...], *, rested: bool) -> Iterator[Told]:
+        """Takes back statuses of commits at which none of the findings stands any more, or tells that they are over."""
         if fresh := [each for each in taken if each not in self._record.withdrawing]:
             self._journal.over(self._ledger, self._key, fresh)
         if not taken:
@@ -186,7 +192,8 @@ class _Serving:
         parts = [self._key, *(f"{each} {since[each]}" for each in sorted(ids))]
         identity = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
         send = sender.withdraw if withdraw and isinstance(sender, Withdrawing) else sender.send
-        return deliver(send, Message(id=identity, notices=notices), addresses.shown(self._text))
+        message = Message(id=identity, notices=notices, resolved=withdraw and send == sender.send)
+        return deliver(send, message, addresses.shown(self._text))
 
     def _told(self, findings: tuple[str, ...], outcome: Outcome, why: str) -> Told:
         return Told(target=addresses.shown(self._text), findings=findings, outcome=outcome, why=why)

@@ -67,8 +67,9 @@ def _bytes_of(secret: str, where: str) -> bytes:
 
 
 def _document(message: Message) -> dict[str, Any]:
+    kind = "test" if message.test else "resolved" if message.resolved else "findings"
     return {
-        "type": "benchwright.test" if message.test else "benchwright.findings",
+        "type": f"benchwright.{kind}",
         "version": 1,
         "id": message.id,
         "title": message.title,

@@ -13,6 +13,7 @@ from benchwright.server.access import Visitor
 
 TRIAGED = frozenset({"state", "assignee"})  # the fields of a finding that belong to people
 _WORDS = {
+    State.SUSPECTED: "suspected",
     State.OPEN: "reopened",
     State.ACKNOWLEDGED: "acknowledged",
     State.RESOLVED: "resolved",

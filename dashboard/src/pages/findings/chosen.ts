@@ -5,7 +5,7 @@ import { caseLabel } from "../../parts/format";
 import { href } from "../../route";
 import type { FindingLine, FindingsPage, State } from "../../shapes";
 
-export const STATES: readonly State[] = ["open", "acknowledged", "resolved", "ignored"];
+export const STATES: readonly State[] = ["open", "acknowledged", "suspected", "resolved", "ignored"];
 export const NOBODY = "-"; // as an assignee in the address
 const USUAL: readonly State[] = ["open", "acknowledged"];
 const FILTERS = ["state", "verdict", "suite", "machine", "assignee", "words", "sort"] as const;

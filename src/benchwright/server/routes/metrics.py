@@ -90,7 +90,7 @@ def _counts(store: SqlStore) -> Iterator[Metric]:
         failed.add_metric([machine.key], machine.failed)
     yield failed
     findings = GaugeMetricFamily("benchwright_findings", "Findings by what people made of them.", labels=("state",))
-    for state in ("open", "acknowledged", "resolved", "ignored"):
+    for state in ("suspected", "open", "acknowledged", "resolved", "ignored"):
         findings.add_metric([state], totals.get(state, 0))
     yield findings
     yield GaugeMetricFamily("benchwright_store_bytes", "The size of the database.", value=store.size())
