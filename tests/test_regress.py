@@ -18,6 +18,7 @@ from benchwright.stats import confirmation
 from benchwright.stats.changepoint import Change
 from benchwright.stats.confirmation import Shift
 from benchwright.store import Store, open_store
+from benchwright.timeline import moments_of
 from benchwright.vcs.history import Commit
 
 made = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("series_of_runs.py"))))
@@ -61,7 +62,7 @@ class _AtOnce:
         return None
 
     def judge(self, values: Sequence[float], index: int, **_: object) -> Shift:
-        return Shift(index=index, confirmed=True, size=0.1, error=0.01)
+        return Shift(index=index, confirmed=True, size=0.1, error=0.01, chance=0.0)
 
     def as_change(self, *_: object, **__: object) -> Change:
         raise AssertionError("there is no newest shift")
@@ -184,6 +185,19 @@ def test_a_suspicion_that_runs_do_not_show_vanishes_and_may_return(store: Store)
     assert look(-4) == look(-3) == ["suspected", "suspected"]  # not in a row
     assert look(-2) == ["resolved", "suspected", "vanished"]
     assert look(-1, _change(20)) == ["suspected", "suspected", "vanished", "returned"]
+
+
+def test_a_store_tells_what_the_simulation_of_a_watch_tells(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
+    from detection.online_simulator import follow
+
+    values = made.levels((0.010, 25), (0.0115, 20), (0.010, 15), noise=0.02)
+    told = []
+    for i, value in enumerate(values):
+        store.add_run(made.run_of(i, value))
+        told += [(i + 1, found.run) for found in regress.judge(store, f"run-{i:04d}") if found.metric == "latency_p50"]
+    combined = [moment.estimate.point for moment in moments_of(store, store.findings()[-1])[0]]
+    assert told == [(each.told_at, f"run-{each.index:04d}") for each in follow(combined).told] and len(told) == 2
 
 
 def test_two_speeds_that_take_turns_are_not_told_again_and_again(store: Store) -> None:

@@ -124,8 +124,9 @@ def measured_again(truth: Array, noise: float, rng: np.random.Generator) -> Pair
             a, b = np.exp(truth[[old, new]] + mood + disturbed + noise * rng.standard_normal(2))
             look = sequential.add(float(a), float(b), control_first=bool(rng.random() < 0.5))
             if look.verdict is not None:
-                return look.verdict
-        return Verdict.UNCLEAR if np.log(look.effect.point) / np.log(effect) >= 0.5 else None
+                break
+        is_doubtful = look.verdict is Verdict.UNCLEAR and np.log(look.effect.point) / np.log(effect) < 0.5
+        return None if is_doubtful else look.verdict
 
     return pairs
 

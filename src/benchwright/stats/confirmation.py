@@ -27,6 +27,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from benchwright.stats.changepoint import FEWEST, Change
 from benchwright.stats.distributions import normal_cdf
+from benchwright.stats.ranksum import larger
 
 Array = npt.NDArray[np.float64]
 
@@ -36,6 +37,7 @@ STEADY, SETTLED = 70, 20  # values of the longer and of the shorter side that co
 _PAST = 8  # values before a change that are needed to know the past
 _REACH = 120  # values of the past that are looked at, and values within which a change is looked for
 _SUSPECTED, _CONFIRMED = 4.0, 5.0  # standard errors
+_ORDERED, _BY_RANK = 3.0, 1e-4  # where values lie far apart but in clear order: standard errors, chance of the order
 _OUTSIDE = 2.0  # standard errors beyond every level of the past
 _ERROR = 1.5  # standard errors that a size may be smaller than it looks
 _SUDDEN = 2.0  # times the largest difference of neighbouring stretches of the past
@@ -55,6 +57,7 @@ class Shift:
     confirmed: bool
     size: float  # a difference of logarithms, with its sign
     error: float  # the standard error of that
+    chance: float  # that nothing but noise shows as much at one place
 
 
 class Policy(Protocol):
@@ -138,7 +141,6 @@ def as_change(values: Sequence[float], shift: Shift, since: int = 0) -> Change:
     logs = np.log(np.asarray(values, np.float64))
     past, fresh = logs[max(since, shift.index - _REACH) : shift.index], logs[shift.index :]
     before, looks = _median(past), len(logs) - since
-    chance = 2.0 * looks * normal_cdf(-abs(shift.size) / shift.error)
     half = 2.0 * shift.error
     return Change(
         index=shift.index,
@@ -147,7 +149,7 @@ def as_change(values: Sequence[float], shift: Shift, since: int = 0) -> Change:
         effect=math.exp(shift.size),
         low=math.exp(shift.size - half),
         high=math.exp(shift.size + half),
-        confidence=max(0.0, 1.0 - chance),
+        confidence=max(0.0, 1.0 - looks * shift.chance),
         position=_places(logs, shift, since, before),
     )
 
@@ -165,20 +167,24 @@ def _shift(logs: Array, index: int, since: int, seen: int, smallest: float, mood
     size = level - sign * before
     noise = _noise(past, fresh, smallest)
     error = _MEDIAN * noise * math.sqrt(1.0 / len(fresh) + 1.0 / len(past))
-    if size < _SMALLEST_SHARE * smallest or size < _SUSPECTED * error:
+    whole = sign * (_median(fresh) - before)
+    by_rank = _chance_of_order(past, fresh) if whole >= _ORDERED * error else 1.0
+    is_sure = size >= _CONFIRMED * error or by_rank <= _BY_RANK
+    if size < _SMALLEST_SHARE * smallest or not (is_sure or size >= _SUSPECTED * error):
         return None
     window = min(len(fresh), _WINDOW, len(past) // 2)
     outside = level - float(np.max(sign * _rolled(past, window)))
     if outside <= 0.0:
         return None
-    stands_out = size >= _CONFIRMED * error and outside >= _OUTSIDE * noise / math.sqrt(min(len(fresh), _WINDOW))
+    stands_out = is_sure and outside >= _OUTSIDE * noise / math.sqrt(min(len(fresh), _WINDOW))
     confirmed = (
         len(fresh) >= LASTING
         and stands_out
         and (size - _ERROR * error >= mood or _is_sudden(past, fresh, sign))
         and not _was_there(logs[max(seen, index - _REACH) : since], fresh, sign * level, noise)
     )
-    return Shift(index=index, confirmed=confirmed, size=sign * size, error=error)
+    chance = 2.0 * min(by_rank, normal_cdf(-size / error))
+    return Shift(index=index, confirmed=confirmed, size=sign * size, error=error, chance=chance)
 
 
 def _is_sudden(past: Array, fresh: Array, sign: float) -> bool:
@@ -200,12 +206,19 @@ def _was_there(earlier: Array, fresh: Array, level: float, noise: float) -> bool
     return bool((np.abs(_rolled(earlier, window) - level) <= 2.0 * noise).any())
 
 
+def _chance_of_order(past: Array, fresh: Array) -> float:
+    """How probable it is that chance puts the one above the other as far as they are."""
+    low, high = sorted((past, fresh), key=_median)
+    return larger(low.tolist(), high.tolist())
+
+
 def _noise(past: Array, fresh: Array, smallest: float) -> float:
     """Of a single value: what the past scatters by, whatever the reason, and the values after the change."""
     neighbours = 0.8 * 1.4826 * _median(np.abs(np.diff(past))) / math.sqrt(2.0)
     after = 0.8 * _scatter(fresh) if len(fresh) > 3 else 0.0
     scarce = 1.0 + 2.0 / len(past)  # few values have not shown yet how far they may lie apart
-    return scarce * max(_scatter(past), neighbours, after, _NOISELESS * smallest)
+    spread = min(_scatter(past), float(past.std(ddof=1)))  # the one knows outliers, the other few values
+    return scarce * max(spread, neighbours, after, _NOISELESS * smallest)
 
 
 def _likeliest(logs: Array, since: int, smallest: float) -> int | None:
