@@ -11,7 +11,8 @@ import pytest
 
 import benchwright.stats
 
-WITH_NUMPY = ("bisection", "changepoint", "errors", "pairs", "signflips", "summary")  # and what begins like one of them
+# And what begins like one of them.
+WITH_NUMPY = ("bisection", "changepoint", "confirmation", "errors", "pairs", "signflips", "summary")
 MODULES = sorted(m.name for m in pkgutil.iter_modules(benchwright.stats.__path__))
 
 

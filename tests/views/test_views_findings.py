@@ -18,7 +18,7 @@ def test_the_list_by_states_with_all_counts(archive: SqlStore) -> None:
     page = findings_page(archive, [State.ACKNOWLEDGED])
     (only,) = page.findings
     assert (only.case, only.metric, only.assignee, only.unit) == ("text/bert.onnx", "rss_peak", "grace", "B")
-    assert page.counts == {"open": 6, "acknowledged": 1, "resolved": 1, "ignored": 0}
+    assert page.counts == {"suspected": 0, "open": 6, "acknowledged": 1, "resolved": 1, "ignored": 0}
     assert len(findings_page(archive).findings) == 8
 
 
