@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,7 +22,6 @@ from benchwright.sources import Request
 from benchwright.store import Store, open_store
 from benchwright.vcs.git import GitRepository
 from benchwright.vcs.history import Commit
-from benchwright.watching import pairing
 from benchwright.watching.commits import Following
 from benchwright.watching.journal import Entry, Journal, Outcome
 
@@ -94,7 +92,7 @@ def test_a_change_for_the_worse_and_one_for_the_better_are_found_and_no_other() 
 
 def test_a_suspected_change_is_measured_in_pairs_before_anybody_is_told() -> None:
     commits = REPOSITORIES["make"](Path("project"), [1.0] * 13 + [1.1] * 2)
-    handled = _watch(_watched(pairs=8, since=commits[0]))
+    handled = _watch(_watched(pairs=7, since=commits[0]))
     (told,) = [(each.revision.id, finding) for each in handled for finding in _reported(each.findings)]
     assert told[0] == commits[14]  # the second that is slower; a history alone waits for the fifth
     finding = told[1]
@@ -103,17 +101,6 @@ def test_a_suspected_change_is_measured_in_pairs_before_anybody_is_told() -> Non
     assert f"{commits[12][:12]} and {commits[13][:12]} measured again" in finding.remarks[-1].text
     with _store() as store:
         assert len([*store.run_ids()]) == len(commits) - 1  # what was measured again is no part of the history
-
-
-def test_a_change_that_pairs_do_not_show_is_told_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    commits = REPOSITORIES["make"](Path("project"), [1.0] * 13 + [1.1] * 2)
-    same = SimpleNamespace(verdict=Verdict.SAME, why="the same", effect=None, heats=())
-    monkeypatch.setattr(pairing.Pairing, "_measured", lambda *_: (same, 1.0))
-    handled = _watch(_watched(pairs=8, since=commits[0]))
-    assert all(_reported(each.findings) == [] for each in handled)
-    with _store() as store:
-        (finding,) = _reported(store.findings())
-    assert (finding.state, finding.remarks[-1].what) == (State.RESOLVED, "refuted")
 
 
 def test_the_same_in_a_mercurial_repository() -> None:
