@@ -248,12 +248,7 @@ def _verdict(one: _Looked, change: Change) -> Verdict:
 
 
 def _bring_up_to_date(
-    store: Store,
-    one: _Looked,
-    known: Sequence[Finding],
-    repository: Repository | None,
-    run_id: str,
-    policy: Policy,
+    store: Store, one: _Looked, known: Sequence[Finding], repository: Repository | None, run_id: str, policy: Policy
 ) -> list[Finding]:
     """Those of the known findings that are confirmed now."""
     there = {moment.run for moment in one.seen.moments}
