@@ -40,8 +40,32 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part of a drift, and by which factor the value changes along it."""
+
+    effect: Estimate
+    runs: tuple[str, ...]  # the last before it, and its last
+    revisions: tuple[str, ...] = ()  # the same of revisions, where they are known
+    commits: int = 0  # between them, the last counted; 0 where that is not known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drift:
+    """How a value drifts: from which run to which, how steeply, and how much each part of it carries."""
+
+    first: str  # the last run at the old level
+    last: str  # the first at the new level; the newest while it goes on
+    ongoing: bool
+    steps: int  # from run to run, between these
+    slope: Estimate  # by which share each run is larger than the one before it
+    earliest: str = ""  # the run at which it began at the earliest
+    latest: str = ""  # the same at the latest
+    parts: tuple[Part, ...] = ()  # oldest first; none where the noise does not let them be told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A judged change in a series or between two revisions."""
+    """A judged change in a series or between two revisions: a step, or a drift."""
 
     id: str
     series: str
@@ -65,6 +89,7 @@ class Finding:
     why: Mapping[str, Value] = field(default_factory=dict)  # what differs between its two sides
     assignee: str = ""
     remarks: tuple[Remark, ...] = ()
+    drift: Drift | None = None  # None: the value changed at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from benchwright.vcs.history import Repository
 
 if TYPE_CHECKING:
     from benchwright.stats.changepoint import Change
+    from benchwright.stats.drift_sizes import Drift
 
 METHOD = "change points of the series"
 COMMITS = 5000  # of a repository, the newest: those further back stand in order of time
@@ -30,11 +31,12 @@ _PROBABLE = 0.01  # a position below this is none
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """A series, its values in order, and the changes in it."""
+    """A series, its values in order, and the changes and drifts in it."""
 
     series: Series
     moments: tuple[Moment, ...]
     changes: tuple[Change, ...]
+    drifts: tuple[Drift, ...] = ()
 
     def around(self, change: Change) -> tuple[str, ...]:
         """The runs at which the change may have come, and their neighbours, oldest first."""
@@ -148,19 +150,19 @@ def _behind(
     revisions = list(dict.fromkeys(measured))
     suspects: dict[str, Suspect] = {}
     for i, probability in places:
-        between = _between(moments[i - 1].revision, moments[i].revision, repository)
-        for suspect in between:
+        candidates = between(moments[i - 1].revision, moments[i].revision, repository)
+        for suspect in candidates:
             known = suspects.get(suspect.revision, suspect)
-            share = probability / len(between)
+            share = probability / len(candidates)
             suspects[suspect.revision] = replace(known, probability=known.probability + share)
     if repository is not None and len(revisions) > 1:
-        whole = _between(revisions[0], revisions[-1], repository)
+        whole = between(revisions[0], revisions[-1], repository)
         revisions = [revisions[0], *(suspect.revision for suspect in whole)]
     ranked = sorted(suspects.values(), key=lambda suspect: -suspect.probability)
     return tuple(revisions), tuple(ranked)
 
 
-def _between(old: str, new: str, repository: Repository | None) -> list[Suspect]:
+def between(old: str, new: str, repository: Repository | None) -> list[Suspect]:
     """The commits after `old` up to `new`; none when they are one."""
     if not new or old == new:
         return []

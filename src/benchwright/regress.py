@@ -47,6 +47,7 @@ OURS = "benchwright"  # who writes remarks that no person made
 VANISHED, RETURNED, RECOVERED, BISECTED = "vanished", "returned", "recovered", "bisected"
 SUSPECTED, CONFIRMED, REFUTED = "suspected", "confirmed", "refuted"
 DOUBTED, UNDECIDED = "doubted", "undecided"  # by pairs: less than half of it is seen, or nothing can be said
+ABSORBED = "absorbed"  # what was taken for a step is part of a drift
 _MEMORY = {"rss_peak": 0.05}  # a process's memory moves by a few pages with whatever is imported beside the target
 _LEAST = 1e-6  # who asks for every change, however small, means those that can be measured
 _NEAR = 3  # values between two places of one change
@@ -70,10 +71,14 @@ def judge(
     With the `repository` values stand in the order of its commits, and the commits between are named. `smallest` counts
     where no threshold is set, and never less than 5 % for memory; muted series are left out.
     """
+    from benchwright import slopes  # which keeps findings as this module does
+
     policy = policy or _policy()
     looked = list(_look(store, store.run(run_id, samples=False), repository, smallest, detect or _detect()))
-    known = store.findings(series=sorted({key for one in looked for key in one.family}), limit=POINTS)
+    every = store.findings(series=sorted({key for one in looked for key in one.family}), limit=POINTS)
+    known = [finding for finding in every if finding.drift is None]
     looked = [_with_newest(one, known, policy) for one in looked]
+    drifts = slopes.judge(store, looked, every, repository, run_id)
     found: list[Finding] = []
     for one in looked:
         told = [finding for finding in known if finding.series == one.series.key]
@@ -88,7 +93,7 @@ def judge(
         if kept.id == finding.id and kept.state is State.OPEN:
             latest[finding.series] = new.change.index
             found.append(kept)
-    return found
+    return [*found, *drifts]
 
 
 def remeasured(store: Store, reference: str, run_id: str) -> Finding:
@@ -150,6 +155,8 @@ def _detect() -> Detect:
 
 
 def _look(store: Store, run: Run, repository: Repository | None, smallest: float, detect: Detect) -> Iterator[_Looked]:
+    from benchwright.stats.drift import examine
+
     rules = Rules(mutes=store.mutes(), thresholds=store.thresholds())
     order = reckoning.order(repository, run)
     families = _families(run)
@@ -164,9 +171,9 @@ def _look(store: Store, run: Run, repository: Repository | None, smallest: float
                 continue
             usual = max(smallest, _MEMORY.get(series.metric, 0.0))
             least = max(rules.smallest(series.case, series.metric, usual), _LEAST)
-            changes = tuple(detect(values, smallest=least))
+            trend = examine(values, smallest=least, detect=detect)
             yield _Looked(
-                seen=reckoning.Seen(series=series, moments=tuple(moments), changes=changes),
+                seen=reckoning.Seen(series=series, moments=tuple(moments), changes=trend.changes, drifts=trend.drifts),
                 family=families[series.key],
                 smallest=least,
             )
@@ -372,17 +379,27 @@ def _standing_out(candidates: Sequence[_Candidate], looked: Sequence[_Looked]) -
 
 def _explained(store: Store, new: _Candidate, finding: Finding, *, confirmed: bool) -> Finding:
     moments = new.one.seen.moments
-    before, after = (_side(store, moments[i]) for i in (new.change.index - 1, new.change.index))
-    told = why.differences(before, after)
-    if new.also:
-        told["also"] = dict(new.also)
-    if told["cause"] == why.EITHER and len(finding.revisions) > 1:
-        target = after[0].case.target.uri or after[0].case.name
-        told["remeasure"] = why.remeasuring(finding.revisions[0], finding.revisions[-1], target)
+    old, new_moment = moments[new.change.index - 1], moments[new.change.index]
+    before, after = _side(store, old), _side(store, new_moment)
+    told = _differences(store, finding, old, new_moment, new.also)
     first = Remark(at=finding.found_at, who=OURS, what="opened" if confirmed else SUSPECTED)
     suspects = reckoning.named(finding.suspects, [*before, *after])
     state = State.OPEN if confirmed else State.SUSPECTED
     return replace(finding, why=told, remarks=(first,), suspects=suspects, state=state)
+
+
+def _differences(
+    store: Store, finding: Finding, old: Moment, new: Moment, also: Mapping[str, Value]
+) -> dict[str, Value]:
+    """What differs between two runs, and what is to be measured where that does not tell the cause."""
+    before, after = _side(store, old), _side(store, new)
+    told = why.differences(before, after)
+    if also:
+        told["also"] = dict(also)
+    if told["cause"] == why.EITHER and len(finding.revisions) > 1:
+        target = after[0].case.target.uri or after[0].case.name
+        told["remeasure"] = why.remeasuring(finding.revisions[0], finding.revisions[-1], target)
+    return told
 
 
 def _side(store: Store, moment: Moment) -> list[Result]:

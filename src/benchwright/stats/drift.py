@@ -188,7 +188,7 @@ def _ended_elsewhere(slope: Slope, count: int) -> list[Slope]:
 
 
 def _best(cut: Array, basis: Array, tried: list[Slope]) -> Slope:
-    """The slope that leaves least, beside what the basis explains; from edge to edge unless another is clearly better."""
+    """The slope that leaves least beside what the basis explains; at an edge unless another is clearly better."""
     ramps = np.column_stack([one.ramp(len(cut)) for one in tried])
     ramps -= basis @ (basis.T @ ramps)
     squares = np.maximum((ramps * ramps).sum(axis=0), 1e-12)

@@ -52,12 +52,17 @@ def keep(connection: Connection, finding: Finding) -> Finding:
     lock_findings(connection)
     known = newest(connection, states=(), series=(finding.series,), limit=1_000_000)
     for other in known:
-        if other.id == finding.id or (other.verdict is finding.verdict and {*other.runs} & {*finding.runs}):
+        if other.id == finding.id or (_alike(other, finding) and {*other.runs} & {*finding.runs}):
             return other
     at = codec.microseconds(finding.found_at, where=f"finding {finding.id}: found_at")
     row = {"finding": plain(finding.id), "series": plain(finding.series), "at": at}
     connection.execute(insert(tables.findings), row | _content(finding))
     return finding
+
+
+def _alike(one: Finding, other: Finding) -> bool:
+    """Whether both are steps, or both drifts, in the same direction."""
+    return one.verdict is other.verdict and (one.drift is None) == (other.drift is None)
 
 
 def update(connection: Connection, reference: str, remark: Remark | None, changes: Mapping[str, Any]) -> Finding:

@@ -1,0 +1,106 @@
+"""Keeps drifts as findings: new ones are opened once, known ones grow or end, and steps become part of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from benchwright import drifting, regress
+from benchwright.findings import Finding, Remark, State
+from benchwright.records import Value
+from benchwright.stats.compare import benjamini_hochberg
+from benchwright.store import Store
+from benchwright.vcs.history import Repository
+
+if TYPE_CHECKING:
+    from benchwright.regress import _Looked as Looked
+    from benchwright.stats.drift_sizes import Drift
+
+
+def judge(
+    store: Store, looked: Sequence[Looked], known: Sequence[Finding], repository: Repository | None, run_id: str
+) -> list[Finding]:
+    """The drifts that were not known, kept; known ones grow, or end. Steps that turn out to be part of one are over."""
+    found: list[Finding] = []
+    slopes = [finding for finding in known if finding.drift is not None]
+    for one in looked:
+        for finding in slopes:
+            if finding.series == one.series.key:
+                _follow_drift(store, one, finding, repository, run_id)
+    for one, drift, also in _standing_drifts(looked, slopes):
+        finding = drifting.finding(one.seen, drift, repository=repository, found_at=regress._now())
+        told = regress._differences(store, finding, one.seen.moments[drift.start], one.seen.moments[drift.end], also)
+        opened = Remark(at=finding.found_at, who=regress.OURS, what="opened")
+        kept = store.keep_finding(replace(finding, why=told, remarks=(opened,)))
+        if kept.id == finding.id:
+            found.append(kept)
+    for one in looked:
+        for drift in one.seen.drifts:
+            _absorb(store, one, drift, [*slopes, *found], known)
+    return found
+
+
+def _follow_drift(store: Store, one: Looked, finding: Finding, repository: Repository | None, run_id: str) -> None:
+    same = [drift for drift in one.seen.drifts if drifting.is_known(one.seen, drift, finding)]
+    if not same:
+        if finding.state in regress._STANDING and regress._last(finding) != regress.VANISHED:
+            regress._not_seen(
+                store, finding, () if drifting.holds(one.seen, finding) else (*regress._unseen(finding), run_id)
+            )
+    elif regress._last(finding) == regress.VANISHED:
+        state = State.OPEN if finding.state is State.RESOLVED else finding.state
+        regress._tell(store, finding, regress.RETURNED, "the drift is seen again", state)
+    elif finding.state in regress._STANDING:
+        regress._not_seen(store, finding, ())
+        best = max(same, key=lambda drift: abs(drift.effect - 1))
+        if news := drifting.news(one.seen, best, finding, repository=repository):
+            finding = store.update_finding(finding.id, None, **news)
+    standing = finding.state in regress._STANDING and not regress._has(finding, regress.RECOVERED)
+    if standing and drifting.is_undone(one.seen, finding, one.smallest):
+        regress._tell(store, finding, regress.RECOVERED, "the value is as it was before the drift", State.RESOLVED)
+
+
+def _standing_drifts(
+    looked: Sequence[Looked], known: Sequence[Finding]
+) -> list[tuple[Looked, Drift, dict[str, Value]]]:
+    """The new drifts that so many looks would not show by chance, each as the first of its metrics shows it."""
+    new: list[tuple[Looked, Drift, dict[str, Value]]] = []
+    for one in looked:
+        for drift in one.seen.drifts:
+            if any(f.series in one.family and drifting.is_known(one.seen, drift, f) for f in known):
+                continue
+            verdict = drifting.verdict_in(one.seen, drift)
+            same = next((n for n in new if n[0].family == one.family and _overlap(n[1], drift)), None)
+            if same is None:
+                new.append((one, drift, {}))
+            elif drifting.verdict_in(same[0].seen, same[1]) is verdict:
+                same[2][one.series.metric] = drift.effect
+    metrics = Counter(one.family for one in looked)
+    doubts = [min(1.0, (1.0 - drift.confidence) * metrics[one.family]) for one, drift, _ in new]
+    in_vain = [1.0] * len(metrics.keys() - {one.family for one, _, _ in new})
+    called = benjamini_hochberg([*doubts, *in_vain], regress.FALSE_RATE)
+    return [each for each, real in zip(new, called, strict=False) if real]
+
+
+def _absorb(store: Store, one: Looked, drift: Drift, slopes: Sequence[Finding], known: Sequence[Finding]) -> None:
+    """Ends the findings of steps that are part of a drift people know of."""
+    told = next((f for f in slopes if f.series in one.family and drifting.is_known(one.seen, drift, f)), None)
+    if told is None:
+        return
+    for step in known:
+        if (
+            step.series != one.series.key
+            or step.state not in regress._STANDING
+            or not drifting.is_part(one.seen, drift, step)
+        ):
+            continue
+        if not any(
+            regress._same(one, step, regress._verdict(one, change), one.seen.around(change)) for change in one.changes
+        ):
+            regress._tell(store, step, regress.ABSORBED, f"it is part of the drift {told.id}", State.RESOLVED)
+
+
+def _overlap(one: Drift, other: Drift) -> bool:
+    return one.start < other.end and other.start < one.end
