@@ -37,7 +37,7 @@ def test_a_drift_is_one_finding_of_its_own_kind(store: Store) -> None:
     runs = made.fill(store, sloping(30, 60, 0.3))
     (finding,) = regress.judge(store, runs[-1].id)
     drift = finding.drift
-    assert drift is not None and drift.ongoing
+    assert drift is not None and drift.ongoing and drift.steps == 0
     assert finding.verdict is Verdict.WORSE and finding.metric == "latency_p50"
     assert finding.effect.low < 1.3 < finding.effect.high
     assert drift.slope.low < 1.3 ** (1 / 60) - 1 < drift.slope.high
@@ -125,6 +125,7 @@ def test_a_step_on_a_slope_is_a_finding_beside_it(store: Store) -> None:
     (step,) = [finding for finding in found if not finding.drift]
     assert step.run in {f"run-{i:04d}" for i in range(58, 63)}
     assert step.effect.low < 1.1 < step.effect.high
+    assert drift.drift.steps == 1
     assert drift.effect.low < 1.3 < drift.effect.high
 
 

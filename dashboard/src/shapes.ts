@@ -61,6 +61,7 @@ export interface FindingLine {
   assignee: string;
   culprit: Suspect | null;
   spark: number[];
+  drift: Drift | null;
 }
 
 export type Verdict = "better" | "worse" | "same" | "unclear";
@@ -80,6 +81,25 @@ export interface Suspect {
   probability: number;
   subject: string;
   author: string;
+}
+
+export interface Drift {
+  first: string;
+  last: string;
+  ongoing: boolean;
+  length: number;
+  slope: Estimate;
+  earliest: string;
+  latest: string;
+  steps: number;
+  parts: Part[];
+}
+
+export interface Part {
+  effect: Estimate;
+  runs: string[];
+  revisions: string[];
+  commits: number;
 }
 
 export interface Page {
@@ -144,6 +164,7 @@ export interface Mark {
   before: Estimate;
   after: Estimate;
   run: string;
+  until: number;
 }
 
 export interface Note {

@@ -331,7 +331,7 @@ class _Watch:
         return list(told.values())
 
     def _look_between(self, finding: Finding) -> None:
-        if len(finding.revisions) < 2 or not self._watched.backfill:
+        if len(finding.revisions) < 2 or not self._watched.backfill or finding.drift:  # no commit of it is the culprit
             return
         led, known = finding.revisions, {*self._journal.state.ended}
         gap = choosing.gaps(led, led[0], led[-1], known, self._watched.backfill)

@@ -96,8 +96,7 @@ def _content(seen: Seen, drift: stats.Drift, repository: Repository | None) -> d
     """The fields that grow with the series."""
     moments = seen.moments
     first, last = moments[drift.start], moments[drift.end]
-    commits = between(first.revision, last.revision, repository)
-    revisions = [first.revision, *(commit.revision for commit in commits)] if first.revision and commits else []
+    revisions = _revisions(seen, drift, repository)
     runs = (first.run, moments[drift.start + 1].run, last.run)
     method = f"slope over {drift.end - drift.start} runs"
     return {
@@ -112,13 +111,24 @@ def _content(seen: Seen, drift: stats.Drift, repository: Repository | None) -> d
             first=first.run,
             last=last.run,
             ongoing=drift.ongoing,
-            steps=drift.end - drift.start,
+            length=drift.end - drift.start,
+            steps=sum(drift.start < change.index <= drift.end for change in seen.changes),
             slope=Estimate(point=drift.slope, low=drift.slope_low, high=drift.slope_high, method=method),
             earliest=moments[drift.earliest].run,
             latest=moments[drift.latest].run,
             parts=tuple(_part(seen, part, revisions) for part in drift.parts),
         ),
     }
+
+
+def _revisions(seen: Seen, drift: stats.Drift, repository: Repository | None) -> list[str]:
+    """The revisions from the beginning of the slope to its end: all that a repository knows, or those measured."""
+    moments = seen.moments[drift.start : drift.end + 1]
+    measured = list(dict.fromkeys(moment.revision for moment in moments if moment.revision))
+    if repository is None or len(measured) < 2:
+        return measured
+    commits = [commit.revision for commit in between(measured[0], measured[-1], repository)]
+    return [measured[0], *commits] if len(commits) >= len(measured) - 1 else measured
 
 
 def _part(seen: Seen, part: stats.Part, revisions: Sequence[str]) -> Part:

@@ -56,10 +56,11 @@ class Drift:
     first: str  # the last run at the old level
     last: str  # the first at the new level; the newest while it goes on
     ongoing: bool
-    steps: int  # from run to run, between these
+    length: int  # how many runs after the first the last one is
     slope: Estimate  # by which share each run is larger than the one before it
     earliest: str = ""  # the run at which it began at the earliest
     latest: str = ""  # the same at the latest
+    steps: int = 0  # that lie on it, with findings of their own; its levels and its size are without them
     parts: tuple[Part, ...] = ()  # oldest first; none where the noise does not let them be told
 
 

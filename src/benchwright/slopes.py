@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 
 from benchwright import drifting, regress
 from benchwright.findings import Finding, Remark, State
+from benchwright.reckoning import Seen
 from benchwright.records import Value
+from benchwright.report.comparison import SMALLEST
 from benchwright.stats.compare import benjamini_hochberg
-from benchwright.store import Store
+from benchwright.store import Series, Store
+from benchwright.timeline import timeline
 from benchwright.vcs.history import Repository
 
 if TYPE_CHECKING:
@@ -40,6 +43,22 @@ def judge(
         for drift in one.seen.drifts:
             _absorb(store, one, drift, [*slopes, *found], known)
     return found
+
+
+def seen_in(store: Store, series: Series, smallest: float = SMALLEST) -> list[Finding]:
+    """The drifts that all that is kept of a series shows now, as findings that are not kept."""
+    from benchwright.stats.changepoint import detect
+    from benchwright.stats.drift import examine
+
+    known = store.history(series.case, metrics=[series.metric], limit=regress.POINTS)
+    whole = next((one for one in known if (one.key, one.unit) == (series.key, series.unit)), None)
+    moments = timeline(whole.points) if whole and whole.better else []
+    values = [moment.estimate.point for moment in moments]
+    if whole is None or not values or min(values) <= 0:
+        return []
+    trend = examine(values, smallest=smallest, detect=detect)
+    seen = Seen(series=whole, moments=tuple(moments), changes=trend.changes, drifts=trend.drifts)
+    return [drifting.finding(seen, drift, repository=None, found_at="") for drift in trend.drifts]
 
 
 def _follow_drift(store: Store, one: Looked, finding: Finding, repository: Repository | None, run_id: str) -> None:

@@ -30,6 +30,16 @@ export function StateBadge({ state }: { state: State }) {
   return <span class={`badge state-${state}`}>{state}</span>;
 }
 
+/** That a value changed little by little, and not at once. */
+export function DriftBadge() {
+  return (
+    <span class="badge" title="It changed little by little, and not at once">
+      <Glyph path={SLOPE} />
+      drift
+    </span>
+  );
+}
+
 /** How much something changed: the arrow is the direction of the number, the colour and the verdict say what that means. */
 export function Effect(props: { effect: Estimate; unit: string; verdict: Verdict; interval?: boolean }) {
   const { effect, unit, verdict } = props;
@@ -63,6 +73,7 @@ export function Swatch({ index }: { index: number }) {
 /** The dashes of a chart's lines, by index: a second sign beside their colours. */
 export const DASHES: readonly (readonly number[])[] = [[], [6, 3], [2, 2], [9, 3, 2, 3], [], [6, 3], [2, 2], [9, 3, 2, 3]];
 
+const SLOPE = "M.8 8.6 8 1.4l1.1 1.1-7.2 7.2Z";
 const UP = "M5 1.5 9.3 8.5H.7Z";
 const DOWN = "M5 8.5.7 1.5h8.6Z";
 const CROSS = "M1.5 2.6 2.6 1.5 5 3.9l2.4-2.4 1.1 1.1L6.1 5l2.4 2.4-1.1 1.1L5 6.1 2.6 8.5 1.5 7.4 3.9 5Z";

@@ -195,7 +195,7 @@ function drawLevels(u: uPlot, levels: readonly ChartLevel[]): void {
   ctx.beginPath();
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
   ctx.clip();
-  for (const { from, to, point: level, low, high, colour } of levels) {
+  for (const { from, to, point: level, end = level, low, high, colour } of levels) {
     const x0 = u.valToPos(from, "x", true);
     const x1 = u.valToPos(to, "x", true);
     const y = (of: number) => u.valToPos(of, "y", true);
@@ -206,7 +206,7 @@ function drawLevels(u: uPlot, levels: readonly ChartLevel[]): void {
     ctx.lineWidth = 1.5 * uPlot.pxRatio;
     ctx.beginPath();
     ctx.moveTo(x0, y(level));
-    ctx.lineTo(x1, y(level));
+    ctx.lineTo(x1, y(end));
     ctx.stroke();
   }
   ctx.restore();

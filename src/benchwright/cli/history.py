@@ -14,6 +14,7 @@ from benchwright.parsing import json_mapping
 from benchwright.records import Better, Result, Verdict
 
 if TYPE_CHECKING:
+    from benchwright.findings import Finding
     from benchwright.report.trend import Step
     from benchwright.store import Miss, Series
 
@@ -41,6 +42,7 @@ def command(target: str, metrics: tuple[str, ...], limit: int, store: str | None
     from contextlib import closing
     from functools import cache
 
+    from benchwright import slopes
     from benchwright.analysis.judged import headline_metrics
     from benchwright.report.spelling import spelled
     from benchwright.store.lookup import look_up
@@ -49,11 +51,15 @@ def command(target: str, metrics: tuple[str, ...], limit: int, store: str | None
         found, misses = look_up(results, target, metrics=metrics, runs=limit, usual=headline_metrics)
         results_of = cache(lambda run: results.run(run, samples=False).results)
         tables = [(series, _steps(series, results_of, limit)) for series in found]
+        drifts = [slopes.seen_in(results, series) for series in found]
     if as_json:
-        click.echo(json.dumps(_document(tables, misses), indent=2))
+        click.echo(json.dumps(_document(tables, misses, drifts), indent=2))
         return
     several = len({series.machine for series in found}) > 1
-    blocks = [[_heading(series, with_machine=several), *_lines(series, rows)] for series, rows in tables]
+    blocks = [
+        [_heading(series, with_machine=several), *_lines(series, rows), *map(_drift_line, drifting)]
+        for (series, rows), drifting in zip(tables, drifts, strict=True)
+    ]
     if misses:
         blocks.append([click.style("Not measured", bold=True), *map(_miss_line, misses)])
     text = "\n\n".join("\n".join(block) for block in blocks)
@@ -114,6 +120,21 @@ def _lines(series: Series, rows: list[Step]) -> list[str]:
     return [*lines, "  " + sparkline([row.estimate.point for row in rows])]
 
 
+def _drift_line(finding: Finding) -> str:
+    """A drift below the table: what no two neighbouring runs show."""
+    from benchwright.report.drifts import beside_text, since_text, slope_text
+    from benchwright.report.findings import change_text
+    from benchwright.report.numbers import cell, printable, scale_of
+
+    if finding.drift is None:
+        return ""
+    scale = scale_of([finding.before.point, finding.after.point], finding.unit)
+    levels = f"{cell(finding.before, scale)} to {cell(finding.after, scale)} {scale.unit}".rstrip()
+    levels += beside_text(finding.drift)
+    told = f"{change_text(finding)}: {levels}, {slope_text(finding.drift)}, {since_text(finding, finding.drift)}"
+    return f"  {click.style(finding.verdict, fg=_COLOURS.get(finding.verdict))}  {printable(told)}"
+
+
 def _params(text: str) -> str:
     from benchwright.report.numbers import printable
 
@@ -149,9 +170,14 @@ def _colour() -> bool | None:
     return False if os.environ.get("NO_COLOR") else None
 
 
-def _document(tables: list[tuple[Series, list[Step]]], misses: list[Miss]) -> dict[str, Any]:
+def _document(
+    tables: list[tuple[Series, list[Step]]], misses: list[Miss], drifts: list[list[Finding]]
+) -> dict[str, Any]:
     from dataclasses import asdict
 
+    from benchwright import schema
+
+    shown = ("verdict", "before", "after", "effect", "confidence", "drift")
     return {
         "series": [
             {
@@ -163,8 +189,9 @@ def _document(tables: list[tuple[Series, list[Step]]], misses: list[Miss]) -> di
                 "better": series.better or None,
                 "machine": series.machine,
                 "runs": [asdict(row) for row in rows],
+                "drifts": [{name: schema.encode(getattr(one, name)) for name in shown} for one in drifting],
             }
-            for series, rows in tables
+            for (series, rows), drifting in zip(tables, drifts, strict=True)
         ],
         "misses": [{**asdict(miss), "params": json_mapping(miss.params)} for miss in misses],
     }

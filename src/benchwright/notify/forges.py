@@ -180,7 +180,7 @@ def _by_commit(notices: Iterable[Notice]) -> dict[str, tuple[Notice, ...]]:
 
 def _worse(notices: Iterable[Notice]) -> tuple[Notice, ...]:
     """Those that a status tells of. One that became better sets none: it would take back another's failure."""
-    return tuple(notice for notice in notices if notice.finding.verdict is Verdict.WORSE)
+    return tuple(notice for notice in notices if notice.finding.verdict is Verdict.WORSE and not notice.finding.drift)
 
 
 def _summed(notices: tuple[Notice, ...], line: Callable[[Finding], str]) -> str:

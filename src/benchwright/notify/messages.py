@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from benchwright.findings import Finding
 from benchwright.report import reasons
+from benchwright.report.drifts import beside_text, since_text, slope_text
 from benchwright.report.findings import title
 from benchwright.report.numbers import printable
 from benchwright.units import format_probability, format_value
@@ -115,11 +116,17 @@ def _sizes(finding: Finding) -> str:
     before, after = (format_value(side.point, finding.unit, 4) for side in (finding.before, finding.after))
     sure = f"; {format_probability(finding.confidence)} sure" if finding.confidence is not None else ""
     machine = f"; machine {finding.machine[:8]}" if finding.machine else ""
+    if finding.drift:
+        slope, since = slope_text(finding.drift), since_text(finding, finding.drift)
+        return f"{before} then, {after} now{beside_text(finding.drift)}; {slope}, {since}{sure}{machine}"
     return f"{before} before, {after} after{sure}{machine}"
 
 
 def _whose(finding: Finding) -> str:
     """The culprit, or between which commits it is."""
+    if finding.drift:
+        commits = len(finding.revisions) - 1
+        return f"{commits} commits carry it: no single one of them is the culprit" if commits > 1 else ""
     if finding.suspects and finding.suspects[0].probability >= CERTAIN:
         first = finding.suspects[0]
         author = f" by {first.author}" if first.author else ""

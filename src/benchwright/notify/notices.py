@@ -63,4 +63,6 @@ def trace_of(finding: Finding, store: Store) -> Trace | None:
     if finding.run not in rounds:
         return None
     values = tuple(combine(estimates).point for estimates in rounds.values())
-    return Trace(values=values, change=[*rounds].index(finding.run), title=headline(finding), unit=finding.unit)
+    until = [*rounds].index(finding.drift.last) if finding.drift and finding.drift.last in rounds else 0
+    change = [*rounds].index(finding.run)
+    return Trace(values=values, change=change, title=headline(finding), unit=finding.unit, until=until)

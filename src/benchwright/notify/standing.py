@@ -33,7 +33,7 @@ def to_take_back(ledger: Ledger, record: Record, is_over: Callable[[str], bool])
     commits: dict[str, list[str]] = {}
     for each in sorted((record.told - record.withdrawn) | {*record.waiting}):
         finding = ledger.findings.get(each)
-        if finding is not None and finding.verdict is Verdict.WORSE:
+        if finding is not None and finding.verdict is Verdict.WORSE and not finding.drift:  # a drift sets no status
             commits.setdefault(Notice(finding=finding).commit, []).append(each)
     commits.pop("", None)
     settled = (ids for ids in commits.values() if all(map(is_over, ids)))

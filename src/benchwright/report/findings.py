@@ -10,7 +10,7 @@ from benchwright import schema
 from benchwright.findings import Finding, Remark
 from benchwright.parsing import json_mapping
 from benchwright.records import Verdict
-from benchwright.report import reasons
+from benchwright.report import drifts, reasons
 from benchwright.report.comparison import WORDS
 from benchwright.report.numbers import cell, instant, printable, scale_of
 from benchwright.units import format_number, format_probability
@@ -57,7 +57,11 @@ def title(finding: Finding) -> str:
 
 
 def change_text(finding: Finding) -> str:
-    """The size of the change with its interval, in words: `12 % slower [11 %, 14 %]`."""
+    """The size of the change with its interval, in words: `12 % slower [11 %, 14 %]`, and whether it is a drift."""
+    return _size_text(finding) + (drifts.words(finding.drift) if finding.drift else "")
+
+
+def _size_text(finding: Finding) -> str:
     effect = finding.effect
     above, below, times = WORDS.get(finding.unit, ("higher", "lower", "high"))
     if effect.point >= 2:
@@ -72,6 +76,8 @@ def change_text(finding: Finding) -> str:
 
 def graph(values: Sequence[float], index: int, finding: Finding, *, width: int = 80, height: int = 9) -> str:
     """The series as characters: a star for each run, lines for the levels, and a mark where the change is."""
+    if finding.drift:
+        return drifts.graph(values, index - 1, finding, width=width, height=height)
     room = max(10, width - _MARGIN - 3)
     start = max(0, min(index - room // 2, len(values) - room))
     shown, place = list(values[start : start + room]), index - start
@@ -109,6 +115,9 @@ def _about(finding: Finding) -> str:
     sure = "" if finding.confidence is None else f"{format_probability(finding.confidence)} sure"
     who = f"{finding.state}, {finding.assignee}" if finding.assignee else str(finding.state)
     since = f"since {_range(finding)}" if finding.revisions else f"since run {finding.run}"
+    if finding.drift:
+        levels += drifts.beside_text(finding.drift)
+        since = f"{drifts.slope_text(finding.drift)} · {drifts.since_text(finding, finding.drift)}"
     return printable(" · ".join(part for part in (levels, sure, since, who) if part))
 
 
@@ -119,6 +128,9 @@ def _range(finding: Finding) -> str:
 
 def _culprits(finding: Finding) -> Iterator[str]:
     count = len(finding.revisions) - 1
+    if finding.drift:
+        yield from drifts.part_lines(finding)
+        return
     if count < 1:
         return
     yield f"Commits after {finding.revisions[0][:SHORT]} up to {finding.revisions[-1][:SHORT]}: {count}"

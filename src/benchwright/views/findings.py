@@ -58,10 +58,19 @@ def finding_view(archive: Archive, reference: str) -> FindingView:
 def _commands(finding: Finding) -> list[str]:
     """What to type next: to see it, to find the commit, to tell code from environment."""
     found = [f"benchwright findings show {finding.id}"]
+    if finding.drift:  # no commit of it is the culprit
+        return [
+            *found,
+            shlex.join(["benchwright", "compare", finding.drift.first, finding.drift.last]),
+            *_remeasuring(finding),
+        ]
     if len(finding.revisions) >= _SEEN:
         found.append(f"benchwright bisect {finding.id}")
     if len(finding.runs) >= _SEEN and finding.run in finding.runs and (place := finding.runs.index(finding.run)):
         found.append(shlex.join(["benchwright", "compare", finding.runs[place - 1], finding.run]))
-    if isinstance(told := finding.why.get("remeasure"), str):
-        found.append(told)
-    return found
+    return [*found, *_remeasuring(finding)]
+
+
+def _remeasuring(finding: Finding) -> list[str]:
+    told = finding.why.get("remeasure")
+    return [told] if isinstance(told, str) else []

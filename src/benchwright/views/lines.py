@@ -90,7 +90,8 @@ def finding_lines(
     if not found:
         return []
     named = machine_names(archive) if names is None else names
-    sparks = archive.around([(finding.series, finding.run) for finding in found], points=SPARK)
+    places = [(one.series, one.drift.last if one.drift else one.run) for one in found]
+    sparks = archive.around(places, points=SPARK)
     lost = list(dict.fromkeys(one.series for one, spark in zip(found, sparks, strict=True) if not spark))
     tails = archive.tails(lost, points=SPARK) if lost else {}
     return [
@@ -121,6 +122,7 @@ def _finding_line(finding: Finding, name: str, spark: Sequence[float]) -> Findin
         assignee=finding.assignee,
         culprit=finding.suspects[0] if finding.suspects else None,
         spark=spark,
+        drift=finding.drift,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchwright.findings import State, Suspect
+from benchwright.findings import Drift, State, Suspect
 from benchwright.records import Estimate, Failure, Metric, ResultWarning, Revision, Scalar, Verdict
 
 
@@ -66,6 +66,7 @@ class FindingLine:
     assignee: str
     culprit: Suspect | None  # the most probable
     spark: Sequence[float]  # the values on both sides of the change, oldest first
+    drift: Drift | None  # None: the value changed at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +117,7 @@ class Mark:
     before: Estimate
     after: Estimate
     run: str
+    until: int  # of a drift: when it ended, or the newest point; of a step, when it came
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

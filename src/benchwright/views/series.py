@@ -97,9 +97,11 @@ def _marks(found: Sequence[Finding], columns: Columns, unit: str) -> list[Mark]:
     for finding in found:
         if finding.unit not in ("", unit):
             continue
-        at = milliseconds(finding.found_at)
-        if (place := places.get(finding.run)) is not None:
-            at = int(columns.at[np.argmax(columns.run == place)]) // 1000
+        at = until = milliseconds(finding.found_at)
+        if (place := places.get(finding.drift.first if finding.drift else finding.run)) is not None:
+            at = until = int(columns.at[np.argmax(columns.run == place)]) // 1000
+        if finding.drift and (place := places.get(finding.drift.last)) is not None:
+            until = int(columns.at[np.argmax(columns.run == place)]) // 1000
         marks.append(
             Mark(
                 at=at,
@@ -110,6 +112,7 @@ def _marks(found: Sequence[Finding], columns: Columns, unit: str) -> list[Mark]:
                 before=finding.before,
                 after=finding.after,
                 run=finding.run,
+                until=until,
             )
         )
     return sorted(marks, key=lambda mark: mark.at)

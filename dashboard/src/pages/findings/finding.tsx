@@ -3,19 +3,20 @@
 import { useEffect, useState } from "preact/hooks";
 import { isThere, useData, type Query } from "../../api";
 import { may, useAbout } from "../../parts/about";
-import { Effect, StateBadge, VerdictBadge } from "../../parts/badges";
+import { DriftBadge, Effect, StateBadge, VerdictBadge } from "../../parts/badges";
 import { Command, CopyLink } from "../../parts/copy";
 import { Fact } from "../../parts/facts";
-import { caseLabel, change, date, estimate, interval, paramsText, percent, probability, signed, value } from "../../parts/format";
+import { caseLabel, change, count, date, estimate, interval, paramsText, percent, probability, signed, value } from "../../parts/format";
 import { useKeys } from "../../parts/keys";
 import { Answered } from "../../parts/states";
 import { useTitle } from "../../parts/title";
 import { When } from "../../parts/when";
 import { href } from "../../route";
-import type { FindingView } from "../../shapes";
+import type { Estimate, FindingView } from "../../shapes";
 import { chosen, linkTo, listQuery, statesOf, useFindings } from "./chosen";
 import { Desk } from "./desk";
 import { MayNot } from "./maynot";
+import { Parts } from "./parts";
 import { Picture } from "./picture";
 import { Story } from "./story";
 import { Suspects } from "./suspects";
@@ -42,7 +43,7 @@ function Found({ view, query, onChange }: { view: FindingView; query: Query; onC
       <div class="finding-columns">
         <div class="stack">
           {view.view && <Picture finding={view} series={view.view} query={query} />}
-          <Suspects view={view} />
+          {view.line.drift ? <Parts view={view} drift={view.line.drift} /> : <Suspects view={view} />}
           <Why why={view.why} unit={view.line.unit} />
         </div>
         <div class="stack finding-side">
@@ -86,12 +87,13 @@ function Neighbours({ id, query }: { id: string; query: Query }) {
 }
 
 function Head({ view: { line, method, calibration } }: { view: FindingView }) {
-  const { effect, unit } = line;
+  const { effect, unit, drift } = line;
   const sure = line.confidence === null ? "" : `${probability(line.confidence)} sure`;
   return (
     <header class="finding-head">
       <div class="row">
         <VerdictBadge verdict={line.verdict} />
+        {drift && <DriftBadge />}
         <StateBadge state={line.state} />
         {line.assignee && <span class="soft">{line.assignee} looks after it</span>}
       </div>
@@ -107,13 +109,18 @@ function Head({ view: { line, method, calibration } }: { view: FindingView }) {
             , with {percent(effect.confidence)} confidence between {signed(effect.low - 1)} and {signed(effect.high - 1)}
           </>
         )}
-        .
+        {drift && <>, little by little over {count(drift.length, "run")}{drift.ongoing ? ", and still going on" : ""}</>}.
       </p>
       <dl class="facts">
-        <Fact name="Before">
+        {drift && (
+          <Fact name="Slope">
+            {signed(drift.slope.point)} a run <span class="soft">{slopeWithin(drift.slope)}</span>
+          </Fact>
+        )}
+        <Fact name={drift ? "Level then" : "Before"}>
           {estimate(line.before, unit, 4)} <span class="soft">{interval(line.before, unit, 4)}</span>
         </Fact>
-        <Fact name="After">
+        <Fact name={drift ? (drift.steps ? `Level now, without ${count(drift.steps, "step")} on it` : "Level now") : "After"}>
           {estimate(line.after, unit, 4)} <span class="soft">{interval(line.after, unit, 4)}</span>
         </Fact>
         <Fact name="Since run">{line.run && isThere(`runs/${line.run}`) ? <a href={href("runs", [line.run])}>{line.run}</a> : line.run || "–"}</Fact>
@@ -130,6 +137,10 @@ function Head({ view: { line, method, calibration } }: { view: FindingView }) {
   );
 }
 
+function slopeWithin({ low, high }: Estimate): string {
+  return low === null || high === null ? "" : `[${signed(low)}, ${signed(high)}]`;
+}
+
 function difference(of: number, unit: string): string {
   return `${of < 0 ? "−" : "+"}${value(Math.abs(of), unit)}`;
 }
@@ -143,8 +154,8 @@ const PURPOSES: readonly [string, string][] = [
 ];
 
 function Next({ view: { commands, runs, line, view: series } }: { view: FindingView }) {
-  const before = runs[runs.indexOf(line.run) - 1];
-  const sides = before ? { a: `run:${before}`, b: `run:${line.run}` } : null;
+  const [before, after] = line.drift ? [line.drift.first, line.drift.last] : [runs[runs.indexOf(line.run) - 1], line.run];
+  const sides = before ? { a: `run:${before}`, b: `run:${after}` } : null;
   const ordered = PURPOSES.flatMap(([begin, purpose]) => commands.filter((one) => one.startsWith(begin)).map((text) => ({ text, purpose })));
   return (
     <section class="section panel" aria-labelledby="next">

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Query } from "../../api";
 import { may, useAbout } from "../../parts/about";
-import { Effect, StateBadge, VerdictBadge } from "../../parts/badges";
+import { DriftBadge, Effect, StateBadge, VerdictBadge } from "../../parts/badges";
 import { CopyLink } from "../../parts/copy";
 import { ago, count, date, paramsText, probability, revisionShort } from "../../parts/format";
 import { useKeys } from "../../parts/keys";
@@ -127,6 +127,7 @@ function What({ one, query }: { one: FindingLine; query: Query }) {
     <span class="finding-what">
       <span class="row">
         <VerdictBadge verdict={one.verdict} />
+        {one.drift && <DriftBadge />}
         <a href={linkTo(one.id, query)} data-finding={one.id}>
           {one.case}
         </a>
@@ -138,7 +139,8 @@ function What({ one, query }: { one: FindingLine; query: Query }) {
   );
 }
 
-function Culprit({ one: { culprit } }: { one: FindingLine }) {
+function Culprit({ one: { culprit, drift } }: { one: FindingLine }) {
+  if (drift) return <span class="soft small">no single commit</span>;
   if (!culprit) return null;
   return (
     <span class="finding-culprit small">

@@ -7,7 +7,7 @@ import { date, estimate, interval, probability, revisionShort } from "../../part
 import { colour } from "../../parts/theme";
 import { change, href } from "../../route";
 import type { Estimate, FindingView, SeriesView } from "../../shapes";
-import { linesOf, marksOf } from "../series/lines";
+import { isDrift, levelsOf as allLevels, linesOf, marksOf } from "../series/lines";
 
 const AROUND = 60; // points on each side at first
 
@@ -108,7 +108,9 @@ function placeOf({ line }: FindingView, { run, runs, at, marks }: SeriesView): n
 function windowOf(finding: FindingView, series: SeriesView): ChartRange | null {
   const { at } = series;
   const place = placeOf(finding, series);
-  const [from, to] = [Math.max(0, place - AROUND), Math.min(at.length - 1, place + AROUND)];
+  const drift = series.marks.find((one) => one.finding === finding.line.id && isDrift(one));
+  const end = drift ? Math.max(place, at.findLastIndex((one) => one <= drift.until)) : place;
+  const [from, to] = [Math.max(0, place - AROUND), Math.min(at.length - 1, end + AROUND)];
   return at.length > 2 && to - from < at.length - 1 ? [at[from]!, at[to]!] : null;
 }
 
@@ -117,6 +119,7 @@ function levelsOf({ line }: FindingView, { at, marks }: SeriesView): ChartLevel[
   const place = marks.findIndex((mark) => mark.finding === line.id);
   const here = marks[place]?.at;
   if (here === undefined) return [];
+  if (isDrift(marks[place]!)) return allLevels(marks, at);
   const ink = () => colour("ink");
   const [from, to] = [marks[place - 1]?.at ?? at[0] ?? here, marks[place + 1]?.at ?? at.at(-1) ?? here];
   const level = ({ point, low, high }: Estimate) => ({ point, low, high, colour: ink });

@@ -2,7 +2,7 @@
 
 import { useMemo, useState } from "preact/hooks";
 import { useAll, useLast, type Query } from "../../api";
-import { Effect, StateBadge, Swatch, VerdictBadge } from "../../parts/badges";
+import { DriftBadge, Effect, StateBadge, Swatch, VerdictBadge } from "../../parts/badges";
 import { Chart, type ChartRange } from "../../parts/chart";
 import { CopyLink } from "../../parts/copy";
 import { Fact } from "../../parts/facts";
@@ -14,7 +14,7 @@ import { useTitle } from "../../parts/title";
 import { change, href } from "../../route";
 import type { Mark, SeriesLine, SeriesView } from "../../shapes";
 import { chartOf, MachineName } from "./list";
-import { levelsOf, linesOf, marksOf, shownAs, type Shown } from "./lines";
+import { isDrift, levelsOf, linesOf, marksOf, shownAs, type Shown } from "./lines";
 import { Notes } from "./notes";
 
 export function SeriesChart({ keys, query }: { keys: string[]; query: Query }) {
@@ -238,7 +238,13 @@ function ChangeLink({ mark }: { mark: Changed }) {
 }
 
 function ChangeEffect({ mark }: { mark: Changed }) {
-  return <Effect effect={mark.effect} unit={mark.line.unit} verdict={mark.verdict} interval />;
+  const effect = <Effect effect={mark.effect} unit={mark.line.unit} verdict={mark.verdict} interval />;
+  if (!isDrift(mark)) return effect;
+  return (
+    <span class="row">
+      {effect} <DriftBadge />
+    </span>
+  );
 }
 
 function Related({ views, query }: { views: SeriesView[]; query: Query }) {

@@ -61,7 +61,7 @@ function labelsOf(lines: readonly SeriesLine[]): string[] {
 export function marksOf({ line, marks }: SeriesView, of: string): ChartMark[] {
   return marks.map((mark) => ({
     at: mark.at,
-    label: change(mark.effect.point, line.unit),
+    label: change(mark.effect.point, line.unit) + (isDrift(mark) ? ", drift" : ""),
     of,
     verdict: mark.verdict,
     up: mark.effect.point >= 1,
@@ -69,16 +69,43 @@ export function marksOf({ line, marks }: SeriesView, of: string): ChartMark[] {
   }));
 }
 
-/** The heights between change points: before the first, and after each until the next. */
+/** Whether the value changed little by little. */
+export function isDrift(mark: Mark): boolean {
+  return mark.until > mark.at;
+}
+
+/** The heights between change points: before the first, along each drift, and after each until the next. */
 export function levelsOf(marks: readonly Mark[], at: readonly number[]): ChartLevel[] {
   const sorted = marks.toSorted((a, b) => a.at - b.at);
+  const drifts = sorted.filter(isDrift);
+  const within = (mark: Mark) => drifts.filter((drift) => drift !== mark && drift.at < mark.at && mark.at < drift.until);
+  const outer = sorted.filter((mark) => !within(mark).length);
   const [first, last] = [at[0] ?? 0, at.at(-1) ?? 0];
-  const ink = () => colour("ink");
-  return sorted.flatMap((mark, index) => {
-    const after = { from: mark.at, to: sorted[index + 1]?.at ?? last, ...ends(mark.after), colour: ink };
-    return index ? [after] : [{ from: first, to: mark.at, ...ends(mark.before), colour: ink }, after];
+  return outer.flatMap((mark, index) => {
+    const next = outer[index + 1]?.at ?? last;
+    const before = index ? [] : [{ from: first, to: mark.at, ...ends(mark.before), colour: ink }];
+    if (!isDrift(mark)) return [...before, { from: mark.at, to: next, ...ends(mark.after), colour: ink }];
+    const along = slopeOf(mark, sorted.filter((one) => within(one).includes(mark)), at);
+    const point = along.at(-1)?.end ?? mark.after.point;
+    return [...before, ...along, { from: mark.until, to: Math.max(mark.until, next), point, low: null, high: null, colour: ink }];
   });
 }
+
+/** A drift from point to point: the same share each time, and beside it the steps that lie on it. */
+export function slopeOf(drift: Mark, steps: readonly Mark[], at: readonly number[]): ChartLevel[] {
+  const times = [...new Set(at.filter((one) => one >= drift.at && one <= drift.until))];
+  const grows = drift.effect.point ** (1 / Math.max(1, times.length - 1));
+  let point = drift.before.point;
+  return times.slice(1).map((to, index) => {
+    const from = times[index]!;
+    const stepped = steps.filter((step) => step.at > from && step.at <= to).reduce((by, step) => by * step.effect.point, 1);
+    const begin = point * stepped;
+    point = begin * grows;
+    return { from, to, point: begin, end: point, low: null, high: null, colour: ink };
+  });
+}
+
+const ink = () => colour("ink");
 
 function ends({ point, low, high }: Mark["before"]): Pick<ChartLevel, "point" | "low" | "high"> {
   return { point, low, high };

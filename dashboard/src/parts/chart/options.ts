@@ -8,11 +8,13 @@ import { colour } from "../theme";
 import { isSparse, pathOf } from "./bands";
 import { ends, scaleOf, type ChartLine } from "./data";
 
-/** A stretch at one height: what a series held before or after a change. */
+/** A stretch at one height, or sloping to another: what a series held before, in or after a change. */
 export interface ChartLevel {
   from: number;
   to: number;
   point: number;
+  /** The height at its end, where that is another. */
+  end?: number;
   low: number | null;
   high: number | null;
   colour: () => string;
