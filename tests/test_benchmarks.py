@@ -27,6 +27,7 @@ SCRIPTS = (
     "extraction",
     "pairs",
     "bisection",
+    "drift",
 )
 _FIGURE = re.compile(r"-?[\d,.]+ \S+  \[-?[\d,.]+, -?[\d,.]+\]")
 
