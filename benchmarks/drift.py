@@ -2,7 +2,8 @@
 
     python benchmarks/drift.py [--quick]
 
-A round is one series of each row. Sizes of steps on a slope are held against those of `detect`, which knows no slopes.
+Two hundred series for each row in which nothing drifts, half as many for the others. Sizes of steps on a slope are held
+against those of `detect`, which knows no slopes.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def _slow(asked: Settings) -> Iterator[Claim]:
     for noise in (0.01, 0.02, 0.03):
         for name, begin, length, size in ROWS:
             found, held, ladder = [], [], []
-            for rng in _generators(f"{name} {noise}", asked.rounds):
+            for rng in _generators(f"{name} {noise}", asked.count(100, 2)):
                 values = sloping(rng, count=200, begin=begin, length=length, size=size, noise=noise)
                 trend = _look(values)
                 found.append(len(trend.drifts) == 1)
@@ -61,7 +62,7 @@ def _slow(asked: Settings) -> Iterator[Claim]:
 def _on_a_slope(asked: Settings) -> Iterator[Claim]:
     for size, noise in ((0.3, 0.02), (0.2, 0.01), (0.04, 0.01)):
         held, plain = [], []
-        for rng in _generators(f"step on {size} {noise}", asked.rounds):
+        for rng in _generators(f"step on {size} {noise}", asked.count(100, 2)):
             values = sloping(rng, count=200, begin=0, length=200, size=size, noise=noise)
             values[100:] *= 1.1
             held.append(_holds(_look(values).changes))
@@ -93,7 +94,7 @@ def _none(asked: Settings) -> Iterator[Claim]:
 def _online(asked: Settings) -> Iterator[Claim]:
     for family in ONLINE:
         seen = []
-        for rng in _generators(f"online {family}", asked.count(60, 1)):
+        for rng in _generators(f"online {family}", asked.count(40, 1)):
             values = unchanged(family, rng, COMMITS)
             seen.append(any(_look(values[:end]).drifts for end in range(30, COMMITS + 1, EACH)))
         yield _claim(f"{COMMITS} commits, looked at every {EACH}: {family}: a drift is seen at any look", seen, None)

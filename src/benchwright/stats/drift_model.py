@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from benchwright.stats.drift_noise import BELIEFS, KINDS, Array, log_determinants, log_mean, weights, whitened
+from benchwright.stats.drift_noise import BELIEFS, KINDS, Array, log_determinants, log_mean, products, weights, whitened
 
 Whole = npt.NDArray[np.intp]
 
@@ -62,13 +62,12 @@ class Explaining:
         steps = (time >= self.places[None, :]).astype(np.float64)
         hinges = np.maximum(time - self.knees[None, :], 0.0)
         columns = np.column_stack((steps, hinges, np.ones(self.count), values - values.mean()))
-        left = whitened(columns)
-        products = left.transpose(0, 2, 1) @ left
-        level = products[:, -2, :]  # the level is free
-        products = products - level[:, :, None] * level[:, None, :] / level[:, -2, None, None]
-        self._products = products[:, :-2, :-2]
-        self._along = products[:, :-2, -1]
-        self._squares = np.maximum(products[:, -1, -1], 1e-300)
+        found = products(whitened(columns))
+        level = found[:, -2, :]  # the level is free
+        found = found - level[:, :, None] * level[:, None, :] / level[:, -2, None, None]
+        self._products = found[:, :-2, :-2]
+        self._along = found[:, :-2, -1]
+        self._squares = np.maximum(found[:, -1, -1], 1e-300)
         self._fixed = BELIEFS - 0.5 * (log_determinants(self.count) + np.log(level[:, -2]))
         self._hinge = len(self.places)
 

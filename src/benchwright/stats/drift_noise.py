@@ -18,6 +18,7 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 _DIFFUSE = 1e6  # variance of the level at which a random walk begins
+_BLOCK = 31  # columns of a product that one thread computes
 _INDEPENDENT_AT_LEAST = 0.02  # share of the variance that is no slow part: values are rounded
 
 
@@ -66,7 +67,26 @@ def whitened(columns: Array) -> Array:
         error = row - seen
         seen = memory * seen + gains[i] * error
         left[i] = error / scales[i]
-    return left.transpose(1, 0, 2)
+    return np.ascontiguousarray(left.transpose(1, 0, 2))
+
+
+def products(columns: Array) -> Array:
+    """Each column times each, for every kind: kinds, columns, columns.
+
+    In small blocks: larger ones are shared among threads, which on a busy machine wait for each other many times longer
+    than the product takes.
+    """
+    kinds, _, count = columns.shape
+    found = np.empty((kinds, count, count))
+    blocks = [slice(begin, min(begin + _BLOCK, count)) for begin in range(0, count, _BLOCK)]
+    parts = [np.ascontiguousarray(columns[:, :, block]) for block in blocks]
+    for place, (block, part) in enumerate(zip(blocks, parts, strict=True)):
+        turned = np.ascontiguousarray(part.transpose(0, 2, 1))
+        for other, beside in zip(blocks[place:], parts[place:], strict=True):
+            product = turned @ beside
+            found[:, block, other] = product
+            found[:, other, block] = product.transpose(0, 2, 1)
+    return found
 
 
 def log_determinants(count: int) -> Array:
