@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import random
 import runpy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -138,3 +139,38 @@ def test_a_drift_that_was_undone_is_resolved(store: Store) -> None:
     known = store.finding(drift.id)
     assert known.state is State.RESOLVED
     assert known.remarks[-1].what == regress.RECOVERED
+
+
+def test_pages_draw_a_drift_from_its_beginning_to_its_end(tmp_path: Path) -> None:
+    from benchwright.store.sql import SqlStore
+    from benchwright.views.findings import finding_view
+    from benchwright.views.series import series_view
+
+    archive = SqlStore(f"sqlite:///{tmp_path / 'pages.db'}")
+    try:
+        runs = made.fill(archive, sloping(30, 60, 0.3, after=10))
+        (finding,) = regress.judge(archive, runs[-1].id)
+        assert finding.drift is not None
+        (mark,) = series_view(archive, finding.series).marks
+        view = finding_view(archive, finding.id)
+    finally:
+        archive.close()
+    hours = (mark.until - mark.at) / 3_600_000
+    assert hours == finding.drift.length, "a run an hour"
+    assert view.line.drift == finding.drift
+    assert view.commands == [
+        f"benchwright findings show {finding.id}",
+        f"benchwright compare {finding.drift.first} {finding.drift.last}",
+    ]
+
+
+def test_history_names_a_drift_that_no_two_neighbours_show(tmp_path: Path, inside: Callable[..., Any]) -> None:
+    store = open_store(tmp_path / "results.db")
+    made.fill(store, sloping(30, 60, 0.3))
+    store.close()
+    asked = ("history", "bench.py::encode", "--metric", "latency_p50", "--store", str(tmp_path / "results.db"))
+    text = inside(*asked, "--limit", "5").stdout
+    assert "% slower [" in text and "a drift over" in text and "still going on" in text
+    (series,) = json.loads(inside(*asked, "--json").stdout)["series"]
+    (drift,) = series["drifts"]
+    assert drift["effect"]["low"] < 1.3 < drift["effect"]["high"] and drift["drift"]["ongoing"]
