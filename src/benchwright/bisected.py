@@ -18,11 +18,37 @@ class Passed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """The good revision and a commit, in one pair: the commit's figure over the good one's."""
+    """A commit and its control in one pair: the commit's figure over the control's."""
 
     revision: str
     ratio: float
     run: str  # the run that keeps both results
+    against: str = ""  # the control's revision: the good one, or the commit's parent
+    control: float | None = None  # its figure
+    figure: float | None = None  # the commit's
+    control_first: bool | None = None  # which of them ran first
+    length: float = 1.0  # of the processes, in usual ones: where those told too little
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Culprit:
+    """A commit that changed the figure, or several that nothing measurable tells apart."""
+
+    commits: tuple[Suspect, ...]
+    probability: float  # that the figure changed with one of them
+    parent: str  # the revision before, which it was measured against
+    effect: Estimate | None = None  # of its change alone, as a ratio; None when it was not measured against its parent
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether pairs with its parent alone show the change."""
+        effect = self.effect
+        return (
+            effect is not None
+            and effect.low is not None
+            and effect.high is not None
+            and (effect.low > 1.0 or effect.high < 1.0)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,24 +62,28 @@ class Bisected:
     better: Better | None
     good: Revision
     bad: Revision
-    commits: tuple[Suspect, ...]  # all of the range, oldest first
-    culprits: tuple[Suspect, ...]  # the most probable commit; or several that nothing measurable tells apart
-    probability: float  # that the culprit is among them
+    commits: tuple[Suspect, ...]  # all of the range, oldest first, each with the probability that the figure changed
+    culprits: tuple[Suspect, ...]  # the commit with the largest change; or several that nothing measurable tells apart
+    probability: float  # that the figure changed there
     nothing: float  # probability that none of the commits changed anything
-    effect: Estimate | None  # of the change, as a ratio; None when nothing was measured
-    noise: float | None  # of one pair's ratio
+    effect: Estimate | None  # of the culprit's change alone, as a ratio; None when it was not measured with its parent
+    noise: float | None  # of one process, those apart that something disturbed
     confidence: float  # that was asked for
     why: str  # it ended
+    whole: Estimate | None = None  # the bad end over the good one, as a ratio; None when nothing was measured
+    elsewhere: Estimate | None = None  # what of it none of the named commits explains, as a ratio
+    further: tuple[Culprit, ...] = ()  # others that were named, where all were asked for
     pairs: tuple[Compared, ...] = ()
     passed: tuple[Passed, ...] = ()
     runs: int = 0  # measurements of this bisection, failed ones and those from before among them
     again: int = 0  # of these, how many were there from before
-    plain: int | None = None  # measurements that halving the range would take to be as sure
+    length: float = 1.0  # of the last processes, in usual ones
     built: int = 0  # commits that were made ready
     seconds: float = 0.0
     interrupted: bool = False
 
     @property
     def sure(self) -> bool:
-        """Whether a culprit is named with the confidence that was asked for."""
-        return bool(self.culprits) and self.probability >= self.confidence
+        """Whether a culprit is named with the confidence that was asked for, and its parent agrees."""
+        first = Culprit(commits=self.culprits, probability=self.probability, parent="", effect=self.effect)
+        return bool(self.culprits) and self.probability >= self.confidence and first.is_shown

@@ -1,20 +1,23 @@
 """Finds the commit that changed a figure: pairs against the good revision, wherever the next one tells the most.
 
 `stats.bisection` says what is known and what to measure next; here the commits are built, measured and kept. A commit
-that cannot be built or measured is passed over. Results of an earlier bisection of the same range are used again.
+that cannot be built or measured is passed over. Where pairs tell too little, processes are made longer; where that does
+not help, the search ends with what is known. Results of an earlier bisection of the same range are used again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from benchwright import environment, schema
-from benchwright.bisected import Bisected, Compared, Passed
+from benchwright.bisected import Bisected, Compared, Culprit, Passed
+from benchwright.bisection_pairs import CANDIDATE, LENGTHS, can_last, compare, find_adjacent, lasting
 from benchwright.builds import Builder, Built
 from benchwright.contests import Contest, Side, chosen
 from benchwright.duel import Keeping
@@ -22,16 +25,18 @@ from benchwright.errors import OptionError, TargetError
 from benchwright.events import Planned, Staged
 from benchwright.findings import Suspect
 from benchwright.measuring import Measuring, Plan
-from benchwright.planning import plan_in
-from benchwright.records import Case, Estimate, Load, Metric, Result, Run, Scalar, Status
-from benchwright.sources import Request
+from benchwright.records import Case, Estimate, Metric, Result, Run, Status
 from benchwright.stats import bisection as statistics
+from benchwright.stats.bisection import GOOD
 from benchwright.vcs.history import Commit
 
 REASON = "bisect"
 MOST_RUNS = 200
 _POSSIBLE = 0.01  # the least probability of a commit that may still be the one
 _TRIES = 2  # failures after which a commit is passed over
+_FAR = 30  # pairs: a search that is expected to take more is worth longer processes
+_PATIENCE = 4  # steps in a row that expect so
+_SETTLED = 8  # pairs before the first such step counts
 
 CaseIn = Callable[[Built], Case]
 
@@ -48,6 +53,7 @@ class Terms:
     measured: Sequence[str] = ()  # revisions that were told apart before: a suspect stands for all since the last one
     effect: Estimate | None = None  # as a ratio, where it was estimated before
     rebuild: bool = False  # also what was built before, or failed
+    every: bool = False  # go on to the next culprit when one is named
 
 
 def bisect(
@@ -76,32 +82,6 @@ def tag_of(builder: Builder, good: str, bad: str, build: str) -> str:
     return f"{REASON}-{hashlib.sha256(json.dumps([*ends, build]).encode()).hexdigest()[:12]}"
 
 
-def planned(request: Request, *, name: str = "", finished: Callable[[Case], Case] = lambda case: case) -> CaseIn:
-    """The one case of a request, or the one of that name among several, as each revision has it."""
-    known: list[tuple[str, Mapping[str, Scalar]]] = []
-
-    def case_in(built: Built) -> Case:
-        cases = plan_in(built, request)
-        wanted = [case for case in cases if case.name == name] if name else cases
-        if known:
-            wanted = [case for case in wanted if (case.name, case.params) == known[0]]
-        if len(wanted) != 1:
-            raise _not_one(built, cases, wanted)
-        known[:] = [(wanted[0].name, wanted[0].params)]
-        return finished(wanted[0])
-
-    return case_in
-
-
-def _not_one(built: Built, cases: Sequence[Case], wanted: Sequence[Case]) -> TargetError:
-    where = f"revision {built.revision.id[:12]}"
-    if not wanted:
-        return TargetError(f"{where} does not have this case", remedy="choose a range in which both ends have it")
-    labels = [" ".join([case.name, *(f"{key}={value}" for key, value in case.params.items())]) for case in cases]
-    some = "; ".join(labels[:4]) + ("; ..." if len(labels) > 4 else "")
-    return TargetError(f"{where}: {len(wanted)} cases, and one can be bisected: {some}", remedy="name one of them")
-
-
 class _Hunt:
     """One bisection while it takes place."""
 
@@ -114,21 +94,23 @@ class _Hunt:
         self._pairs: list[Compared] = []
         self._skipped: dict[int, str] = {}
         self._failures: dict[int, int] = {}
-        self._contests: dict[int, Contest] = {}
+        self._ready: dict[int, tuple[Built, Case]] = {}
+        self._contests: dict[tuple[int, int, float], Contest] = {}
+        self._named: list[Culprit] = []
         self._again = 0
-        self._looked_at = -1
+        self._looked_at = (-1, -1)
         self._metric: Metric | None = None
+        self._length, self._in_vain = LENGTHS[0], 0
 
     def run(self, earlier: Sequence[Run], plan: dict[str, Any]) -> Bisected:
         begin = time.monotonic()
         good, bad = self._end(self._good.revision.id), self._end(self._commits[-1].revision.id)
-        case, last = self._case_in(good), self._case_in(bad)
+        case = self._case_in(good)
+        self._ready = {GOOD: (good, case), len(self._commits) - 1: (bad, self._case_in(bad))}
         self._recall(earlier, case)
         measuring = self._measuring(plan, good)
         with measuring:
-            control = Side(name="good", built=good, measuring=measuring)
-            self._contest(len(self._commits) - 1, control, case, bad, last)
-            step, why = self._search(control, case)
+            step, why = self._search(measuring)
         return self._told(measuring, case, step, why, time.monotonic() - begin)
 
     # ---- before anything is measured ----
@@ -156,110 +138,213 @@ class _Hunt:
         """Takes over the pairs of earlier runs that are about this case on such a machine: elsewhere a change may have
         another size."""
         here = schema.environment_key(environment.collect()) if earlier else ""
-        for run in earlier:
-            for control, treatment in _adjacent(run, self._good.revision.id, case):
+        for run in sorted(earlier, key=lambda each: each.started_at):
+            for adjacent in find_adjacent(run, case):
+                control, treatment = adjacent.control, adjacent.treatment
                 if schema.environment_key(treatment.environment) != here:
                     continue
                 metric = chosen(self._metric.name if self._metric else self._terms.metric, control, treatment)
-                ratio = _ratio(control, treatment, metric)
-                revision = treatment.revision.id if treatment.revision else ""
-                if ratio is not None and revision in self._index:
-                    self._pairs.append(Compared(revision=revision, ratio=ratio, run=run.id))
+                pair = compare(adjacent, metric, run.id)
+                if pair is not None and self._numbers(pair) is not None:
+                    self._pairs.append(pair)
                     self._metric = self._metric or metric
         self._again = 2 * len(self._pairs)
 
+    def _numbers(self, pair: Compared) -> tuple[int, int] | None:
+        """The places of the control and the commit; None where one of them is not in the range."""
+        base = GOOD if pair.against == self._good.revision.id else self._index.get(pair.against)
+        commit = self._index.get(pair.revision)
+        return None if base is None or commit is None else (base, commit)
+
     # ---- the search ----
 
-    def _search(self, control: Side, case: Case) -> tuple[statistics.Step, str]:
-        """Until one commit is sure, the budget is used, or nothing more can be learnt."""
-        measuring = control.measuring
+    def _search(self, measuring: Measuring) -> tuple[statistics.Step, str]:
+        """Until what was asked for is named, the budget is used, or nothing more can be learnt."""
         last = len(self._commits) - 1
         while True:
             step = self._step()
             if measuring.interrupted:
                 return step, "interrupted"
             if step.commit is None:
-                return step, "sure enough"
+                if not self._goes_on(step):
+                    return step, "sure enough"
+                continue
             if self._again + len(measuring.results) + 2 > self._terms.most_runs:
                 return step, f"{self._terms.most_runs} runs do not tell"
             if last in self._skipped:
                 return step, f"the bad end cannot be measured: {self._skipped[last]}"
+            if self._is_in_vain(step, len(measuring.results)):
+                return step, "on a machine as noisy as this, more such runs would tell next to nothing"
             self._announce(step, len(measuring.results))
-            contest = self._contests.get(step.commit) or self._candidate(step.commit, control, case)
-            if contest is not None and (failure := self._pair(step.commit, contest, measuring)):
+            contest = self._contest(step.base, step.commit, measuring)
+            if contest is not None and (failure := self._pair(step, contest, measuring)):
                 return step, failure
 
     def _step(self) -> statistics.Step:
-        pairs = [statistics.Pair(commit=self._index[pair.revision], ratio=pair.ratio) for pair in self._pairs]
-        ready = set(self._contests)
         return statistics.following(
-            self._prior, pairs, confidence=self._terms.confidence, skipped=set(self._skipped), ready=ready
+            self._prior,
+            self._known(),
+            confidence=self._terms.confidence,
+            skipped=set(self._skipped),
+            ready=set(self._ready),
+            named={self._index[each.revision] for culprit in self._named for each in culprit.commits},
         )
+
+    def _known(self) -> list[statistics.Pair]:
+        found = []
+        for pair in self._pairs:
+            numbers = self._numbers(pair)
+            if numbers is not None and pair.control is not None and pair.figure is not None:
+                found.append(
+                    statistics.Pair(
+                        base=numbers[0],
+                        commit=numbers[1],
+                        control=pair.control,
+                        figure=pair.figure,
+                        length=pair.length,
+                        control_first=pair.control_first,
+                    )
+                )
+        return found
+
+    def _goes_on(self, step: statistics.Step) -> bool:
+        """Notes the culprit that a step is sure of; whether another one is wanted."""
+        if step.group is None:
+            return False
+        culprit = self._culprit(step.group, step)
+        if not culprit.is_shown:
+            return False
+        self._named.append(culprit)
+        return self._terms.every
+
+    def _is_in_vain(self, step: statistics.Step, done: int) -> bool:
+        """Whether the search is to end, as further pairs tell too little; makes processes longer before that."""
+        far = step.group is None and statistics.expected_pairs(step) > _FAR
+        self._in_vain = self._in_vain + 1 if far and len(self._pairs) >= _SETTLED else 0
+        if self._in_vain < _PATIENCE:
+            return False
+        case = self._ready[GOOD][1]
+        longer = next((each for each in LENGTHS if each > self._length), None)
+        if longer is not None and can_last(case, longer):
+            self._length, self._in_vain = longer, 0
+            seconds = longer * (case.load.duration or 0.0)
+            self._keeping.listener(Staged(text=f"pairs tell too little: processes of {seconds:.3g} s from here on"))
+            return False
+        left = (self._terms.most_runs - self._again - done) // 2
+        return self._in_vain >= 2 * _PATIENCE and statistics.expected_pairs(step) > left
 
     def _announce(self, step: statistics.Step, done: int) -> None:
         most = max(self._terms.most_runs - self._again - done, 2)
-        left = min(2 * statistics.expected_pairs(step.posterior), most)
+        left = min(2 * statistics.expected_pairs(step, self._known()), most)
         self._keeping.listener(Planned(total=done + left, done=done))
-        if step.commit is not None and step.commit != self._looked_at:
-            self._looked_at = step.commit
+        if step.commit is not None and (step.base, step.commit) != self._looked_at:
+            self._looked_at = (step.base, step.commit)
             possible = sum(share >= _POSSIBLE for share in step.posterior.commits)
             short = self._commits[step.commit].revision.id[:12]
             commits = f"{possible} of {len(self._commits)} commits may be the one"
-            self._keeping.listener(Staged(text=f"looking at {short}; {commits}, about {left} runs left"))
+            text = f"looking at {short}; {commits}, about {left} runs left"
+            if step.group is not None:
+                text = f"setting {short} against its parent {self._revision(step.base)[:12]}, about {left} runs left"
+            self._keeping.listener(Staged(text=text))
 
-    def _candidate(self, index: int, control: Side, case: Case) -> Contest | None:
-        """Makes a commit ready; None when that is not possible, which is remembered."""
-        built = self._build(self._commits[index].revision.id)
+    def _revision(self, place: int) -> str:
+        return self._good.revision.id if place == GOOD else self._commits[place].revision.id
+
+    def _contest(self, base: int, commit: int, measuring: Measuring) -> Contest | None:
+        """Both sides made ready; None when that is not possible, which is remembered."""
+        key = (base, commit, self._length)
+        if key in self._contests:
+            return self._contests[key]
+        for place in (base, commit):
+            if place not in self._ready and not self._prepare(place):
+                return None
+        (control, case), (treatment, other) = self._ready[base], self._ready[commit]
+        self._contests[key] = Contest(
+            Side(name="good" if base == GOOD else "parent", built=control, measuring=measuring),
+            Side(name=CANDIDATE, built=treatment, measuring=measuring),
+            lasting(case, self._length),
+            other=lasting(other, self._length),
+            metric=self._metric.name if self._metric else self._terms.metric,
+            seed=json.dumps([self._terms.seed, treatment.revision.id, len(self._pairs)]),
+        )
+        return self._contests[key]
+
+    def _prepare(self, place: int) -> bool:
+        """Makes a commit ready, or notes why it cannot be."""
+        built = self._build(self._commits[place].revision.id)
         if built.failure is not None:
-            self._skipped[index] = built.failure.message
-            return None
+            self._skipped[place] = built.failure.message
+            return False
         try:
-            other = self._case_in(built)
+            self._ready[place] = (built, self._case_in(built))
         except TargetError as error:
-            self._skipped[index] = error.message
-            return None
-        return self._contest(index, control, case, built, other)
+            self._skipped[place] = error.message
+            return False
+        return True
 
-    def _contest(self, index: int, control: Side, case: Case, built: Built, other: Case) -> Contest:
-        known = self._metric.name if self._metric else self._terms.metric
-        treatment = Side(name="candidate", built=built, measuring=control.measuring)
-        seed = json.dumps([self._terms.seed, built.revision.id, len(self._pairs)])
-        self._contests[index] = Contest(control, treatment, case, other=other, metric=known, seed=seed)
-        return self._contests[index]
-
-    def _pair(self, index: int, contest: Contest, measuring: Measuring) -> str:
+    def _pair(self, step: statistics.Step, contest: Contest, measuring: Measuring) -> str:
         """Measures one; why nothing more can be learnt, if that is so."""
         pair = contest.pair()
         if contest.hopeless:
             raise OptionError(contest.hopeless)
         self._metric = self._metric or contest.metric
+        base, commit = step.base, step.commit if step.commit is not None else GOOD
         if pair.ratio is not None:
             self._failures.clear()
-            revision = self._commits[index].revision.id
-            self._pairs.append(Compared(revision=revision, ratio=pair.ratio, run=measuring.id))
+            self._pairs.append(
+                Compared(
+                    revision=self._revision(commit),
+                    ratio=pair.ratio,
+                    run=measuring.id,
+                    against=self._revision(base),
+                    control=pair.control,
+                    figure=pair.treatment,
+                    control_first=pair.order == "AB",
+                    length=self._length,
+                )
+            )
             return ""
         bad_control = any(
-            result.status is not Status.OK and result.revision and result.revision.id == self._good.revision.id
-            for result in measuring.results[-2:]
+            result.status is not Status.OK and _is_of(result, self._revision(base)) for result in measuring.results[-2:]
         )
-        which = -1 if bad_control else index
+        which = base if bad_control else commit
         self._failures[which] = self._failures.get(which, 0) + 1
         if self._failures[which] < _TRIES or measuring.interrupted:
             return ""
-        if bad_control:
+        if which == GOOD:
             return f"the good end cannot be measured: {pair.why}"
-        self._skipped[index] = pair.why
+        self._skipped[which] = pair.why
         return ""
 
     # ---- what it comes to ----
 
+    def _culprit(self, group: statistics.Group, step: statistics.Step) -> Culprit:
+        size = step.size if step.group == group else None
+        members = [self._commits[place] for place in group.commits]
+        own = size if len(members) == 1 else None
+        suspects = [_suspect(each, step.posterior.commits[self._index[each.revision.id]], own) for each in members]
+        return Culprit(
+            commits=tuple(suspects),
+            probability=group.probability,
+            parent=self._revision(group.edge[0]),
+            effect=size,
+        )
+
     def _told(self, measuring: Measuring, case: Case, step: statistics.Step, why: str, seconds: float) -> Bisected:
-        posterior = step.posterior
-        suspects = [_suspect(*each) for each in zip(self._commits, posterior.commits, strict=True)]
-        best = posterior.groups(set(self._skipped))[0]
-        sure_of_none = posterior.nothing >= self._terms.confidence
-        metric = self._metric
-        named = bool(self._pairs) and not sure_of_none
+        posterior, metric = step.posterior, self._metric
+        alike = step.commit is None and step.group is None and not self._named
+        best = step.group or posterior.groups(set(self._skipped))[0]
+        first = self._named[0] if self._named else self._culprit(best, step)
+        if alike:
+            why = "nothing changed in this range"
+        elif why == "sure enough" and not first.is_shown:
+            why = "pairs with its own parent do not show it"
+        own = {each.commits[0].revision: each.effect for each in (first, *self._named) if len(each.commits) == 1}
+        suspects = [
+            _suspect(commit, share, own.get(commit.revision.id))
+            for commit, share in zip(self._commits, posterior.commits, strict=True)
+        ]
+        whole = posterior.effect if self._pairs else None
         return Bisected(
             id=measuring.id,
             case=case.name,
@@ -269,21 +354,24 @@ class _Hunt:
             good=self._good.revision,
             bad=self._commits[-1].revision,
             commits=tuple(suspects),
-            culprits=tuple(suspects[i] for i in best.commits) if named else (),
-            probability=best.probability,
+            culprits=first.commits if self._pairs and not alike else (),
+            probability=first.probability,
             nothing=posterior.nothing,
-            effect=posterior.effect if self._pairs else None,
+            effect=first.effect,
             noise=posterior.noise if self._pairs else None,
             confidence=self._terms.confidence,
-            why="nothing changed in this range" if sure_of_none else why,
+            why=why,
+            whole=whole,
+            elsewhere=_elsewhere(whole, [each.effect for each in self._named]),
+            further=tuple(self._named[1:]),
             pairs=tuple(self._pairs),
             passed=tuple(
                 Passed(revision=self._commits[i].revision.id, why=words) for i, words in sorted(self._skipped.items())
             ),
             runs=len(measuring.results) + self._again,
             again=self._again,
-            plain=statistics.plain_runs(posterior, self._terms.confidence) if self._pairs else None,
-            built=1 + len(self._contests),
+            length=self._length,
+            built=len(self._ready),
             seconds=seconds,
             interrupted=measuring.interrupted,
         )
@@ -311,38 +399,23 @@ def _prior(terms: Terms, index: Mapping[str, int]) -> statistics.Prior:
     return statistics.placed(places, len(index), effect=terms.effect)
 
 
-def _suspect(commit: Commit, probability: float) -> Suspect:
+def _suspect(commit: Commit, probability: float, effect: Estimate | None = None) -> Suspect:
     known = commit.revision
-    return Suspect(revision=known.id, probability=probability, subject=known.subject, author=known.author)
+    return Suspect(
+        revision=known.id, probability=probability, subject=known.subject, author=known.author, effect=effect
+    )
 
 
-def _adjacent(run: Run, good: str, case: Case) -> Iterator[tuple[Result, Result]]:
-    """The pairs of a run, as good and candidate: two results next to each other, one of each, of this case under the
-    same load; only the seed may differ, as each run has its own."""
-    asked = _asked(case)
-    results = [each for each in run.results if _asked(each.case) == asked]
-    waiting: Result | None = None
-    for result in results:
-        if waiting is not None and waiting.round == result.round and _is_of(waiting, good) != _is_of(result, good):
-            yield (waiting, result) if _is_of(waiting, good) else (result, waiting)
-            waiting = None
-        else:
-            waiting = result
-
-
-def _asked(case: Case) -> tuple[str, dict[str, Scalar], Load]:
-    return case.name, dict(case.params), replace(case.load, seed=0)
+def _elsewhere(whole: Estimate | None, effects: Sequence[Estimate | None]) -> Estimate | None:
+    """What of the whole change these do not explain, as a ratio; both are uncertain, independently of each other."""
+    known = [each for each in (whole, *effects) if each is not None and each.low and each.high]
+    if whole is None or not effects or len(known) < 1 + len(effects):
+        return None
+    centre = math.log(whole.point) - sum(math.log(each.point) for each in known[1:])
+    half = math.sqrt(sum((math.log(each.high / each.low) / 2) ** 2 for each in known if each.low and each.high))
+    low, point, high = (math.exp(centre + side * half) for side in (-1, 0, 1))
+    return Estimate(point=point, low=low, high=high, method="the whole change over those of the commits")
 
 
 def _is_of(result: Result, revision: str) -> bool:
     return result.revision is not None and result.revision.id == revision
-
-
-def _ratio(control: Result, treatment: Result, metric: Metric | None) -> float | None:
-    """The candidate's figure over the good one's; None where there is none."""
-    if metric is None or control.status is not Status.OK or treatment.status is not Status.OK:
-        return None
-    a, b = (result.metric(metric.name) for result in (control, treatment))
-    if a is None or b is None or min(a.estimate.point, b.estimate.point) <= 0:
-        return None
-    return b.estimate.point / a.estimate.point

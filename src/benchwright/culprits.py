@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ from benchwright.errors import OptionError, StoreError, TargetError
 from benchwright.events import Listener, Noted, nobody
 from benchwright.findings import Finding, Remark
 from benchwright.measuring import now
-from benchwright.records import Case, Run
+from benchwright.planning import plan_in
+from benchwright.records import Case, Run, Scalar
 from benchwright.regress import BISECTED, OURS
 from benchwright.report.bisection import headline
 from benchwright.sources import Request
@@ -54,6 +55,7 @@ def bisect(
     targets_from: str = AUTO,
     confidence: float = Terms().confidence,
     most_runs: int = bisection.MOST_RUNS,
+    every: bool = False,
     metric: str = "",
     duration: float | None = None,
     store: str | None = None,
@@ -64,13 +66,14 @@ def bisect(
 
     Each commit that is looked at is built with the shell line `build` in a copy and an environment of its own, with
     `rebuild` also where it was built before or failed, with the packages that `surroundings` says. It is measured in
-    pairs against the good one until one commit is the culprit with probability `confidence`, or `most_runs` processes
-    have run.
+    pairs against the good one until one commit is the culprit with probability `confidence`, then against its parent,
+    for the size of its own change. With `every` the search goes on to the next culprit. It ends when `most_runs`
+    processes have run.
     """
     request = Request(targets=targets)
     if duration is not None:
         request = replace(request, load=replace(request.load, duration=duration))
-    terms = Terms(confidence=confidence, most_runs=most_runs, metric=metric, seed=fresh_seed())
+    terms = Terms(confidence=confidence, most_runs=most_runs, metric=metric, seed=fresh_seed(), every=every)
     asked = Range(finding=finding, good=good, bad=bad)
     making = Making(
         repo=Path(repo),
@@ -202,7 +205,7 @@ def _case_in(asked: Range, request: Request, builder: Builder, finding: Finding 
     if request.targets or request.command or finding is None:
         usual = config.load()
         name = asked.case or (finding.case if finding else "")
-        return bisection.planned(request, name=name, finished=lambda case: api.ending(case, usual))
+        return planned(request, name=name, finished=lambda case: api.ending(case, usual))
     case = _of_finding(finding, run)
     if case is None:
         raise TargetError(
@@ -213,6 +216,32 @@ def _case_in(asked: Range, request: Request, builder: Builder, finding: Finding 
     if file.suffix == ".py" and file.is_file():
         builder.lend([str(file.parent)])  # behind everything: no working copy but the revision's own is imported
     return lambda built: moved(case, builder.repository.root, built)
+
+
+def planned(request: Request, *, name: str = "", finished: Callable[[Case], Case] = lambda case: case) -> CaseIn:
+    """The one case of a request, or the one of that name among several, as each revision has it."""
+    known: list[tuple[str, Mapping[str, Scalar]]] = []
+
+    def case_in(built: Built) -> Case:
+        cases = plan_in(built, request)
+        wanted = [case for case in cases if case.name == name] if name else cases
+        if known:
+            wanted = [case for case in wanted if (case.name, case.params) == known[0]]
+        if len(wanted) != 1:
+            raise _not_one(built, cases, wanted)
+        known[:] = [(wanted[0].name, wanted[0].params)]
+        return finished(wanted[0])
+
+    return case_in
+
+
+def _not_one(built: Built, cases: Sequence[Case], wanted: Sequence[Case]) -> TargetError:
+    where = f"revision {built.revision.id[:12]}"
+    if not wanted:
+        return TargetError(f"{where} does not have this case", remedy="choose a range in which both ends have it")
+    labels = [" ".join([case.name, *(f"{key}={value}" for key, value in case.params.items())]) for case in cases]
+    some = "; ".join(labels[:4]) + ("; ..." if len(labels) > 4 else "")
+    return TargetError(f"{where}: {len(wanted)} cases, and one can be bisected: {some}", remedy="name one of them")
 
 
 def _of_finding(finding: Finding, run: Run | None) -> Case | None:

@@ -27,6 +27,7 @@ class Suspect:
     probability: float
     subject: str = ""
     author: str = ""
+    effect: Estimate | None = None  # of this revision alone, as a ratio, where it was measured against its parent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @build_options
 @click.option("--confidence", default="98%", show_default=True, metavar="SHARE", help="End when one commit is so sure.")
 @click.option("--most-runs", type=click.IntRange(min=2), default=200, show_default=True, help="End after so many.")
+@click.option("--all", "every", is_flag=True, help="Go on to the next culprit when one is named.")
 @click.option("--metric", default="", metavar="NAME", help="What to judge. Default: the first that compare judges.")
 @click.option("--seed", type=int, help="Of the order inside the pairs. Default: another one each time.")
 @click.option("--no-save", is_flag=True, help="Keep nothing in the store, and use nothing that is there.")
@@ -36,6 +37,7 @@ def command(**given: Any) -> int:
 
     With one argument and no --good and --bad, it is the id of a finding, whose range, case and suspects are known.
     Otherwise TARGET is what to measure between --good and --bad. A bisection that was cut off goes on where it was.
+    It ends with pairs of the commit and its own parent, which tell the size of its change.
 
     Exit code 1 when no commit is sure enough.
     """
@@ -94,5 +96,6 @@ def _terms(given: dict[str, Any]) -> Terms:
         confidence=asking.fraction(given["confidence"], "--confidence"),
         most_runs=given["most_runs"],
         metric=given["metric"],
+        every=given["every"],
         seed=fresh_seed() if given["seed"] is None else given["seed"],
     )

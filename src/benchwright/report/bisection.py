@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from benchwright import schema
 from benchwright.bisected import Bisected
 from benchwright.findings import Suspect
+from benchwright.records import Estimate
 from benchwright.report.numbers import printable
 from benchwright.units import format_probability
 
@@ -28,17 +29,19 @@ def bisected_json(found: Bisected) -> str:
 
 
 def headline(found: Bisected) -> str:
-    """One line: the culprit, or why there is none."""
+    """One line: the culprit with the size of its own change, or why there is none; then what lies elsewhere."""
     if not found.culprits:
         return f"No culprit: {found.why}."
-    change = _change(found)
-    names = ", ".join(f"{each.revision[:12]}{_quoted(each)}" for each in found.culprits[:3])
-    names = f"One of {names}" if len(found.culprits) > 1 else names
-    more = f" and {len(found.culprits) - 3} more" if len(found.culprits) > 3 else ""
+    names = _names(found.culprits)
     how = f"{format_probability(found.probability)} sure"
-    if found.sure:
-        return f"{names}{more} changed {found.metric} by {change}: {how}."
-    return f"{names}{more} may have changed {found.metric} by {change}, but that is only {how}: {found.why}."
+    if not found.sure:
+        size = f" by {change_text(found.effect)}" if found.effect else ""
+        return f"{names} may have changed {found.metric}{size}, but that is only {how}: {found.why}.{_whole(found)}"
+    told = f"{names} changed {found.metric} by {change_text(found.effect)} against its parent: {how}."
+    for other in found.further:
+        sure = f"{format_probability(other.probability)} sure"
+        told += f" {_names(other.commits)} changed it by {change_text(other.effect)}: {sure}."
+    return told + _whole(found)
 
 
 def likely(found: Bisected, most: int = _SHOWN) -> list[Suspect]:
@@ -48,12 +51,31 @@ def likely(found: Bisected, most: int = _SHOWN) -> list[Suspect]:
     return [each for each in found.commits if each.revision in chosen]
 
 
-def _change(found: Bisected) -> str:
-    effect = found.effect
+def change_text(effect: Estimate | None) -> str:
+    """A ratio as a change with its interval: `+10.0 % [+8.0, +12.0]`."""
     if effect is None or effect.low is None or effect.high is None:
         return "an unknown amount"
     low, point, high = (100 * (value - 1) for value in (effect.low, effect.point, effect.high))
     return f"{point:+.1f} % [{low:+.1f}, {high:+.1f}]"
+
+
+def _whole(found: Bisected) -> str:
+    """The difference between both ends, and how much of it is not the named commits'."""
+    if found.whole is None:
+        return ""
+    told = f" The bad end differs from the good one by {change_text(found.whole)}"
+    rest = found.elsewhere
+    if rest is None or rest.low is None or rest.high is None:
+        return f"{told}."
+    if rest.low <= 1.0 <= rest.high:
+        return f"{told}; that nothing of it lies elsewhere fits: {change_text(rest)} is left."
+    return f"{told}; {change_text(rest)} of it lies elsewhere."
+
+
+def _names(suspects: Sequence[Suspect]) -> str:
+    names = ", ".join(f"{each.revision[:12]}{_quoted(each)}" for each in suspects[:3])
+    more = f" and {len(suspects) - 3} more" if len(suspects) > 3 else ""
+    return f"One of {names}{more}" if len(suspects) > 1 else names
 
 
 def _quoted(suspect: Suspect) -> str:
@@ -69,7 +91,8 @@ def _bars(found: Bisected) -> Iterator[str]:
     left = max(0.0, 1 - found.nothing - sum(each.probability for each in shown))
     for each in shown:
         note = " (not measurable)" if each.revision in passed else ""
-        yield f"{each.revision[:12]}  {_bar(each.probability)}  {printable(each.subject)}{note}".rstrip()
+        size = f" ({change_text(each.effect)})" if each.effect else ""
+        yield f"{each.revision[:12]}  {_bar(each.probability)}  {printable(each.subject)}{size}{note}".rstrip()
     others = len(found.commits) - len(shown)
     if others:
         yield f"{f'{others} others':<12}  {_bar(left)}".rstrip()
@@ -83,19 +106,44 @@ def _bar(probability: float) -> str:
 
 
 def _notes(found: Bisected) -> Iterator[str]:
-    commits = len(found.commits)
     again = f", {found.again} of them from before" if found.again else ""
+    closing = sum(pair.against not in ("", found.good.id) for pair in found.pairs)
+    with_parents = f" and {closing} of a commit and its parent" if closing else ""
     yield (
-        f"{found.runs} runs{again} in {len(found.pairs)} pairs against {found.good.id[:12]}, "
-        f"{found.built} of {commits + 1} revisions made ready."
+        f"{found.runs} runs{again}: {len(found.pairs) - closing} pairs against {found.good.id[:12]}{with_parents}, "
+        f"{found.built} of {len(found.commits) + 1} revisions made ready."
     )
-    if found.plain is not None and found.sure:
-        yield f"Halving the range would take about {found.plain:,} runs to be as sure."
+    if found.length > 1:
+        yield f"Pairs told too little at first: the later processes ran {found.length:g} times as long."
     if len(found.culprits) > 1:
         yield "Nothing that can be measured tells these commits apart."
     for each in found.passed:
         yield f"Passed over {each.revision[:12]}: {printable(each.why)}"
     if not found.culprits and found.pairs:
         yield "Is the change older than the good end, or of another machine? Try an older --good."
-    elif not found.sure and not found.interrupted:
-        yield "The same command with a larger --most-runs goes on from here."
+    elif not found.sure:
+        yield from _what_is_known(found)
+
+
+def _what_is_known(found: Bisected) -> Iterator[str]:
+    """Where the change is in any case, and what may tell more."""
+    places = _nearly_all(found)
+    if 1 < len(places) < len(found.commits):
+        first, last = (found.commits[place].revision[:12] for place in (places[0], places[-1]))
+        yield f"It is probably one of the {len(places)} commits from {first} to {last}."
+    if not found.interrupted:
+        yield "A longer --duration or a quieter machine tells more in each run; a larger --most-runs goes on from here."
+
+
+def _nearly_all(found: Bisected) -> range:
+    """The shortest stretch of commits that holds 95 % of what is expected to have changed."""
+    shares = [each.probability for each in found.commits]
+    wanted, best = 0.95 * sum(shares), range(len(shares))
+    for begin in range(len(shares)):
+        total = 0.0
+        for end in range(begin, len(shares)):
+            total += shares[end]
+            if total >= wanted:
+                best = min(best, range(begin, end + 1), key=len)
+                break
+    return best

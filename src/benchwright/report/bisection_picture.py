@@ -18,9 +18,10 @@ def write_bisected(found: Bisected, path: Path) -> Path:
     figure = Figure(figsize=SIZE, dpi=DOTS, layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)
     above.axhline(0.0, color="0.5", linewidth=0.8)
+    against_good = [pair for pair in found.pairs if pair.against in ("", found.good.id)]
     above.plot(
-        [places[pair.revision] for pair in found.pairs],
-        [100 * (pair.ratio - 1) for pair in found.pairs],
+        [places[pair.revision] for pair in against_good],
+        [100 * (pair.ratio - 1) for pair in against_good],
         ".",
         color="0.3",
         alpha=0.6,
