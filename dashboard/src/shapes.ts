@@ -81,6 +81,7 @@ export interface Suspect {
   probability: number;
   subject: string;
   author: string;
+  effect: Estimate | null;
 }
 
 export interface Drift {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.bisected import Bisected, Compared, Passed
+from benchwright.bisected import Bisected, Compared, Culprit, Passed
 from benchwright.findings import Suspect
 from benchwright.records import Better, Estimate, Revision
 from benchwright.report.bisection import bisected_json, bisected_text, headline
@@ -94,9 +95,9 @@ def _bisected(**known: object) -> Bisected:
         "noise": 0.02,
         "confidence": 0.98,
         "why": "200 runs do not tell",
+        "whole": Estimate(point=1.35, low=1.22, high=1.49),
         "pairs": tuple(Compared(revision=each.revision, ratio=1.1, run="r1") for each in commits),
         "runs": 6,
-        "plain": 90,
     }
     return Bisected(**{**told, **known})  # type: ignore[arg-type]
 
@@ -105,10 +106,12 @@ def test_what_is_not_sure_is_not_called_so() -> None:
     found = _bisected()
     assert headline(found) == (
         "111111111111 (change 1) may have changed latency_p50 by +10.0 % [+8.0, +12.0], "
-        "but that is only 90 % sure: 200 runs do not tell."
+        "but that is only 90 % sure: 200 runs do not tell. "
+        "The bad end differs from the good one by +35.0 % [+22.0, +49.0]."
     )
     text = bisected_text(found)
-    assert "a larger --most-runs goes on from here" in text and "Halving" not in text
+    assert "a larger --most-runs goes on from here" in text
+    assert "probably one of the 2 commits from 000000000000 to 111111111111" in text
     assert json.loads(bisected_json(found))["sure"] is False
 
 
@@ -120,7 +123,25 @@ def test_commits_that_cannot_be_told_apart_are_named_together() -> None:
     assert text.startswith("One of 000000000000 (change 0), 111111111111 (change 1) changed latency_p50")
     assert "Nothing that can be measured tells these commits apart." in text
     assert "Passed over 000000000000: does not build" in text and "(not measurable)" in text
-    assert "Halving the range would take about 90 runs to be as sure." in text
+
+
+def test_the_size_is_the_commits_own_and_the_rest_is_said() -> None:
+    rest = Estimate(point=1.16, low=1.02, high=1.33)
+    found = _bisected(probability=0.995, effect=Estimate(point=1.16, low=1.10, high=1.22), elsewhere=rest)
+    assert headline(found) == (
+        "111111111111 (change 1) changed latency_p50 by +16.0 % [+10.0, +22.0] against its parent: 99.5 % sure. "
+        "The bad end differs from the good one by +35.0 % [+22.0, +49.0]; +16.0 % [+2.0, +33.0] of it lies elsewhere."
+    )
+    assert "alving" not in bisected_text(found)
+    second = Culprit(commits=found.commits[2:], probability=0.99, parent="1" * 40, effect=rest)
+    assert "222222222222 (change 2) changed it by +16.0 % [+2.0, +33.0]: 99 % sure." in headline(
+        dataclasses.replace(found, further=(second,))
+    )
+
+
+def test_a_commit_whose_parent_is_as_slow_is_not_named() -> None:
+    assert not _bisected(probability=0.999, effect=Estimate(point=1.02, low=0.97, high=1.08)).sure
+    assert not _bisected(probability=0.999, effect=None).sure
 
 
 def test_where_nothing_changed_nobody_is_blamed() -> None:

@@ -10,6 +10,7 @@ from benchwright.findings import Finding, Suspect
 from benchwright.notify import Message, Notice
 from benchwright.notify.messages import IN_ALL, IN_FULL
 from benchwright.notify.notices import link_to
+from benchwright.records import Estimate
 
 Make = Callable[..., Finding]
 
@@ -43,6 +44,13 @@ def test_without_a_clear_culprit_the_range_is_named(revisions: tuple[str, ...], 
     notice = Notice(finding=found(revisions=revisions, suspects=unsure))
     assert words in Message(id="m", notices=(notice,)).text
     assert notice.commit == (revisions[-1] if revisions else "")
+
+
+def test_a_culprit_that_was_bisected_has_its_own_size(found: Make) -> None:
+    own = Estimate(point=1.04, low=1.02, high=1.06)
+    suspect = Suspect(revision="c0ffee", probability=0.99, subject="Use a list", author="Ann", effect=own)
+    text = Message(id="m", notices=(Notice(finding=found(suspects=(suspect,))),)).text
+    assert "commit c0ffee Use a list by Ann (99 %; by itself 4 % slower)" in text and "10 % slower" in text
 
 
 def test_no_name_acts_as_markup_or_calls_a_person(found: Make) -> None:

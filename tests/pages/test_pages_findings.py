@@ -135,6 +135,7 @@ def test_a_finding_tells_what_changed_through_whom_and_what_differs(page_of: Pag
         suspects.all(), ("91 % 1 Copy every input", "7 % 2 Free buffers", "2 % another"), strict=True
     ):
         expect(line).to_contain_text(re.compile(text.replace(" ", r"\s*")))
+    expect(suspects.first).to_contain_text("against its parent 9 % slower [+8 %, +10 %]")
     differs = page.get_by_role("table", name="Differences between before and after")
     expect(differs).to_contain_text(re.compile(r"operator input_copy \(Identity\)\s*none\s*1\.08 ms"))
     expect(main).to_contain_text("The code: nothing else that is recorded differs.")

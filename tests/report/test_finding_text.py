@@ -53,6 +53,12 @@ def _shown(finding: Finding = FINDING, *, encoding: str = "utf-8") -> str:
     return raw.getvalue().decode(encoding)
 
 
+def test_a_culprit_that_was_bisected_has_its_own_size() -> None:
+    suspect = replace(FINDING.suspects[0], effect=Estimate(point=1.05, low=1.03, high=1.07))
+    shown = _shown(replace(FINDING, suspects=(suspect,)))
+    assert "bbbbbbbbbb  Cache\\x1b[31m it (Ada), against its parent 5 % slower [3 %, 7 %]" in shown
+
+
 def test_a_finding_in_full() -> None:
     shown = _shown()
     assert "3fa9c1b2e4  worse  bench.py::encode batch_size=8  latency_p50 12 % slower [10.5 %, 13.5 %]" in shown

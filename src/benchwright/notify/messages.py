@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from benchwright.findings import Finding
 from benchwright.report import reasons
 from benchwright.report.drifts import beside_text, since_text, slope_text
-from benchwright.report.findings import title
+from benchwright.report.findings import change_text, title
 from benchwright.report.numbers import printable
 from benchwright.units import format_probability, format_value
 
@@ -130,9 +130,11 @@ def _whose(finding: Finding) -> str:
     if finding.suspects and finding.suspects[0].probability >= CERTAIN:
         first = finding.suspects[0]
         author = f" by {first.author}" if first.author else ""
+        # Without its interval, whose brackets would be a link in some forges.
+        size = f"; by itself {change_text(finding, first.effect).partition(' [')[0]}" if first.effect else ""
         return (
             _short(f"commit {first.revision[:12]} {first.subject}".rstrip() + author)
-            + f" ({format_probability(first.probability)})"
+            + f" ({format_probability(first.probability)}{size})"
         )
     if len(finding.revisions) == 2:
         return f"commit {finding.revisions[1][:12]}"

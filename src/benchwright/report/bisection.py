@@ -68,7 +68,7 @@ def _whole(found: Bisected) -> str:
     if rest is None or rest.low is None or rest.high is None:
         return f"{told}."
     if rest.low <= 1.0 <= rest.high:
-        return f"{told}; that nothing of it lies elsewhere fits: {change_text(rest)} is left."
+        return f"{told}; little or nothing of it lies elsewhere: {change_text(rest)}."
     return f"{told}; {change_text(rest)} of it lies elsewhere."
 
 

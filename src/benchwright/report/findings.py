@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from benchwright import schema
 from benchwright.findings import Finding, Remark
 from benchwright.parsing import json_mapping
-from benchwright.records import Verdict
+from benchwright.records import Estimate, Verdict
 from benchwright.report import drifts, reasons
 from benchwright.report.comparison import WORDS
 from benchwright.report.numbers import cell, instant, printable, scale_of
@@ -56,13 +56,15 @@ def title(finding: Finding) -> str:
     return printable(f"{f'{finding.case} {params}'.strip()}  {finding.metric} {change_text(finding)}")
 
 
-def change_text(finding: Finding) -> str:
-    """The size of the change with its interval, in words: `12 % slower [11 %, 14 %]`, and whether it is a drift."""
-    return _size_text(finding) + (drifts.words(finding.drift) if finding.drift else "")
+def change_text(finding: Finding, effect: Estimate | None = None) -> str:
+    """The size of the change, or of another in its unit, with its interval, in words: `12 % slower [11 %, 14 %]`.
+
+    It says as well whether the change is a drift.
+    """
+    return _size_text(finding, effect or finding.effect) + (drifts.words(finding.drift) if finding.drift else "")
 
 
-def _size_text(finding: Finding) -> str:
-    effect = finding.effect
+def _size_text(finding: Finding, effect: Estimate) -> str:
     above, below, times = WORDS.get(finding.unit, ("higher", "lower", "high"))
     if effect.point >= 2:
         return f"{effect.point:.3g} times as {times}"
@@ -137,7 +139,8 @@ def _culprits(finding: Finding) -> Iterator[str]:
     for suspect in finding.suspects[:NAMED]:
         author = f" ({suspect.author})" if suspect.author else ""
         sure = f"{format_probability(suspect.probability):>11}"
-        yield f"{sure}  {suspect.revision[:SHORT]}  {suspect.subject}{author}".rstrip()
+        size = f", against its parent {change_text(finding, suspect.effect)}" if suspect.effect else ""
+        yield f"{sure}  {suspect.revision[:SHORT]}  {suspect.subject}{author}{size}".rstrip()
     if count > 1:
         yield f"  which one: benchwright bisect {finding.id}"
 

@@ -200,7 +200,7 @@ def _factor(length: float, heard: Mapping[tuple[int, float], Heard]) -> float:
     count = min(len(longer[0]), len(usual[0])) if longer else 0
     if count > 2:
         said = math.log(max(width(longer[0]), 1e-4) / max(width(usual[0]), 1e-4))
-        expected = (8 * expected + count * said) / (8 + count)
+        expected = (4 * expected + count * said) / (4 + count)
     return min(1.2, max(0.1, math.exp(expected)))
 
 

@@ -24,11 +24,11 @@ Floats = NDArray[np.float64]
 
 _FREEDOM = 3.0  # of Student's t, the core
 _HEIGHT = math.gamma((_FREEDOM + 1) / 2) / math.gamma(_FREEDOM / 2) / math.sqrt(_FREEDOM * math.pi)  # of its density
-_SCALES = np.geomspace(0.001, 0.2, 11)  # of the core
+_SCALES = np.geomspace(0.001, 0.6, 13)  # of the core
 _USUAL_SCALE, _SCALE_SPREAD = 0.012, 1.3  # where the scale is before anything is seen: a log-normal
 _SLOWER = (0.03, 0.15, 0.35)  # shares of processes that something slowed
 _FASTER = (0.02, 0.12, 0.3)  # shares that look fast, as their reference was slowed
-_RESTS = (0.03, 0.1, 0.35)  # by how much, on average
+_RESTS = (0.03, 0.1, 0.35, 1.0)  # by how much, on average
 _BELIEVED = 1e-3  # of the most probable noise: one that is less probable is left out
 _MOST_NOISES = 48
 _ENOUGH_CONTROLS = 7  # to choose a reference by

@@ -1,7 +1,7 @@
 // The commits that may be behind a finding, each with how probable that is.
 
 import { isThere } from "../../api";
-import { count, probability, revisionShort } from "../../parts/format";
+import { change, changeInterval, count, probability, revisionShort } from "../../parts/format";
 import { CopyButton } from "../../parts/copy";
 import { href } from "../../route";
 import type { FindingView, Suspect } from "../../shapes";
@@ -26,7 +26,7 @@ export function Suspects({ view }: { view: FindingView }) {
       </div>
       <ol class="suspects">
         {view.suspects.slice(0, FEW).map((suspect) => (
-          <Line key={suspect.revision} suspect={suspect} number={measured.indexOf(suspect.revision) + 1} />
+          <Line key={suspect.revision} suspect={suspect} unit={view.line.unit} number={measured.indexOf(suspect.revision) + 1} />
         ))}
         {view.suspects.length > 0 && rest > 0.005 && (
           <li class="suspect">
@@ -41,8 +41,8 @@ export function Suspects({ view }: { view: FindingView }) {
   );
 }
 
-function Line({ suspect, number }: { suspect: Suspect; number: number }) {
-  const { revision, subject, author } = suspect;
+function Line({ suspect, unit, number }: { suspect: Suspect; unit: string; number: number }) {
+  const { revision, subject, author, effect } = suspect;
   const side = `revision:${revision}`;
   return (
     <li class="suspect" {...(number ? { id: `note--${number}`, tabIndex: -1 } : {})}>
@@ -55,6 +55,12 @@ function Line({ suspect, number }: { suspect: Suspect; number: number }) {
           </b>
         )}{" "}
         {subject || "Commit"} <span class="soft">{author}</span>
+        {effect && (
+          <span class="soft">
+            {" "}
+            · against its parent {change(effect.point, unit)} {changeInterval(effect)}
+          </span>
+        )}
       </span>
       <span class="row suspect-revision">
         {isThere("runs", { revision }) ? <a href={href("runs", [], { revision })}><code title={side}>{revisionShort(revision)}</code></a> : <code>{revisionShort(revision)}</code>}
