@@ -16,7 +16,7 @@ import pytest
 from benchwright import bisection, culprits, schema
 from benchwright.bisected import Bisected
 from benchwright.bisection import Terms, _prior, bisect
-from benchwright.bisection_pairs import find_adjacent
+from benchwright.bisection_pairs import can_last, find_adjacent, lasting
 from benchwright.builds import Builder, Built
 from benchwright.contests import Side
 from benchwright.errors import OptionError, StoreError, TargetError
@@ -161,6 +161,18 @@ def test_pairs_of_longer_processes_are_known_again(found: Bisected, store: Store
     assert {pair.length for pair in find_adjacent(run, shorter)} == {3.0}
 
 
+def test_what_is_not_a_matter_of_time_is_not_made_longer(found: Bisected, store: Store) -> None:
+    case = store.run(found.id, samples=False).results[0].case
+
+    def under(**load: object) -> Case:
+        return dataclasses.replace(case, load=dataclasses.replace(case.load, **load))  # type: ignore[arg-type]
+
+    assert can_last(case, 9.0) and can_last(under(duration=None), 3.0)  # a second is usual
+    assert lasting(under(duration=None), 3.0).load.duration == 3.0
+    assert not can_last(under(duration=15.0), 3.0) and not can_last(under(samples=10), 3.0)
+    assert not can_last(under(once=True), 3.0) and lasting(under(samples=10), 1.0).load.samples == 10
+
+
 def _finding(found: Bisected, store: Store) -> Finding:
     """As a series of `work` would make it: the last revision as before, and those that may have changed it."""
     result = next(each for each in store.run(found.id, samples=False).results if each.status == "ok")
@@ -267,7 +279,7 @@ def test_pairs_that_tell_nothing_lengthen_processes_and_then_end_the_search(
     simulated.levels, simulated.noise = {CULPRIT: 1.02}, 0.6
     told = _bisect(repository, save=False, most_runs=400)
     assert not told.sure and "tell next to nothing" in told.why
-    assert len(told.pairs) < 100 and told.length == 9.0
+    assert len(told.pairs) < 150 and told.length == 9.0
     assert [pair.length for pair in told.pairs] == sorted(pair.length for pair in told.pairs)
     assert sorted({*simulated.durations}) == pytest.approx([0.06, 0.18, 0.54])
 

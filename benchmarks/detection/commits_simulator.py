@@ -1,13 +1,15 @@
-"""A range of commits on a simulated machine, one of them slower, and three ways to find it.
+"""A range of commits on a simulated machine, some of them slower, and three ways to find the one.
 
-The noise is like a cloud machine's: a condition that all processes of a stretch of time share, which drifts and jumps;
-processes that fall into a slow mode, heavy tails, and now and then one that something disturbed.
+Each machine runs one process after the other and says what it is off by. The cloud shares a condition over a stretch of
+time, which drifts and jumps, has processes that fall into a slow mode, heavy tails, and now and then one that something
+disturbed. The others are what processes on two cores beside busy loops looked like: a tight core with a rest on one
+side, bursts that last several runs, speeds that stick to a process, and calls that are longer than a time slice.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,74 +19,148 @@ from benchwright.stats.distributions import normal_cdf
 
 COMMITS = 64
 HISTORY = 40  # commits on either side of the range that were measured too, for a change point's sake
+MOST = 200  # runs
 
 
 class Machine:
-    """Runs one process after the other."""
+    """A cloud machine; the base of the others."""
 
     def __init__(self, rng: np.random.Generator, *, noise: float = 1.0) -> None:
-        self._rng, self._noise = rng, noise
+        self.rng, self._noise = rng, noise
         self._jump = self._drift = 0.0
         self.runs = 0
         self.rest()
 
     def rest(self) -> None:
         """A long time goes by: the condition is another one."""
-        self._drift, self._jump = 0.012 * self._rng.normal(), 0.02 * self._rng.exponential()
+        self._drift, self._jump = 0.012 * self.rng.normal(), 0.02 * self.rng.exponential()
 
     def run(self, level: float) -> float:
         """The figure that a process of that true level reports."""
-        rng = self._rng
         self.runs += 1
+        return level * math.exp(self._noise * self.off())
+
+    def off(self) -> float:
+        """What the next process is off by, as a logarithm."""
+        rng = self.rng
         self._drift = 0.97 * self._drift + 0.012 * math.sqrt(1 - 0.97**2) * rng.normal()
         if rng.random() < 1 / 40:  # a neighbour came or went
             self._jump = 0.02 * rng.exponential()
         own = 0.008 * rng.standard_t(3) + (0.015 if rng.random() < 0.2 else 0.0)
         if rng.random() < 0.04:
             own += 0.15 * rng.exponential()
-        return level * math.exp(self._noise * (self._drift + self._jump + own))
+        return float(self._drift + self._jump + own)
+
+
+class Busy(Machine):
+    """Most processes are undisturbed; a quarter is slowed a little, a few by a lot."""
+
+    def off(self) -> float:
+        """A tight core and a rest on one side."""
+        rng = self.rng
+        own = 0.004 * rng.normal()
+        own += 0.04 * rng.exponential() if rng.random() < 0.25 else 0.0
+        return float(own + (0.3 * rng.exponential() if rng.random() < 0.03 else 0.0))
+
+
+class Bursts(Machine):
+    """Something slows several processes in a row."""
+
+    _left, _height = 0, 0.0
+
+    def off(self) -> float:
+        """Within a burst, or not."""
+        rng = self.rng
+        if self._left:
+            self._left -= 1
+        elif rng.random() < 1 / 12:
+            self._left, self._height = int(rng.geometric(1 / 5)), 0.15 * rng.exponential()
+        own = 0.006 * rng.normal() + (self._height * (0.7 + 0.6 * rng.random()) if self._left else 0.0)
+        return float(own + (0.05 * rng.exponential() if rng.random() < 0.15 else 0.0))
+
+
+class TwoSpeeds(Machine):
+    """Each process has one of two speeds for its whole life."""
+
+    def __init__(self, rng: np.random.Generator, *, noise: float = 1.0) -> None:
+        super().__init__(rng, noise=noise)
+        self._gap, self._share = rng.uniform(0.03, 0.12), rng.uniform(0.15, 0.5)
+
+    def off(self) -> float:
+        """The slow one, or the other."""
+        rng = self.rng
+        own = 0.005 * rng.normal() + (self._gap if rng.random() < self._share else 0.0)
+        return float(own + (0.1 * rng.exponential() if rng.random() < 0.05 else 0.0))
+
+
+class Overloaded(Machine):
+    """Every call waits for its turn: a broad noise around a load that changes slowly."""
+
+    _load = 0.0
+
+    def off(self) -> float:
+        """The load, and what is the process's own."""
+        rng = self.rng
+        self._load = 0.9 * self._load + 0.1 * math.sqrt(1 - 0.81) * rng.normal()
+        return float(self._load + 0.06 * rng.normal() + (0.2 * rng.exponential() if rng.random() < 0.2 else 0.0))
 
 
 @dataclass(slots=True, kw_only=True)
 class Range:
-    """Commits 0 to 63 after a good one; the culprit and all later ones are slower by `effect`."""
+    """Commits after a good one, which is -1; from each culprit on they are slower by its effect."""
 
-    culprit: int
-    effect: float
+    effects: Mapping[int, float]  # culprit -> what it adds, as a share
     machine: Machine
+    commits: int = COMMITS
+
+    def level(self, commit: int) -> float:
+        """The true figure of a commit."""
+        return math.prod(1 + effect for culprit, effect in self.effects.items() if commit >= culprit)
 
     def run(self, commit: int) -> float:
-        """One process of a commit; -1 is the good one."""
-        return self.machine.run(1 + self.effect if commit >= self.culprit else 1.0)
+        """One process of a commit."""
+        return self.machine.run(self.level(commit))
 
-    def pair(self, commit: int, flip: bool) -> float:
-        """The commit over the good one, next to each other in either order."""
-        first, second = (self.run(commit if flip else -1), self.run(-1 if flip else commit))
-        return first / second if flip else second / first
+    def pair(self, base: int, commit: int, flip: bool) -> bisection.Pair:
+        """A commit and its control next to each other in either order."""
+        first, second = (self.run(commit if flip else base), self.run(base if flip else commit))
+        control, figure = (second, first) if flip else (first, second)
+        return bisection.Pair(commit=commit, base=base, control=control, figure=figure, control_first=not flip)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
     """What a search came to."""
 
-    commit: int | None
+    commit: int | None  # None: it names nobody
     runs: int
     right: bool
     sure: float = 0.0  # what it says itself
+    covered: bool | None = None  # whether its interval holds the size of the commit's change; None: there is none
 
 
 Search = Callable[[Range, np.random.Generator], Named]
 
 
 def search(effect: float, find: Search, seed: Sequence[int], *, noise: float = 1.0) -> Named:
-    """One simulated bisection."""
+    """One simulated bisection on the cloud machine."""
     rng = np.random.default_rng(seed)
-    return find(Range(culprit=int(rng.integers(COMMITS)), effect=effect, machine=Machine(rng, noise=noise)), rng)
+    culprit = int(rng.integers(COMMITS))
+    return find(Range(effects={culprit: effect}, machine=Machine(rng, noise=noise)), rng)
+
+
+def search_busy(machine: type[Machine], culprits: int, seed: Sequence[int]) -> Named:
+    """One simulated bisection of 30 commits, so many of them slower by 10 to 30 %, within 100 runs."""
+    rng = np.random.default_rng(seed)
+    places = rng.choice(30, size=culprits, replace=False)
+    effects = {int(place): float(rng.uniform(0.1, 0.3)) for place in places}
+    there = Range(effects=effects, machine=machine(rng), commits=30)
+    return _bayesian(there, rng, bisection.uniform(30), most=100)
 
 
 def bayesian(there: Range, rng: np.random.Generator) -> Named:
     """Ours, with nothing known beforehand."""
-    return _bayesian(there, rng, bisection.uniform(COMMITS))
+    return _bayesian(there, rng, bisection.uniform(there.commits))
 
 
 def from_change_point(there: Range, rng: np.random.Generator) -> Named:
@@ -105,16 +181,19 @@ def from_change_point(there: Range, rng: np.random.Generator) -> Named:
     return _bayesian(there, rng, prior)
 
 
-def _bayesian(there: Range, rng: np.random.Generator, prior: bisection.Prior, most: int = 200) -> Named:
+def _bayesian(there: Range, rng: np.random.Generator, prior: bisection.Prior, most: int = MOST) -> Named:
     pairs: list[bisection.Pair] = []
     while True:
         step = bisection.following(prior, pairs)
-        if step.commit is None or there.machine.runs >= most:
+        if step.commit is None or there.machine.runs + 2 > most:
             break
-        ratio = there.pair(step.commit, bool(rng.random() < 0.5))
-        pairs.append(bisection.Pair(commit=step.commit, ratio=ratio))
-    best = step.posterior.groups()[0]
-    return _named(there, best.commits[0], best.probability)
+        pairs.append(there.pair(step.base, step.commit, bool(rng.random() < 0.5)))
+    if step.commit is not None or step.group is None or not bisection.is_shown(step.size):
+        return _named(there, None)
+    (commit,) = step.group.commits
+    size, truth = step.size, 1 + there.effects.get(commit, 0.0)
+    covered = bool(size and size.low and size.high and size.low <= truth <= size.high)
+    return _named(there, commit, step.group.probability, covered=covered)
 
 
 def halving(there: Range, rng: np.random.Generator, runs: int = 10) -> Named:
@@ -156,5 +235,6 @@ def _mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
     return 2 * normal_cdf(-abs(wins - centre) / spread)
 
 
-def _named(there: Range, commit: int, sure: float = 0.0) -> Named:
-    return Named(commit=commit, runs=there.machine.runs, right=commit == there.culprit, sure=sure)
+def _named(there: Range, commit: int | None, sure: float = 0.0, *, covered: bool | None = None) -> Named:
+    right = commit in there.effects
+    return Named(commit=commit, runs=there.machine.runs, right=right, sure=sure, covered=covered if right else None)

@@ -17,7 +17,7 @@ from typing import Any
 
 from benchwright import environment, schema
 from benchwright.bisected import Bisected, Compared, Culprit, Passed
-from benchwright.bisection_pairs import CANDIDATE, LENGTHS, can_last, compare, find_adjacent, lasting
+from benchwright.bisection_pairs import CANDIDATE, LENGTHS, can_last, compare, find_adjacent, lasting, seconds_of
 from benchwright.builds import Builder, Built
 from benchwright.contests import Contest, Side, chosen
 from benchwright.duel import Keeping
@@ -36,6 +36,7 @@ _POSSIBLE = 0.01  # the least probability of a commit that may still be the one
 _TRIES = 2  # failures after which a commit is passed over
 _FAR = 30  # pairs: a search that is expected to take more is worth longer processes
 _PATIENCE = 4  # steps in a row that expect so
+_LAST_PATIENCE = 12  # the same where processes cannot be longer, before the search ends
 _SETTLED = 8  # pairs before the first such step counts
 
 CaseIn = Callable[[Built], Case]
@@ -227,11 +228,11 @@ class _Hunt:
         longer = next((each for each in LENGTHS if each > self._length), None)
         if longer is not None and can_last(case, longer):
             self._length, self._in_vain = longer, 0
-            seconds = longer * (case.load.duration or 0.0)
+            seconds = longer * seconds_of(case)
             self._keeping.listener(Staged(text=f"pairs tell too little: processes of {seconds:.3g} s from here on"))
             return False
         left = (self._terms.most_runs - self._again - done) // 2
-        return self._in_vain >= 2 * _PATIENCE and statistics.expected_pairs(step) > left
+        return self._in_vain >= _LAST_PATIENCE and statistics.expected_pairs(step) > 2 * left
 
     def _announce(self, step: statistics.Step, done: int) -> None:
         most = max(self._terms.most_runs - self._again - done, 2)

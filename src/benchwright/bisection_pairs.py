@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from benchwright import schema
 from benchwright.bisected import Compared
+from benchwright.measure.engine import DEFAULT_DURATION
 from benchwright.records import Case, Metric, Mode, Result, Run, Status
 
 LENGTHS = (1.0, 3.0, 9.0)  # of processes, in usual ones
@@ -17,16 +18,22 @@ _LONGEST = 20.0  # seconds: a process is made no longer
 
 def can_last(case: Case, length: float) -> bool:
     """Whether a process can be made so much longer: it measures for a time, and that is not long already."""
-    load = case.load
-    counted = load.samples or load.once or load.precision or load.trace or load.mode is Mode.SINGLE
-    return bool(load.duration) and not counted and length * (load.duration or 0.0) <= _LONGEST
+    return 0.0 < length * seconds_of(case) <= _LONGEST
 
 
 def lasting(case: Case, length: float) -> Case:
     """The case with processes so much longer."""
-    if length == 1.0 or case.load.duration is None:
+    if length == 1.0:
         return case
-    return replace(case, load=replace(case.load, duration=length * case.load.duration))
+    return replace(case, load=replace(case.load, duration=length * seconds_of(case)))
+
+
+def seconds_of(case: Case) -> float:
+    """How long a process measures; 0 where that is not a matter of time."""
+    load = case.load
+    if load.samples or load.once or load.precision or load.trace or load.mode is Mode.SINGLE:
+        return 0.0
+    return load.duration or DEFAULT_DURATION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +51,8 @@ def find_adjacent(run: Run, case: Case) -> Iterator[Adjacent]:
 
     Only the seed may differ, as each run has its own, and the duration where processes were made longer.
     """
-    lengths = {_asked(lasting(case, length)): length for length in reversed(LENGTHS)}
+    possible = [length for length in LENGTHS if length == 1.0 or can_last(case, length)]
+    lengths = {_asked(lasting(case, length)): length for length in possible}
     waiting: Result | None = None
     for result in run.results:
         length = lengths.get(_asked(result.case))
