@@ -28,6 +28,7 @@ SCRIPTS = (
     "pairs",
     "bisection",
     "drift",
+    "busy_bisection",
 )
 _FIGURE = re.compile(r"-?[\d,.]+ \S+  \[-?[\d,.]+, -?[\d,.]+\]")
 

@@ -32,7 +32,7 @@ from benchwright.vcs.history import Commit
 
 REASON = "bisect"
 MOST_RUNS = 200
-_POSSIBLE = 0.01  # the least probability of a commit that may still be the one
+_POSSIBLE = 0.01  # of the expected change: a commit that may still be the one
 _TRIES = 2  # failures after which a commit is passed over
 _FAR = 30  # pairs: a search that is expected to take more is worth longer processes
 _PATIENCE = 4  # steps in a row that expect so
@@ -240,7 +240,8 @@ class _Hunt:
         self._keeping.listener(Planned(total=done + left, done=done))
         if step.commit is not None and (step.base, step.commit) != self._looked_at:
             self._looked_at = (step.base, step.commit)
-            possible = sum(share >= _POSSIBLE for share in step.posterior.commits)
+            expected = [share * size for share, size in zip(step.posterior.commits, step.posterior.sizes, strict=True)]
+            possible = sum(each >= _POSSIBLE * sum(expected) for each in expected)
             short = self._commits[step.commit].revision.id[:12]
             commits = f"{possible} of {len(self._commits)} commits may be the one"
             text = f"looking at {short}; {commits}, about {left} runs left"

@@ -132,7 +132,7 @@ def test_the_size_is_the_commits_own_and_the_rest_is_said() -> None:
         "111111111111 (change 1) changed latency_p50 by +16.0 % [+10.0, +22.0] against its parent: 99.5 % sure. "
         "The bad end differs from the good one by +35.0 % [+22.0, +49.0]; +16.0 % [+2.0, +33.0] of it lies elsewhere."
     )
-    assert "alving" not in bisected_text(found)
+    assert "alving" not in bisected_text(found) and "--all goes on from here" in bisected_text(found)
     second = Culprit(commits=found.commits[2:], probability=0.99, parent="1" * 40, effect=rest)
     assert "222222222222 (change 2) changed it by +16.0 % [+2.0, +33.0]: 99 % sure." in headline(
         dataclasses.replace(found, further=(second,))
@@ -152,8 +152,8 @@ def test_where_nothing_changed_nobody_is_blamed() -> None:
 
 def test_every_line_of_the_plot_adds_up_and_none_claims_certainty() -> None:
     lines = bisected_text(_bisected(probability=1.0, nothing=0.0)).split("\n\n")[1].splitlines()
-    assert [line.split()[0] for line in lines] == ["000000000000", "111111111111", "222222222222", "no"]
-    assert "below 0.1 %" in lines[-1]
+    assert [line.split()[0] for line in lines] == ["111111111111", "222222222222", "1", "no"]
+    assert "others" in lines[2] and " 1 %" in lines[2] and "below 0.1 %" in lines[-1]
     assert "99.99 % sure" in headline(_bisected(probability=1.0))
 
 

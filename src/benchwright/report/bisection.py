@@ -13,6 +13,7 @@ from benchwright.report.numbers import printable
 from benchwright.units import format_probability
 
 _SHOWN = 12  # suspects that get a line of their own
+_NOTABLE = 0.02  # the probability from which on one of them has
 _ROOM = 30  # columns of the longest bar
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
@@ -47,7 +48,8 @@ def headline(found: Bisected) -> str:
 def likely(found: Bisected, most: int = _SHOWN) -> list[Suspect]:
     """The suspects worth a line, in the order of history."""
     ranked = sorted(found.commits, key=lambda each: -each.probability)[:most]
-    chosen = {each.revision for each in ranked if each.probability >= 0.001}
+    least = min(_NOTABLE, ranked[0].probability)  # where nobody stands out, all are alike
+    chosen = {each.revision for each in ranked if each.probability >= least} | {one.revision for one in found.culprits}
     return [each for each in found.commits if each.revision in chosen]
 
 
@@ -67,9 +69,13 @@ def _whole(found: Bisected) -> str:
     rest = found.elsewhere
     if rest is None or rest.low is None or rest.high is None:
         return f"{told}."
-    if rest.low <= 1.0 <= rest.high:
+    if _holds_one(rest):
         return f"{told}; little or nothing of it lies elsewhere: {change_text(rest)}."
     return f"{told}; {change_text(rest)} of it lies elsewhere."
+
+
+def _holds_one(effect: Estimate) -> bool:
+    return (effect.low is None or effect.low <= 1.0) and (effect.high is None or effect.high >= 1.0)
 
 
 def _names(suspects: Sequence[Suspect]) -> str:
@@ -88,7 +94,8 @@ def _bars(found: Bisected) -> Iterator[str]:
         return
     shown = likely(found)
     passed = {each.revision for each in found.passed}
-    left = max(0.0, 1 - found.nothing - sum(each.probability for each in shown))
+    named = {each.revision for each in shown}
+    left = min(1.0, sum(each.probability for each in found.commits if each.revision not in named))
     for each in shown:
         note = " (not measurable)" if each.revision in passed else ""
         size = f" ({change_text(each.effect)})" if each.effect else ""
@@ -123,6 +130,8 @@ def _notes(found: Bisected) -> Iterator[str]:
         yield "Is the change older than the good end, or of another machine? Try an older --good."
     elif not found.sure:
         yield from _what_is_known(found)
+    elif found.elsewhere and not _holds_one(found.elsewhere) and not found.further:
+        yield "--all goes on from here, to the next culprit."
 
 
 def _what_is_known(found: Bisected) -> Iterator[str]:

@@ -41,7 +41,7 @@ _AT_THE_END = 3  # pairs with the last commit before anything else
 _ALIKE_FROM = 8  # pairs with the last commit, before both ends are called alike
 _CLOSING = (8, 16)  # pairs of a culprit with its parent, after which it is judged
 _WRONG = 0.025  # probability at each of these that the interval does not hold the change: 5 % over both
-_REST = 0.005  # expected change of all others that is not worth a search, once a culprit is named
+_REST = 0.01  # expected change of all others that is not worth a search, once a culprit is named
 _LITTLE = 0.01  # bits: what the next pair tells at least, for the sake of a forecast
 
 
