@@ -89,20 +89,27 @@ def test_the_window_is_wrong_about_two_speeds_as_rarely_as_stated() -> None:
 
 
 def test_sign_flips_are_exact_over_all_patterns_and_looks() -> None:
-    """For any sizes, of all equally likely patterns of signs no more than the level are ever rejected."""
+    """For any values, of all equally likely ways to label them no more than the level are ever rejected: those that were
+    looked at to weigh the pairs are the same in every one."""
     rng = np.random.default_rng(2)
-    sizes = np.abs(rng.standard_t(2, size=10)) * np.linspace(1.0, 4.0, 10)
-    spent = signflips.spending(0.05, 10)
-    patterns = [np.array(p) for p in itertools.product((1.0, -1.0), repeat=9)]  # the tenth sign: by symmetry either
-    rejected = sum(signflips.look_by_look(np.append(p, 1.0) * sizes, spent).look is not None for p in patterns)
-    assert 0.02 < rejected / len(patterns) <= 0.05
+    busy = 0.01 * rng.normal(size=(10, 2)) + 0.3 * (rng.random((10, 2)) < 0.4) * rng.random((10, 2))
+    for values in (rng.standard_t(2, size=(10, 2)) * np.linspace(1.0, 4.0, 10)[:, None], busy):
+        spent = signflips.spending(0.05, 10)
+        swaps = [np.array([*p, False]) for p in itertools.product((True, False), repeat=9)]  # the last: by symmetry
+        rejected = 0
+        for swapped in swaps:
+            controls = np.where(swapped, values[:, 1], values[:, 0])
+            treatments = np.where(swapped, values[:, 0], values[:, 1])
+            rejected += signflips.look_by_look(controls, treatments, spent).look is not None
+        assert 0.02 < rejected / len(swaps) <= 0.05
 
 
 def test_the_p_value_at_one_look_counts_the_patterns_that_are_as_extreme() -> None:
-    found = signflips.look_by_look([1.0, 1.1, 0.9, 1.2, 0.8, 1.0, 1.3, 0.95], [0.0] * 7 + [0.01])
+    once, nothing = [0.0] * 7 + [0.01], [0.0] * 8
+    found = signflips.look_by_look(nothing, [1.0, 1.1, 0.9, 1.2, 0.8, 1.0, 1.3, 0.95], once)
     assert (found.look, found.positive, found.p_value) == (8, True, 2 / 2**8)
-    assert signflips.look_by_look([1.0, -1.0] * 4, [0.0] * 7 + [0.01]).p_value == 1.0
-    assert signflips.look_by_look([0.0] * 8, [0.0] * 7 + [0.01]).look is None
+    assert signflips.look_by_look([0.0, 1.0] * 4, [1.0, 0.0] * 4, once).p_value == 1.0
+    assert signflips.look_by_look(nothing, nothing, once).look is None
 
 
 def test_the_flips_are_a_group_and_the_first_one_changes_nothing() -> None:
@@ -121,4 +128,4 @@ def test_levels_are_spent_without_a_step_back_and_in_full() -> None:
         assert len(spent) == most and list(spent) == sorted(spent) and not any(spent[:7])
         assert spent[-1] == (0.007 if most >= 8 else 0.0)
     with pytest.raises(ValueError, match="levels for 8 looks"):
-        signflips.look_by_look([0.1] * 9, signflips.spending(0.01, 8))
+        signflips.look_by_look([0.1] * 9, [0.1] * 9, signflips.spending(0.01, 8))

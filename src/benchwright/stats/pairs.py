@@ -20,13 +20,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
 
 import numpy as np
 
 from benchwright.records import Better, Estimate, Verdict
 from benchwright.stats import signflips
+from benchwright.stats.pairs_weights import centre
 
 WINDOW_LEVEL = 0.003  # what the window takes of the false alarms
 _WINDOW_FROM = 0.01  # false alarms from which on it is used
@@ -73,7 +74,7 @@ class Sequential:
         self._question = _Question(smallest=smallest, false_alarms=false_alarms, better=better)
         self._most = most
         self._tests = _planned(false_alarms, most)
-        self._seen = _Seen(ratios=[], orders=[])
+        self._seen = _Seen()
 
     def add(self, control: float, treatment: float, *, control_first: bool | None = None) -> Look:
         """Takes one more pair into account. ValueError for values that are not positive and for one pair too many.
@@ -84,8 +85,7 @@ class Sequential:
         seen = self._seen
         if len(seen.ratios) == self._most:
             raise ValueError(f"all {self._most} pairs were judged")
-        seen.ratios.append(_log_ratio(control, treatment))
-        seen.orders.append(control_first)
+        seen.add(control, treatment, control_first)
         return _look(seen, self._question, self._tests, last=len(seen.ratios) == self._most)
 
 
@@ -126,17 +126,18 @@ def stop(
     """
     asked = _Question(smallest=smallest, false_alarms=false_alarms, better=better)
     seen = _Seen.of(pairs[:most], None if control_first is None else control_first[:most])
-    ratios, tests = seen.ratios, _planned(false_alarms, most)
+    tests = _planned(false_alarms, most)
     limit = math.log1p(smallest)
     looks = [(mark, *_excluded_from(seen, mark, tests)) for mark in (-limit, 0.0, limit)]
-    for count in range(1, len(ratios) + 1):
+    for count in range(1, len(seen.ratios) + 1):
         bounds = _known(looks, count)
         if bounds == _Bounds() and count < most:
             continue
-        verdict, _ = _verdict(hodges_lehmann(ratios[:count]), bounds, asked, last=count == most)
+        point = _point(seen, count, tests) if bounds.excludes(0.0) else 0.0  # nothing else asks for it
+        verdict, _ = _verdict(point, bounds, asked, last=count == most)
         if verdict is not None:
             return count, verdict
-    return len(ratios), None
+    return len(seen.ratios), None
 
 
 def _excluded_from(seen: _Seen, mark: float, tests: _Tests) -> tuple[float, bool]:
@@ -145,7 +146,7 @@ def _excluded_from(seen: _Seen, mark: float, tests: _Tests) -> tuple[float, bool
         window = _window(seen, count)
         if window.excludes(mark):
             return count, window.low is not None and window.low > mark
-    found = signflips.look_by_look(np.asarray(seen.ratios) - mark, tests.spent)
+    found = signflips.look_by_look(seen.controls, seen.treatments_less(mark), tests.spent)
     return math.inf if found.look is None else found.look, found.positive
 
 
@@ -161,17 +162,35 @@ def _known(looks: Sequence[tuple[float, float, bool]], count: int) -> _Bounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Seen:
-    """The pairs: the logarithm of each ratio, and whether its control ran first (None: not known)."""
+    """The pairs: the logarithms of both values, that of their ratio, and whether the control ran first (None: not
+    known)."""
 
-    ratios: list[float]
-    orders: list[bool | None]
+    controls: list[float] = field(default_factory=list)
+    treatments: list[float] = field(default_factory=list)
+    ratios: list[float] = field(default_factory=list)
+    orders: list[bool | None] = field(default_factory=list)
 
     @classmethod
     def of(cls, pairs: Sequence[tuple[float, float]], control_first: Sequence[bool] | None) -> _Seen:
         orders: Sequence[bool | None] = [None] * len(pairs) if control_first is None else control_first
         if len(orders) != len(pairs):
             raise ValueError(f"the order of {len(orders)} pairs, but {len(pairs)} pairs")
-        return cls(ratios=[_log_ratio(control, treatment) for control, treatment in pairs], orders=list(orders))
+        seen = cls()
+        for (control, treatment), order in zip(pairs, orders, strict=True):
+            seen.add(control, treatment, order)
+        return seen
+
+    def add(self, control: float, treatment: float, order: bool | None) -> None:
+        if not (0.0 < control < math.inf and 0.0 < treatment < math.inf):
+            raise ValueError(f"only positive numbers have a ratio, not {control} and {treatment}")
+        self.controls.append(math.log(control))
+        self.treatments.append(math.log(treatment))
+        self.ratios.append(self.treatments[-1] - self.controls[-1])
+        self.orders.append(order)
+
+    def treatments_less(self, mark: float) -> signflips.Floats:
+        """The treatments as they would be without a change of this size."""
+        return np.asarray(self.treatments) - mark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,19 +236,26 @@ class _Bounds:
 
 def _look(seen: _Seen, asked: _Question, tests: _Tests, *, last: bool) -> Look:
     ratios = seen.ratios
-    point = hodges_lehmann(ratios)
+    point = _point(seen, len(ratios), tests)
     windows = _within(*(_window(seen, count) for count in tests.windows if count <= len(ratios)))
     bounds = windows
     if any(tests.spent[: len(ratios)]):
-        bounds = _within(windows, _flip_bounds(np.asarray(ratios), point, asked, tests.spent, windows))
+        bounds = _within(windows, _flip_bounds(seen, point, asked, tests.spent, windows))
     verdict, why = _verdict(point, bounds, asked, last=last)
     return Look(
         pairs=len(ratios),
         effect=_estimate(point, bounds, asked, len(ratios)),
         verdict=verdict,
         why=why,
-        p_value=_p_value(ratios, windows, bounds, tests),
+        p_value=_p_value(seen, windows, bounds, tests),
     )
+
+
+def _point(seen: _Seen, count: int, tests: _Tests) -> float:
+    """The change that the first pairs show: where the test's own weights balance, once it is made."""
+    if not any(tests.spent[:count]):
+        return hodges_lehmann(seen.ratios[:count])
+    return centre(np.asarray(seen.controls[:count]), np.asarray(seen.treatments[:count]))
 
 
 def hodges_lehmann(values: Sequence[float]) -> float:
@@ -250,9 +276,7 @@ def _window(seen: _Seen, count: int) -> _Bounds:
     return _Bounds() if one_order else _Bounds(low=low - width, high=low + 2 * width)
 
 
-def _flip_bounds(
-    ratios: signflips.Floats, point: float, asked: _Question, spent: tuple[float, ...], windows: _Bounds
-) -> _Bounds:
+def _flip_bounds(seen: _Seen, point: float, asked: _Question, spent: tuple[float, ...], windows: _Bounds) -> _Bounds:
     """Where the tests cease to reject, coming from far below and from far above the point.
 
     They are made at no change itself and at both ends of what does not matter; only between those is the end
@@ -262,7 +286,7 @@ def _flip_bounds(
     def end(side: float) -> float | None:
         def excluded(distance: float) -> bool:
             mark = point - side * distance
-            found = signflips.look_by_look(ratios - mark, spent)
+            found = signflips.look_by_look(seen.controls, seen.treatments_less(mark), spent)
             return windows.excludes(mark) or (found.look is not None and found.positive == (side > 0))
 
         marks = sorted((side * (point - mark) for mark in (-smallest, 0.0, smallest)), reverse=True)
@@ -278,7 +302,7 @@ def _flip_bounds(
             near, far = (near, middle) if excluded(middle) else (middle, far)
         return point - side * (near + far) / 2
 
-    smallest = math.log1p(asked.smallest)
+    smallest, ratios = math.log1p(asked.smallest), np.asarray(seen.ratios)
     guess = 4.0 * float(np.median(np.abs(ratios - point))) / math.sqrt(len(ratios))  # saves halvings, decides nothing
     return _Bounds(low=end(1.0), high=end(-1.0))
 
@@ -330,20 +354,14 @@ def _estimate(point: float, bounds: _Bounds, asked: _Question, pairs: int) -> Es
     )
 
 
-def _p_value(ratios: Sequence[float], windows: _Bounds, bounds: _Bounds, tests: _Tests) -> float:
+def _p_value(seen: _Seen, windows: _Bounds, bounds: _Bounds, tests: _Tests) -> float:
     """How rare this is when nothing changed. What the windows may spend comes before what the flips spend."""
     if windows.excludes(0.0):
         return WINDOW_LEVEL
-    found = signflips.look_by_look(ratios, tests.spent)
+    found = signflips.look_by_look(seen.controls, seen.treatments, tests.spent)
     if found.look is not None and not bounds.excludes(0.0):
         return 1.0
     return min(1.0, found.p_value + (WINDOW_LEVEL if tests.windows else 0.0))
-
-
-def _log_ratio(control: float, treatment: float) -> float:
-    if not (0.0 < control < math.inf and 0.0 < treatment < math.inf):
-        raise ValueError(f"only positive numbers have a ratio, not {control} and {treatment}")
-    return math.log(treatment) - math.log(control)
 
 
 def _exp(value: float) -> float:

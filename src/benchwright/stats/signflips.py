@@ -11,9 +11,8 @@ and for any number of pairs. The flips form a group of at least 8,192 that conta
 a group, unlike a random sample, keeps the test exact (Hemerik and Goeman, TEST 27, 2018; Koning and Hemerik,
 Biometrika 111, 2024).
 
-The statistic is the sum of the differences, each weighing no more than one and a half times their median size, and the
-less the farther it lies beyond three times that (a redescending score after Hampel, JASA 69, 1974): a pair in which one
-process was disturbed says little about the programs.
+The statistic is the sum of what the pairs weigh (`pairs_weights`), which does not depend on the labels but for its
+signs.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from benchwright.stats.pairs_weights import signed_weights
+
 Floats = npt.NDArray[np.float64]
 
 FIRST = 8  # pairs before which 2 / 2**pairs exceeds the usual levels
-_CUT = 1.5  # times the median size: the most that a single difference can weigh
-_FAR = 3.0  # times the median size: beyond, it weighs less and less
 _SOON, _SHARE = 12, 0.15  # by this many pairs this share of the level may be spent
-_STEPS = 4096  # scores are whole numbers up to this, so that equal sums are equal
+_STEPS = 4096  # weights are whole numbers up to this, so that equal sums are equal
 _PIECE = 128  # flips that are multiplied at once
 _BITS = (13, 16)  # two to these: the fewest and the most flips
 
@@ -55,17 +54,19 @@ def spending(level: float, most: int) -> tuple[float, ...]:
     return (*([0.0] * min(most, FIRST - 1)), *spent[FIRST - 1 : -1], *([level] if most >= FIRST else []))
 
 
-def look_by_look(differences: Sequence[float] | Floats, spent: Sequence[float]) -> Outcome:
-    """Tests whether the differences are symmetric about zero; `spent[k]` is the level spent after k + 1 of them."""
-    given = np.asarray(differences, dtype=np.float64)
-    if len(given) > len(spent):
-        raise ValueError(f"{len(given)} differences, but levels for {len(spent)} looks")
-    looks = [look for look in range(1, len(given) + 1) if spent[look - 1] > 0.0]
+def look_by_look(
+    controls: Sequence[float] | Floats, treatments: Sequence[float] | Floats, spent: Sequence[float]
+) -> Outcome:
+    """Tests whether both sides are alike; `spent[k]` is the level spent after k + 1 pairs. Takes logarithms."""
+    ours, theirs = np.asarray(controls, dtype=np.float64), np.asarray(treatments, dtype=np.float64)
+    if len(ours) > len(spent):
+        raise ValueError(f"{len(ours)} pairs, but levels for {len(spent)} looks")
+    looks = [look for look in range(1, len(ours) + 1) if spent[look - 1] > 0.0]
     if not looks:
         return Outcome(look=None, positive=False, p_value=1.0)
     flips = _flips(_bits(spent[-1]), len(spent))
-    scores = np.stack([_scores(given, look) for look in looks])
-    statistics = np.concatenate(scores @ flips[:, : len(given)], axis=1)
+    weights = _in_steps(signed_weights(ours, theirs, looks))
+    statistics = np.concatenate(weights @ flips[:, : len(ours)], axis=1)
     return _walk(statistics, looks, [int(spent[look - 1] * statistics.shape[1] + 1e-9) for look in looks])
 
 
@@ -94,15 +95,10 @@ def _exceeded(values: npt.NDArray[np.float32], room: int) -> float:
     return math.inf if room <= 0 else float(np.partition(values, place)[place])
 
 
-def _scores(differences: Floats, look: int) -> npt.NDArray[np.float32]:
-    """The signed scores of the first `look` pairs. Sizes alone decide how much each weighs: flips change no weight."""
-    signed = np.zeros(len(differences), dtype=np.float32)
-    sizes = np.abs(differences[:look])
-    unit = float(np.median(sizes)) or float(sizes.max())
-    if unit > 0.0:
-        scores = np.minimum(sizes, _CUT * unit) * np.minimum(1.0, _FAR * unit / np.maximum(sizes, unit)) / (_CUT * unit)
-        signed[:look] = np.copysign(np.rint(scores * _STEPS), differences[:look])
-    return signed
+def _in_steps(weights: Floats) -> npt.NDArray[np.float32]:
+    """As whole numbers, look by look: sums that should be equal are."""
+    largest = np.abs(weights).max(axis=1, keepdims=True)
+    return np.rint(weights * (_STEPS / np.where(largest > 0.0, largest, 1.0))).astype(np.float32)
 
 
 def _bits(level: float) -> int:
