@@ -7,7 +7,6 @@ Simulated, seeded, 6,000 comparisons for each figure, against rules that run all
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,10 +14,10 @@ from statistics import median
 
 import numpy as np
 from detection.pairs_simulator import CLOUD, QUIET, Array, Profile, in_turn, paired
+from detection.shares import share
 from harness import Claim, Settings, Spread, at_least, at_most, report, settings
 
 from benchwright.records import Verdict
-from benchwright.stats.distributions import normal_quantile
 from benchwright.stats.pairs import judge, stop
 
 EACH = 20  # pairs, or processes of either side
@@ -137,15 +136,7 @@ def _comparisons(
 
 
 def _claim(what: str, truths: Sequence[bool] | Array, bar: object = None) -> Claim:
-    return Claim(what=what, figure=_share([bool(t) for t in truths]), unit="%", bar=bar)
-
-
-def _share(truths: Sequence[bool]) -> Spread:
-    """In percent, with Wilson's interval at 95 %."""
-    count, share, z = len(truths), sum(truths) / len(truths), normal_quantile(0.975)
-    centre = (share + z * z / (2 * count)) / (1 + z * z / count)
-    half = z / (1 + z * z / count) * math.sqrt(share * (1 - share) / count + (z / (2 * count)) ** 2)
-    return Spread(point=100 * share, low=100 * max(0.0, centre - half), high=100 * min(1.0, centre + half))
+    return Claim(what=what, figure=share([bool(t) for t in truths]), unit="%", bar=bar)
 
 
 if __name__ == "__main__":

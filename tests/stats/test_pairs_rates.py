@@ -89,8 +89,8 @@ def test_the_window_is_wrong_about_two_speeds_as_rarely_as_stated() -> None:
 
 
 def test_sign_flips_are_exact_over_all_patterns_and_looks() -> None:
-    """For any values, of all equally likely ways to label them no more than the level are ever rejected: those that were
-    looked at to weigh the pairs are the same in every one."""
+    """For any values, of all equally likely ways to label them at most the level is ever rejected: what was looked
+    at to weigh the pairs is the same in every one."""
     rng = np.random.default_rng(2)
     busy = 0.01 * rng.normal(size=(10, 2)) + 0.3 * (rng.random((10, 2)) < 0.4) * rng.random((10, 2))
     for values in (rng.standard_t(2, size=(10, 2)) * np.linspace(1.0, 4.0, 10)[:, None], busy):

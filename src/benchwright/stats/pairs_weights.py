@@ -2,7 +2,7 @@
 
 On a busy machine most processes are clean and some are slowed by anything. A ratio is clean only if both of its
 processes are, but a single process that is among the fastest of its time says something, whatever became of its
-neighbour. So three scores stand beside each other:
+neighbour. So four scores stand beside each other:
 
 - differences: that of the logarithms, bounded by one and a half times their median size, and less the farther it lies
   beyond three times that (a redescending score after Hampel, JASA 69, 1974). Best where the machine changes slowly and
@@ -10,8 +10,10 @@ neighbour. So three scores stand beside each other:
 - fast ones: a process's share of slower ones among all processes of about twelve pairs around, to the fourth power; a
   pair scores the difference of its two. Best where one process in three or so is disturbed.
 - fastest ones: the same to the eighth power, among some twenty-four pairs. Best where most are disturbed.
+- usual ones: where a process lies in the shortest range that holds half of the processes of some twenty-four pairs,
+  from -1 to 1; outside of it less and less. Best where most are alike and the others slower or faster by anything.
 
-How much each of the three counts is told by its *response*: by how much it would rise over its own scatter if either
+How much each of them counts is told by its *response*: by how much it would rise over its own scatter if either
 process of each pair, picked by fixed patterns, were slower by a median difference. All of that depends on the two
 values of a pair but not on which is the control's. So the labels may still be exchanged, and a test by exchanging
 them stays exact, however the scores are weighed.
@@ -19,7 +21,7 @@ them stays exact, however the scores are weighed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -31,6 +33,8 @@ Floats = npt.NDArray[np.float64]
 _CUT = 1.5  # times the median size: the most that a single difference can weigh
 _FAR = 3.0  # times the median size: beyond, it weighs less and less
 _FAST = ((12, 4.0), (24, 8.0))  # about how many pairs are ranked together, and the power of the share
+_USUAL = 24  # about how many pairs are looked at together for the shortest range that holds half of their processes
+_SLOPE = (1.5, 4.0)  # half-widths of that range: from here to there a process weighs less and less
 _SHARPNESS = 16.0  # power of a response; the best score has nearly all the say, and near ones share it
 _LEAST = 0.05  # what differences always have to say, so that no pair goes without a weight
 _PATTERNS = 4  # by which processes are picked; their opposites come on top
@@ -72,7 +76,7 @@ def _say(controls: Floats, treatments: Floats) -> Floats:
     low, high = np.minimum(controls, treatments), np.maximum(controls, treatments)
     step = float(_median(high - low)[0]) or float((high - low).max())
     if step == 0.0:
-        return np.array([1.0, *([0.0] * len(_FAST))])
+        return np.array([1.0, *([0.0] * (len(_FAST) + 1))])
     picked = _picked(len(controls))
     scores = _scores(np.where(picked, low, high), np.where(picked, high, low) + step)
     responses = np.maximum(scores.sum(axis=-1).mean(axis=-1), 1e-3)
@@ -91,8 +95,10 @@ def _picked(pairs: int) -> npt.NDArray[np.bool_]:
 
 
 def _scores(controls: Floats, treatments: Floats) -> Floats:
-    """The three scores of each pair, each of length one over all pairs: first axis the score, last one the pair."""
-    found = np.stack([_differences(treatments - controls), *(_fast(controls, treatments, *how) for how in _FAST)])
+    """The scores of each pair, each of length one over all pairs: first axis the score, last one the pair."""
+    fast = (_apart(controls, treatments, together, lambda v, p=power: -(_slower(v) ** p)) for together, power in _FAST)
+    usual = _apart(controls, treatments, _USUAL, _places)
+    found = np.stack([_differences(treatments - controls), *fast, usual])
     return found / np.maximum(np.sqrt((found * found).sum(axis=-1, keepdims=True)), 1e-300)
 
 
@@ -106,22 +112,34 @@ def _differences(differences: Floats) -> Floats:
     return np.copysign(bounded, differences)
 
 
-def _fast(controls: Floats, treatments: Floats, together: int, power: float) -> Floats:
+def _apart(controls: Floats, treatments: Floats, together: int, score: Callable[[Floats], Floats]) -> Floats:
+    """The score of the treatment less that of the control; all processes of about so many pairs are scored at once."""
     count = controls.shape[-1]
     blocks = max(1, round(count / together))
     edges = [round(block * count / blocks) for block in range(blocks + 1)]
     parts = []
     for begin, end in pairwise(edges):
-        both = np.concatenate([controls[..., begin:end], treatments[..., begin:end]], axis=-1)
-        share = _share_of_slower(both) ** power
-        parts.append(share[..., : end - begin] - share[..., end - begin :])
+        scored = score(np.concatenate([controls[..., begin:end], treatments[..., begin:end]], axis=-1))
+        parts.append(scored[..., end - begin :] - scored[..., : end - begin])
     return np.concatenate(parts, axis=-1)
 
 
-def _share_of_slower(values: Floats) -> Floats:
-    """Which share of the values each one is below; half of those that equal it counts."""
+def _slower(values: Floats) -> Floats:
+    """Which share of the values is above each one; half of those that equal it counts."""
     above = np.sign(values[..., None, :] - values[..., :, None]).sum(axis=-1)
     return np.asarray(above / (2.0 * values.shape[-1]) + 0.5)
+
+
+def _places(values: Floats) -> Floats:
+    """Where each value lies in the shortest range that holds half of them: -1 and 1 are its ends, 0 is far outside."""
+    ordered, half = np.sort(values, axis=-1), (values.shape[-1] + 1) // 2
+    widths = ordered[..., half - 1 :] - ordered[..., : values.shape[-1] - half + 1]
+    begin = widths.argmin(axis=-1)[..., None]
+    width = np.take_along_axis(widths, begin, axis=-1)
+    middle = np.take_along_axis(ordered, begin, axis=-1) + width / 2
+    places = (values - middle) / np.where(width > 0.0, width / 2, 1.0)
+    sizes, (near, far) = np.abs(places), _SLOPE
+    return np.asarray(np.sign(places) * np.minimum(sizes, 1.0) * np.clip((far - sizes) / (far - near), 0.0, 1.0))
 
 
 def _median(sizes: Floats) -> Floats:
