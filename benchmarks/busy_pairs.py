@@ -46,9 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measures, replays and prints; 1 when a bar is missed."""
     asked = settings(__doc__, arguments, rounds=600, quick_rounds=5)
     claims = []
-    for name, size in PROGRAMS.items():
+    for name, size in list(PROGRAMS.items())[: asked.count(2, 1)]:
         with _busy(LOOPS):
-            values = _measured(size, 2 * asked.count(480, PAIRS + 1), asked.pick(0.1, 0.001))
+            values = _measured(size, 2 * asked.count(240, PAIRS + 1), asked.pick(0.1, 0.001))
         claims += list(_claims(name, values, asked))
     return report(claims, judged=not asked.quick)
 

@@ -6,6 +6,7 @@ import math
 import random
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -24,6 +25,7 @@ from benchwright.records import (
     Environment,
     Estimate,
     Failure,
+    Load,
     Metric,
     Result,
     Revision,
@@ -90,6 +92,7 @@ def _built(name: str, **known: Any) -> Built:
     return Built(revision=revision, folder=Path("/nowhere"), python=sys.executable, log=Path("/nowhere/log"), **known)
 
 
+_CASE = _case
 OLD, NEW = _built("old"), _built("new")
 
 
@@ -129,6 +132,33 @@ def test_worse_is_seen_looked_at_again_and_recorded(hold: Callable[..., Trial]) 
     assert [run.plan.baseline for run in Scripted.made] == ["", "run0", "", "run2", "", "run4"]
     assert trial.runs == {"benchmark": ("run0", "run1"), "verify": ("run2", "run3"), "regress": ("run4", "run5")}
     assert Scripted.made[1].plan.tags == ("mine", "ab", f"ab-{trial.id}", "treatment")
+
+
+def test_a_clear_change_is_looked_at_again_in_shorter_processes(hold: Callable[..., Trial]) -> None:
+    (row,) = hold(_slower(0.20), "a").rows
+    assert [heat.length for heat in row.heats[:2]] == [1.0, 0.25] and row.verdict is Verdict.WORSE
+    lengths = {run.plan.reason: {result.case.load.duration for result in run.results} for run in Scripted.made}
+    assert lengths["benchmark"] == {None} and lengths["verify"] == {0.25}
+
+
+def test_pairs_that_differ_much_make_longer_processes_and_end_early_where_more_would_not_help(
+    hold: Callable[..., Trial],
+) -> None:
+    noise = random.Random(4)
+    (row,) = hold(lambda *_: 1.0 + noise.random(), "a").rows
+    (heat,) = row.heats
+    assert row.verdict is Verdict.UNCLEAR and 20 <= heat.counted < 40 and heat.length == 4.0
+    assert "40 tell changes from about" in row.why and "what helps is a quieter machine" in row.why
+    durations = [result.case.load.duration for result in Scripted.made[0].results]
+    assert durations[:13] == [None] * 8 + [2.0] * 4 + [4.0]
+
+
+def test_a_length_that_was_asked_for_stays(hold: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "_case", lambda name: replace(_CASE(name), load=Load(duration=0.1)))
+    noise = random.Random(4)
+    (row,) = hold(lambda *_: 1.0 + noise.random(), "a").rows
+    assert {result.case.load.duration for result in Scripted.made[0].results} == {0.1}
+    assert row.heats[0].length == 1.0 and "a longer --duration" in row.why
 
 
 def test_better_is_looked_at_again_and_is_no_regression(hold: Callable[..., Trial]) -> None:

@@ -6,19 +6,27 @@ nothing changed either side is as likely to come out ahead: that is what the tes
 
 from __future__ import annotations
 
+import math
 import random
+import statistics
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from benchwright.analysis.judged import directions_of, judged_metrics
 from benchwright.builds import Built
 from benchwright.errors import did_you_mean
 from benchwright.hosts.local import LocalHost
+from benchwright.measure.engine import DEFAULT_DURATION
 from benchwright.measuring import Measuring, Setting
-from benchwright.records import Better, Case, Metric, Result, Status, Value, Verdict
-from benchwright.stats.pairs import Look, Sequential
+from benchwright.records import Better, Case, Metric, Mode, Result, Status, Value, Verdict
+from benchwright.stats.pairs import Look, Sequential, is_in_vain, reach
 from benchwright.trials import Heat, Pair, Rules, Stage
+
+_CHOOSING = (8, 12)  # pairs after which the length of the processes is chosen
+_LONGEST = 4.0  # times the usual length
+_SHORTEST, _CLEAR = 0.25, 8.0  # times the usual length, where a change is so many times the scatter of the pairs
+_WIDTHS = 4.0  # median differences, over the root of the number of pairs: about half of the interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +68,7 @@ class Contest:
         self._cases = (case, other or case)
         self._wanted = metric
         self._coin = random.Random(seed)
+        self.length = 1.0  # of the processes to come, times the usual one
         self.metric: Metric | None = None  # the first one seen: its name, unit and direction
         self.hopeless = ""  # why no pair will ever count
         self.pairs: list[Pair] = []
@@ -69,6 +78,13 @@ class Contest:
         """Whether somebody pressed Ctrl-C."""
         return any(side.measuring.interrupted for side in self._sides)
 
+    @property
+    def elastic(self) -> bool:
+        """Whether nobody said how long a process is to measure, so that it may be chosen."""
+        load = self.case.load
+        fixed = load.duration or load.samples or load.once or load.precision or load.trace or load.find_rate
+        return load.mode is Mode.CLOSED and not fixed
+
     def pair(self) -> Pair:
         """Measures both sides and saves both results. A failure makes a pair that does not count."""
         number = len(self.pairs)
@@ -76,10 +92,15 @@ class Contest:
         results: dict[int, Result] = {}
         for index in (0, 1) if order == "AB" else (1, 0):
             notes: dict[str, Value] = {"pair": number, "order": order}
-            results[index] = self._sides[index].measure(self._cases[index], number, notes)
+            results[index] = self._sides[index].measure(self._lasting(self._cases[index]), number, notes)
         pair = self._judged(number, order, results[0], results[1])
         self.pairs.append(pair)
         return pair
+
+    def _lasting(self, case: Case) -> Case:
+        if self.length == 1.0 or not self.elastic:
+            return case
+        return replace(case, load=replace(case.load, duration=self.length * DEFAULT_DURATION))
 
     def _judged(self, number: int, order: str, control: Result, treatment: Result) -> Pair:
         bare = Pair(number=number, order=order, control=None, treatment=None)
@@ -115,7 +136,7 @@ class Bout:
     def goes_on(self) -> bool:
         """Whether another pair is wanted."""
         decided = self._look is not None and self._look.verdict is not None
-        return not (decided or self._given_up) and self.left > 0
+        return not (decided or self._given_up or self._in_vain_from_here) and self.left > 0
 
     @property
     def left(self) -> int:
@@ -130,6 +151,11 @@ class Bout:
     def _in_vain(self) -> bool:
         """Whether all pairs are used and none counts; an interrupt makes a pair fail that says nothing of the case."""
         return self._look is None and self.left <= 0 and not self.contest.interrupted
+
+    @property
+    def _in_vain_from_here(self) -> bool:
+        rules, look = self._rules, self._look
+        return look is not None and is_in_vain(look, smallest=rules.smallest, most=rules.pairs)
 
     def step(self) -> None:
         """One more pair."""
@@ -147,6 +173,20 @@ class Bout:
                 smallest=rules.smallest, false_alarms=rules.false_alarms, most=rules.pairs, better=better
             )
         self._look = self._sequential.add(pair.control, pair.treatment, control_first=pair.order == "AB")
+        self._choose_length()
+
+    def _choose_length(self) -> None:
+        """Doubles the length of the processes where the pairs so far differ so much that all of them may not decide.
+
+        The sizes of the differences tell, not their signs: what is chosen by signs would spoil the test, which
+        exchanges the labels of these pairs and leaves the later ones as they are.
+        """
+        contest, rules = self.contest, self._rules
+        sizes = [abs(math.log(ratio)) for pair in contest.pairs if (ratio := pair.ratio) is not None]
+        if self._look is None or self._look.verdict is not None or not contest.elastic or len(sizes) not in _CHOOSING:
+            return
+        if _WIDTHS * statistics.median(sizes) / math.sqrt(rules.pairs) > math.log1p(rules.smallest):
+            contest.length = min(_LONGEST, 2.0 * contest.length)
 
     def heat(self, stage: Stage) -> Heat:
         """What its pairs say together."""
@@ -156,11 +196,7 @@ class Bout:
         if self._given_up:
             verdict, why = Verdict.UNCLEAR, pairs[-1].why
         elif look is None or look.verdict is None:
-            why = (
-                f"cut off after {_count(len(pairs))}"
-                if self.left > 0
-                else f"{_count(self._rules.pairs)} could not tell"
-            )
+            why = self._undecided(len(pairs))
         return Heat(
             stage=stage,
             verdict=verdict,
@@ -170,7 +206,32 @@ class Bout:
             p_value=look.p_value if look else 1.0,
             seconds=self._seconds,
             failed=self._given_up,
+            length=self.contest.length if self.contest.elastic else 1.0,
         )
+
+    def _undecided(self, pairs: int) -> str:
+        """Why there is no verdict, and where the machine is to blame, what would help."""
+        look, rules = self._look, self._rules
+        told = reach(look, rules.pairs) if look is not None else None
+        if self._in_vain_from_here and told is not None:
+            early = f"ended after {_count(pairs)}: {rules.pairs} tell changes from about {100 * told:.2g} % on here; "
+            longer = "" if self.contest.elastic else "a longer --duration, "
+            return f"{early}what helps is a quieter machine, {longer}or a larger --smallest"
+        return f"cut off after {_count(pairs)}" if self.left > 0 else f"{_count(rules.pairs)} could not tell"
+
+
+def later_length(heats: Sequence[Heat]) -> float:
+    """How long the processes of the next look are, times the usual length: a quarter where the first look was clear.
+
+    What is eight times as large as the scatter of the pairs is still clear when they scatter twice as much.
+    """
+    first = heats[0] if heats else None
+    ratios = [math.log(pair.ratio) for pair in (first.pairs if first else ()) if pair.ratio]
+    if first is None or first.effect is None or len(ratios) > _CHOOSING[0]:
+        return first.length if first else 1.0
+    change = math.log(first.effect.point)
+    scatter = statistics.median(abs(ratio - change) for ratio in ratios)
+    return _SHORTEST if _CLEAR * scatter < abs(change) else first.length
 
 
 def chosen(wanted: str, control: Result, treatment: Result) -> Metric | None:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from benchwright.builds import Built
-from benchwright.contests import Bout, Contest, Side
+from benchwright.contests import Bout, Contest, Side, later_length
 from benchwright.errors import StoreError, TargetError
 from benchwright.events import Listener, Planned, Staged, nobody
 from benchwright.interrupts import Interrupt
@@ -37,7 +37,7 @@ from benchwright.trials import Contender, Heat, Rules, Stage, Trial, TrialRow
 __all__ = ["Contest", "Keeping", "Matched", "Rules", "Side", "Trial", "ab", "match", "trial"]
 
 TAG = "ab"
-_DOING = {Stage.BENCHMARK: "measuring", Stage.VERIFY: "looking again at", Stage.REGRESS: "confirming"}
+_DOING = {Stage.BENCHMARK: "measuring", Stage.VERIFY: "looking again at", Stage.REGRESS: "one more pair of"}
 _CHANGES = (Verdict.WORSE, Verdict.BETTER)
 
 
@@ -156,9 +156,11 @@ class _Course:
             for name, built, measuring in zip(("control", "treatment"), self._built, (ours, theirs), strict=True)
         ]
         bouts = [bout_of(self._contest(stage, i, sides)) for i in indexes]
+        for i, bout in zip(indexes, bouts, strict=True):
+            bout.contest.length = later_length(self._heats[i])
         cases = "1 case" if len(bouts) == 1 else f"{len(bouts)} cases"
         most = max(bout.left for bout in bouts)
-        self._keeping.listener(Staged(text=f"{_DOING[stage]} {cases}, {most} pair{'s' * (most > 1)} at most"))
+        self._keeping.listener(Staged(text=_doing(stage, cases, most)))
         try:
             with ours, theirs:
                 self._take_turns(bouts)
@@ -211,6 +213,11 @@ class _Course:
         ]
 
 
+def _doing(stage: Stage, cases: str, most: int) -> str:
+    limit = "" if stage is Stage.REGRESS else f", {most} pair{'s' * (most > 1)} at most"
+    return f"{_DOING[stage]} {cases}{limit}"
+
+
 class _Confirming(Bout):
     """One more pair of what two looks have found worse already, for the record."""
 
@@ -218,7 +225,7 @@ class _Confirming(Bout):
         super().__init__(contest, Rules(pairs=1))
 
     def heat(self, stage: Stage) -> Heat:
-        return replace(super().heat(stage), verdict=Verdict.WORSE, why="confirmed", effect=None, failed=False)
+        return replace(super().heat(stage), verdict=Verdict.WORSE, why="for the record", effect=None, failed=False)
 
 
 def _row(contest: Contest, heats: Sequence[Heat], p_value: float, adjusted: float, rules: Rules) -> TrialRow:
@@ -229,7 +236,7 @@ def _row(contest: Contest, heats: Sequence[Heat], p_value: float, adjusted: floa
         params=contest.case.params,
         verdict=verdict,
         why=why,
-        effect=next((heat.effect for heat in reversed(heats) if heat.effect is not None), None),
+        effect=next((heat.effect for heat in reversed(heats) if heat.effect is not None), None),  # that of `telling`
         p_value=p_value,
         adjusted=adjusted,
         heats=tuple(heats),

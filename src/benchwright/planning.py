@@ -68,6 +68,7 @@ def _read(told: dict[str, Any], built: Built) -> list[Case]:
         kind = getattr(errors, told["error"], TargetError)
         if not (isinstance(kind, type) and issubclass(kind, UserError)) or kind is errors.NotInstalledError:
             kind = TargetError
+        told |= {name: _as_asked(str(told[name]), built.folder) for name in ("message", "remedy")}
         raise kind(f"{_where(built)}: {told['message']}", remedy=_remedy(told, built))
     return [schema.decode(Case, each, where="plan") for each in told["cases"]]
 
@@ -85,6 +86,13 @@ def _remedy(told: dict[str, Any], built: Built) -> str:
         f"a revision's environment holds what its files ask for and nothing else: --install {name} adds it, "
         "--build 'pip install -e .' installs the project, --environment here shows it all that is installed here"
     )
+
+
+def _as_asked(text: str, copy: Path) -> str:
+    """The text with paths of a revision's working copy as they are named in the user's repository: from its root."""
+    for folder in (os.path.realpath(copy), str(copy)):
+        text = text.replace(f"{folder}{os.sep}", "")
+    return text
 
 
 def _where(built: Built) -> str:

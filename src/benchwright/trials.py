@@ -73,6 +73,7 @@ class Heat:
     p_value: float = 1.0
     seconds: float = 0.0
     failed: bool = False  # given up because a side kept failing
+    length: float = 1.0  # of its last processes, times the usual one: chosen from what the first pairs showed
 
     @property
     def counted(self) -> int:
@@ -100,6 +101,18 @@ class TrialRow:
     def stage(self) -> Stage:
         """How far it was looked into."""
         return self.heats[-1].stage
+
+    @property
+    def telling(self) -> Heat | None:
+        """The look that `effect` comes from: the last one with an estimate, or else with a pair that counts."""
+        looks = [heat for heat in reversed(self.heats) if heat.effect is not None or heat.counted]
+        return next((heat for heat in looks if heat.effect is not None), looks[0] if looks else None)
+
+    @property
+    def seen_twice(self) -> bool:
+        """Whether a second look at fresh pairs said the same as the first."""
+        verdicts = [heat.verdict for heat in self.heats if heat.stage in (Stage.BENCHMARK, Stage.VERIFY)]
+        return len(verdicts) == 2 and set(verdicts) == {self.verdict}
 
     @property
     def pairs(self) -> int:

@@ -177,5 +177,7 @@ def test_cases_are_planned_and_measured_in_the_working_copy(repository: Path) ->
 
 def test_a_target_that_is_not_there_is_told_with_its_revision(repository: Path) -> None:
     built = Builder(repository).prepare("before")
-    with pytest.raises(TargetError, match=rf"revision {built.revision.id[:12]}: .*nothing"):
+    with pytest.raises(TargetError, match=rf"revision {built.revision.id[:12]}: .*nothing") as told:
         plan_in(built, Request(targets=["bench.py::nothing"]))
+    said = f"{told.value.message} {told.value.remedy}"
+    assert "bench.py" in said and str(built.folder) not in said  # a path that the user has, not one of the copy

@@ -39,7 +39,9 @@ def _row(name: str, verdict: Verdict, effect: Estimate | None, *heats: Heat, n: 
 
 
 def _heat(stage: Stage, verdict: Verdict, *ratios: float | None, why: str = "", failed: bool = False) -> Heat:
-    return Heat(stage=stage, verdict=verdict, why=why, pairs=_pairs(*ratios), seconds=3.0, failed=failed)
+    effect = None if stage is Stage.REGRESS or failed else Estimate(point=1.1, low=None, high=None)
+    pairs = _pairs(*ratios)
+    return Heat(stage=stage, verdict=verdict, why=why, pairs=pairs, effect=effect, seconds=3.0, failed=failed)
 
 
 TRIAL = Trial(
@@ -52,7 +54,8 @@ TRIAL = Trial(
             "bench.py::encode",
             Verdict.WORSE,
             Estimate(point=1.1, low=1.08, high=1.12),
-            _heat(Stage.BENCHMARK, Verdict.WORSE, 1.1, None, 1.2),
+            _heat(Stage.BENCHMARK, Verdict.WORSE, 1.5, None, 1.6),
+            _heat(Stage.VERIFY, Verdict.WORSE, 1.1, 1.1, 1.2),
             _heat(Stage.REGRESS, Verdict.WORSE, 1.1),
         ),
         _row(
@@ -83,7 +86,9 @@ def _text(trial: Trial, width: int = 200) -> str:
 def test_the_table_tells_each_case_with_its_interval_pairs_and_verdict() -> None:
     text = _text(TRIAL)
     lines = {line.split("  ")[0].strip(): " ".join(line.split()) for line in text.splitlines() if line}
-    assert lines["bench.py::encode n=1"].endswith("1.100 [1.080, 1.120] 3 6.0 s worse: 10 % slower, confirmed")
+    assert lines["bench.py::encode n=1"].endswith(
+        "2.000 ms 2.200 ms 1.100 [1.080, 1.120] 6 9.0 s worse: 10 % slower, confirmed"
+    )
     assert lines["bench.py::encode n=2"].endswith("1.000 [0.995, 1.004] 2 3.0 s same: within ±1 %")
     assert lines["bench.py::broken"].endswith("- - - 0 3.0 s unclear: treatment: it fell over")
     assert "bench.py::encode n=1: not counted: 1 failed pair: treatment: it fell over" in text
@@ -91,6 +96,23 @@ def test_the_table_tells_each_case_with_its_interval_pairs_and_verdict() -> None
     assert "only the treatment has bench.py::fresh" in text
     assert "new/ against main (0123456789): 1 worse, 1 unclear, 1 same, 1 failed" in text
     assert "benchmark: runs run0 and run1" in text and "Seed 7." in text
+
+
+def test_the_values_are_those_of_the_look_that_tells_the_ratio_and_a_contradiction_is_explained() -> None:
+    assert "the two medians" not in _text(TRIAL)
+    wild = _row(
+        "a", Verdict.UNCLEAR, Estimate(point=0.99, low=0.9, high=1.05), _heat(Stage.BENCHMARK, Verdict.UNCLEAR, 1.12)
+    )
+    text = " ".join(_text(replace(TRIAL, rows=(wild,))).split())
+    assert "a: the two medians differ by a factor of 1.120, and the ratio is 0.990: medians count every process" in text
+
+
+def test_one_look_confirms_nothing() -> None:
+    effect = Estimate(point=1.1, low=1.08, high=1.12)
+    first, more = _heat(Stage.BENCHMARK, Verdict.WORSE, 1.1), _heat(Stage.REGRESS, Verdict.WORSE, 1.1)
+    once = replace(TRIAL, rules=Rules(verify=False), rows=(_row("a", Verdict.WORSE, effect, first, more),))
+    assert "worse: 10 % slower" in _text(once)
+    assert "confirm" not in _text(once) + trial_markdown(once) + trial_json(once)
 
 
 def test_a_narrow_terminal_gets_lines_of_their_own() -> None:
@@ -111,12 +133,12 @@ def test_json_holds_every_pair_and_what_follows_from_them() -> None:
     told = json.loads(trial_json(TRIAL))
     assert (told["ok"], told["worse"], told["rules"]["seed"]) == (False, True, 7)
     first = told["rows"][0]
-    assert (first["stage"], first["pairs"], first["seconds"], first["failed"]) == ("regress", 3, 6.0, False)
+    assert (first["stage"], first["pairs"], first["seconds"], first["failed"]) == ("regress", 6, 9.0, False)
     assert first["heats"][0]["pairs"][2] == {
         "number": 2,
         "order": "BA",
         "control": 0.002,
-        "treatment": 0.0024,
+        "treatment": 0.0032,
         "why": "",
     }
 
@@ -134,4 +156,4 @@ def test_the_picture_marks_every_pair_that_counts(tmp_path: Path) -> None:
     drawn = write_trial(TRIAL, tmp_path / "trial.svg").read_text(encoding="utf-8")
     assert drawn.startswith("<?xml")
     colours = [drawn.count(f"fill: {colour}; fill-opacity") for colour in ("#d62728", "#666666")]
-    assert colours == [3, 2], drawn
+    assert colours == [6, 2], drawn

@@ -17,7 +17,7 @@ from benchwright.report.markdown import escaped, markdown_table
 from benchwright.report.numbers import printable
 from benchwright.report.rows import show_scalar
 from benchwright.report.table import UNLIMITED, emit
-from benchwright.trials import Contender, Stage, Trial, TrialRow
+from benchwright.trials import Contender, Heat, Stage, Trial, TrialRow
 from benchwright.units import format_value
 
 if TYPE_CHECKING:
@@ -91,12 +91,30 @@ def notes(trial: Trial) -> Iterator[str]:
             yield f"{label}: {given_up} {len(bad)} failed pair{'s' if len(bad) > 1 else ''}: {bad[-1].why}"
         if len(row.heats) > 1 and row.verdict is Verdict.UNCLEAR:
             yield f"{label}: {row.why}"
+        yield from (f"{label}: {words}" for heat in row.heats if (words := _length(heat)))
+        if (middles := _middles(row)) and (effect := row.effect) and effect.low is not None and effect.high is not None:
+            ratio = middles[1] / middles[0]
+            if not effect.low <= ratio <= effect.high:
+                yield (
+                    f"{label}: the two medians differ by a factor of {ratio:.3f}, and the ratio is {effect.point:.3f}: "
+                    "medians count every process alike, the ratio those more that nothing disturbed"
+                )
     for name, cases in (("control", trial.only_control), ("treatment", trial.only_treatment)):
         if cases:
             yield f"only the {name} has {', '.join(cases)}"
     yield from trial.unsaved
     if trial.interrupted:
         yield "interrupted: the verdicts are what was known by then"
+
+
+def _length(heat: Heat) -> str:
+    """What is to be known of processes that were longer or shorter than usual; "" where they were not."""
+    if heat.length == 1.0 or heat.stage is Stage.REGRESS:
+        return ""
+    times = f"processes {heat.length:g} times as long as usual"
+    if heat.length < 1.0:
+        return f"{times} in the second look, as the first one was clear"
+    return f"{times}, as the first pairs differed much; --duration sets a length"
 
 
 def labels(rows: Sequence[TrialRow]) -> list[str]:
@@ -120,29 +138,36 @@ def _lines(trial: Trial) -> Iterator[tuple[tuple[str, ...], Verdict]]:
 
 
 def _compared(row: TrialRow, smallest: float) -> ComparedMetric | None:
-    """The row as a comparison, whose two values are the medians over all its pairs; None where nothing counts."""
-    counted = [pair for heat in row.heats for pair in heat.pairs if pair.ratio is not None]
-    if not counted:
+    """The row as a comparison, whose two values are the medians over the pairs of the look that tells the ratio; None
+    where nothing counts."""
+    middles = _middles(row)
+    if middles is None:
         return None
-    middles = [
-        Estimate(point=statistics.median(value for value in values if value is not None), low=None, high=None)
-        for values in zip(*((pair.control, pair.treatment) for pair in counted), strict=True)
-    ]
     words = sentence_of(row.verdict, row.effect, row.unit, smallest, row.why)
-    if row.stage is Stage.REGRESS:
+    if row.verdict in (Verdict.WORSE, Verdict.BETTER) and row.seen_twice:
         words += ", confirmed"
     return ComparedMetric(
         name=row.metric,
         unit=row.unit,
         better=row.better,
-        before=middles[0],
-        after=middles[1],
+        before=Estimate(point=middles[0], low=None, high=None),
+        after=Estimate(point=middles[1], low=None, high=None),
         ratio=row.effect,
         verdict=row.verdict,
         sentence=words,
         why=row.why,
         p_value=row.p_value,
     )
+
+
+def _middles(row: TrialRow) -> tuple[float, float] | None:
+    """The medians of both sides over the pairs of the look that tells the ratio."""
+    told = row.telling
+    values = [(pair.control, pair.treatment) for pair in (told.pairs if told else ()) if pair.ratio is not None]
+    if not values:
+        return None
+    ours, theirs = ([value for value in side if value is not None] for side in zip(*values, strict=True))
+    return statistics.median(ours), statistics.median(theirs)
 
 
 def _named(side: Contender) -> str:

@@ -33,6 +33,7 @@ WINDOW_LEVEL = 0.003  # what the window takes of the false alarms
 _WINDOW_FROM = 0.01  # false alarms from which on it is used
 _WINDOWS = {6: 0, 7: 1}  # pairs: how many of them may lie outside
 _LARGEST = 700.0  # of a logarithm whose exponential is still a number
+_COARSE, _FEWEST = 3.0, 16  # when no more pairs are taken
 _TINY = 1e-12  # what is excluded lies outside of the interval
 _HALVINGS = 6  # of a bracket around an end of the interval
 
@@ -138,6 +139,24 @@ def stop(
         if verdict is not None:
             return count, verdict
     return len(seen.ratios), None
+
+
+def reach(look: Look, most: int) -> float | None:
+    """The size of change that `most` pairs may tell from none, as a share, judged from the interval so far; None: not
+    known yet. An interval narrows with the square root of the number of pairs."""
+    low, high = look.effect.low, look.effect.high
+    if low is None or high is None:
+        return None
+    return math.expm1(math.log(high / low) / 2 * math.sqrt(look.pairs / max(most, look.pairs)))
+
+
+def is_in_vain(look: Look, *, smallest: float, most: int) -> bool:
+    """Whether the pairs that are left will hardly decide it: half of them are used, what all may tell is more than
+    `_COARSE` times what matters, and what shows so far is less than a quarter of that. To end here calls nothing."""
+    told = reach(look, most)
+    if look.verdict is not None or told is None or look.pairs < max(_FEWEST, most / 2):
+        return False
+    return told > _COARSE * smallest and abs(math.log(look.effect.point)) < math.log1p(told) / 4
 
 
 def _excluded_from(seen: _Seen, mark: float, tests: _Tests) -> tuple[float, bool]:
