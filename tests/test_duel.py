@@ -134,11 +134,12 @@ def test_worse_is_seen_looked_at_again_and_recorded(hold: Callable[..., Trial]) 
     assert Scripted.made[1].plan.tags == ("mine", "ab", f"ab-{trial.id}", "treatment")
 
 
-def test_a_clear_change_is_looked_at_again_in_shorter_processes(hold: Callable[..., Trial]) -> None:
+def test_a_clear_change_is_measured_in_shorter_processes(hold: Callable[..., Trial]) -> None:
     (row,) = hold(_slower(0.20), "a").rows
-    assert [heat.length for heat in row.heats[:2]] == [1.0, 0.25] and row.verdict is Verdict.WORSE
+    assert [heat.length for heat in row.heats[:2]] == [0.2, 0.2] and row.verdict is Verdict.WORSE
     lengths = {run.plan.reason: {result.case.load.duration for result in run.results} for run in Scripted.made}
-    assert lengths["benchmark"] == {None} and lengths["verify"] == {0.25}
+    assert lengths["benchmark"] == {None, 0.2} and lengths["verify"] == {0.2}
+    assert [result.case.load.duration for result in Scripted.made[0].results] == [None] * 2 + [0.2] * 4
 
 
 def test_pairs_that_differ_much_make_longer_processes_and_end_early_where_more_would_not_help(

@@ -25,7 +25,8 @@ from benchwright.trials import Heat, Pair, Rules, Stage
 
 _CHOOSING = (8, 12)  # pairs after which the length of the processes is chosen
 _LONGEST = 4.0  # times the usual length
-_SHORTEST, _CLEAR = 0.25, 8.0  # times the usual length, where a change is so many times the scatter of the pairs
+_GLANCE, _MUCH = 2, 5.0  # pairs after which a clear change shortens the rest, if it is so many times what matters
+_SHORTEST, _CLEAR = 0.2, 8.0  # times the usual length, where a change is so many times the scatter of the pairs
 _WIDTHS = 4.0  # median differences, over the root of the number of pairs: about half of the interval
 
 
@@ -176,17 +177,26 @@ class Bout:
         self._choose_length()
 
     def _choose_length(self) -> None:
-        """Doubles the length of the processes where the pairs so far differ so much that all of them may not decide.
+        """Shortens the processes where the first pairs differ clearly and alike, and doubles their length where the
+        pairs so far differ so much that all of them may not decide.
 
         The sizes of the differences tell, not their signs: what is chosen by signs would spoil the test, which
         exchanges the labels of these pairs and leaves the later ones as they are.
         """
         contest, rules = self.contest, self._rules
         sizes = [abs(math.log(ratio)) for pair in contest.pairs if (ratio := pair.ratio) is not None]
-        if self._look is None or self._look.verdict is not None or not contest.elastic or len(sizes) not in _CHOOSING:
+        if self._look is None or self._look.verdict is not None or not contest.elastic:
+            return
+        if (
+            len(sizes) == _GLANCE
+            and max(sizes) - min(sizes) < min(sizes) / _CLEAR
+            and min(sizes) > _MUCH * rules.smallest
+        ):
+            contest.length = min(contest.length, _SHORTEST)
+        if len(sizes) not in _CHOOSING:
             return
         if _WIDTHS * statistics.median(sizes) / math.sqrt(rules.pairs) > math.log1p(rules.smallest):
-            contest.length = min(_LONGEST, 2.0 * contest.length)
+            contest.length = min(_LONGEST, 2.0 * max(1.0, contest.length))
 
     def heat(self, stage: Stage) -> Heat:
         """What its pairs say together."""
@@ -221,7 +231,7 @@ class Bout:
 
 
 def later_length(heats: Sequence[Heat]) -> float:
-    """How long the processes of the next look are, times the usual length: a quarter where the first look was clear.
+    """How long the processes of the next look are, times the usual length: a fifth where the first look was clear.
 
     What is eight times as large as the scatter of the pairs is still clear when they scatter twice as much.
     """

@@ -113,7 +113,8 @@ def _length(heat: Heat) -> str:
         return ""
     times = f"processes {heat.length:g} times as long as usual"
     if heat.length < 1.0:
-        return f"{times} in the second look, as the first one was clear"
+        which = "the second look" if heat.stage is Stage.VERIFY else "the first look"
+        return f"{times} in {which}, as the pairs before were clear"
     return f"{times}, as the first pairs differed much; --duration sets a length"
 
 

@@ -96,10 +96,10 @@ def _picked(pairs: int) -> npt.NDArray[np.bool_]:
 
 def _scores(controls: Floats, treatments: Floats) -> Floats:
     """The scores of each pair, each of length one over all pairs: first axis the score, last one the pair."""
-    fast = (_apart(controls, treatments, together, lambda v, p=power: -(_slower(v) ** p)) for together, power in _FAST)
+    fast = [_apart(controls, treatments, together, _fast_to(power)) for together, power in _FAST]
     usual = _apart(controls, treatments, _USUAL, _places)
     found = np.stack([_differences(treatments - controls), *fast, usual])
-    return found / np.maximum(np.sqrt((found * found).sum(axis=-1, keepdims=True)), 1e-300)
+    return np.asarray(found / np.maximum(np.sqrt((found * found).sum(axis=-1, keepdims=True)), 1e-300))
 
 
 def _differences(differences: Floats) -> Floats:
@@ -122,6 +122,10 @@ def _apart(controls: Floats, treatments: Floats, together: int, score: Callable[
         scored = score(np.concatenate([controls[..., begin:end], treatments[..., begin:end]], axis=-1))
         parts.append(scored[..., end - begin :] - scored[..., : end - begin])
     return np.concatenate(parts, axis=-1)
+
+
+def _fast_to(power: float) -> Callable[[Floats], Floats]:
+    return lambda values: -(_slower(values) ** power)
 
 
 def _slower(values: Floats) -> Floats:
