@@ -26,6 +26,7 @@ SCRIPTS = (
     "matrix",
     "extraction",
     "pairs",
+    "busy_pairs",
     "bisection",
     "drift",
     "busy_bisection",
