@@ -133,8 +133,7 @@ def _from_histogram(
         return replace(estimate, point=point, low=seconds(estimate.low), high=seconds(estimate.high))
 
     def quantile(q: float) -> Estimate:
-        point = scaled(summary.from_histogram(folded, q)).point
-        return scaled(summary.from_histogram(folded, q, inflation=_inflation(raw <= point)))
+        return scaled(summary.from_histogram(folded, q, kept=raw))
 
     def exact(value: float) -> Estimate:
         return scaled(Estimate(point=value, low=None, high=None, method="exact"))

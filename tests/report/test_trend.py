@@ -47,18 +47,18 @@ def test_rounds_of_a_run_are_one_step() -> None:
     assert (first.run, first.rounds, first.revision) == ("a", 2, "commit-a")
     assert first.estimate == combine([r.estimate for r in rounds[:2]])
     assert (first.change, first.verdict) == (None, Verdict.UNCLEAR)
-    assert second.change == pytest.approx(2.0 / 1.1**0.5 - 1)
+    assert second.change == pytest.approx(2.0 / 1.05 - 1)  # of the levels that are shown
 
 
 @pytest.mark.parametrize(
     ("after", "better", "verdict"),
     [
-        (1.5, Better.LOWER, Verdict.WORSE),
-        (0.5, Better.LOWER, Verdict.BETTER),
-        (1.5, Better.HIGHER, Verdict.BETTER),
-        (0.5, Better.HIGHER, Verdict.WORSE),
+        (2.5, Better.LOWER, Verdict.WORSE),
+        (0.4, Better.LOWER, Verdict.BETTER),
+        (2.5, Better.HIGHER, Verdict.BETTER),
+        (0.4, Better.HIGHER, Verdict.WORSE),
         (1.5, None, Verdict.UNCLEAR),
-        (1.05, Better.LOWER, Verdict.UNCLEAR),  # the intervals lie apart, but two processes may differ as much
+        (1.5, Better.LOWER, Verdict.UNCLEAR),  # the intervals lie apart, but two processes may differ as much
         (0.95, Better.HIGHER, Verdict.UNCLEAR),
     ],
 )
@@ -90,7 +90,18 @@ def test_a_history_never_contradicts_a_comparison(samples: ModuleType, slower: f
         (judged,) = row.metrics
         (_, step) = _steps(_points(one_case, metric), judged.better, metric, one_case)
         assert (step.verdict, step.why) == (judged.verdict, judged.why)
-        assert judged.ratio is not None and step.change == judged.ratio.point - 1
+        assert step.change == pytest.approx(judged.after.point / judged.before.point - 1)
+
+
+def test_the_change_is_the_one_between_the_levels_shown() -> None:
+    """Rounds that scatter: their ratio on logarithms is -6.8 %, and what stands in the table is 4.92 and 4.7."""
+    before, after = (("a", 4.92 + d) for d in (-0.3, 0.3)), (("b", 4.7 + d) for d in (-2.0, 2.0))
+    first, second = _steps(_rounds(*before, *after))
+    assert (
+        second.change
+        == pytest.approx(second.estimate.point / first.estimate.point - 1)
+        == pytest.approx(-0.0447, abs=1e-4)
+    )
 
 
 def _points(runs: list[Run], metric: str) -> list[Round]:

@@ -10,13 +10,14 @@ from benchwright.records import Better, Estimate, Metric, Objective, Verdict
 from benchwright.report import doubt, notes
 from benchwright.report.numbers import printable
 from benchwright.report.rows import Row
-from benchwright.stats.compare import ALLOWANCE, compare
+from benchwright.stats.compare import compare
 from benchwright.units import format_value
 
 LATENCY, THROUGHPUT = "latency_p50", "throughput"
 _WORDS = {"latency_p50": "median latency"}
 _BETTER = {LATENCY: Better.LOWER, THROUGHPUT: Better.HIGHER}
 _MOST_NAMED = 4
+ALLOWANCE = 0.10  # how far two cases of one run may lie apart, of one round each, and still be no choice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +125,7 @@ def _rivals(best: Row, known: Sequence[Row], metric: str) -> tuple[Row, ...]:
 
 
 def _is_worse(row: Row, best: Row, metric: str) -> bool:
-    judged = compare(_rounds(best, metric), _rounds(row, metric), better=_BETTER[metric])
+    judged = compare(_rounds(best, metric), _rounds(row, metric), better=_BETTER[metric], allowance=ALLOWANCE)
     if judged.verdict is not Verdict.WORSE:
         return False
     doubted = notes.unreliable(row.results) or notes.unreliable(best.results)

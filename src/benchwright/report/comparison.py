@@ -19,7 +19,7 @@ from benchwright.records import Better, Estimate, Run, Status, Verdict
 from benchwright.report import doubt, notes
 from benchwright.report.numbers import cell, scale_of
 from benchwright.report.rows import Row, rows, together
-from benchwright.stats.compare import benjamini_hochberg, compare
+from benchwright.stats.compare import WITHIN_ONE, benjamini_hochberg, compare
 
 SMALLEST = 0.01  # a change below this counts as none
 FALSE_RATE = 0.05  # expected share of false ones among the changes that are named
@@ -29,6 +29,10 @@ OTHER_VERSION = "what is measured changed: its version is another in the second 
 SEEN_ONCE = (
     f"what was seen once on each side has no interval: only a change by a factor of {doubt.ONCE:g} is judged "
     "(--rounds 3 or more tells smaller ones)"
+)
+ONE_PROCESS = (
+    "one process on each side: how processes of one program differ is not known, so no rate of false verdicts can be "
+    "promised, and only a change by a factor of 2 is called (--rounds 3 or more tells smaller ones)"
 )
 A_TOTAL = "a total grows with how long was measured"
 WORDS = {"s": ("slower", "faster", "long"), "B": ("more", "less", "much")}  # above one, below one, "times as ..."
@@ -316,8 +320,15 @@ def _is_once(metric: ComparedMetric) -> bool:
 
 
 def once_note(metrics: Sequence[ComparedMetric]) -> list[str]:
-    """What it means that metrics were seen once on each side; nothing where all have an interval."""
-    return [SEEN_ONCE] if any(_is_once(m) and m.verdict is not Verdict.SAME for m in metrics) else []
+    """What it means that metrics were seen once on each side, or in one process each; nothing where neither is so."""
+    once = [SEEN_ONCE] if any(_is_once(m) and m.verdict is not Verdict.SAME for m in metrics) else []
+    return [*once, ONE_PROCESS] if any(is_of_one_process(m) for m in metrics) else once
+
+
+def is_of_one_process(metric: ComparedMetric) -> bool:
+    """Whether each side is one process with an interval of its own, so that no rate can be promised."""
+    ratio = metric.ratio
+    return ratio is not None and ratio.low is not None and ratio.method.startswith(WITHIN_ONE)
 
 
 def _doubted(metric: ComparedMetric, count: int) -> ComparedMetric:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from benchwright import schema
 from benchwright.records import Run, Verdict
-from benchwright.report.comparison import FALSE_RATE, ComparedRow, notes_of
+from benchwright.report.comparison import FALSE_RATE, ComparedRow, is_of_one_process, notes_of
 from benchwright.report.markdown import escaped, markdown_table
 from benchwright.report.numbers import printable
 from benchwright.report.table import UNLIMITED, emit
@@ -45,8 +46,9 @@ def comparison_markdown(compared: Sequence[ComparedRow], a: Run, b: Run, *, smal
     body = [list(line) for line, _ in _lines(compared)]
     table = markdown_table(HEADS, body, [False, False, True, True, True, False])
     said = "\n".join(f"- {escaped(note)}" for note in notes_of(compared))
-    promised = (rules(smallest), escaped(beside), in_turns(compared))
-    parts = [f"{escaped(b.id)} against {escaped(a.id)}: {summary(compared)}", table, said, *promised]
+    first = f"{escaped(b.id)} against {escaped(a.id)}: {summary(compared)}"
+    promised = (rules(smallest, compared), escaped(beside), escaped(pairs_hint(compared, a, b)))
+    parts = [first, table, said, *promised]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -83,7 +85,7 @@ def _show(console: Console, compared: Sequence[ComparedRow], a: Run, b: Run, sma
     console.print(
         Text(f"{printable(b.id)} against {printable(a.id)}: {summary(compared)}", style="bold"), overflow="fold"
     )
-    for said in filter(None, (rules(smallest), beside, in_turns(compared))):
+    for said in filter(None, (rules(smallest, compared), beside, pairs_hint(compared, a, b))):
         console.print(Text(printable(said), style="dim"), overflow="fold")
 
 
@@ -119,19 +121,26 @@ def _lines(compared: Sequence[ComparedRow]) -> list[tuple[tuple[str, ...], Verdi
     return lines
 
 
-def in_turns(compared: Sequence[ComparedRow]) -> str:
-    """What tells more where runs of different times cannot: "" where every metric has a verdict."""
+def rules(smallest: float, compared: Sequence[ComparedRow] = ()) -> str:
+    """What the verdicts promise."""
+    none = f"A change below {100 * smallest:.3g} % counts as none"
+    judged = [metric for row in compared for metric in row.metrics]
+    if judged and all(map(is_of_one_process, judged)):
+        return f"{none}; one process on each side promises no rate of false verdicts."
+    chance = f"of the changes called better or worse, at most {100 * FALSE_RATE:g} % are expected to be chance"
+    besides = ", those of one process on each side left out" if any(map(is_of_one_process, judged)) else ""
+    return f"{none}; {chance}{besides}."
+
+
+def pairs_hint(compared: Sequence[ComparedRow], a: Run, b: Run) -> str:
+    """How to find out what stayed unclear: the two revisions in pairs, which a busy machine slows alike."""
     if not any(metric.verdict is Verdict.UNCLEAR for row in compared for metric in row.metrics):
         return ""
-    return (
-        "Runs that were measured at different times met different weather. `benchwright ab` measures both sides in "
-        "turns, and goes on until it can tell."
-    )
-
-
-def rules(smallest: float) -> str:
-    """What the verdicts promise."""
-    return (
-        f"A change below {100 * smallest:.3g} % counts as none; of the changes called better or worse, "
-        f"at most {100 * FALSE_RATE:g} % are expected to be chance."
-    )
+    revisions = [run.revision.id if run.revision and not run.revision.dirty else "" for run in (a, b)]
+    targets = list(dict.fromkeys(result.case.target.uri for result in b.results))
+    if not all(revisions) or revisions[0] == revisions[1] or len(targets) != 1:
+        control, treatment, target = "REVISION", "REVISION", "TARGET"
+    else:
+        control, treatment, target = revisions[0], revisions[1], targets[0]
+    words = ["benchwright", "ab", "--control", control, "--treatment", treatment, target]
+    return f"Unclear: on a busy machine, pairs tell more than more rounds: {shlex.join(words)}"

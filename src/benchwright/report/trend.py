@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from benchwright.analysis.judged import TOTALS
@@ -70,7 +70,20 @@ def steps(points: Iterable[Point], judging: Judging, *, most: int) -> list[Step]
             by_run.setdefault(point.run, []).append(point)
     runs = list(by_run.values())[-most - 1 :]
     changes = [_judged(before, after, judging) for before, after in itertools.pairwise(runs)]
-    return [_step(run, change, judging) for run, change in zip(runs, [None, *changes], strict=False)][-most:]
+    made = [_step(run, change, judging) for run, change in zip(runs, [None, *changes], strict=False)]
+    return [_changed(step, before) for step, before in zip(made, [None, *made], strict=False)][-most:]
+
+
+def _changed(step: Step, before: Step | None) -> Step:
+    """The step with its change from the level shown before to the level shown; the verdict is of the rounds."""
+    if before is None or min(before.estimate.point, step.estimate.point) <= 0.0:
+        return step
+    change = step.estimate.point / before.estimate.point - 1
+    if step.change is not None and change * step.change < 0.0 and step.verdict in (Verdict.BETTER, Verdict.WORSE):
+        return replace(
+            step, change=change, verdict=Verdict.UNCLEAR, why="the mean of the rounds and their ratio disagree"
+        )
+    return replace(step, change=change)
 
 
 def _judged(before: Sequence[Point], after: Sequence[Point], judging: Judging) -> Comparison:

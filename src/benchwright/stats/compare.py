@@ -16,7 +16,8 @@ from benchwright.records import Better, Estimate, Verdict
 from benchwright.stats.distributions import normal_cdf, normal_quantile, student_cdf, student_quantile
 
 _LARGEST = 700.0  # of a logarithm whose exponential is still a number
-ALLOWANCE = 0.10  # how far two single processes of one program may lie apart
+ALLOWANCE = 1.0  # how far two single processes of one program may lie apart, on a machine nothing is known of
+WITHIN_ONE = "within one process each"  # how the method of such a ratio begins
 
 
 class Comparison(NamedTuple):
@@ -45,9 +46,9 @@ def compare(
     SAME when the whole interval of the ratio lies within ±`smallest`; BETTER or WORSE when it excludes 1 and the change
     is at least `smallest`; UNCLEAR otherwise. The interval is Student's t on logarithms, from the spread between
     rounds (the wider of the pooled and Welch's), and never narrower than the rounds' own intervals allow. Where only
-    one side has several rounds, its spread stands for both. With one round each nothing is known about that spread: the
-    interval from inside the two processes is widened by `allowance` on both sides, and a verdict needs a change that
-    exceeds it.
+    one side has several rounds, its spread stands for both. With one round each nothing is known about that spread, and
+    no rate of false verdicts can be promised: the interval from inside the two processes is widened by `allowance` on
+    both sides, by default to a factor of 2, and a verdict needs a change that exceeds it.
     """
     if not a or not b:
         raise ValueError("a comparison needs at least one round on each side")
@@ -118,8 +119,8 @@ def _one_process_each(a: Estimate, b: Estimate, confidence: float, allowance: fl
 def _said_of_one_process(allowance: float) -> tuple[float, str, str]:
     """What is allowed for, as a logarithm; the method and its caveat."""
     allowed = f"{100 * allowance:g} %"
-    caveat = f"one process each cannot exclude differences between processes; {allowed} are allowed for them"
-    return math.log1p(allowance), f"within one process each, widened by {allowed}", caveat
+    caveat = f"one process each cannot show how processes differ; {allowed} are allowed for it, no rate is promised"
+    return math.log1p(allowance), f"{WITHIN_ONE}, widened by {allowed}", caveat
 
 
 def _judged(difference: _Difference, better: Better | None, confidence: float, smallest: float) -> Comparison:

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 _LARGEST = 0.97  # a lag-1 correlation above it is a drift, for which no interval holds
+_FEWEST = 6  # batches from which anything is read
+_RATHER, _HARDLY = 0.52, 2.33  # normal quantiles: chance shows more in 30 and in 1 of 100 cases
 
 
 def batch_length(count: int) -> int:
@@ -23,23 +27,68 @@ def batch_length(count: int) -> int:
 
 
 def inflation(means: Sequence[float], length: int, variance: float | None = None) -> float:
-    """The variance of the whole mean over what independence would give, never below 1.
+    """The variance of the whole mean over what independence would give, never below 1; see `resemblance`."""
+    return resemblance(means, length, variance).inflation
+
+
+class Resemblance(NamedTuple):
+    """By how much order inflates the variance of a mean, and whether chance alone would hardly show as much."""
+
+    inflation: float
+    is_evident: bool
+
+
+def resemblance(means: Sequence[float], length: int, variance: float | None = None) -> Resemblance:
+    """How consecutive values hang together.
 
     `means` are the means of consecutive batches of `length` values whose own variance is `variance` (None: that of the
     means, which for batches of one it is). Batch means (Law & Carson 1979) catch correlation shorter than a batch; what
     is left between batches is taken to be first-order autoregressive, its coefficient corrected for the bias of short
     series (Marriott & Pope 1954). With one value per batch, as in samples too small for batching, the second part does
     all the work.
+
+    Speeds that last longer than a batch, under noise that hides them from one batch to the next, show only in longer
+    batches. So the batches are joined two by two, as long as there are `_FEWEST`. What these longer ones show counts
+    where it is evident (chance shows it once in a hundred cases) and more.
     """
     count = len(means)
     if count < 4:
-        return 1.0
+        return Resemblance(1.0, False)
     centre = math.fsum(means) / count
     deviations = [mean - centre for mean in means]
-    squares = math.fsum(d * d for d in deviations)
+    squares = math.fsum([d * d for d in deviations])
     if squares == 0.0 or variance == 0.0:
-        return 1.0
-    lagged = math.fsum(d * e for d, e in pairwise(deviations)) / squares
+        return Resemblance(1.0, False)
+    lagged = math.fsum([d * e for d, e in pairwise(deviations)]) / squares
     correlation = min(max(lagged + (1.0 + 3.0 * lagged) / count, 0.0), _LARGEST)
     within = 1.0 if variance is None else length * squares / (count - 1) / variance
-    return max(1.0, within * (1.0 + correlation) / (1.0 - correlation))
+    found = max(1.0, within * (1.0 + correlation) / (1.0 - correlation))
+    evident = lagged > _HARDLY / math.sqrt(count) or within > _by_chance(count - 1, _HARDLY)
+    single = squares / (count - 1) if variance is None else variance / length
+    joined = 1
+    while len(deviations) >= 2 * _FEWEST:
+        deviations = [(d + e) / 2 for d, e in zip(deviations[::2], deviations[1::2], strict=False)]
+        joined *= 2
+        seen = joined * _variance(deviations) / single
+        if seen > _by_chance(len(deviations) - 1, _HARDLY):
+            found, evident = max(found, seen / _by_chance(len(deviations) - 1, _RATHER)), True
+    return Resemblance(found, evident)
+
+
+def enlarged(inflation: float, count: int) -> float:
+    """The inflation of `count` values enlarged for its own error: few independent ones hide a part of it."""
+    return 1.0 + (inflation - 1.0) * (1.0 + 2.5 * math.sqrt(inflation / count))
+
+
+def _variance(deviations: Sequence[float]) -> float:
+    centre = math.fsum(deviations) / len(deviations)
+    return math.fsum([(d - centre) ** 2 for d in deviations]) / (len(deviations) - 1)
+
+
+@lru_cache(maxsize=512)
+def _by_chance(df: int, normal: float) -> float:
+    """A quantile, named by that of the normal distribution, of the variance of df + 1 independent values of variance 1.
+
+    Wilson & Hilferty's approximation of chi-square (Proceedings of the National Academy of Sciences 17, 1931).
+    """
+    return float((1.0 - 2.0 / (9.0 * df) + normal * math.sqrt(2.0 / (9.0 * df))) ** 3)

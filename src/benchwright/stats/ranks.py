@@ -11,10 +11,11 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Protocol, SupportsFloat
 
 from benchwright.records import Estimate
-from benchwright.stats import correlation
+from benchwright.stats import correlation, reach
 from benchwright.stats.distributions import normal_quantile
 
 
@@ -103,7 +104,7 @@ def quantile_estimate(values: Sequence[float], q: float, confidence: float = 0.9
     point = ordered[rank(count, q) - 1]
     if count == 1:
         return Estimate(point=float(point), low=None, high=None, confidence=confidence, method="one value")
-    bounds = quantile_bounds(count, q, confidence, inflation(values, point))
+    bounds = _bounds_in_order(values, ordered, q, confidence)
     low, high = interpolate(ordered, bounds.low), interpolate(ordered, bounds.high)
     return Estimate(
         point=float(point),
@@ -114,11 +115,34 @@ def quantile_estimate(values: Sequence[float], q: float, confidence: float = 0.9
     )
 
 
+def _bounds_in_order(values: Sequence[float], ordered: Sequence[float], q: float, confidence: float) -> Bounds:
+    count = len(ordered)
+    length = correlation.batch_length(count)
+    if length == 1:
+        return quantile_bounds(count, q, confidence, inflation(values, ordered[rank(count, q) - 1]))
+    at = reach.thresholds(count, q)
+    edges = [ordered[r - 1] for r in at]
+    batches = []
+    for start in range(0, count - count % length, length):
+        counted = [0] * (len(edges) + 1)
+        for value in values[start : start + length]:
+            counted[bisect_left(edges, value)] += 1
+        batches.append(list(accumulate(counted[:-1])))
+    return bounds_in_order(reach.Counts(at, batches, length, count), q, confidence)
+
+
+def bounds_in_order(counts: reach.Counts, q: float, confidence: float = 0.95, among: int | None = None) -> Bounds:
+    """The interval for the q-quantile of calls that resemble each other as `counts` say, among so many calls."""
+    count = counts.total if among is None else among
+    return reach.widest(counts, q, confidence, count, lambda i: quantile_bounds(count, q, confidence, i))
+
+
 def describe(bounds: Bounds, asked: float) -> str:
     """The method in words: what the values are worth where they resemble each other, and when that is too little."""
     method = "order statistics, allowing for autocorrelation"
     if 2 * bounds.effective <= bounds.count:
-        method = f"order statistics, {bounds.count:,} values worth {bounds.effective:,} independent ones"
+        ones = "one" if bounds.effective == 1 else "ones"
+        method = f"order statistics, {bounds.count:,} values worth {bounds.effective:,} independent {ones}"
     if bounds.confidence < asked:
         return f"{method.removesuffix(', allowing for autocorrelation')}, too few values for {100 * asked:g} %"
     return method

@@ -10,12 +10,13 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from benchwright.records import Estimate, Histogram
-from benchwright.stats import correlation, histogram, ranks
+from benchwright.stats import correlation, histogram, ranks, reach
 from benchwright.stats.distributions import normal_quantile, student_quantile
 from benchwright.units import Limits
 
@@ -55,15 +56,19 @@ def mean_interval(values: Values, confidence: float = 0.95) -> Estimate:
         return Estimate(point=point, low=point, high=point, confidence=confidence, method="all values equal")
     length = correlation.batch_length(count)
     batches = centred[: count - count % length].reshape(-1, length).mean(axis=1)
-    inflation = correlation.inflation(batches.tolist(), length, variance)
+    seen = correlation.resemblance(batches.tolist(), length, variance)
+    inflation = correlation.enlarged(seen.inflation, count) if seen.is_evident else seen.inflation
     error = math.sqrt(variance * inflation / count)
     effective = count / inflation
     t = student_quantile((1.0 + confidence) / 2, max(1.0, effective - 1.0))
     lean = _skewness(centred, variance) / math.sqrt(effective)
+    low, high = point - _hall(t, lean) * error, point - _hall(-t, lean) * error
+    if seen.is_evident:  # few independent values: their spread allows what no call comes near to
+        low, high = max(low, float(array.min())), min(high, float(array.max()))
     return Estimate(
         point=point,
-        low=point - _hall(t, lean) * error,
-        high=point - _hall(-t, lean) * error,
+        low=low,
+        high=high,
         confidence=confidence,
         method="t with Hall's skewness transformation, allowing for autocorrelation",
     )
@@ -81,8 +86,7 @@ def quantile_interval(values: Values, q: float, confidence: float = 0.95) -> Est
     point = float(ordered[middle])
     if count == 1:
         return Estimate(point=point, low=None, high=None, confidence=confidence, method="one value")
-    inflation = _inflation(array, point)
-    bounds = ranks.quantile_bounds(count, q, confidence, inflation)
+    bounds = _bounds(array, q, confidence)
     ordered.partition(sorted({min(int(r) + i, count) - 1 for r in (bounds.low, bounds.high) for i in (0, 1)}))
     return _ordered_estimate(
         point, ranks.interpolate(ordered, bounds.low), ranks.interpolate(ordered, bounds.high), bounds, confidence
@@ -96,16 +100,21 @@ def worth(values: Values, q: float = 0.5) -> int:
     return max(1, round(array.size / _inflation(array, float(np.partition(array, middle)[middle]))))
 
 
-def from_histogram(counts: Histogram, q: float, confidence: float = 0.95, *, inflation: float = 1.0) -> Estimate:
+def from_histogram(
+    counts: Histogram, q: float, confidence: float = 0.95, *, inflation: float = 1.0, kept: Values | None = None
+) -> Estimate:
     """The q-quantile of a histogram. The ends are rounded outwards to the edges of their buckets.
 
-    A histogram forgets the order of the calls, so `inflation` must come from calls that were kept one by one
-    (`ranks.inflation`); 1 takes them as independent.
+    A histogram forgets the order of the calls. `kept` are calls that were kept one by one, in their order, in any
+    unit: they tell how the calls resemble each other. Without them it is `inflation` that does; 1 takes the calls as
+    independent.
     """
     point = histogram.quantile(counts, q)
     if counts.total == 1:
         return Estimate(point=point, low=None, high=None, confidence=confidence, method="one value")
     bounds = ranks.quantile_bounds(counts.total, q, confidence, inflation)
+    if kept is not None and len(kept) > 1:
+        bounds = _bounds(_as_floats(kept), q, confidence, among=counts.total)
     low = histogram.edges_at(counts, math.floor(bounds.low))[0]
     high = histogram.edges_at(counts, math.ceil(bounds.high))[1]
     estimate = _ordered_estimate(point, low, high, bounds, confidence)
@@ -129,6 +138,11 @@ def mean_from_histogram(counts: Histogram, confidence: float = 0.95, *, inflatio
 
 def combine(estimates: Sequence[Estimate], *, confidence: float = 0.95, limits: Limits | None = None) -> Estimate:
     """Rounds, each measured in a process of its own, as one estimate. The process is the unit of repetition.
+
+    The interval is of the *typical* process, the one in the middle of all that might be started; what a rare process
+    does that none of the rounds showed, no interval from them can hold. So where the rounds agree the method says how
+    large the share of other processes may be that so many rounds miss (95 %), and where they fall into two groups it is
+    the groups that are told (`groups`).
 
     The point is the mean of the rounds' points: its interval, Student's t on R - 1 degrees of freedom, is the one whose
     coverage is known for as few rounds as people run (a median's needs six rounds to exist). What differs from process
@@ -168,10 +182,35 @@ def combine(estimates: Sequence[Estimate], *, confidence: float = 0.95, limits: 
     own_low, own_high = _outermost(estimates) if count >= ENOUGH_ROUNDS else (low, high)
     if low < own_low or high > own_high:
         low, high, method = max(low, own_low), min(high, own_high), f"{method}, within their own intervals"
+    if two := groups(estimates):
+        slower = f"{len(two[1])} of {count}"
+        method = f"{method}; two speeds seen, {100 * (_mean(two[1]) / _mean(two[0]) - 1):.2g} % apart, {slower} higher"
+    else:
+        method = f"{method}; up to {100 * (1 - 0.05 ** (1 / count)):.0f} % of processes may be unlike these"
     if any(e.confidence < confidence for e in estimates):
         method += "; some with too few values for this metric"
     whole = Estimate(point=point, low=low, high=high, confidence=confidence, method=method)
     return within_limits(whole, _seen_within(can_be, points))
+
+
+def groups(estimates: Sequence[Estimate]) -> tuple[list[float], list[float]] | None:
+    """The rounds' points in two groups, the lower one first, where a gap tells them apart; None where none does.
+
+    The gap is at least 2 % of the point, wider than either of the groups three times over, and wider than what the
+    rounds' own intervals explain. Three rounds are the fewest.
+    """
+    points = sorted(estimate.point for estimate in estimates)
+    if len(points) < 3 or points[0] <= 0.0:
+        return None
+    gap, at = max((after - before, i) for i, (before, after) in enumerate(pairwise(points), start=1))
+    low, high = points[:at], points[at:]
+    own = statistics.median(sum(_sides(estimate, 0.95)) for estimate in estimates)
+    scatter = max(low[-1] - low[0], high[-1] - high[0])
+    return (low, high) if gap > max(0.02 * points[0], 3.0 * scatter, own) else None
+
+
+def _mean(points: Sequence[float]) -> float:
+    return math.fsum(points) / len(points)
 
 
 def within_limits(estimate: Estimate, limits: Limits | None) -> Estimate:
@@ -210,6 +249,21 @@ def _as_floats(values: Values) -> _Floats:
     if array.ndim != 1 or array.size == 0:
         raise ValueError("no values" if array.size == 0 else "values must form one row")
     return array
+
+
+def _bounds(array: _Floats, q: float, confidence: float, among: int | None = None) -> ranks.Bounds:
+    """As `ranks.quantile_estimate` finds them, for many values at numpy's speed."""
+    count, length = array.size, correlation.batch_length(array.size)
+    if length == 1:
+        point = float(np.partition(array, ranks.rank(count, q) - 1)[ranks.rank(count, q) - 1])
+        return ranks.quantile_bounds(among or count, q, confidence, ranks.inflation(array.tolist(), point))
+    at = reach.thresholds(count, q)
+    edges = np.partition(array, [r - 1 for r in at])[[r - 1 for r in at]]
+    whole = count // length
+    places = np.searchsorted(edges, array[: whole * length], side="left")
+    cells = np.repeat(np.arange(whole), length) * (len(at) + 1) + places
+    table = np.bincount(cells, minlength=whole * (len(at) + 1)).reshape(whole, -1)[:, :-1].cumsum(axis=1)
+    return ranks.bounds_in_order(reach.Counts(at, table.tolist(), length, count), q, confidence, among)
 
 
 def _inflation(array: _Floats, threshold: float) -> float:
