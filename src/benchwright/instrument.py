@@ -73,7 +73,7 @@ def warnings(
 ) -> list[ResultWarning]:
     """What a reader should know before trusting the numbers, each with what to do about it."""
     found = [*_runtime_warnings(answers), *_warmup_warnings(case, answers, told)]
-    found += _percentile_warnings(metrics)
+    found += [*_percentile_warnings(metrics), *_speed_warnings(case, answers)]
     found += _copy_warnings(case, metrics)
     if case.load.mode is Mode.OPEN:
         found += _open_loop_warnings(case, metrics, told)
@@ -174,6 +174,15 @@ def _percentile_warnings(metrics: Sequence[Metric]) -> list[ResultWarning]:
     if not short:
         return []
     return [_warning("few-samples", "; ".join(map(str, short)), "measure longer with --duration or --samples")]
+
+
+def _speed_warnings(case: Case, answers: Sequence[Answer]) -> list[ResultWarning]:
+    """That calls take turns at two speeds: one number tells neither."""
+    if case.load.mode is Mode.SINGLE or (two := summary.speeds(pooled(answers, "latency"))) is None:
+        return []
+    lower, higher = format_value(two.lower, "s"), format_value(two.higher, "s")
+    seen = f"two speeds seen: {lower} and {higher} ({two.share:.0%} of the calls), each for a while"
+    return [_warning("two-speeds", seen, "look at the plot over time: which is meant, and what switches between them?")]
 
 
 def _copy_warnings(case: Case, metrics: Sequence[Metric]) -> list[ResultWarning]:

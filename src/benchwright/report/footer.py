@@ -61,7 +61,7 @@ def _about_intervals(table: Sequence[Row]) -> str:
         return "± and [low, high]: from too few values to say how sure they are"
     weak = sum(level < 0.945 for level in levels)
     rounds = {row.rounds for row in table}
-    over = f", {rounds.pop()} rounds a case" if len(rounds) == 1 and rounds != {1} else ""
+    over = f" of the typical process, {rounds.pop()} rounds a case" if len(rounds) == 1 and rounds != {1} else ""
     said = f"± and [low, high]: {100 * max(levels):.0f} % intervals{over}"
     return said + (
         f"; {weak} of {len(levels)} reach{'es' * (weak == 1)} less: too few independent calls (benchwright show --json)"

@@ -9,8 +9,8 @@ from typing import Any
 
 from benchwright import schema
 from benchwright.records import Case, Estimate, Failure, Metric, Result, ResultWarning, Run, Scalar, Status
-from benchwright.stats.summary import combine, within_limits
-from benchwright.units import Limits, limits
+from benchwright.stats.summary import combine, groups, within_limits
+from benchwright.units import Limits, format_value, limits
 
 # The smallest and largest call of all rounds is a fact about them together, not an average over them.
 _EXTREMES = {"latency_min": min, "latency_max": max}
@@ -62,8 +62,18 @@ class Row:
 
     @property
     def warnings(self) -> tuple[ResultWarning, ...]:
-        """Every warning of every round."""
-        return tuple(warning for result in self.results for warning in result.warnings)
+        """Every warning of every round, and of all rounds together."""
+        return (*(warning for result in self.results for warning in result.warnings), *self._speeds())
+
+    def _speeds(self) -> Iterable[ResultWarning]:
+        """That the rounds fall into two groups: a mean between them is no process's."""
+        medians = [m.estimate for result in self.ok if (m := result.metric("latency_p50"))]
+        if two := groups(medians):
+            lower, higher = (format_value(sum(group) / len(group), "s") for group in two)
+            seen = (
+                f"two speeds seen: {lower} in {len(two[0])} and {higher} in {len(two[1])} of {len(medians)} processes"
+            )
+            yield ResultWarning(code="two-speeds", seen=seen, remedy="give more --rounds: what decides is set at start")
 
     @property
     def failures(self) -> tuple[tuple[Result, Failure], ...]:

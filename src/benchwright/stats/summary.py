@@ -11,6 +11,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,9 @@ from benchwright.units import Limits
 
 PERCENTILES: tuple[float, ...] = (50, 90, 95, 99, 99.9)
 _NEARLY_SURE = 1.0 - 1e-12  # the largest probability whose quantile is reckoned with
+TWO_SPEEDS = "two speeds seen"  # how a method says that one number does not tell it
+_FEWEST_OF_TWO = 50  # calls from which two speeds are looked for
+_TAKES_TURNS = 0.5  # of the switches that independent calls would make
 ENOUGH_ROUNDS = 5  # whose range holds the level of all processes in 94 of 100 cases
 
 Values = Sequence[int] | Sequence[float] | npt.NDArray[np.int64] | npt.NDArray[np.float64]
@@ -88,9 +92,42 @@ def quantile_interval(values: Values, q: float, confidence: float = 0.95) -> Est
         return Estimate(point=point, low=None, high=None, confidence=confidence, method="one value")
     bounds = _bounds(array, q, confidence)
     ordered.partition(sorted({min(int(r) + i, count) - 1 for r in (bounds.low, bounds.high) for i in (0, 1)}))
-    return _ordered_estimate(
+    found = _ordered_estimate(
         point, ranks.interpolate(ordered, bounds.low), ranks.interpolate(ordered, bounds.high), bounds, confidence
     )
+    if q != 0.5 or (two := speeds(array)) is None:
+        return found
+    apart = f"{100 * (two.higher / two.lower - 1):.2g} % apart, {100 * two.share:.0f} % of the calls at the higher"
+    return replace(found, method=f"{found.method}; {TWO_SPEEDS}, {apart}")
+
+
+class Speeds(NamedTuple):
+    """Two levels that calls take turns at: the median of each, and the share of the calls at the higher one."""
+
+    lower: float
+    higher: float
+    share: float
+
+
+def speeds(values: Values) -> Speeds | None:
+    """The two speeds of calls that stay at one for a while; None where a gap in the middle does not tell them apart.
+
+    Calls that are slow now and then, each by itself, are one speed with a tail.
+    """
+    array = _as_floats(values)
+    if array.size < _FEWEST_OF_TWO:
+        return None
+    steps = np.quantile(array, np.linspace(0.1, 0.9, 41))
+    gaps = np.diff(steps)
+    at = int(np.argmax(gaps))
+    if steps[0] <= 0.0 or gaps[at] < max(0.02 * steps[0], 6.0 * float(np.median(gaps))):
+        return None
+    is_slow = array > (steps[at] + steps[at + 1]) / 2
+    share = float(is_slow.mean())
+    switches = float(np.mean(is_slow[1:] != is_slow[:-1]))
+    if switches > _TAKES_TURNS * 2.0 * share * (1.0 - share):
+        return None
+    return Speeds(float(np.median(array[~is_slow])), float(np.median(array[is_slow])), share)
 
 
 def worth(values: Values, q: float = 0.5) -> int:
@@ -140,9 +177,8 @@ def combine(estimates: Sequence[Estimate], *, confidence: float = 0.95, limits: 
     """Rounds, each measured in a process of its own, as one estimate. The process is the unit of repetition.
 
     The interval is of the *typical* process, the one in the middle of all that might be started; what a rare process
-    does that none of the rounds showed, no interval from them can hold. So where the rounds agree the method says how
-    large the share of other processes may be that so many rounds miss (95 %), and where they fall into two groups it is
-    the groups that are told (`groups`).
+    does that none of the rounds showed, no interval from them can hold (`unseen_share`). Where the rounds fall into two
+    groups, the method tells the groups.
 
     The point is the mean of the rounds' points: its interval, Student's t on R - 1 degrees of freedom, is the one whose
     coverage is known for as few rounds as people run (a median's needs six rounds to exist). What differs from process
@@ -183,14 +219,17 @@ def combine(estimates: Sequence[Estimate], *, confidence: float = 0.95, limits: 
     if low < own_low or high > own_high:
         low, high, method = max(low, own_low), min(high, own_high), f"{method}, within their own intervals"
     if two := groups(estimates):
-        slower = f"{len(two[1])} of {count}"
-        method = f"{method}; two speeds seen, {100 * (_mean(two[1]) / _mean(two[0]) - 1):.2g} % apart, {slower} higher"
-    else:
-        method = f"{method}; up to {100 * (1 - 0.05 ** (1 / count)):.0f} % of processes may be unlike these"
+        apart = 100 * (_mean(two[1]) / _mean(two[0]) - 1)
+        method = f"{method}; {TWO_SPEEDS}, {apart:.2g} % apart, {len(two[1])} of {count} processes at the higher"
     if any(e.confidence < confidence for e in estimates):
         method += "; some with too few values for this metric"
     whole = Estimate(point=point, low=low, high=high, confidence=confidence, method=method)
     return within_limits(whole, _seen_within(can_be, points))
+
+
+def unseen_share(rounds: int, confidence: float = 0.95) -> float:
+    """How large the share of processes may be that are unlike all of so many rounds, and yet none was among them."""
+    return float(1.0 - (1.0 - confidence) ** (1.0 / rounds))
 
 
 def groups(estimates: Sequence[Estimate]) -> tuple[list[float], list[float]] | None:
