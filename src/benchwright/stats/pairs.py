@@ -27,7 +27,7 @@ import numpy as np
 
 from benchwright.records import Better, Estimate, Verdict
 from benchwright.stats import signflips
-from benchwright.stats.pairs_weights import centre
+from benchwright.stats.pairs_weights import centre, halfway
 
 WINDOW_LEVEL = 0.003  # what the window takes of the false alarms
 _WINDOW_FROM = 0.01  # false alarms from which on it is used
@@ -165,7 +165,7 @@ def _excluded_from(seen: _Seen, mark: float, tests: _Tests) -> tuple[float, bool
         window = _window(seen, count)
         if window.excludes(mark):
             return count, window.low is not None and window.low > mark
-    found = signflips.look_by_look(seen.controls, seen.treatments_less(mark), tests.spent)
+    found = signflips.look_by_look(*seen.without(mark), tests.spent)
     return math.inf if found.look is None else found.look, found.positive
 
 
@@ -207,9 +207,9 @@ class _Seen:
         self.ratios.append(self.treatments[-1] - self.controls[-1])
         self.orders.append(order)
 
-    def treatments_less(self, mark: float) -> signflips.Floats:
-        """The treatments as they would be without a change of this size."""
-        return np.asarray(self.treatments) - mark
+    def without(self, change: float) -> tuple[signflips.Floats, signflips.Floats]:
+        """Both sides as they would be without a change of this size."""
+        return halfway(np.asarray(self.controls), np.asarray(self.treatments), change)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,7 +305,7 @@ def _flip_bounds(seen: _Seen, point: float, asked: _Question, spent: tuple[float
     def end(side: float) -> float | None:
         def excluded(distance: float) -> bool:
             mark = point - side * distance
-            found = signflips.look_by_look(seen.controls, seen.treatments_less(mark), spent)
+            found = signflips.look_by_look(*seen.without(mark), spent)
             return windows.excludes(mark) or (found.look is not None and found.positive == (side > 0))
 
         marks = sorted((side * (point - mark) for mark in (-smallest, 0.0, smallest)), reverse=True)

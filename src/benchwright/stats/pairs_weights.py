@@ -64,11 +64,17 @@ def centre(controls: Floats, treatments: Floats) -> float:
     low, high = float(differences.min()), float(differences.max())
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        balance = float(signed_weights(controls, treatments - middle, [len(controls)]).sum())
+        balance = float(signed_weights(*halfway(controls, treatments, middle), [len(controls)]).sum())
         if balance == 0.0:
             return middle
         low, high = (middle, high) if balance > 0.0 else (low, middle)
     return (low + high) / 2
+
+
+def halfway(controls: Floats, treatments: Floats, change: float) -> tuple[Floats, Floats]:
+    """Both sides moved towards each other until a change of this size is gone; each by half, so that rounding treats
+    them alike and sides that are swapped give the mirrored answer."""
+    return controls + change / 2, treatments - change / 2
 
 
 def _say(controls: Floats, treatments: Floats) -> Floats:
