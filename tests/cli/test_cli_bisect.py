@@ -115,6 +115,14 @@ def test_what_is_not_sure_is_not_called_so() -> None:
     assert json.loads(bisected_json(found))["sure"] is False
 
 
+def test_nobody_is_guessed_where_the_ends_may_be_alike() -> None:
+    found = _bisected(probability=0.09, effect=None, whole=Estimate(point=0.99, low=0.93, high=1.04))
+    assert headline(found) == (
+        "No culprit: 200 runs do not tell. "
+        "The bad end differs from the good one by -1.0 % [-7.0, +4.0], which may be nothing."
+    )
+
+
 def test_commits_that_cannot_be_told_apart_are_named_together() -> None:
     found = _bisected(
         probability=0.99, culprits=_bisected().commits[:2], passed=(Passed(revision="0" * 40, why="does not build"),)

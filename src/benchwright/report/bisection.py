@@ -14,6 +14,7 @@ from benchwright.units import format_probability
 
 _SHOWN = 12  # suspects that get a line of their own
 _NOTABLE = 0.02  # the probability from which on one of them has
+_GUESS = 0.5  # a probability below which a commit is a guess, where the ends may be alike
 _ROOM = 30  # columns of the longest bar
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
@@ -35,6 +36,8 @@ def headline(found: Bisected) -> str:
         return f"No culprit: {found.why}."
     names = _names(found.culprits)
     how = f"{format_probability(found.probability)} sure"
+    if not found.sure and found.probability < _GUESS and found.whole and _holds_one(found.whole):
+        return f"No culprit: {found.why}.{_whole(found).removesuffix('.')}, which may be nothing."
     if not found.sure:
         size = f" by {change_text(found.effect)}" if found.effect else ""
         return f"{names} may have changed {found.metric}{size}, but that is only {how}: {found.why}.{_whole(found)}"
