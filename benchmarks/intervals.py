@@ -34,7 +34,9 @@ def main() -> None:
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
     print_coverage(rng, options.repeats)
+    print_sticky(rng, options.repeats)
     print_rounds(rng, options.repeats)
+    print_odd_processes(rng, options.repeats)
     print_rounds_of(rng, options.repeats)
     print_comparisons(rng, options.repeats)
     print_steady(rng, options.repeats)
@@ -62,6 +64,102 @@ def autoregressive(rho: float) -> Draw:
         return values
 
     return draw
+
+
+def sticky_speeds(noise: float, stay: int = 50, apart: float = 0.3) -> Draw:
+    """Two speeds, equally frequent, each of which lasts for `stay` calls on average."""
+
+    def draw(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
+        switches = np.cumsum(rng.random(shape) < 1 / stay, axis=1)
+        slow = (switches + rng.integers(2, size=(shape[0], 1))) % 2
+        return (1.0 + apart * slow) * rng.lognormal(0.0, noise, shape)
+
+    return draw
+
+
+def burst_calls(share: float, length: int = 20) -> Draw:
+    """Calls of which a share takes twice as long, in bursts."""
+
+    def draw(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
+        values = rng.lognormal(0.0, 0.3, shape)
+        before = 5 * length
+        for row in values:
+            for start in rng.integers(-before, shape[1], rng.poisson((shape[1] + before) * share / length)):
+                row[max(0, start) : max(0, start + rng.geometric(1 / length))] *= 2.0
+        return values
+
+    return draw
+
+
+def pauses(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
+    """Every fiftieth call takes five times as long, as with a collector of garbage."""
+    values = rng.lognormal(0.0, 0.1, shape)
+    for row in values:
+        row[rng.integers(50) :: 50] *= 5.0
+    return values
+
+
+def warm_up_tail(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
+    """The first calls are up to half slower, which dies away within some twenty calls."""
+    return (1.0 + 0.5 * np.exp(-np.arange(shape[1]) / 7)) * rng.lognormal(0.0, 0.1, shape)
+
+
+def pareto(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
+    return 1.0 + rng.pareto(1.5, shape)
+
+
+STICKY: tuple[tuple[str, Draw], ...] = (
+    ("AR(1), rho 0.9", autoregressive(0.9)),
+    ("two speeds 30 % apart, 50 calls each, noise 3 %", sticky_speeds(0.03)),
+    ("the same, noise 10 %", sticky_speeds(0.1)),
+    ("two speeds 10 % apart, 20 calls each, noise 3 %", sticky_speeds(0.03, 20, 0.1)),
+    ("5 % of the calls twice as long, in bursts of 20", burst_calls(0.05)),
+    ("every 50th call five times as long", pauses),
+    ("warm-up that dies away", warm_up_tail),
+    ("Pareto tail of index 1.5", pareto),
+)
+LONG_COUNTS = (300, 2000, 10_000)
+
+
+def print_sticky(rng: np.random.Generator, repeats: int) -> None:
+    """The same where calls stay slow for a while: with n, the share that held the truth, and what is claimed."""
+    for q in (None, 0.5, 0.9, 0.99):
+        title = "mean" if q is None else f"p{100 * q:g}"
+        estimate = mean_interval if q is None else partial(quantile_interval, q=q)
+        print(f"\n| {title} | " + " | ".join(f"n = {n:,}" for n in LONG_COUNTS) + " |")
+        print("| --- |" + " ---: |" * len(LONG_COUNTS))
+        for name, draw in STICKY:
+            if q is None and draw is pareto:
+                continue  # its variance is infinite
+            true = _truth(rng, draw, q)
+            cells = [_coverage(draw(rng, (repeats, n)), estimate, true) for n in LONG_COUNTS]
+            print(f"| {name} | " + " | ".join(cells) + " |")
+
+
+def _truth(rng: np.random.Generator, draw: Draw, q: float | None) -> float:
+    """From two million calls, in rows so long that where they begin does not matter."""
+    many = draw(rng, (20, 100_000))
+    return float(many.mean() if q is None else np.quantile(many, q))
+
+
+def print_odd_processes(rng: np.random.Generator, repeats: int) -> None:
+    """One process in five is 10 % slower: how often the typical one is held, and how often the mean over all is."""
+    print("\n| one process in five 10 % slower | " + " | ".join(f"{r} processes" for r in ROUNDS) + " |")
+    print("| --- |" + " ---: |" * len(ROUNDS))
+    kinds = {"the typical process, claimed": 1.0, "the mean over all processes, not claimed": 1.02}
+    for noise, calls in ((0.1, 50), (0.02, 200)):
+        shares: dict[str, list[float]] = {name: [] for name in kinds}
+        for count in ROUNDS:
+            found = [combine(_odd_rounds(rng, count, noise, calls)) for _ in range(repeats)]
+            for name, true in kinds.items():
+                shares[name].append(sum(_holds(e, true) for e in found) / repeats)
+        for name, cells in shares.items():
+            print(f"| {name}; noise {noise:.0%} | " + " | ".join(f"{100 * cell:.1f}" for cell in cells) + " |")
+
+
+def _odd_rounds(rng: np.random.Generator, count: int, noise: float, calls: int) -> list[Estimate]:
+    levels = np.where(rng.random(count) < 0.2, 1.1, 1.0)
+    return [mean_interval(level * rng.lognormal(-(noise**2) / 2, noise, calls)) for level in levels]
 
 
 # name, how to draw, the true mean, the true quantile

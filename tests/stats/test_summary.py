@@ -59,7 +59,7 @@ def test_mean_intervals_cover_independent_values(name: str, count: int) -> None:
 
 @pytest.mark.parametrize("count", [30, 100, 1000, 10_000])
 def test_mean_intervals_cover_autocorrelated_values(count: int) -> None:
-    assert 0.91 <= coverage(autoregressive, count, summary.mean_interval, 0.0) <= 0.97
+    assert 0.91 <= coverage(autoregressive, count, summary.mean_interval, 0.0) <= 0.98
 
 
 def test_the_plain_t_interval_would_not_do() -> None:
@@ -130,6 +130,17 @@ def test_quantile_intervals_cover_autocorrelated_values(count: int, q: float) ->
     assert 0.90 <= coverage(autoregressive, count, lambda row: summary.quantile_interval(row, q), truth) <= 0.98
 
 
+def test_one_process_in_five_that_is_slower_leaves_the_typical_one_in_the_interval() -> None:
+    rng = np.random.default_rng(14)
+    for count in (2, 3, 5, 10):
+        found = []
+        for _ in range(200):
+            levels = np.where(rng.random(count) < 0.2, 1.1, 1.0)
+            found.append(summary.combine([summary.mean_interval(v * rng.lognormal(0, 0.05, 50)) for v in levels]))
+        assert np.mean([holds(e, 1.0) for e in found]) >= 0.95 - 0.03 - 0.03
+    assert summary.unseen_share(5) == pytest.approx(0.451, abs=0.001)
+
+
 def sticky_speeds(rng: np.random.Generator, count: int, noise: float) -> np.ndarray:
     """Two speeds 30 % apart, each of which lasts for 50 calls on average."""
     switches = rng.random(count) < 1 / 50
@@ -143,10 +154,10 @@ def test_intervals_hold_what_they_claim_where_two_speeds_take_turns(count: int, 
     rng = np.random.default_rng(13)
     many = np.concatenate([rng.lognormal(0.0, noise, 400_000), 1.3 * rng.lognormal(0.0, noise, 400_000)])
     truth = many.mean() if q is None else np.quantile(many, q)
-    rows = [sticky_speeds(rng, count, noise) for _ in range(400)]
+    rows = [sticky_speeds(rng, count, noise) for _ in range(250)]
     found = [summary.mean_interval(row) if q is None else summary.quantile_interval(row, q) for row in rows]
     held = np.mean([e.low <= truth <= e.high for e in found if e.low is not None and e.high is not None])
-    assert held >= np.mean([e.confidence for e in found]) - 0.03 - 0.025  # 400 measurements: two standard errors
+    assert held >= np.mean([e.confidence for e in found]) - 0.03 - 0.03  # 250 measurements: two standard errors
     assert np.mean([e.confidence for e in found]) > 0.85
 
 
@@ -271,6 +282,12 @@ def test_without_intervals_of_their_own_rounds_give_students_interval(points: li
     error = scipy.stats.sem(points)
     half = scipy.stats.t.ppf(0.975, len(points) - 1) * error
     assert combined.point == pytest.approx(np.mean(points))
+    if two := summary.groups([estimate(p) for p in points]):  # two speeds are both held
+        assert combined.low <= two[0][0] and combined.high >= two[1][-1] and summary.TWO_SPEEDS in combined.method
+        return
+    if len(points) > summary.ENOUGH_ROUNDS and abs(np.median(points) - np.mean(points)) > 0.999 * error:
+        assert combined.high >= combined.point + half - 1e-6  # the mean leans aside: the median is held as well
+        return
     assert combined.high == pytest.approx(combined.point + half)
     by_ratio = len(points) < summary.ENOUGH_ROUNDS and combined.point - half <= 0 < min(points)
     low = combined.point**2 / combined.high if by_ratio else max(0.0, combined.point - half)
@@ -307,8 +324,8 @@ def test_five_rounds_reach_no_further_than_their_own_ends() -> None:
     points = (100.0, 101.0, 99.0, 100.0, 400.0)
     combined = summary.combine([estimate(p, 1.0) for p in points])
     assert combined.low == 98.0
-    assert combined.high == pytest.approx(326.6, abs=0.1)
-    assert combined.method == "t over 5 processes, within their own intervals"
+    assert combined.high == 400.0  # one of two speeds; t alone ends at 326.6
+    assert combined.method.startswith("t over 5 processes, within their own intervals; two speeds seen, 300 % apart")
     four = summary.combine([estimate(p, 1.0) for p in points[1:]])  # too few to say so
     assert four.low == pytest.approx(four.point**2 / four.high)  # type: ignore[operator]
 

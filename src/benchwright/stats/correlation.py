@@ -77,7 +77,7 @@ def resemblance(means: Sequence[float], length: int, variance: float | None = No
 
 def enlarged(inflation: float, count: int) -> float:
     """The inflation of `count` values enlarged for its own error: few independent ones hide a part of it."""
-    return 1.0 + (inflation - 1.0) * (1.0 + 2.5 * math.sqrt(inflation / count))
+    return 1.0 + (inflation - 1.0) * (1.0 + 3.0 * math.sqrt(inflation / count))
 
 
 def _variance(deviations: Sequence[float]) -> float:

@@ -53,11 +53,11 @@ def widest(counts: Counts, q: float, confidence: float, among: int, bounds_of: C
     """
     places = [rank / counts.total for rank in counts.ranks]
     at = _nearest(places, q)
-    seen = [_resemblance(counts, j) for j in range(len(places))]
-    telling = [min(place, 1.0 - place) * counts.total >= _TELLING for place in places]
-    if not any(one.is_evident for one, is_telling in zip(seen, telling, strict=True) if is_telling):
-        return bounds_of(seen[at].inflation)
-    inflations = _settled([one.inflation for one in seen], places, counts.total)
+    telling = [j for j, place in enumerate(places) if min(place, 1.0 - place) * counts.total >= _TELLING]
+    here = _resemblance(counts, at)
+    if not (at in telling and here.is_evident) and not any(_resemblance(counts, j).is_evident for j in telling[::3]):
+        return bounds_of(here.inflation)
+    inflations = _settled([_resemblance(counts, j).inflation for j in range(len(places))], places, counts.total)
     each = [bounds_of(_stretched(i, p, counts.total, confidence)) for i, p in zip(inflations, places, strict=True)]
     found, plain = each[at], bounds_of(inflations[at])
     low, high = min(found.low, plain.low), max(found.high, plain.high)  # the bounds of very few values lie inwards
@@ -108,7 +108,7 @@ def _stretched(inflation: float, place: float, total: int, confidence: float) ->
     if inflation <= 1.0:
         return 1.0
     beyond = max(0.1, 2.0 * min(place, 1.0 - place))
-    df = max(3, round(total / inflation * beyond - 1.0))
+    df = max(2, round(total / inflation * beyond - 1.0))
     ratio = student_quantile((1.0 + confidence) / 2, df) / normal_quantile((1.0 + confidence) / 2)
     return 1.0 + (correlation.enlarged(inflation, total) - 1.0) * ratio * ratio
 

@@ -98,15 +98,20 @@ def quantile_interval(values: Values, q: float, confidence: float = 0.95) -> Est
     if q != 0.5 or (two := speeds(array)) is None:
         return found
     apart = f"{100 * (two.higher / two.lower - 1):.2g} % apart, {100 * two.share:.0f} % of the calls at the higher"
-    return replace(found, method=f"{found.method}; {TWO_SPEEDS}, {apart}")
+    method = f"{found.method}; {TWO_SPEEDS}, {apart}"
+    if abs(two.share - 0.5) > math.sqrt(1.2 / two.turns):  # most calls are at one of them, and that is sure
+        return replace(found, method=method)
+    low, high = (found.low or point, found.high or point)
+    return replace(found, low=min(low, two.lower), high=max(high, two.higher), method=method)
 
 
 class Speeds(NamedTuple):
-    """Two levels that calls take turns at: the median of each, and the share of the calls at the higher one."""
+    """Two levels that calls take turns at: the median of each, the share of the calls at the higher one, the turns."""
 
     lower: float
     higher: float
     share: float
+    turns: int  # from one to the other, and one
 
 
 def speeds(values: Values) -> Speeds | None:
@@ -117,17 +122,17 @@ def speeds(values: Values) -> Speeds | None:
     array = _as_floats(values)
     if array.size < _FEWEST_OF_TWO:
         return None
-    steps = np.quantile(array, np.linspace(0.1, 0.9, 41))
+    steps = np.quantile(array, np.linspace(0.02, 0.98, 49))
     gaps = np.diff(steps)
     at = int(np.argmax(gaps))
     if steps[0] <= 0.0 or gaps[at] < max(0.02 * steps[0], 6.0 * float(np.median(gaps))):
         return None
     is_slow = array > (steps[at] + steps[at + 1]) / 2
     share = float(is_slow.mean())
-    switches = float(np.mean(is_slow[1:] != is_slow[:-1]))
-    if switches > _TAKES_TURNS * 2.0 * share * (1.0 - share):
+    switches = int(np.count_nonzero(is_slow[1:] != is_slow[:-1]))
+    if switches > _TAKES_TURNS * 2.0 * share * (1.0 - share) * array.size:
         return None
-    return Speeds(float(np.median(array[~is_slow])), float(np.median(array[is_slow])), share)
+    return Speeds(float(np.median(array[~is_slow])), float(np.median(array[is_slow])), share, 1 + switches)
 
 
 def worth(values: Values, q: float = 0.5) -> int:
@@ -178,7 +183,7 @@ def combine(estimates: Sequence[Estimate], *, confidence: float = 0.95, limits: 
 
     The interval is of the *typical* process, the one in the middle of all that might be started; what a rare process
     does that none of the rounds showed, no interval from them can hold (`unseen_share`). Where the rounds fall into two
-    groups, the method tells the groups.
+    groups, the interval reaches from one to the other, and the method tells the groups.
 
     The point is the mean of the rounds' points: its interval, Student's t on R - 1 degrees of freedom, is the one whose
     coverage is known for as few rounds as people run (a median's needs six rounds to exist). What differs from process
@@ -210,6 +215,10 @@ def combine(estimates: Sequence[Estimate], *, confidence: float = 0.95, limits: 
         point + max(between, above),
         _rounds_method(count, between, below, above),
     )
+    if (
+        count > ENOUGH_ROUNDS and abs(statistics.median(points) - point) > spread
+    ):  # some lie aside: the mean leans to them
+        low, high = _with_the_median(points, low, high, confidence)
     can_be = limits or Limits(low=0.0)
     if (
         count < ENOUGH_ROUNDS and can_be.low == 0.0 and low <= 0.0 < min(points)
@@ -218,13 +227,22 @@ def combine(estimates: Sequence[Estimate], *, confidence: float = 0.95, limits: 
     own_low, own_high = _outermost(estimates) if count >= ENOUGH_ROUNDS else (low, high)
     if low < own_low or high > own_high:
         low, high, method = max(low, own_low), min(high, own_high), f"{method}, within their own intervals"
-    if two := groups(estimates):
+    if two := groups(estimates):  # the typical process is in one of them: which, so few rounds cannot tell
+        low, high = min(low, two[0][0]), max(high, two[1][-1])
         apart = 100 * (_mean(two[1]) / _mean(two[0]) - 1)
-        method = f"{method}; {TWO_SPEEDS}, {apart:.2g} % apart, {len(two[1])} of {count} processes at the higher"
+        method = f"{method}; {TWO_SPEEDS}, {apart:.3g} % apart, {len(two[1])} of {count} processes at the higher"
     if any(e.confidence < confidence for e in estimates):
         method += "; some with too few values for this metric"
     whole = Estimate(point=point, low=low, high=high, confidence=confidence, method=method)
     return within_limits(whole, _seen_within(can_be, points))
+
+
+def _with_the_median(points: Sequence[float], low: float, high: float, confidence: float) -> tuple[float, float]:
+    """The ends moved outwards to hold the rounds' median with its own error, from the median deviation."""
+    middle = statistics.median(points)
+    error = 1.4826 * statistics.median(abs(p - middle) for p in points) * math.sqrt(math.pi / 2 / len(points))
+    half = student_quantile((1.0 + confidence) / 2, len(points) - 1.0) * error
+    return min(low, middle - half), max(high, middle + half)
 
 
 def unseen_share(rounds: int, confidence: float = 0.95) -> float:
