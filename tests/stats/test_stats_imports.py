@@ -12,7 +12,19 @@ import pytest
 import benchwright.stats
 
 # And what begins like one of them.
-WITH_NUMPY = ("bisection", "changepoint", "confirmation", "errors", "pairs", "signflips", "summary")
+WITH_NUMPY = (
+    "bisection",
+    "changepoint",
+    "confirmation",
+    "culprit",
+    "drift",
+    "errors",
+    "level_paths",
+    "pairs",
+    "process_noise",
+    "signflips",
+    "summary",
+)
 MODULES = sorted(m.name for m in pkgutil.iter_modules(benchwright.stats.__path__))
 
 
