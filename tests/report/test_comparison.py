@@ -1,5 +1,6 @@
 import json
 import re
+import shlex
 from dataclasses import replace
 from types import ModuleType
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchwright.errors import OptionError
-from benchwright.records import Better, Estimate, Metric, Result, Run, Status, Verdict
+from benchwright.records import Better, Estimate, Metric, Result, Revision, Run, Status, Verdict
 from benchwright.report import doubt
 from benchwright.report.columns import columns
 from benchwright.report.comparison import ComparedRow, check_in_common, compare_runs, worst
@@ -259,3 +260,19 @@ def test_markdown(run: Run, samples: ModuleType) -> None:
     lines = comparison_markdown(compare_runs(run, later), run, later, smallest=0.01).splitlines()
     table = [line for line in lines if line.startswith("|")]
     assert len(table) == 2 + 16 and "times as long" in table[2]
+
+
+def test_one_process_a_side_promises_no_rate_and_points_at_pairs(samples: ModuleType) -> None:
+    a, b = (
+        replace(samples.make_run(n, rounds=1, slower=f, seed=s, failing=False), revision=Revision(vcs="git", id=n * 40))
+        for n, f, s in (("a", 1.0, 1), ("b", 1.4, 2))
+    )
+    one_case = [replace(run, results=run.results[:1]) for run in (a, b)]
+    compared = compare_runs(*one_case, metrics=("latency_p50",))
+    assert verdicts(compared, "latency_p50") == [Verdict.UNCLEAR]
+    said = text(compared, *one_case)
+    assert "no rate of false verdicts can be promised" in said and "expected to be chance" not in said
+    target = one_case[1].results[0].case.target.uri
+    assert f"benchwright ab --control {'a' * 40} --treatment {'b' * 40} {shlex.quote(target)}" in said
+    several = compare_runs(*(samples.make_run(n, seed=s, failing=False) for n, s in (("a", 1), ("b", 2))))
+    assert "at most 5 % are expected to be chance." in text(several, a, b)

@@ -97,3 +97,21 @@ def test_scalars_as_people_write_them(value: str | int | float | bool | None, wo
 
 def test_an_empty_run_has_no_rows(run: Run) -> None:
     assert rows(replace(run, results=())) == []
+
+
+def test_processes_of_two_speeds_are_told_in_the_warnings(run: Run) -> None:
+    first = run.results[0]
+    levels = (3.1e-3, 3.1e-3, 3.11e-3, 3.1e-3, 4.0e-3)
+    medians = [
+        replace(m, estimate=replace(m.estimate, point=level, low=level * 0.999, high=level * 1.001))
+        for level in levels
+        if (m := first.metric("latency_p50"))
+    ]
+    rounds = tuple(replace(first, id=f"r{i}", round=i, metrics=(m,), warnings=()) for i, m in enumerate(medians))
+    (row,) = rows(replace(run, results=rounds))
+    (warning,) = row.warnings
+    assert warning.code == "two-speeds"
+    assert warning.seen == "two speeds seen: 3.10 ms in 4 and 4.00 ms in 1 of 5 processes"
+    estimate = row.metrics["latency_p50"].estimate
+    assert estimate.low is not None and estimate.high is not None
+    assert estimate.low <= 3.1e-3 and estimate.high >= 4.0e-3  # both are held

@@ -420,3 +420,13 @@ def test_values_that_are_worth_a_single_one_can_be_kept_and_read_again() -> None
     found = summary.quantile_interval(drifting, 0.5)
     assert summary.worth(drifting) == 1 and found.confidence == 0.0
     assert not soundness.estimate_flaw(found)
+
+
+def test_two_speeds_are_told_from_one_with_a_tail() -> None:
+    rng = np.random.default_rng(15)
+    values = sticky_speeds(rng, 1000, 0.03) * np.where(rng.random(1000) < 0.08, 20.0, 1.0)  # and some disturbed calls
+    two = summary.speeds(values)
+    assert two is not None and (two.lower, two.higher) == pytest.approx((1.0, 1.3), rel=0.05)
+    assert summary.TWO_SPEEDS in summary.quantile_interval(values, 0.5).method
+    assert summary.speeds(rng.lognormal(0, 0.3, 1000)) is None
+    assert summary.speeds(np.where(rng.random(1000) < 0.3, 1.3, 1.0) * rng.lognormal(0, 0.03, 1000)) is None  # no stays

@@ -124,7 +124,7 @@ def _lines(compared: Sequence[ComparedRow]) -> list[tuple[tuple[str, ...], Verdi
 def rules(smallest: float, compared: Sequence[ComparedRow] = ()) -> str:
     """What the verdicts promise."""
     none = f"A change below {100 * smallest:.3g} % counts as none"
-    judged = [metric for row in compared for metric in row.metrics]
+    judged = [m for row in compared for m in row.metrics if m.ratio is not None and m.ratio.low is not None]
     if judged and all(map(is_of_one_process, judged)):
         return f"{none}; one process on each side promises no rate of false verdicts."
     chance = f"of the changes called better or worse, at most {100 * FALSE_RATE:g} % are expected to be chance"

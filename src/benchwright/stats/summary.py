@@ -25,6 +25,7 @@ PERCENTILES: tuple[float, ...] = (50, 90, 95, 99, 99.9)
 _NEARLY_SURE = 1.0 - 1e-12  # the largest probability whose quantile is reckoned with
 TWO_SPEEDS = "two speeds seen"  # how a method says that one number does not tell it
 _FEWEST_OF_TWO = 50  # calls from which two speeds are looked for
+_GAPS_LOOKED_AT = 12
 _TAKES_TURNS = 0.5  # of the switches that independent calls would make
 ENOUGH_ROUNDS = 5  # whose range holds the level of all processes in 94 of 100 cases
 
@@ -123,16 +124,19 @@ def speeds(values: Values) -> Speeds | None:
     if array.size < _FEWEST_OF_TWO:
         return None
     steps = np.quantile(array, np.linspace(0.02, 0.98, 49))
-    gaps = np.diff(steps)
-    at = int(np.argmax(gaps))
-    if steps[0] <= 0.0 or gaps[at] < max(0.02 * steps[0], 6.0 * float(np.median(gaps))):
+    if steps[0] <= 0.0:
         return None
-    is_slow = array > (steps[at] + steps[at + 1]) / 2
-    share = float(is_slow.mean())
-    switches = int(np.count_nonzero(is_slow[1:] != is_slow[:-1]))
-    if switches > _TAKES_TURNS * 2.0 * share * (1.0 - share) * array.size:
-        return None
-    return Speeds(float(np.median(array[~is_slow])), float(np.median(array[is_slow])), share, 1 + switches)
+    gaps = np.diff(np.log(steps))
+    least = max(0.02, 6.0 * float(np.median(gaps)))
+    for at in np.argsort(gaps)[: -1 - _GAPS_LOOKED_AT : -1]:  # the widest ones may be those of outliers
+        if gaps[at] < least:
+            return None
+        is_slow = array > (steps[at] + steps[at + 1]) / 2
+        share = float(is_slow.mean())
+        switches = int(np.count_nonzero(is_slow[1:] != is_slow[:-1]))
+        if switches <= _TAKES_TURNS * 2.0 * share * (1.0 - share) * array.size:
+            return Speeds(float(np.median(array[~is_slow])), float(np.median(array[is_slow])), share, 1 + switches)
+    return None
 
 
 def worth(values: Values, q: float = 0.5) -> int:
