@@ -42,9 +42,11 @@ _OUTSIDE = 2.0  # standard errors beyond every level of the past
 _ERROR = 1.5  # standard errors that a size may be smaller than it looks
 _SUDDEN = 2.0  # times the largest difference of neighbouring stretches of the past
 _WINDOW = 8  # values over which levels of the past are compared, at most
+_SHORT = 12  # values of a level that may still be a busy hour
 _STRETCH = 20  # the same for smaller changes
 _MEDIAN = 1.2533  # the standard error of a median over that of a mean
-_BACK = 0.7  # of the way back, from which on a level has returned
+_BACK, _HALF = 0.7, 0.5  # of the way back: from which on a level has returned, and a single value is on its side
+_RETURNED = (LASTING + 1, 12, 24)  # values that show a return: the fewest, and where there is more noise
 _NOISELESS = 0.1  # of the smallest change that matters: noise that is smaller makes no difference
 _SMALLEST_SHARE = 0.8  # of the smallest change that matters: what is measured scatters around what is
 
@@ -123,12 +125,23 @@ def judge(
 
 
 def is_back(values: Sequence[float], *, before: float, after: float) -> bool:
-    """Whether the newest values, as many as confirm a change and one outlier, are as before it, not as after it."""
-    if len(values) <= LASTING or min(before, after) <= 0.0 or before == after:
+    """Whether the newest values, all from the change on, are as before it, as surely as a change is confirmed.
+
+    More of them are asked where they scatter; one outlier among the fewest is passed over.
+    """
+    if min(before, after) <= 0.0 or before == after:
         return False
-    latest = np.log(np.asarray(values[-LASTING - 1 :], np.float64))
-    way = (math.log(after) - latest) / math.log(after / before)
-    return bool(_median(way) >= _BACK and np.sort(way)[1] >= 0.5)
+    logs = np.log(np.asarray(values, np.float64))
+    way = (math.log(after) - logs) / math.log(after / before)  # 0: as after the change, 1: as before it
+    return any(_is_back(way, count) for count in _RETURNED if count <= len(way))
+
+
+def _is_back(way: Array, count: int) -> bool:
+    latest = way[-count:]
+    noise = max(_scatter(latest), 1.4826 * _median(np.abs(np.diff(way))) / math.sqrt(2.0))
+    level = min(_median(latest), _median(latest[count // 2 :]))
+    few = count > _RETURNED[0] or np.sort(latest)[1] >= _HALF
+    return bool(level >= _BACK and few and level >= _CONFIRMED * _MEDIAN * noise / math.sqrt(count))
 
 
 def question(effect: float, smallest: float) -> float:
@@ -216,6 +229,8 @@ def _noise(past: Array, fresh: Array, smallest: float) -> float:
     """Of a single value: what the past scatters by, whatever the reason, and the values after the change."""
     neighbours = 0.8 * 1.4826 * _median(np.abs(np.diff(past))) / math.sqrt(2.0)
     after = 0.8 * _scatter(fresh) if len(fresh) > 3 else 0.0
+    if 3 < len(fresh) < _SHORT:  # a busy machine is slow by another share each time; code is not
+        after = 0.8 * float(fresh.std(ddof=1))
     scarce = 1.0 + 2.0 / len(past)  # few values have not shown yet how far they may lie apart
     spread = min(_scatter(past), float(past.std(ddof=1)))  # the one knows outliers, the other few values
     return scarce * max(spread, neighbours, after, _NOISELESS * smallest)
