@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchwright.findings import Suspect
@@ -87,3 +89,14 @@ class Bisected:
         """Whether a culprit is named with the confidence that was asked for, and its parent agrees."""
         first = Culprit(commits=self.culprits, probability=self.probability, parent="", effect=self.effect)
         return bool(self.culprits) and self.probability >= self.confidence and first.is_shown
+
+
+def elsewhere(whole: Estimate | None, effects: Sequence[Estimate | None]) -> Estimate | None:
+    """What of the whole change these do not explain, as a ratio; both are uncertain, independently of each other."""
+    known = [each for each in (whole, *effects) if each is not None and each.low and each.high]
+    if whole is None or not effects or len(known) < 1 + len(effects):
+        return None
+    centre = math.log(whole.point) - sum(math.log(each.point) for each in known[1:])
+    half = math.sqrt(sum((math.log(each.high / each.low) / 2) ** 2 for each in known if each.low and each.high))
+    low, point, high = (math.exp(centre + side * half) for side in (-1, 0, 1))
+    return Estimate(point=point, low=low, high=high, method="the whole change over those of the commits")

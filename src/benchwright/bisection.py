@@ -9,23 +9,31 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from benchwright import environment, schema
-from benchwright.bisected import Bisected, Compared, Culprit, Passed
-from benchwright.bisection_pairs import CANDIDATE, LENGTHS, can_last, compare, find_adjacent, lasting, seconds_of
+from benchwright.bisected import Bisected, Compared, Culprit, Passed, elsewhere
+from benchwright.bisection_pairs import (
+    CANDIDATE,
+    LENGTHS,
+    can_last,
+    compare,
+    find_adjacent,
+    is_of,
+    lasting,
+    seconds_of,
+    suspect,
+)
 from benchwright.builds import Builder, Built
 from benchwright.contests import Contest, Side, chosen
 from benchwright.duel import Keeping
 from benchwright.errors import OptionError, TargetError
 from benchwright.events import Planned, Staged
-from benchwright.findings import Suspect
 from benchwright.measuring import Measuring, Plan
-from benchwright.records import Case, Estimate, Metric, Result, Run, Status
+from benchwright.records import Case, Estimate, Metric, Run, Status
 from benchwright.stats import bisection as statistics
 from benchwright.stats.bisection import GOOD
 from benchwright.vcs.history import Commit
@@ -307,7 +315,7 @@ class _Hunt:
             )
             return ""
         bad_control = any(
-            result.status is not Status.OK and _is_of(result, self._revision(base)) for result in measuring.results[-2:]
+            result.status is not Status.OK and is_of(result, self._revision(base)) for result in measuring.results[-2:]
         )
         which = base if bad_control else commit
         self._failures[which] = self._failures.get(which, 0) + 1
@@ -324,7 +332,7 @@ class _Hunt:
         size = step.size if step.group == group else None
         members = [self._commits[place] for place in group.commits]
         own = size if len(members) == 1 else None
-        suspects = [_suspect(each, step.posterior.commits[self._index[each.revision.id]], own) for each in members]
+        suspects = [suspect(each, step.posterior.commits[self._index[each.revision.id]], own) for each in members]
         return Culprit(
             commits=tuple(suspects),
             probability=group.probability,
@@ -343,7 +351,7 @@ class _Hunt:
             why = "pairs with its own parent do not show it"
         own = {each.commits[0].revision: each.effect for each in (first, *self._named) if len(each.commits) == 1}
         suspects = [
-            _suspect(commit, share, own.get(commit.revision.id))
+            suspect(commit, share, own.get(commit.revision.id))
             for commit, share in zip(self._commits, posterior.commits, strict=True)
         ]
         whole = posterior.effect if self._pairs else None
@@ -364,7 +372,7 @@ class _Hunt:
             confidence=self._terms.confidence,
             why=why,
             whole=whole,
-            elsewhere=_elsewhere(whole, [each.effect for each in self._named]),
+            elsewhere=elsewhere(whole, [each.effect for each in self._named]),
             further=tuple(self._named[1:]),
             pairs=tuple(self._pairs),
             passed=tuple(
@@ -399,25 +407,3 @@ def _prior(terms: Terms, index: Mapping[str, int]) -> statistics.Prior:
             for place in range(begin, end + 1):
                 places[place] = places.get(place, 0.0) + share / (end + 1 - begin)
     return statistics.placed(places, len(index), effect=terms.effect)
-
-
-def _suspect(commit: Commit, probability: float, effect: Estimate | None = None) -> Suspect:
-    known = commit.revision
-    return Suspect(
-        revision=known.id, probability=probability, subject=known.subject, author=known.author, effect=effect
-    )
-
-
-def _elsewhere(whole: Estimate | None, effects: Sequence[Estimate | None]) -> Estimate | None:
-    """What of the whole change these do not explain, as a ratio; both are uncertain, independently of each other."""
-    known = [each for each in (whole, *effects) if each is not None and each.low and each.high]
-    if whole is None or not effects or len(known) < 1 + len(effects):
-        return None
-    centre = math.log(whole.point) - sum(math.log(each.point) for each in known[1:])
-    half = math.sqrt(sum((math.log(each.high / each.low) / 2) ** 2 for each in known if each.low and each.high))
-    low, point, high = (math.exp(centre + side * half) for side in (-1, 0, 1))
-    return Estimate(point=point, low=low, high=high, method="the whole change over those of the commits")
-
-
-def _is_of(result: Result, revision: str) -> bool:
-    return result.revision is not None and result.revision.id == revision

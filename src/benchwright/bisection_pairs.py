@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 
 from benchwright import schema
 from benchwright.bisected import Compared
+from benchwright.findings import Suspect
 from benchwright.measure.engine import DEFAULT_DURATION
-from benchwright.records import Case, Metric, Mode, Result, Run, Status
+from benchwright.records import Case, Estimate, Metric, Mode, Result, Run, Status
+from benchwright.vcs.history import Commit
 
 LENGTHS = (1.0, 3.0, 9.0)  # of processes, in usual ones
 CANDIDATE = "candidate"  # the side of a pair that is no control
@@ -91,4 +93,17 @@ def compare(adjacent: Adjacent, metric: Metric | None, run: str) -> Compared | N
         figure=b.estimate.point,
         control_first=adjacent.control_first,
         length=adjacent.length,
+    )
+
+
+def is_of(result: Result, revision: str) -> bool:
+    """Whether a result was measured at this revision."""
+    return result.revision is not None and result.revision.id == revision
+
+
+def suspect(commit: Commit, probability: float, effect: Estimate | None = None) -> Suspect:
+    """A commit that may be the one, with what is known of it."""
+    known = commit.revision
+    return Suspect(
+        revision=known.id, probability=probability, subject=known.subject, author=known.author, effect=effect
     )

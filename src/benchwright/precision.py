@@ -142,8 +142,8 @@ def _shown(case: Case, results: Sequence[Result]) -> Iterator[_Shown]:
         if result.case != case or metric is None:
             continue
         known = metric.estimate
-        if known.low is None or known.high is None or known.point <= 0:
-            continue
+        if known.low is None or known.high is None or known.point <= 0 or known.confidence <= 0:
+            continue  # what promises nothing tells nothing of its error
         seconds = max((one.elapsed / 1e9 for one in result.samples), default=metric.count * known.point)
         seconds = max(seconds, known.point)
         calls = max((one.calls for one in result.samples), default=metric.count)

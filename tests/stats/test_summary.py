@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,9 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchwright import soundness
 from benchwright.records import Estimate
 from benchwright.stats import histogram, ranks, summary
-from benchwright.units import Limits, limits
+from benchwright.units import limits
 
 Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 finite = st.floats(allow_subnormal=False, min_value=0, max_value=1e9)
@@ -372,54 +370,11 @@ def test_rounds_too_short_for_a_percentile_are_mentioned() -> None:
         summary.combine([])
 
 
-# ---- the rest ----
-
-
 def test_scaling_changes_every_number_and_nothing_else() -> None:
     scaled = summary.scaled(Estimate(point=2e6, low=1e6, high=3e6, confidence=0.9, method="m"), 1e-9)
     assert (scaled.point, scaled.low, scaled.high) == pytest.approx((2e-3, 1e-3, 3e-3))
     assert (scaled.confidence, scaled.method) == (0.9, "m")
     assert summary.scaled(estimate(4.0), 0.5) == estimate(2.0)
-
-
-def test_outliers_are_counted_by_tukeys_fences() -> None:
-    values = [*range(1, 101), 180, 190, 260, -60, -160]  # quartiles 25 and 77: fences at -53, 155 and -131, 233
-    found = summary.outliers(values)
-    assert (found.count, found.mild, found.severe) == (105, 3, 2)
-    assert found.share == 5 / 105
-
-
-def test_normal_values_have_the_known_share_of_outliers() -> None:
-    found = summary.outliers(np.random.default_rng(1).normal(size=100_000))
-    assert found.share == pytest.approx(0.00698, rel=0.15)
-    assert found.severe <= 2
-
-
-def test_percentiles_are_those_of_the_metrics() -> None:
-    assert [f"latency_p{p:g}" for p in summary.PERCENTILES] == [
-        "latency_p50",
-        "latency_p90",
-        "latency_p95",
-        "latency_p99",
-        "latency_p99.9",
-    ]
-
-
-def test_few_rounds_of_a_positive_quantity_never_reach_zero() -> None:
-    rounds = [Estimate(point=point, low=None, high=None) for point in (16.2e-3, 24.2e-3, 7.8e-3)]
-    found = summary.combine(rounds)
-    assert found.low is not None and found.high is not None
-    assert found.low == pytest.approx(found.point**2 / found.high) and 0 < found.low < 7.8e-3 * 1.2
-    assert "low end by its ratio" in found.method
-    mixed = summary.combine([replace(rounds[0], point=-0.1), *rounds[1:]], limits=Limits(low=None))
-    assert mixed.low is not None and mixed.low < 0  # what can be negative stays so
-
-
-def test_values_that_are_worth_a_single_one_can_be_kept_and_read_again() -> None:
-    drifting = [0.001 * n for n in range(1, 21)]
-    found = summary.quantile_interval(drifting, 0.5)
-    assert summary.worth(drifting) == 1 and found.confidence == 0.0
-    assert not soundness.estimate_flaw(found)
 
 
 def test_two_speeds_are_told_from_one_with_a_tail() -> None:

@@ -62,10 +62,10 @@ def widest(counts: Counts, q: float, confidence: float, among: int, bounds_of: C
     found, plain = each[at], bounds_of(inflations[at])
     low, high = min(found.low, plain.low), max(found.high, plain.high)  # the bounds of very few values lie inwards
     edges = [0.0, *places, 1.0]
-    for j, here in enumerate(each):
-        if here.low <= places[j] * among <= here.high:
-            low = min(low, max(here.low, edges[j] * among))
-            high = max(high, min(here.high, edges[j + 2] * among))
+    for j, bounds in enumerate(each):
+        if bounds.low <= places[j] * among <= bounds.high:
+            low = min(low, max(bounds.low, edges[j] * among))
+            high = max(high, min(bounds.high, edges[j + 2] * among))
     worth = max(1, round(among / inflations[at]))
     reached = confidence if found.confidence >= confidence else min(confidence, _reached(q, worth))
     return replace(found, low=max(1.0, low), high=min(high, float(among)), confidence=reached, effective=worth)
