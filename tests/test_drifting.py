@@ -127,6 +127,10 @@ def test_a_step_on_a_slope_is_a_finding_beside_it(store: Store) -> None:
     assert step.run in {f"run-{i:04d}" for i in range(58, 63)}
     assert step.effect.low < 1.1 < step.effect.high
     assert drift.drift.steps == 1
+    made.fill(store, [1.1 * 1.3 * value for value in made.levels((0.010, 15), noise=0.01)], start=len(runs))
+    regress.judge(store, f"run-{len(runs) + 14:04d}")
+    assert store.finding(step.id).state is State.OPEN, "on the slope it is not as before"
+    assert len(store.findings(states=[State.OPEN, State.SUSPECTED])) == 2
     assert drift.effect.low < 1.3 < drift.effect.high
 
 

@@ -38,6 +38,20 @@ class Seen:
     changes: tuple[Change, ...]
     drifts: tuple[Drift, ...] = ()
 
+    def level(self) -> list[float]:
+        """The values with drifts taken out: what they would be if only steps had happened."""
+        return [moment.estimate.point / self.along(i) for i, moment in enumerate(self.moments)]
+
+    def sloped(self, change: Change) -> Change:
+        """A change of these values with the levels that it has among the drifts."""
+        along = self.along(change.index)
+        return replace(change, before=change.before * along, after=change.after * along)
+
+    def along(self, place: int) -> float:
+        """By which factor drifts have changed the level up to a place."""
+        ways = ((d.effect, (place - d.start) / (d.end - d.start)) for d in self.drifts)
+        return float(math.prod(effect ** min(max(way, 0.0), 1.0) for effect, way in ways))
+
     def around(self, change: Change) -> tuple[str, ...]:
         """The runs at which the change may have come, and their neighbours, oldest first."""
         places = [i for i, _ in positions(change, len(self.moments))]

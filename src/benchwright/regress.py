@@ -16,17 +16,17 @@ long as it took to tell: then it is resolved.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from benchwright import reckoning, schema, why
-from benchwright.analysis.judged import SPEED, directions_of, judged_metrics, rank
+from benchwright.analysis.judged import SPEED, families_of, names_of, rank
 from benchwright.errors import StoreError
 from benchwright.findings import Finding, Remark, State
 from benchwright.judging import Rules, verdict_of
-from benchwright.records import Better, Result, Run, Status, Value, Verdict
+from benchwright.records import Better, Result, Run, Value, Verdict
 from benchwright.report.comparison import SMALLEST
 from benchwright.stats.compare import benjamini_hochberg
 from benchwright.stats.summary import combine
@@ -139,7 +139,8 @@ class _Looked:
 
     @property
     def values(self) -> list[float]:
-        return [moment.estimate.point for moment in self.seen.moments]
+        """With drifts taken out."""
+        return self.seen.level()
 
 
 def _policy() -> Policy:
@@ -159,8 +160,8 @@ def _look(store: Store, run: Run, repository: Repository | None, smallest: float
 
     rules = Rules(mutes=store.mutes(), thresholds=store.thresholds())
     order = reckoning.order(repository, run)
-    families = _families(run)
-    for name, metrics in _names(run).items():
+    families = families_of(run)
+    for name, metrics in names_of(run).items():
         found = [series for series in store.history(name, metrics=metrics, limit=POINTS) if series.key in families]
         for series in sorted(found, key=lambda one: rank(one.metric)):
             if rules.muted(series.case, series.key):
@@ -190,7 +191,8 @@ def _with_newest(one: _Looked, known: Sequence[Finding], policy: Policy) -> _Loo
     shift = policy.newest(one.values, smallest=one.smallest, since=since, seen=left)
     if shift is None or any(abs(change.index - shift.index) <= _NEAR for change in one.changes):
         return one
-    changes = sorted([*one.changes, policy.as_change(one.values, shift, since)], key=lambda change: change.index)
+    newest = one.seen.sloped(policy.as_change(one.values, shift, since))
+    changes = sorted([*one.changes, newest], key=lambda change: change.index)
     return replace(one, seen=replace(one.seen, changes=tuple(changes)))
 
 
@@ -208,30 +210,6 @@ def _is_confirmed(one: _Looked, change: Change, policy: Policy) -> bool:
         steady=one.series.metric not in SPEED,
     )
     return shift is not None and shift.confirmed
-
-
-def _names(run: Run) -> dict[str, list[str]]:
-    """The judged metrics of each case's name; a name none of whose metrics is judged is left out."""
-    found: dict[str, dict[str, None]] = {}
-    for result in _ok(run):
-        judged = judged_metrics(directions_of(result.metrics))
-        found.setdefault(result.case.name, {}).update(dict.fromkeys(judged))
-    return {name: list(metrics) for name, metrics in found.items() if metrics}
-
-
-def _families(run: Run) -> dict[str, frozenset[str]]:
-    """Every judged series that the run touched, with those in which the same cause would show: all of speed."""
-    found: dict[str, frozenset[str]] = {}
-    for result in _ok(run):
-        judged = judged_metrics(directions_of(result.metrics))
-        keys = {name: schema.series_key(result.case, result.environment, name) for name in judged}
-        speed = frozenset(keys[name] for name in SPEED if name in keys)
-        found |= {key: speed if name in SPEED else frozenset([key]) for name, key in keys.items()}
-    return found
-
-
-def _ok(run: Run) -> Iterable[Result]:
-    return (result for result in run.results if result.status is Status.OK)
 
 
 # ---- what is known already ----
@@ -293,7 +271,8 @@ def _still_seen(store: Store, one: _Looked, finding: Finding, change: Change, re
 def _see_whether_it_is_over(store: Store, one: _Looked, finding: Finding, policy: Policy) -> None:
     """Resolves what was told when the newest runs are as before it; whoever opens it again has the last word."""
     after = [moment.run for moment in one.seen.moments].index(finding.run)
-    is_back = policy.is_back(one.values[after:], before=finding.before.point, after=finding.after.point)
+    before, level = (side.point / one.seen.along(after) for side in (finding.before, finding.after))
+    is_back = policy.is_back(one.values[after:], before=before, after=level)
     if is_back and not _has(finding, RECOVERED):
         latest = max((c.index for c in one.changes if c.index > after), default=len(one.values) - 1)
         run = one.seen.moments[latest].run
@@ -301,8 +280,8 @@ def _see_whether_it_is_over(store: Store, one: _Looked, finding: Finding, policy
 
 
 def _is_untold(finding: Finding) -> bool:
-    """Whether it is only suspected, or was given up before anybody was told."""
-    return finding.state is State.SUSPECTED or _last(finding) in (VANISHED, REFUTED)
+    """Whether it is only suspected, was given up before anybody was told, or is part of a drift."""
+    return finding.state is State.SUSPECTED or _last(finding) in (VANISHED, REFUTED, ABSORBED)
 
 
 def _not_seen(store: Store, finding: Finding, runs: Sequence[str]) -> None:

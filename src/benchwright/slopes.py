@@ -111,7 +111,7 @@ def _absorb(store: Store, one: Looked, drift: Drift, slopes: Sequence[Finding], 
     for step in known:
         if (
             step.series != one.series.key
-            or step.state not in regress._STANDING
+            or step.state not in (*regress._STANDING, State.SUSPECTED)
             or not drifting.is_part(one.seen, drift, step)
         ):
             continue

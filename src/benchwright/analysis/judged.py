@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from benchwright.records import Metric
+from benchwright import schema
+from benchwright.records import Metric, Result, Run, Status
 
 TAIL = "latency_p99"
 _NETS = ("NET latency", "NET_DELAY latency", "NET_DELAY", "NET")  # what the programs of specs call the whole model
@@ -99,3 +100,27 @@ def _is_beside(name: str, known: Directions) -> bool:
         return False
     match = _STATISTIC.fullmatch(name)
     return f"{match[1] if match else name}_p50" in known
+
+
+def names_of(run: Run) -> dict[str, list[str]]:
+    """The judged metrics of each case's name; a name none of whose metrics is judged is left out."""
+    found: dict[str, dict[str, None]] = {}
+    for result in _ok(run):
+        judged = judged_metrics(directions_of(result.metrics))
+        found.setdefault(result.case.name, {}).update(dict.fromkeys(judged))
+    return {name: list(metrics) for name, metrics in found.items() if metrics}
+
+
+def families_of(run: Run) -> dict[str, frozenset[str]]:
+    """Every judged series that the run touched, with those in which the same cause would show: all of speed."""
+    found: dict[str, frozenset[str]] = {}
+    for result in _ok(run):
+        judged = judged_metrics(directions_of(result.metrics))
+        keys = {name: schema.series_key(result.case, result.environment, name) for name in judged}
+        speed = frozenset(keys[name] for name in SPEED if name in keys)
+        found |= {key: speed if name in SPEED else frozenset([key]) for name, key in keys.items()}
+    return found
+
+
+def _ok(run: Run) -> Iterable[Result]:
+    return (result for result in run.results if result.status is Status.OK)
