@@ -364,9 +364,9 @@ class _Watch:
 
 
 def _is_between(finding: Finding, measured: Container[str]) -> bool:
-    """Whether the finding lies between two commits that this watch has measured."""
+    """Whether the finding is a step between two commits that this watch has measured."""
     revisions = finding.revisions
-    return len(revisions) > 1 and revisions[0] in measured and revisions[-1] in measured
+    return finding.drift is None and len(revisions) > 1 and revisions[0] in measured and revisions[-1] in measured
 
 
 def _told_since(finding: Finding, since: str) -> bool:

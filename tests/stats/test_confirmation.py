@@ -50,9 +50,9 @@ def test_the_real_series_of_twenty_commits_is_confirmed() -> None:
 
 
 def test_what_a_machine_may_do_by_itself_needs_long_steady_sides() -> None:
-    short, long = _noisy([1.0] * 40 + [1.05] * 30, 0.01), _noisy([1.0] * 75 + [1.05] * 25, 0.01)
+    short, long = _noisy([1.0] * 40 + [1.05] * 30, 0.01), _noisy([1.0] * 85 + [1.05] * 25, 0.01)
     assert _first(short, confirmed=False) and not _first(short, confirmed=True)
-    assert _first(long, confirmed=True) >= 75 + confirmation.SETTLED
+    assert _first(long, confirmed=True) >= 85 + confirmation.SETTLED
     shift = confirmation.judge(short, 40, smallest=0.01, steady=True)  # a memory has no moods
     assert shift is not None and shift.confirmed
 

@@ -33,7 +33,7 @@ Array = npt.NDArray[np.float64]
 
 LASTING = 5  # values that show a change before a history alone confirms it
 MOOD = 0.055  # a share: machines have levels so far apart without any change of code
-STEADY, SETTLED = 70, 20  # values of the longer and of the shorter side that confirm a smaller change
+STEADY, SETTLED = 80, 20  # values of the longer and of the shorter side that confirm a smaller change
 _PAST = 8  # values before a change that are needed to know the past
 _REACH = 120  # values of the past that are looked at, and values within which a change is looked for
 _SUSPECTED, _CONFIRMED = 4.0, 5.0  # standard errors
