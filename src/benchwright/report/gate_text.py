@@ -39,7 +39,7 @@ def show_gate(console: Console, gate: Gate, beside: str = "") -> None:
     for breach in gate.breaches:
         console.print(Text(printable(f"{told(breach)}  [{breach.condition}]"), style="red"), overflow="fold")
     console.print(Text(printable(headline(gate)), style="bold"), overflow="fold")
-    for said in filter(None, (rules(gate.smallest), beside)):
+    for said in filter(None, (rules(gate.smallest, [case.compared for case in gate.cases]), beside)):
         console.print(Text(printable(said), style="dim"), overflow="fold")
 
 
@@ -55,7 +55,7 @@ def gate_markdown(gate: Gate, beside: str = "") -> str:
         parts.append(f"<details><summary>{_counted(gate)}</summary>\n\n{table}{more}\n\n</details>")
     if notes := _notes(gate):
         parts.append("\n".join(f"- {escaped(note)}" for note in notes))
-    parts += filter(None, (rules(gate.smallest), escaped(beside)))
+    parts += filter(None, (rules(gate.smallest, [case.compared for case in gate.cases]), escaped(beside)))
     return "\n\n".join(parts) + "\n"
 
 

@@ -289,15 +289,16 @@ def _comparisons(runs: Sequence[Run]) -> str:
     from benchwright.report.comparison import SMALLEST, compare_runs, notes_of
     from benchwright.report.comparison_text import rules, summary
 
-    parts = [tag("h1", "Comparison")]
+    parts, all_compared = [tag("h1", "Comparison")], []
     for run in runs[1:]:
         compared = compare_runs(runs[0], run)
+        all_compared += compared
         parts += [
             tag("h2", escape(f"{_named(run)} against {_named(runs[0])}: {summary(compared)}")),
             *(tag("p", escape(note), class_="note") for note in notes_of(compared)),
             comparison_table(compared),
         ]
-    return tag("section", "".join(parts) + tag("p", escape(rules(SMALLEST)), class_="soft"))
+    return tag("section", "".join(parts) + tag("p", escape(rules(SMALLEST, all_compared)), class_="soft"))
 
 
 def _named(run: Run) -> str:

@@ -54,9 +54,9 @@ def widest(counts: Counts, q: float, confidence: float, among: int, bounds_of: C
     places = [rank / counts.total for rank in counts.ranks]
     at = _nearest(places, q)
     telling = [j for j, place in enumerate(places) if min(place, 1.0 - place) * counts.total >= _TELLING]
-    here = _resemblance(counts, at)
-    if not (at in telling and here.is_evident) and not any(_resemblance(counts, j).is_evident for j in telling[::3]):
-        return bounds_of(here.inflation)
+    seen = _resemblance(counts, at)
+    if not (at in telling and seen.is_evident) and not any(_resemblance(counts, j).is_evident for j in telling[::3]):
+        return bounds_of(seen.inflation)
     inflations = _settled([_resemblance(counts, j).inflation for j in range(len(places))], places, counts.total)
     each = [bounds_of(_stretched(i, p, counts.total, confidence)) for i, p in zip(inflations, places, strict=True)]
     found, plain = each[at], bounds_of(inflations[at])
