@@ -128,7 +128,7 @@ def _share(found: Sequence[bool]) -> Spread:
     share, extra = hits / count, _Z**2 / count
     centre = (share + extra / 2) / (1 + extra)
     half = _Z * math.sqrt(share * (1 - share) / count + extra / (4 * count)) / (1 + extra)
-    return Spread(point=100 * share, low=100 * (centre - half), high=100 * (centre + half))
+    return Spread(point=100 * share, low=max(0.0, 100 * (centre - half)), high=100 * (centre + half))
 
 
 def _runs(found: Sequence[Named]) -> Spread:
