@@ -20,6 +20,7 @@ from benchwright.bisection_pairs import (
     CANDIDATE,
     LENGTHS,
     can_last,
+    commits_between,
     compare,
     find_adjacent,
     is_of,
@@ -36,7 +37,6 @@ from benchwright.measuring import Measuring, Plan
 from benchwright.records import Case, Estimate, Metric, Run, Status
 from benchwright.stats import bisection as statistics
 from benchwright.stats.bisection import GOOD
-from benchwright.vcs.history import Commit
 
 REASON = "bisect"
 MOST_RUNS = 200
@@ -97,7 +97,7 @@ class _Hunt:
     def __init__(self, builder: Builder, good: str, bad: str, case_in: CaseIn, terms: Terms, keeping: Keeping) -> None:
         self._builder, self._case_in, self._terms, self._keeping = builder, case_in, terms, keeping
         self._good = builder.repository.resolve(good)
-        self._commits = _between(builder, self._good, good, bad)
+        self._commits = commits_between(builder, self._good, good, bad)
         self._index = {commit.revision.id: index for index, commit in enumerate(self._commits)}
         self._prior = _prior(terms, self._index)
         self._pairs: list[Compared] = []
@@ -385,16 +385,6 @@ class _Hunt:
             seconds=seconds,
             interrupted=measuring.interrupted,
         )
-
-
-def _between(builder: Builder, good: Commit, good_name: str, bad_name: str) -> list[Commit]:
-    bad = builder.repository.resolve(bad_name)
-    commits = builder.repository.after(good.revision.id, bad.revision.id)
-    if not commits:
-        same = good.revision.id == bad.revision.id
-        problem = "are one commit" if same else "are no range: the former is no ancestor of the latter"
-        raise TargetError(f"{good_name} and {bad_name} {problem}", remedy="give --good the older one, --bad the newer")
-    return commits
 
 
 def _prior(terms: Terms, index: Mapping[str, int]) -> statistics.Prior:

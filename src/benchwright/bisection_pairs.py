@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 
 from benchwright import schema
 from benchwright.bisected import Compared
+from benchwright.builds import Builder
+from benchwright.errors import TargetError
 from benchwright.findings import Suspect
 from benchwright.measure.engine import DEFAULT_DURATION
 from benchwright.records import Case, Estimate, Metric, Mode, Result, Run, Status
@@ -107,3 +109,14 @@ def suspect(commit: Commit, probability: float, effect: Estimate | None = None) 
     return Suspect(
         revision=known.id, probability=probability, subject=known.subject, author=known.author, effect=effect
     )
+
+
+def commits_between(builder: Builder, good: Commit, good_name: str, bad_name: str) -> list[Commit]:
+    """The commits after the good one up to the bad one, or an error that says why there are none."""
+    bad = builder.repository.resolve(bad_name)
+    commits = builder.repository.after(good.revision.id, bad.revision.id)
+    if not commits:
+        same = good.revision.id == bad.revision.id
+        problem = "are one commit" if same else "are no range: the former is no ancestor of the latter"
+        raise TargetError(f"{good_name} and {bad_name} {problem}", remedy="give --good the older one, --bad the newer")
+    return commits

@@ -120,6 +120,7 @@ EXEMPT = {
     **dict.fromkeys(("channel", "hosts.inside", "hosts.contained", "hosts.container"), "tests of frames"),
     **dict.fromkeys(("planning", "sources.discover", "noise.processes", "uploads.hook_process"), "a child of our own"),
     **dict.fromkeys(("hosts.forked", "hosts.nursery"), "a child of our own"),
+    "watching.pairing": "its own",
     **dict.fromkeys(("hosts.engines", "compat.perfzero.drives"), "a program of the system"),
     **dict.fromkeys(("compat.perfzero.hosting",), "an option that was read before"),
     **dict.fromkeys(("profilers.jax", "profilers.onnxruntime", "profilers.operators", "profilers.pyspy"), "a worker"),
