@@ -103,6 +103,7 @@ def test_a_suspected_change_is_measured_in_pairs_before_anybody_is_told() -> Non
         assert len([*store.run_ids()]) == len(commits) - 1  # what was measured again is no part of the history
 
 
+@pytest.mark.timeout(600)  # fifteen builds and a bisection, and every call of hg starts a Python
 def test_the_same_in_a_mercurial_repository() -> None:
     commits, found = _find("hg", [[1.0] * 8 + [1.1] * 7, [1.0] * 9 + [0.9] * 6], broken=3)
     worse, better = sorted(found, key=lambda finding: finding.verdict, reverse=True)
