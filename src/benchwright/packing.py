@@ -44,6 +44,7 @@ MODULES = (
     "stats/errors.py",
     "stats/histogram.py",
     "stats/ranks.py",
+    "stats/reach.py",
     "stats/steady.py",
     "stats/summary.py",
     "system/__init__.py",
