@@ -343,7 +343,7 @@ class Measuring:
             return replace(result, warnings=(*result.warnings, *thread_warnings(result, self.results)))
         except Exception as error:  # the border to another process: what it answered may be any numbers at all
             said = f"the worker's answer cannot be evaluated: {described(error, 400)}"
-            kind = "memory" if isinstance(error, ImportError | MemoryError) else CHANNEL
+            kind = "memory" if isinstance(error, ImportError | MemoryError | SystemError) else CHANNEL
             failure = Failure(kind=kind, message=said, log_tail=bare.log_tail)
             return replace(bare, status=Status.FAILED, error=failure, log_tail="")
 

@@ -118,7 +118,7 @@ class Saver:
             assert self._open_store is not None
             try:
                 self._store = self._open_store()
-            except (ImportError, MemoryError, OSError) as error:  # no room for the libraries that it needs
+            except (ImportError, MemoryError, SystemError, OSError) as error:  # no room for the libraries that it needs
                 raise StoreError(f"the store cannot be opened: {described(error, 400)}") from error
             if self._resumed is None:
                 self._store.begin(run)

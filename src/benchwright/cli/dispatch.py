@@ -43,7 +43,7 @@ def dispatch(argv: list[str], host: LocalHost | None = None) -> int:
             return _say_os_error(error)
         sys.stderr.write("benchwright: the present folder was deleted\n  cd to one that is there\n")
         return 2
-    except (MemoryError, ImportError) as error:
+    except (MemoryError, ImportError, SystemError) as error:
         if not _lacks_memory(error):
             raise
         return _say_memory(error)
@@ -56,9 +56,10 @@ def dispatch(argv: list[str], host: LocalHost | None = None) -> int:
 def _lacks_memory(error: BaseException) -> bool:
     try:
         from benchwright.runtimes.loading import lacks_memory
-    except (OSError, MemoryError, ImportError):  # there is not even enough to look
+
+        return lacks_memory(error)
+    except (OSError, MemoryError, ImportError, SystemError):  # there is not even enough to look
         return True
-    return lacks_memory(error)
 
 
 def _say_memory(error: BaseException) -> int:

@@ -56,7 +56,10 @@ def lacks_memory(error: BaseException) -> bool:
     """Whether it, or what it came from, failed for want of memory, which libraries say in words of their own."""
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return True
-    words = (*_NO_MEMORY, _NO_THREAD) if _memory_limit() else _NO_MEMORY
+    is_limited = _memory_limit() is not None
+    if is_limited and isinstance(error, SystemError):  # what is left of a MemoryError that C code has dropped
+        return True
+    words = (*_NO_MEMORY, _NO_THREAD) if is_limited else _NO_MEMORY
     if isinstance(error, ImportError | RuntimeError | OSError) and any(
         each in words_of(error).lower() for each in words
     ):
