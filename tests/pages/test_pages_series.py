@@ -163,10 +163,11 @@ def test_a_list_is_narrowed_sorted_and_several_are_drawn_together(page_of: Pages
 
 def test_every_state_of_a_chart_is_in_its_address(page_of: Pages, keys: dict[str, str]) -> None:
     page = page_of(f"#/series/{keys['onnxruntime latency_p50']}")
-    over = page.locator(".u-over")
-    box = over.bounding_box()
     page.get_by_role("button", name="Log scale").click()
     page.get_by_role("button", name="Intervals").click()
+    expect(page).to_have_url(re.compile(r"\?log=1&band=0$"))
+    expect(page.get_by_role("button", name="Intervals")).to_have_attribute("aria-pressed", "false")
+    box = page.locator(".u-over").bounding_box()  # of the chart as it is drawn anew
     page.mouse.move(box["x"] + 300, box["y"] + 50)
     page.mouse.down()
     page.mouse.move(box["x"] + 500, box["y"] + 60, steps=4)

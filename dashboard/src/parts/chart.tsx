@@ -6,7 +6,7 @@
 // A click or Enter pins the tip, so that links in it can be followed. Beside it stands a table of what is in view.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import "./chart.css";
@@ -60,7 +60,8 @@ export function Chart(props: ChartProps) {
   const latest = useRef({ shown, pinned, levels, setRange: props.onRange ?? setOwn });
   latest.current = { shown, pinned, levels, setRange: props.onRange ?? setOwn };
 
-  useEffect(() => {
+  // Before the frame is painted: the chart and the buttons around it never show different states.
+  useLayoutEffect(() => {
     const target = room.current!;
     const data = merged(lines);
     const follow = (u: uPlot) => !latest.current.pinned && setAt((before) => unlessSame(before, nearest(u, data, lines)));
