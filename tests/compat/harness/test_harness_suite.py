@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchwright.compat.harness import door
 from benchwright.errors import OptionError, TargetError
 from benchwright.specs.older import planning
 from benchwright.specs.older.plans import Asked
@@ -92,6 +93,35 @@ def test_a_dry_run_refuses_what_a_run_refuses(
     assert "FAIPEPROOT" in capsys.readouterr().out  # the plan tells it as well
     monkeypatch.setenv("FAIPEPROOT", "/somewhere")
     assert run_harness(needs_root, info, "--dry-run") == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--device", "zzz"), "zzz"),
+        (("--devices", "a,b"), "'a'"),
+        (("--hash_platform_mapping", "absent.json"), "--hash_platform_mapping absent.json"),
+        (("--remote_reporter", "nowhere"), "names no place for results"),
+        (("--local_reporter", "a_file"), "--local_reporter a_file is a file"),
+        (("--model_cache", "a_file"), "--model_cache a_file is a file"),
+    ],
+)
+def test_a_plan_a_build_and_a_run_refuse_the_same_flags(words: tuple[str, ...], said: str) -> None:
+    Path("a_file").touch()
+    info, spec = describe_sides(treatment=write_program("bench", GOOD)), write_spec()
+    for more in (("--dry-run",), ("--no-save",)):
+        with pytest.raises(OptionError, match=said):
+            run_harness(spec, info, *words, *more)
+    with pytest.raises(OptionError, match=said):  # as the driver of repositories asks before it builds
+        door.check(["-b", spec, "--framework", "generic", "--platform", "host", "--model_cache", "cache", *words])
+    assert not Path("cache").exists()
+
+
+def test_a_phone_need_not_be_connected_for_a_plan() -> None:
+    spec, info = write_spec(), describe_sides(treatment=write_program("bench", GOOD))
+    assert run_harness(spec, info, "--dry-run", platform="android") == 0
+    with pytest.raises(OptionError, match="--device_name_mapping absent"):
+        run_harness(spec, info, "--dry-run", "--device_name_mapping", "absent.json", platform="android")
 
 
 def test_wiping_comes_after_the_backend() -> None:

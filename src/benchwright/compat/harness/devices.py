@@ -16,21 +16,21 @@ HOST = ("host", "linux", "mac")  # a platform's name begins so, as in `linux/cla
 ANDROID = "android"
 
 
-def check_platform(platform: str) -> None:
-    """Refuses a platform on which nothing can be measured."""
-    if platform.startswith("ios"):
-        raise OptionError(
-            "--platform ios: programs on iOS devices cannot be started from here",
-            remedy="measure on host or android; Apple's tools alone install and start an app on an iPhone",
-        )
-    if not platform.startswith((*HOST, ANDROID)):
-        raise OptionError(f"--platform {platform!r} is unknown", remedy="known: host, linux, mac, android")
+def check(flags: Flags) -> None:
+    """Refuses a platform on which nothing can be measured, and what cannot be meant whatever phone is connected."""
+    _check_platform(flags.platform)
+    if flags.platform.startswith(ANDROID):
+        _mapping(flags, "device_name_mapping")
+        _mapping(flags, "hash_platform_mapping")
+        _folder(flags)
+    else:
+        chosen(flags)
 
 
 def chosen(flags: Flags) -> list[tuple[str, About]]:
     """Each device to measure on, as `devices.open_device` takes it, and what is known of it. At least one."""
     platform = flags.platform
-    check_platform(platform)
+    _check_platform(platform)
     from benchwright.devices import listing
 
     found = listing.chosen(
@@ -67,6 +67,16 @@ def doubtful(flags: Flags) -> list[str]:
         for name, system in expected.items()
         if flags.platform.startswith(name) and not sys.platform.startswith(system)
     ]
+
+
+def _check_platform(platform: str) -> None:
+    if platform.startswith("ios"):
+        raise OptionError(
+            "--platform ios: programs on iOS devices cannot be started from here",
+            remedy="measure on host or android; Apple's tools alone install and start an app on an iPhone",
+        )
+    if not platform.startswith((*HOST, ANDROID)):
+        raise OptionError(f"--platform {platform!r} is unknown", remedy="known: host, linux, mac, android")
 
 
 def _folder(flags: Flags) -> str:

@@ -100,11 +100,11 @@ def _once(arguments: Sequence[str], watching: Watching, *, only: Step | None = N
     if flags.dry_run:
         sys.stdout.write(planning.described(planned).rstrip() + "\n")
         sys.stdout.flush()  # before a refusal is said on standard error
-        _check(flags, planned)
+        _refuse(flags, planned)
         return _Done(flags=flags, info=given, code=0)
     for notice in (*planned.notices, *devices.doubtful(flags), *_in_vain(flags, given)):
         _say(str(notice))
-    reporting.check(flags)
+    _refuse(flags, planned)
     where = devices.chosen(flags)
     tests = _runnable(planned)
     if only is not None:
@@ -181,14 +181,20 @@ def check(arguments: Sequence[str]) -> None:
     """Raises what a run with these flags would raise before it measures. The program need not be built yet."""
     flags = _flags(arguments, say=lambda text: None)
     given = info.parse(flags.texts["info"], program=flags.texts["program"], libraries=(), needs_program=False)
-    planned = _planned(flags, given)
+    _refuse(flags, _planned(flags, given))
+
+
+def _refuse(flags: Flags, planned: Planned) -> None:
+    """Refuses what cannot be run, as far as that shows without fetching, building or writing; a run and a plan alike.
+
+    A phone need not be connected yet.
+    """
+    devices.check(flags)
     reporting.check(flags)
-    _check(flags, planned)
-
-
-def _check(flags: Flags, planned: Planned) -> None:
-    """Refuses what cannot be run at all."""
-    devices.check_platform(flags.platform)
+    if flags.model_cache.exists() and not flags.model_cache.is_dir():
+        raise OptionError(
+            f"--model_cache {flags.model_cache} is a file", remedy="name a folder; it is made when missing"
+        )
     _first_runnable(planned)
 
 
