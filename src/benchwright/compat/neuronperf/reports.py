@@ -19,6 +19,12 @@ Report = dict[str, Any]
 FINISHED, FAILED, PARTIAL = "finished", "failed", "partial"
 _SHOWN = {"input_wait": "input", "preprocess": "preprocess", "infer": "infer", "postprocess": "postprocess"}
 _TAGS = ("model_filename", "model_name")
+_TIMED = (  # the fields that `_numbers` fills
+    *(f"{name}_ms_p{q}" for name in ("latency", "infer") for q in figures.PERCENTILES),
+    *("throughput_avg", "throughput_peak", "total_infs", "total_s", "e2e_avg_ms", "load_avg_ms", "warmup_avg_ms"),
+    *(f"{name}_avg_ms" for name in _SHOWN.values()),
+    *("cpu_avg_percent", "cpu_percent_p50", "mem_avg_percent", "mem_percent_p50", "cost_per_1m_inf"),
+)
 
 
 def get_reports(
@@ -68,21 +74,23 @@ def report_of(
     cost_per_hour: float | None,
     batch_size: int | None = None,
 ) -> Report:
-    """One configuration's report: its fields, its status, and its numbers when there are any."""
+    """One configuration's report: its fields, its status and its numbers, which are None where nothing was timed."""
     shown = config.shown() if isinstance(config, Configuration) else dict(config)
     if batch_size is not None:
         shown["batch_size"] = batch_size
     report: Report = {
         **shown,
         "instance_type": _instance_type(measured.result or measured.evaluation),
+        **dict.fromkeys(_TIMED),
         **_ending(measured),
     }
     result = measured.result
     if result is not None and result.status is Status.OK:
         report |= _numbers(result, measured, shown, cost_per_hour)
         report["notes"] |= _grouping_told(result)
-    elif result is None and report["status"] != FAILED:
-        report["notes"]["timing"] = "nothing was timed: duration is 0"
+    else:
+        why = "the configuration failed" if report["status"] == FAILED else "duration is 0"
+        report["notes"]["timing"] = f"nothing was timed: {why}"
     if measured.cut and report["status"] != FAILED:
         report["notes"]["data set"] = f"only {_first_items(measured)} were used, the limit of what is written out"
     return report
