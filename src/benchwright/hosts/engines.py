@@ -6,7 +6,6 @@ is in `benchwright.images`.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from benchwright.errors import OptionError
+from benchwright.parsing import TextError, json_value
 
 VARIABLE = "BENCHWRIGHT_CONTAINER_ENGINE"
 KNOWN: tuple[Literal["podman", "docker"], ...] = (
@@ -39,8 +39,12 @@ class Engine:
                 f"{self.kind} has no image {name!r}: {_last_line(told.stderr)}",
                 remedy=f"{self.kind} pull {name}, or make one: benchwright image build",
             )
-        found: dict[str, Any] = json.loads(told.stdout)[0]
-        identity = str(found.get("Id", ""))
+        identity = _identity(told.stdout)
+        if not identity:
+            raise OptionError(
+                f"{self.path} image inspect {name} does not answer with an image as {self.kind} does",
+                remedy=f"{VARIABLE} names another program",
+            )
         return Image(name=name, id=identity if identity.startswith("sha256:") else f"sha256:{identity}")
 
 
@@ -105,6 +109,16 @@ def _engine(path: str) -> Engine:
         remedy = "start its daemon, or use podman" if kind == "docker" else f"does `{path} info` work?"
         raise OptionError(f"{path} does not work: {_last_line(version.stderr)}", remedy=remedy)
     return Engine(path=path, kind=kind, version=version.stdout.strip())
+
+
+def _identity(text: str) -> str:
+    """What `image inspect` says of the first image; "" for an answer that no engine gives: any program may be named."""
+    try:
+        found: Any = json_value(text)
+    except TextError:
+        return ""
+    first = found[0] if isinstance(found, list) and found else None
+    return str(first.get("Id") or "") if isinstance(first, dict) else ""
 
 
 def _last_line(text: str) -> str:

@@ -230,16 +230,27 @@ def test_every_step_is_built_anew_unless_asked(project: Path, orders: list[Order
     assert [(order.cache, order.pull) for order in orders] == [(False, True), (False, True), (True, False)]
 
 
-def _engine(folder: Path, monkeypatch: pytest.MonkeyPatch, *, building: str) -> Path:
+def _engine(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, *, building: str, inspected: str = '[{"Id": "sha256:0"}]'
+) -> Path:
     """A program in docker's place that writes down how it is called; the path of what it wrote."""
     program, calls = folder / "docker", folder / "calls"
-    image = """image) echo '[{"Id": "sha256:0"}]' ;;"""
+    image = f"image) echo '{inspected}' ;;"
     cases = f"--version) echo Docker version 28.0.0 ;; {image} buildx) {building} ;;"
     program.write_text(f'#!/bin/sh\necho "$@" >> {calls}\ncase "$1" in {cases} esac\n', encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setenv("BENCHWRIGHT_CONTAINER_ENGINE", str(program))
     Path("Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
     return calls
+
+
+@pytest.mark.parametrize("answer", ["", "[]", "[1]", '{"Id": "sha256:0"}', '[{"Id": null}]', "[" * 3000])
+def test_an_engine_that_answers_otherwise_is_told_in_a_sentence(
+    answer: str, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _engine(tmp_path, monkeypatch, building="true", inspected=answer)
+    assert setup.main(["--dockerfile_path=Dockerfile"], project) == 1
+    assert "image inspect perfzero/tensorflow does not answer with an image" in "".join(capsys.readouterr())
 
 
 def test_the_engine_is_called_as_perfzero_calls_it(
