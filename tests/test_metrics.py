@@ -166,9 +166,20 @@ def test_a_busy_worker_does_not_deliver_what_was_intended() -> None:
     """Arrivals every ms at a worker that takes 5 ms: the generator is punctual, the calls begin every 5 ms."""
     latencies = [5 * MS + 4 * MS * i for i in range(50)]
     answer = _answer(latencies, scheduled=[i * MS for i in range(50)], service=[5 * MS] * 50, lateness=[0] * 50)
-    assert metrics.intended_rate(answer.samples) == pytest.approx(1000)
-    assert metrics.delivered_rate(answer.samples, workers=1) == pytest.approx(200)
-    assert metrics.delivered_rate(answer.samples, workers=2) == pytest.approx(1000)
+    assert metrics.intended_rate(answer.samples, Load(samples=50)) == pytest.approx(1000)
+    assert metrics.delivered_rate(answer.samples, Load(samples=50)) == pytest.approx(200)
+    assert metrics.delivered_rate(answer.samples, Load(samples=50, workers=2)) == pytest.approx(1000)
+
+
+def test_asked_drawn_and_delivered_rates_are_of_the_stretch_that_throughput_is_of() -> None:
+    """Four arrivals in the first half of a second: the draw holds four a second, not the eight of its first half."""
+    scheduled = [125 * MS * i for i in range(4)]
+    load = Load(mode=Mode.OPEN, rate=5.0, duration=1.0)
+    first_late = _answer([3 * MS, MS, MS, MS], scheduled=scheduled, service=[MS] * 4, lateness=[2 * MS, 0, 0, 0])
+    assert metrics.intended_rate(first_late.samples, load) == 4.0
+    assert metrics.delivered_rate(first_late.samples, load) == 4.0  # catching up delivers no more than was drawn
+    last_late = _answer([MS] * 3 + [251 * MS], scheduled=scheduled, service=[MS] * 4, lateness=[0] * 3 + [250 * MS])
+    assert metrics.delivered_rate(last_late.samples, load) == pytest.approx(4 / 1.25)
 
 
 def test_a_backlog_tells_how_long_it_took() -> None:

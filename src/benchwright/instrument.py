@@ -57,8 +57,8 @@ def facts(
         told["histogram_error"] = max(histogram.error_bound(h) for s in samples for h in s.histograms.values())
     if case.load.mode is Mode.OPEN:
         told["asked_rate"] = case.load.rate  # None: a search chose it, or a trace holds the arrivals
-        told["intended_rate"] = sum(intended_rate(s) for s in samples)
-        told["delivered_rate"] = sum(delivered_rate(s, case.load.workers) for s in samples)
+        told["intended_rate"] = sum(intended_rate(s, case.load) for s in samples)
+        told["delivered_rate"] = sum(delivered_rate(s, case.load) for s in samples)
         told["lateness_p99_ns"] = (named(metrics, "lateness_p99") or 0.0) * 1e9
         told["probes"] = list(answers[0].measured["probes"])
     if case.load.objectives:

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from benchwright.attempt import Answer
 from benchwright.records import (
+    Arrivals,
     Better,
     Case,
     Estimate,
     Histogram,
+    Load,
     Metric,
     Mode,
     Samples,
@@ -241,8 +243,8 @@ def _makespan(answers: Sequence[Answer]) -> Metric:
 
 
 def _rate_metrics(case: Case, answers: Sequence[Answer]) -> list[Metric]:
-    delivered = sum(delivered_rate(a.samples, case.load.workers) for a in answers)
-    exact = Estimate(point=delivered, low=None, high=None, method="arrivals over their span")
+    delivered = sum(delivered_rate(a.samples, case.load) for a in answers)
+    exact = Estimate(point=delivered, low=None, high=None, method="arrivals over the time they took")
     metrics = [Metric(name="rate", unit="/s", better=None, estimate=exact)]
     if case.load.find_rate and answers[0].measured["rate"] is not None:  # None: no rate met the objective
         estimate = Estimate(point=float(answers[0].measured["rate"]), low=None, high=None, method="search")
@@ -250,22 +252,35 @@ def _rate_metrics(case: Case, answers: Sequence[Answer]) -> list[Metric]:
     return metrics
 
 
-def intended_rate(samples: Samples) -> float:
+def intended_rate(samples: Samples, load: Load) -> float:
     """Arrivals per second of the schedule."""
-    return _per_second(np.frombuffer(samples.columns["scheduled"], dtype=np.int64))
+    arrivals, seconds = _schedule(samples, load)
+    return arrivals / seconds if seconds > 0 else 0.0
 
 
-def delivered_rate(samples: Samples, workers: int) -> float:
-    """Arrivals per second that were let go; a worker that waits for its own arrivals lets go what it begins."""
+def delivered_rate(samples: Samples, load: Load) -> float:
+    """Arrivals per second that were let go: never more than were drawn, fewer as the last is later than the first.
+
+    A worker that waits for its own arrivals lets go what it begins.
+    """
+    arrivals, seconds = _schedule(samples, load)
     column = {name: np.frombuffer(values, dtype=np.int64) for name, values in samples.columns.items()}
-    if workers == 1:
-        return _per_second(column["end"] - column["service"])
-    return _per_second(column["scheduled"] + column["lateness"])
+    let_go = column["end"] - column["service"] if load.workers == 1 else column["scheduled"] + column["lateness"]
+    late = (let_go - column["scheduled"]) / 1e9
+    return arrivals / (seconds + max(0.0, float(late[-1] - late[0]))) if seconds > 0 else 0.0
 
 
-def _per_second(instants: NDArray[np.int64]) -> float:
-    span = int(instants.max() - instants.min())
-    return (len(instants) - 1) * 1e9 / span if span > 0 else 0.0
+def _schedule(samples: Samples, load: Load) -> tuple[int, float]:
+    """How many arrivals were drawn for how many seconds: those that were asked for, which throughput is of too.
+
+    A count, a trace or a search asks for none, and of very many arrivals the last are not kept one by one: there it is
+    the gaps between the first arrival and the last.
+    """
+    is_timed = load.arrivals is not Arrivals.TRACE and load.samples is None and not load.find_rate
+    if is_timed and load.duration and not samples.histograms:
+        return samples.calls, load.duration
+    instants = np.frombuffer(samples.columns["scheduled"], dtype=np.int64)
+    return len(instants) - 1, int(instants.max() - instants.min()) / 1e9
 
 
 def _time(name: str, estimate: Estimate, count: int) -> Metric:

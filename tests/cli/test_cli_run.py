@@ -124,6 +124,8 @@ def test_each_round_of_an_open_loop_draws_its_own_arrivals(inside: Benchwright) 
     assert rates == [r.instrument["intended_rate"] for r in again.results]  # the seed repeats them
     assert {r.case.load.seed for r in first.results} == {4}
     assert {r.instrument["asked_rate"] for r in first.results} == {50.0}
+    assert rates == [r.samples[0].calls / 1.0 for r in first.results]  # of the second that was asked for
+    assert rates == [r.metric("throughput").estimate.point for r in first.results]  # type: ignore[union-attr]
     said = next(line for line in inside("run", *common).stdout.splitlines() if line.startswith("Rate of"))
     drawn = rf"drawn {min(rates):.1f}/s to {max(rates):.1f}/s \(Poisson, each round its own\)"
     assert re.search(rf"asked for 50\.0/s, {drawn}, delivered [\d.]+/s to [\d.]+/s$", said)

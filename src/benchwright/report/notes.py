@@ -146,7 +146,7 @@ def instrument(results: Sequence[Result]) -> str:
             parts.append(f"{fact.words} {'at most ' if len(numbers) > 1 else ''}{shown(max(numbers), fact)}")
     rates = [r for facts in stated if (r := _delivered(facts.get("intended_rate"), facts.get("delivered_rate")))]
     if rates:
-        parts.append(f"delivered {min(rates):.4%} of the arrivals drawn")
+        parts.append(f"delivered {min(rates):.2%} of the rate drawn")
     return " · ".join(parts)
 
 
