@@ -23,6 +23,10 @@ def estimate(point: float, low: float | None, high: float | None) -> Estimate:
         (estimate(25e-3, -24e-3, 74e-3), "25 [-24, 74]"),  # what can be negative: limits are set before
         (estimate(10e-3, 2e-3, 25e-3), "10 [2, 25]"),
         (estimate(25e-3, 0.0, 50e-3), "25 ± 25"),
+        (estimate(13e-3, 0.1e-3, 26e-3), "13 [0.1, 26]"),  # not 13 ± 13: it is above zero
+        (estimate(89e-3, 0.31e-3, 89e-3), "89 [0.3, 89]"),  # not [0, 89]
+        (estimate(0.16e-3, 0.004e-3, 3.49e-3), "0.16 [0.004, 3.49]"),
+        (estimate(0.4e-3, -0.0001e-3, 99e-3), "0.40 [-0.0001, 99.00]"),
         (estimate(1.5e-3, None, None), "1.500"),
         (estimate(1.5e-3, 1.5e-3, 1.5e-3), "1.500 ± 0.000"),
     ],

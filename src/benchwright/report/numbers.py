@@ -49,7 +49,8 @@ def scale_of(points: Iterable[float], unit: str) -> Scale:
 def cell(estimate: Estimate, scale: Scale) -> Cell:
     """The point with two digits of its uncertainty; `±` takes the longer side, lopsided intervals show both ends.
 
-    So do those wider than the value: hardly anything that is measured can be negative, and `25 ± 49` would say it can.
+    So do those as wide as the value: hardly anything that is measured can be negative or nothing at all, and `25 ± 49`
+    or `13 ± 13` would say it can.
     """
     point = estimate.point / scale.factor
     if estimate.low is None or estimate.high is None:
@@ -58,9 +59,10 @@ def cell(estimate: Estimate, scale: Scale) -> Cell:
     half = max(abs(below), abs(above))
     decimals = _decimals(point, half)
     step = 0.0 if decimals is None else 10**-decimals
-    if min(below, above) < 0 or half > 2 * min(below, above) + step or half > point >= 0:
+    reaches_zero = estimate.low > 0 and _digits(half, decimals) == _digits(point, decimals)
+    if min(below, above) < 0 or half > 2 * min(below, above) + step or half > point >= 0 or reaches_zero:
         low, high = estimate.low / scale.factor, estimate.high / scale.factor
-        return Cell(point=_digits(point, decimals), interval=f"[{_digits(low, decimals)}, {_digits(high, decimals)}]")
+        return Cell(point=_digits(point, decimals), interval=f"[{_end(low, decimals)}, {_end(high, decimals)}]")
     return Cell(point=_digits(point, decimals), interval=f"± {_digits(max(below, above), decimals)}")
 
 
@@ -70,7 +72,7 @@ def ends(estimate: Estimate, scale: Scale) -> tuple[str, str] | None:
         return None
     point, low, high = (v / scale.factor for v in (estimate.point, estimate.low, estimate.high))
     decimals = _decimals(point, max(abs(point - low), abs(high - point)))
-    return _digits(low, decimals), _digits(high, decimals)
+    return _end(low, decimals), _end(high, decimals)
 
 
 def instant(text: str) -> str:
@@ -112,6 +114,13 @@ def _digits(value: float, decimals: int | None) -> str:
     if decimals is None:
         return f"{value:.1e}" if value else "0"
     return f"{value:,.{decimals}f}"
+
+
+def _end(value: float, decimals: int | None) -> str:
+    """An end of an interval; one that rounding would make nothing keeps a digit: a latency of 0 ms is impossible."""
+    if decimals is None or value == 0 or float(f"{value:.{decimals}f}") != 0:
+        return _digits(value, decimals)
+    return _digits(value, None if abs(value) < POWERS_BELOW else _decimals_for(value, 1))
 
 
 def _decimals(point: float, half: float) -> int | None:
