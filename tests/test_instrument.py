@@ -104,6 +104,7 @@ def test_what_measuring_cost_is_stated() -> None:
     assert told["cost_per_call_ns"] == 15.0
     assert told["cost_taken_off_ns"] == 15.0
     assert told["wakeup_error_ns"] == 70_000
+    assert _judged(_case(mode=Mode.SINGLE), _answer([MS]))[0]["wakeup_error_ns"] is None  # nobody tried to sleep
     assert told["loops"] == 4
     assert (told["recorded_calls"], told["folded_calls"]) == (1600, 0)
     assert told["bytes_per_call"] == 8
@@ -274,12 +275,19 @@ def test_arrivals_that_were_not_delivered_are_unreliable() -> None:
         (Objective(metric="latency_p99", relation="<=", bound=0.001), ""),
         (Objective(metric="latency_p99", relation="<", bound=0.001), "latency_p99 is 1.00 ms, not < 1.00 ms"),
         (Objective(metric="throughput", relation=">", bound=2000.0), "throughput is 1.00 k/s, not > 2.00 k/s"),
-        (Objective(metric="energy", relation="<", bound=1.0), "energy is not measured, not < 1.00"),
+        (Objective(metric="energy", relation="<", bound=1.0), "energy is not measured here"),
     ],
 )
 def test_an_objective_that_does_not_hold_is_a_warning(objective: Objective, seen: str) -> None:
     _, found = _judged(_case(objectives=(objective,)), _answer([MS] * 400, loop=0))
     assert [w.seen for w in found if w.code == instrument.OBJECTIVE_MISSED] == ([seen] if seen else [])
+
+
+def test_an_objective_on_what_is_not_measured_names_what_is() -> None:
+    misspelt = Objective(metric="latncy_p99", relation="<", bound=1.0)
+    _, found = _judged(_case(objectives=(misspelt,)), _answer([MS] * 400, loop=0))
+    (warning,) = (w for w in found if w.code == instrument.OBJECTIVE_MISSED)
+    assert warning.remedy == "--objective: did you mean 'latency_p99'?"
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import numpy as np
 
 from benchwright import objectives, schema
 from benchwright.attempt import Answer
+from benchwright.errors import did_you_mean
 from benchwright.measure.warmup import blocks
 from benchwright.metrics import delivered_rate, intended_rate, loop_cost, named, pooled
 from benchwright.monitors import Observation
@@ -39,7 +40,7 @@ def facts(
         "clock_resolution_ns": clock["resolution"],
         "cost_per_call_ns": clock["loop"] / samples[0].loops,
         "cost_taken_off_ns": loop_cost(answers[0]) / samples[0].loops,
-        "wakeup_error_ns": answers[0].ready["oversleep"],
+        "wakeup_error_ns": None if case.load.mode is Mode.SINGLE else answers[0].ready["oversleep"],  # one call: not tried
         "loops": samples[0].loops,
         "recorded_calls": recorded,
         "folded_calls": sum(s.calls for s in samples) - recorded,
@@ -239,11 +240,14 @@ def _missed_objectives(
     found = []
     for objective in case.load.objectives:
         metric = next((m for m in metrics if m.name == objective.metric), None)
-        if metric is None or not objectives.holds(objective, metric.estimate.point):
-            value = "not measured" if metric is None else format_value(metric.estimate.point, metric.unit)
-            bound = format_value(objective.bound, metric.unit if metric else "")
+        if metric is None:
+            remedy = f"--objective: {did_you_mean(objective.metric, [m.name for m in metrics])}"
+            found.append(_warning(OBJECTIVE_MISSED, f"{objective.metric} is not measured here", remedy))
+        elif not objectives.holds(objective, metric.estimate.point):
+            value, bound = (format_value(v, metric.unit) for v in (metric.estimate.point, objective.bound))
             seen = f"{objective.metric} is {value}, not {objective.relation} {bound}"
-            found.append(_warning(OBJECTIVE_MISSED, seen, "make it faster, or change --objective"))
+            remedy = "make it faster" if metric.unit in ("s", "/s") else "make it better"
+            found.append(_warning(OBJECTIVE_MISSED, seen, f"{remedy}, or change --objective"))
     return found
 
 

@@ -276,3 +276,22 @@ def test_one_process_a_side_promises_no_rate_and_points_at_pairs(samples: Module
     assert f"benchwright ab --control {'a' * 40} --treatment {'b' * 40} {shlex.quote(target)}" in said
     several = compare_runs(*(samples.make_run(n, seed=s, failing=False) for n, s in (("a", 1), ("b", 2))))
     assert "at most 5 % are expected to be chance." in text(several, a, b)
+
+
+def test_a_ratio_unlike_that_of_the_means_shown_says_why(run: Run) -> None:
+    """One round of five caught a stall: the means shown fell to a half, the ratio of logarithms says a third less."""
+
+    def seen(points: tuple[float, ...]) -> Run:
+        one = run.results[0]
+        metric = next(m for m in one.metrics if m.name == "latency_p50")
+        rounds = [
+            replace(one, id=f"{i}", round=i, metrics=(replace(metric, estimate=Estimate(point=p, low=p, high=p)),))
+            for i, p in enumerate(points)
+        ]
+        return replace(run, results=tuple(rounds))
+
+    stalled, calm = seen((1.0, 1.0, 1.0, 1.0, 6.0)), seen((1.0, 1.0, 1.0, 1.0, 1.0))
+    said = text(compare_runs(stalled, calm, metrics=("latency_p50",)), stalled, calm)
+    assert "latency_p50: rounds lie so far apart that the ratio is another than that of the two means shown" in said
+    alike = compare_runs(calm, calm, metrics=("latency_p50",))
+    assert not any("so far apart" in note for row in alike for note in row.notes)

@@ -7,6 +7,7 @@ noise of a side that the instrument itself calls unreliable can explain (`report
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +35,11 @@ ONE_PROCESS = (
     "one process on each side: how processes of one program differ is not known, so no rate of false verdicts can be "
     "promised, and only a change by a factor of 2 is called (--rounds 3 or more tells smaller ones)"
 )
+OFF_THE_MEANS = (
+    "rounds lie so far apart that the ratio is another than that of the two means shown: it is of the means of their "
+    "logarithms, in which single slow rounds count less"
+)
+_CLEARLY = 0.05  # how far the two ratios must differ to be worth a word
 A_TOTAL = "a total grows with how long was measured"
 WORDS = {"s": ("slower", "faster", "long"), "B": ("more", "less", "much")}  # above one, below one, "times as ..."
 TELLING = 100.0  # an interval that reaches a ratio beyond this tells nothing worth printing
@@ -175,7 +181,7 @@ def _compared(a: Row | None, b: Row | None, smallest: float, metrics: Sequence[s
     found = tuple(m for name in metrics if (m := _metric(name, a, b, smallest)))
     failed = (bool(a.ok) and not b.ok) or (len(a.ok) == len(a.results) and len(b.ok) < len(b.results))
     verdict = Verdict.WORSE if failed else _worst_of(found)
-    return ComparedRow(label=b.short, metrics=found, notes=(*said, *once_note(found)), verdict=verdict)
+    return ComparedRow(label=b.short, metrics=found, notes=(*said, *cautions(found)), verdict=verdict)
 
 
 def _judged(a: Row | None, b: Row | None, also: Sequence[str]) -> list[str]:
@@ -319,10 +325,20 @@ def _is_once(metric: ComparedMetric) -> bool:
     return metric.ratio is not None and metric.ratio.low is None and doubt.is_once([metric.before], [metric.after])
 
 
-def once_note(metrics: Sequence[ComparedMetric]) -> list[str]:
-    """What it means that metrics were seen once on each side, or in one process each; nothing where neither is so."""
-    once = [SEEN_ONCE] if any(_is_once(m) and m.verdict is not Verdict.SAME for m in metrics) else []
-    return [*once, ONE_PROCESS] if any(is_of_one_process(m) for m in metrics) else once
+def cautions(metrics: Sequence[ComparedMetric]) -> list[str]:
+    """What a reader must know of how metrics were judged: seen once or in one process each, or of spread rounds."""
+    said = [SEEN_ONCE] if any(_is_once(m) and m.verdict is not Verdict.SAME for m in metrics) else []
+    if any(is_of_one_process(m) for m in metrics):
+        said.append(ONE_PROCESS)
+    apart = [m.name for m in metrics if _is_off_the_means(m)]
+    return [*said, f"{', '.join(apart)}: {OFF_THE_MEANS}"] if apart else said
+
+
+def _is_off_the_means(metric: ComparedMetric) -> bool:
+    """Whether a reader who divides the two means that are shown gets clearly another ratio than the one shown."""
+    if metric.ratio is None or min(metric.before.point, metric.after.point) <= 0:
+        return False
+    return abs(math.log(metric.after.point / metric.before.point / metric.ratio.point)) > math.log1p(_CLEARLY)
 
 
 def is_of_one_process(metric: ComparedMetric) -> bool:

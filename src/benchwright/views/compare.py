@@ -29,7 +29,7 @@ from benchwright.report.comparison import (
     doubted,
     judge,
     notes_of,
-    once_note,
+    cautions,
     standing_out,
 )
 from benchwright.report.rows import show_scalar, together
@@ -234,7 +234,7 @@ def _row(case: _Case) -> ComparedRow:
         said.append(OTHER_VERSION)
     if unsure:
         said.append(doubted(unsure))
-    said += once_note(found)
+    said += cautions(found)
     return ComparedRow(label=case.label, metrics=found, notes=tuple(said), verdict=Verdict.UNCLEAR)
 
 
