@@ -295,3 +295,20 @@ def test_a_ratio_unlike_that_of_the_means_shown_says_why(run: Run) -> None:
     assert "latency_p50: rounds lie so far apart that the ratio is another than that of the two means shown" in said
     alike = compare_runs(calm, calm, metrics=("latency_p50",))
     assert not any("so far apart" in note for row in alike for note in row.notes)
+
+
+def test_what_a_benchmark_reports_without_a_direction_is_named_when_it_changed(run: Run) -> None:
+    def told(speed: float, *, better: Better | None = None, method: str = "reported") -> Run:
+        estimate = Estimate(point=speed, low=None, high=None, method=method)
+        speeds = Metric(name="images", unit="images/s", better=better, estimate=estimate)
+        return replace(run, results=tuple(replace(r, metrics=(*r.metrics, speeds)) for r in run.results))
+
+    (note,) = {n for row in compare_runs(told(2000), told(800)) for n in row.notes if "images" in n}
+    assert note.startswith("images changed and is not judged: nothing says which direction is better")
+    silent = [
+        compare_runs(told(2000), told(2000)),
+        compare_runs(told(2000), told(800), metrics=("images",)),
+        compare_runs(told(2000, better=Better.HIGHER), told(800, better=Better.HIGHER)),
+        compare_runs(told(2000), told(800, method="one reading")),
+    ]
+    assert not any("images" in note for compared in silent for row in compared for note in row.notes)

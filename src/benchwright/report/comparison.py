@@ -40,6 +40,7 @@ OFF_THE_MEANS = (
     "logarithms, in which single slow rounds count less"
 )
 _CLEARLY = 0.05  # how far the two ratios must differ to be worth a word
+NO_DIRECTION = "is not judged: nothing says which direction is better (the benchmark's `better` does; --metric shows it)"
 A_TOTAL = "a total grows with how long was measured"
 WORDS = {"s": ("slower", "faster", "long"), "B": ("more", "less", "much")}  # above one, below one, "times as ..."
 TELLING = 100.0  # an interval that reaches a ratio beyond this tells nothing worth printing
@@ -181,7 +182,20 @@ def _compared(a: Row | None, b: Row | None, smallest: float, metrics: Sequence[s
     found = tuple(m for name in metrics if (m := _metric(name, a, b, smallest)))
     failed = (bool(a.ok) and not b.ok) or (len(a.ok) == len(a.results) and len(b.ok) < len(b.results))
     verdict = Verdict.WORSE if failed else _worst_of(found)
-    return ComparedRow(label=b.short, metrics=found, notes=(*said, *cautions(found)), verdict=verdict)
+    told = (*said, *cautions(found), *_without_direction(a, b, metrics, smallest))
+    return ComparedRow(label=b.short, metrics=found, notes=told, verdict=verdict)
+
+
+def _without_direction(a: Row, b: Row, judged: Sequence[str], smallest: float) -> list[str]:
+    """What a benchmark itself reports, has changed and is not judged; what is measured beside it is nobody's concern."""
+    left = []
+    for name in a.metrics.keys() & b.metrics.keys() - {*judged}:
+        before, after = a.metrics[name], b.metrics[name]
+        is_reported = all((m := r.metric(name)) and m.estimate.method.startswith("reported") for r in b.ok)
+        step = abs(after.estimate.point - before.estimate.point)
+        if is_reported and after.better is None and step > smallest * abs(before.estimate.point):
+            left.append(name)
+    return [f"{', '.join(sorted(left))} changed and {NO_DIRECTION}"] if left else []
 
 
 def _judged(a: Row | None, b: Row | None, also: Sequence[str]) -> list[str]:
