@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,16 +12,13 @@ from benchwright.attempt import Answer
 from benchwright.monitors import Observation
 from benchwright.records import (
     Case,
-    Environment,
     Estimate,
     Load,
     Metric,
     Mode,
     Objective,
-    Result,
     ResultWarning,
     Samples,
-    Status,
     Target,
     Value,
 )
@@ -174,34 +170,6 @@ def test_too_few_calls_for_a_percentile_are_named() -> None:
     _, found = _judged(_case(), _answer([MS] * 50))
     (warning,) = [w for w in found if w.code == "few-samples"]
     assert "p99 from 50 calls" in warning.seen
-
-
-@pytest.mark.parametrize(("gain", "warned"), [(0.5, True), (1.05, True), (1.5, False)])
-def test_threads_that_do_not_help_are_warned_of_by_what_was_measured(gain: float, warned: bool) -> None:
-    def measured(workers: int, rate: float, number: int = 0) -> Result:
-        case = replace(_case(workers=workers), params={"workers": workers})
-        speed = Metric(name="throughput", unit="/s", better=None, estimate=Estimate(point=rate, low=None, high=None))
-        bare = Result(
-            id="",
-            case=case,
-            round=number,
-            status=Status.OK,
-            environment=Environment(machine={}, system={}),
-            started_at="",
-            duration=0.0,
-        )
-        return replace(bare, metrics=(speed,))
-
-    two = measured(2, 1000 * gain, number=1)
-    others = [measured(1, 10.0), measured(1, 1000.0, number=1), measured(4, 5.0)]
-    found = instrument.thread_warnings(two, others)
-    assert [w.code for w in found] == ["threads-hurt"] * warned
-    if warned:
-        assert f"2 threads reach {gain:.2f} times" in found[0].seen
-        assert "--copies 2 --workers 1" in found[0].remedy
-    assert instrument.thread_warnings(two, [measured(4, 5.0)]) == []  # one thread was not measured: no claim
-    _, warnings = _judged(_case(workers=2), _answer([MS] * 400))
-    assert "threads-hurt" not in _codes(warnings)
 
 
 def _open(latency: int, service: int, lateness: int, count: int = 400, **changed: Any) -> Answer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from benchwright.errors import did_you_mean
 from benchwright.measure.warmup import blocks
 from benchwright.metrics import delivered_rate, intended_rate, loop_cost, named, pooled
 from benchwright.monitors import Observation
-from benchwright.records import Case, Metric, Mode, Result, ResultWarning, Status, Value
+from benchwright.records import Case, Metric, Mode, ResultWarning, Value
 from benchwright.stats import histogram, steady, summary, validity
 from benchwright.units import format_value
 
@@ -24,7 +23,6 @@ WIDE = 0.05  # relative half-width of the median's interval
 IMBALANCED = 10.0  # % between the fastest and the slowest copy
 OFF_RATE = 0.005  # relative difference of delivered and intended arrivals
 OBJECTIVE_MISSED = "objective-missed"
-THREADS_HELP = 1.1  # what several threads must gain over one to be worth it
 
 
 def facts(
@@ -40,7 +38,9 @@ def facts(
         "clock_resolution_ns": clock["resolution"],
         "cost_per_call_ns": clock["loop"] / samples[0].loops,
         "cost_taken_off_ns": loop_cost(answers[0]) / samples[0].loops,
-        "wakeup_error_ns": None if case.load.mode is Mode.SINGLE else answers[0].ready["oversleep"],  # one call: not tried
+        "wakeup_error_ns": None
+        if case.load.mode is Mode.SINGLE
+        else answers[0].ready["oversleep"],
         "loops": samples[0].loops,
         "recorded_calls": recorded,
         "folded_calls": sum(s.calls for s in samples) - recorded,
@@ -87,32 +87,6 @@ def warnings(
         seen = f"{told['gc_collections']} garbage collections ran while calls were timed"
         found.append(_warning("gc-ran", seen, "the measured code turns the collector on; turn it off there"))
     return found
-
-
-def thread_warnings(result: Result, measured: Sequence[Result]) -> list[ResultWarning]:
-    """That threads gain nothing over one, where this run measured the same with one: in this round, or before.
-
-    Without that nothing is claimed: what a warm-up tells of one thread is not what a measurement would.
-    """
-    case, workers = result.case, result.case.load.workers
-    rate = named(result.metrics, "throughput")
-    if workers == 1 or rate is None or case.load.mode not in (Mode.CLOSED, Mode.OFFLINE):
-        return []
-    single = _with_one_worker(case)
-    alone = [r for r in measured if r.status is Status.OK and r.case == single and named(r.metrics, "throughput")]
-    if not alone:
-        return []
-    one = next((r for r in alone if r.round == result.round), alone[-1])
-    gain = rate / (named(one.metrics, "throughput") or 1.0)
-    if gain >= THREADS_HELP:
-        return []
-    seen = f"{workers} threads reach {gain:.2f} times the throughput of one, as measured in this run"
-    return [_warning("threads-hurt", seen, f"use processes instead: --copies {workers} --workers 1")]
-
-
-def _with_one_worker(case: Case) -> Case:
-    params = {**case.params, "workers": 1} if "workers" in case.params else case.params
-    return replace(case, params=params, load=replace(case.load, workers=1))
 
 
 def _steady(answers: Sequence[Answer]) -> bool | None:

@@ -336,11 +336,9 @@ class Measuring:
         if outcome.status is not Status.OK:
             return replace(bare, metrics=outcome.observation.metrics, details=dict(outcome.details))
         try:
-            from benchwright.instrument import thread_warnings
             from benchwright.results import with_numbers  # numpy comes with it: after the first measurement
 
-            result = with_numbers(bare, outcome, cost_per_hour=self.plan.cost_per_hour)
-            return replace(result, warnings=(*result.warnings, *thread_warnings(result, self.results)))
+            return with_numbers(bare, outcome, cost_per_hour=self.plan.cost_per_hour)
         except Exception as error:  # the border to another process: what it answered may be any numbers at all
             said = f"the worker's answer cannot be evaluated: {described(error, 400)}"
             kind = "memory" if isinstance(error, ImportError | MemoryError | SystemError) else CHANNEL

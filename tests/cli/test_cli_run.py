@@ -187,16 +187,11 @@ def test_a_failed_case_ends_with_1_and_the_others_are_measured(inside: Benchwrig
 def test_threads_that_do_not_help_are_warned_of(inside: Benchwright) -> None:
     """Calls that sleep with the interpreter lock held: two threads take turns. Both were measured in this run."""
     target = "fake:constant?latency=2ms&wait=hold"
-    common = ("--rounds", "1", "--duration", "0.3", "--no-save", "--json")
-    one, two = _document(inside("run", target, "--workers", "1,2", *common)).results
-    gain = two.metric("throughput").estimate.point / one.metric("throughput").estimate.point  # type: ignore[union-attr]
-    warned = [w for w in two.warnings if w.code == "threads-hurt"]
-    assert len(warned) == (gain < 1.1)  # a busy machine may have slowed the one thread
-    for warning in warned:
-        assert f"2 threads reach {gain:.2f} times the throughput of one" in warning.seen
-        assert "--copies 2" in warning.remedy
-    alone = _document(inside("run", target, "--workers", "2", *common)).results
-    assert "threads-hurt" not in _codes(alone[0])  # nothing to say it by
+    common = ("--rounds", "2", "--duration", "0.3", "--no-save")
+    said = inside("run", target, "--workers", "1,4", *common).stdout
+    assert re.search(r"4 threads reach [01]\.\d\d times the throughput of one \(95 % interval", said)
+    assert "--copies 4" in said
+    assert "threads-hurt" not in inside("run", target, "--workers", "4", *common).stdout  # nothing to say it by
 
 
 def test_a_report_is_written_when_asked(inside: Benchwright, tmp_path: Path) -> None:

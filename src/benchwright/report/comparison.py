@@ -40,7 +40,9 @@ OFF_THE_MEANS = (
     "logarithms, in which single slow rounds count less"
 )
 _CLEARLY = 0.05  # how far the two ratios must differ to be worth a word
-NO_DIRECTION = "is not judged: nothing says which direction is better (the benchmark's `better` does; --metric shows it)"
+NO_DIRECTION = (
+    "is not judged: nothing says which direction is better (the benchmark's `better` does; --metric shows it)"
+)
 A_TOTAL = "a total grows with how long was measured"
 WORDS = {"s": ("slower", "faster", "long"), "B": ("more", "less", "much")}  # above one, below one, "times as ..."
 TELLING = 100.0  # an interval that reaches a ratio beyond this tells nothing worth printing
@@ -187,7 +189,7 @@ def _compared(a: Row | None, b: Row | None, smallest: float, metrics: Sequence[s
 
 
 def _without_direction(a: Row, b: Row, judged: Sequence[str], smallest: float) -> list[str]:
-    """What a benchmark itself reports, has changed and is not judged; what is measured beside it is nobody's concern."""
+    """What a benchmark itself reports, has changed and is not judged, in words; not what is measured beside it."""
     left = []
     for name in a.metrics.keys() & b.metrics.keys() - {*judged}:
         before, after = a.metrics[name], b.metrics[name]

@@ -9,6 +9,7 @@ from typing import Any
 
 from benchwright import schema
 from benchwright.records import Case, Estimate, Failure, Metric, Result, ResultWarning, Run, Scalar, Status
+from benchwright.report.thread_gains import thread_warnings
 from benchwright.stats.summary import combine, groups, within_limits
 from benchwright.units import Limits, format_value, limits
 
@@ -26,6 +27,7 @@ class Row:
     metrics: Mapping[str, Metric]  # combined over the rounds that went well
     statuses: Mapping[Status, int]
     results: tuple[Result, ...]  # one for each round, in order
+    beside: tuple[ResultWarning, ...] = ()  # what the other cases of the run show about this one
     only_name: bool = False  # every case of the run has this name, so the params say which one it is
 
     @property
@@ -63,7 +65,7 @@ class Row:
     @property
     def warnings(self) -> tuple[ResultWarning, ...]:
         """Every warning of every round, and of all rounds together."""
-        return (*(warning for result in self.results for warning in result.warnings), *self._speeds())
+        return (*(warning for result in self.results for warning in result.warnings), *self._speeds(), *self.beside)
 
     def _speeds(self) -> Iterable[ResultWarning]:
         """That the rounds fall into two groups: a mean between them is no process's."""
@@ -92,6 +94,7 @@ def rows(run: Run) -> list[Row]:
         groups.setdefault((schema.case_key(result.case), result.case.target.uri), []).append(result)
     cases = [results[0].case for results in groups.values()]
     params = _told_apart(cases)
+    ok = [result for result in run.results if result.status is Status.OK]
     return [
         Row(
             key=key,
@@ -100,6 +103,7 @@ def rows(run: Run) -> list[Row]:
             metrics=_combined([r for r in results if r.status is Status.OK]),
             statuses=Counter(r.status for r in results),
             results=tuple(sorted(results, key=lambda r: r.round)),
+            beside=tuple(thread_warnings(results[0].case, [r for r in results if r.status is Status.OK], ok)),
             only_name=len(cases) > 1 and len({case.name for case in cases}) == 1,
         )
         for i, ((key, _), results) in enumerate(groups.items())

@@ -26,10 +26,10 @@ from benchwright.report.comparison import (
     ComparedMetric,
     ComparedRow,
     Rounds,
+    cautions,
     doubted,
     judge,
     notes_of,
-    cautions,
     standing_out,
 )
 from benchwright.report.rows import show_scalar, together
