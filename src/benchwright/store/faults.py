@@ -14,6 +14,7 @@ from benchwright.errors import StoreError, StoreFullError, StoreLostError
 
 _FULL_BELOW = 1 << 20  # bytes free
 _DISK_FULL = "53100"  # PostgreSQL's code
+_MISSING = ("3F000", "42P01", "42703")  # of a schema, a table, a column
 
 
 @contextmanager
@@ -43,6 +44,8 @@ def sqlite_fault(file: Path, error: Exception) -> StoreError:
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return _damaged(file, code)
     message, remedy = _SIMPLE.get(code, (_first_line(error), ""))
+    if code == sqlite3.SQLITE_ERROR and message.startswith("no such "):
+        return _gone(str(file), message)
     # A file that was cut, moved or removed under SQLite shows so as well: nobody knows what is left of it.
     is_moved = getattr(cause, "sqlite_errorcode", 0) == sqlite3.SQLITE_READONLY_DBMOVED
     kind = StoreLostError if code == sqlite3.SQLITE_IOERR or is_moved else StoreError
@@ -66,6 +69,14 @@ _SIMPLE = {
         "look at the system's log (dmesg) and copy the file while you can",
     ),
 }
+
+
+def _gone(place: str, message: str) -> StoreError:
+    """Tables were there when the store was opened; without one of them nobody knows what is left of the others."""
+    return StoreLostError(
+        f"{place}: the store has lost what it was made of ({message})",
+        remedy="restore a backup, or choose another place with --store",
+    )
 
 
 def _damaged(file: Path, code: int) -> StoreError:
@@ -104,6 +115,8 @@ def _server(place: str, error: SQLAlchemyError) -> StoreError:
         return StoreFullError(
             f"{place}: the database's disk is full; what was saved before is safe", remedy="free space there"
         )
+    if getattr(cause, "sqlstate", None) in _MISSING:
+        return _gone(place, _first_line(error))
     return StoreError(f"{place}: {_first_line(error)}", remedy="is the server up, and are user and database right?")
 
 
