@@ -39,6 +39,19 @@ def drip_head(to: socket.socket) -> None:
     _drip(to)
 
 
+def continues(to: socket.socket) -> None:
+    """Words before an answer that does not come, as fast as they are heard."""
+    while True:
+        to.sendall(b"HTTP/1.1 100 Continue\r\n\r\n" * 2000)
+
+
+def trailers(to: socket.socket) -> None:
+    """What stands behind a body in chunks, without end."""
+    to.sendall(OK + b"Transfer-Encoding: chunked\r\n\r\n1\r\n \r\n0\r\n")
+    while True:
+        to.sendall(b"X-More: and more\r\n" * 2000)
+
+
 def deep(to: socket.socket) -> None:
     """Lists within each other."""
     plain(b"[" * 3000 + b"]" * 3000)(to)

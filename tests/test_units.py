@@ -150,3 +150,13 @@ def test_what_is_no_quantity_is_refused(text: str) -> None:
 )
 def test_a_probability_is_never_rounded_to_certainty(probability: float, shown: str) -> None:
     assert units.format_probability(probability) == shown
+
+
+@pytest.mark.parametrize(("text", "number"), [("0", 0), (" 42 ", 42), ("9" * 18, 10**18 - 1)])
+def test_plain_digits_are_a_number(text: str, number: int) -> None:
+    assert units.whole_number(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "-1", "+1", "1.0", "1_0", "\u00b2", "\u0661", "9" * 19, "9" * 5000])
+def test_anything_else_is_no_number(text: str) -> None:
+    assert units.whole_number(text) is None

@@ -13,6 +13,7 @@ from benchwright._version import VERSION
 from benchwright.attempt import INTERRUPTED
 from benchwright.errors import OptionError
 from benchwright.records import Case, Environment, Failure, Result, Run, Status
+from benchwright.units import whole_number
 
 MOST_TOLD = 3  # differences
 _ANEW = "measure anew, without --resume"
@@ -27,7 +28,8 @@ class Before:
         self._bad = {_pair(r.case, r.round): r for r in self._results if r.status is not Status.OK}
         self._replaced: set[str] = set()
         numbers = (r.id.rpartition("-")[2] for r in self._results)
-        self.free = max((int(n) + 1 for n in numbers if n.isdecimal()), default=0)  # no result's id ends so, or higher
+        taken = [number for number in map(whole_number, numbers) if number is not None]
+        self.free = max(taken, default=-1) + 1  # no result's id ends so, or higher
         self.free = max(self.free, len(self._results))
 
     @property

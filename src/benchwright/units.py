@@ -46,6 +46,7 @@ _FACTORS: dict[str, dict[str, float]] = {
 _BEYOND_A_HUNDRED = frozenset({"cpu", "cpu_others", "imbalance"})
 
 _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\S*)\s*", re.ASCII)
+_MOST_DIGITS = 18  # of what 64 bits hold
 _A_HAIR = 1 + 1e-9  # 1,000 times 1e-9 may be less than 1e-6
 
 
@@ -65,6 +66,15 @@ def limits(metric: str, unit: str) -> Limits:
     if unit == "%":
         return Limits(low=0.0, high=None if metric in _BEYOND_A_HUNDRED else 100.0)
     return Limits(low=0.0) if unit in _SCALES else Limits()
+
+
+def whole_number(text: str) -> int | None:
+    """The number that a text of plain digits states, as a server's head or a model's shape does; None when it is none.
+
+    Not `int`: it takes digits of every script, fails at a superscript that `str.isdigit` accepts, and at thousands.
+    """
+    plain = text.strip()
+    return int(plain) if plain.isascii() and plain.isdigit() and len(plain) <= _MOST_DIGITS else None
 
 
 def scale_for(value: float, unit: str) -> tuple[float, str]:

@@ -24,6 +24,10 @@ from benchwright.system import answers
 hostile = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent.parent / "hostile.py")))
 
 
+SLOW = r"the answer comes too slowly: [01] bytes of it in"
+KINDS = ("drip", "drip_head", "endless", "continues", "trailers", "bomb", "deep", "long_number")
+
+
 def notify(address: str) -> Any:
     return calling.call("POST", address, headers={}, body=b"{}").json()
 
@@ -51,7 +55,7 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport.opener, "__kwdefaults__", {"patience": brief})
 
 
-@pytest.mark.parametrize("kind", ["drip", "drip_head", "endless", "bomb", "deep", "long_number"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("caller", [notify, report, post, ask])
 @pytest.mark.usefixtures("hurry")
 def test_no_answer_is_read_without_end(caller: Callable[[str], Any], kind: str) -> None:
@@ -92,10 +96,37 @@ def test_a_download_without_a_stated_length_ends(tmp_path: Path, monkeypatch: py
         fetch(f"{address}model.onnx", tmp_path / "model.onnx", retries=0)
 
 
+@pytest.mark.parametrize("stated", ["9" * 5000, "\u00b2", "-1"])
+def test_a_length_that_is_none_is_not_stated(stated: str, tmp_path: Path) -> None:
+    def told(to: Any) -> None:
+        to.sendall(hostile.OK + f"Content-Length: {stated}\r\n\r\nabc".encode("latin-1"))
+
+    with hostile.serving(told) as address:
+        fetch(f"{address}model.onnx", tmp_path / "model.onnx", retries=0)
+    assert (tmp_path / "model.onnx").read_bytes() == b"abc"
+
+
 def test_a_download_that_drips_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "DOWNLOAD", replace(answers.DOWNLOAD, start=0.3))
     with hostile.serving(hostile.drip) as address, pytest.raises(FetchError, match="comes too slowly"):
         fetch(f"{address}model.onnx", tmp_path / "model.onnx", retries=0, timeout=0.3)
+
+
+@pytest.mark.parametrize("kind", ["continues", "trailers"])
+def test_a_download_of_nothing_but_heads_is_given_up(kind: str, tmp_path: Path) -> None:
+    with (
+        hostile.serving(getattr(hostile, kind)) as address,
+        pytest.raises(FetchError, match=SLOW),
+    ):
+        fetch(f"{address}model.onnx", tmp_path / "model.onnx", retries=0)
+
+
+def test_a_body_in_the_smallest_chunks_is_read() -> None:
+    def chunked(to: Any) -> None:
+        to.sendall(hostile.OK + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\n \r\n" * 600_000 + b"0\r\n\r\n")
+
+    with hostile.serving(chunked) as address:
+        assert len(ask(address)) == 600_000
 
 
 def test_a_tpu_is_asked_in_the_same_way() -> None:

@@ -29,6 +29,11 @@ def test_the_list_goes_on(archive: SqlStore) -> None:
     assert second.next == ""
 
 
+@pytest.mark.parametrize("after", ["9" * 18, "9" * 5000, "\u0661", "x"])
+def test_a_page_that_there_is_not(after: str, archive: SqlStore) -> None:
+    assert len(findings_page(archive, after=after).findings) in (0, 8)
+
+
 def test_a_finding_has_its_culprit_its_story_and_its_picture(archive: SqlStore, project: SimpleNamespace) -> None:
     finding = next(one for one in archive.findings(states=[State.OPEN]) if one.verdict is Verdict.WORSE)
     view = finding_view(archive, finding.id[:6])

@@ -18,6 +18,7 @@ from benchwright.devices.adb_client import CALL, LONGEST, Stream, ask, gone, las
 from benchwright.devices.adb_facts import about
 from benchwright.devices.adb_scripts import BASE
 from benchwright.errors import DeviceError, MeasureError
+from benchwright.units import whole_number
 
 SLOWEST = 1e6  # bytes in a second that a connection carries at least
 LOOK = 0.25  # seconds between two looks at the clock
@@ -239,8 +240,8 @@ class AdbDevice:
         said = self._do(adb_scripts.sizes(path), f"{path} cannot be read")
         for line in said.decode(errors="surrogateescape").splitlines():
             size, _, name = line.partition(" ")
-            if size.isdecimal():
-                found[name.removeprefix("./")] = int(size)
+            if (count := whole_number(size)) is not None:
+                found[name.removeprefix("./")] = count
         return found
 
     def _compare(self, wanted: Mapping[str, int], found: Mapping[str, int], what: str) -> None:

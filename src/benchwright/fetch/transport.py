@@ -16,6 +16,7 @@ from benchwright.errors import FetchError
 from benchwright.fetch.addresses import shown
 from benchwright.system import answers
 from benchwright.system.answers import Patience
+from benchwright.units import whole_number
 
 MOST_REDIRECTS = 10
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})  # statuses that another attempt may not meet again
@@ -80,7 +81,7 @@ def _refusal(error: urllib.error.HTTPError, url: str) -> Exception:
         return StaleError()
     if error.code in PASSING:
         after = error.headers.get("Retry-After", "") if error.headers else ""
-        return PassingError(f"the server answered {said}", float(after) if after.isdecimal() else 0.0)
+        return PassingError(f"the server answered {said}", float(whole_number(after) or 0))
     if 300 <= error.code < 400:
         return FetchError(f"{where} redirects without end", remedy=f"at most {MOST_REDIRECTS} redirects are followed")
     remedy = "the server wants credentials, or others" if error.code in (401, 403) else "check the address"

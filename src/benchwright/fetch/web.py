@@ -12,6 +12,7 @@ from benchwright.errors import FetchError
 from benchwright.fetch.addresses import shown
 from benchwright.fetch.partials import Note, Partial, Progress
 from benchwright.fetch.transport import PassingError, StaleError, in_words, open_url
+from benchwright.units import whole_number
 
 PIECE = 1 << 20
 MOST_UNSTATED = 64 << 30  # bytes of a file whose length the server does not state
@@ -119,9 +120,8 @@ def _validator(response: http.client.HTTPResponse) -> str:
 
 
 def _length(response: http.client.HTTPResponse) -> int | None:
-    stated = response.headers.get("Content-Length", "").strip()
     chunked = "chunked" in response.headers.get("Transfer-Encoding", "").lower()
-    return int(stated) if stated.isdecimal() and not chunked else None
+    return None if chunked else whole_number(response.headers.get("Content-Length", ""))
 
 
 def _amount(have: int, total: int | None) -> str:

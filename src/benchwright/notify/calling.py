@@ -20,6 +20,7 @@ from benchwright.fetch.addresses import shown
 from benchwright.fetch.transport import PASSING, PassingError, in_words
 from benchwright.parsing import json_value
 from benchwright.system import answers
+from benchwright.units import whole_number
 
 TIMEOUT = 20.0  # seconds to connect, and of silence
 MOST_ANSWER = 4 << 20  # bytes
@@ -103,8 +104,8 @@ def _is_here(host: str) -> bool:
 def _pause(answer: Answer) -> float:
     """How many seconds the server asks to wait; GitHub says 403 and that nothing is left of an hour's share."""
     after = answer.headers.get("retry-after", "")
-    if after.isdecimal():
-        return float(after)
+    if (seconds := whole_number(after)) is not None:
+        return float(seconds)
     return 600.0 if answer.headers.get("x-ratelimit-remaining") == "0" else 0.0
 
 

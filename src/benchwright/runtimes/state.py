@@ -12,6 +12,7 @@ from typing import Any
 from benchwright.errors import RequestError, did_you_mean
 from benchwright.records import Case, Inputs, Load
 from benchwright.signatures import Signature, Spec, guesses, shown
+from benchwright.units import whole_number
 
 Pairs = list[tuple[str, int]]  # an input's name, the place of the output that it takes
 
@@ -53,8 +54,8 @@ def choose(inputs: Inputs, signature: Signature) -> dict[str, str]:
         if name not in specs:
             raise RequestError(f"the model has no input {name!r}", remedy=did_you_mean(name, specs))
         output = asked or guesses.partners(signature, [name]).get(name, "")
-        if output not in outputs and output.isdecimal() and int(output) < len(outputs):
-            output = list(outputs)[int(output)]
+        if output not in outputs and (number := whole_number(output)) is not None and number < len(outputs):
+            output = list(outputs)[number]
         if not output:
             alike = [each.name for each in signature.outputs if guesses.fits(specs[name], each)]
             found_text = f"{len(alike)} outputs have" if alike else "no output has"

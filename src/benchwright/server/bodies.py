@@ -12,6 +12,7 @@ from benchwright.server.errors import refusal
 from benchwright.server.frame import frame
 from benchwright.server.settings import MIB, Limits
 from benchwright.system import reading
+from benchwright.units import whole_number
 
 
 async def pieces(request: Request, most: int) -> AsyncIterator[bytes]:
@@ -68,10 +69,10 @@ Document = Annotated[bytes, Depends(_document)]  # a result, or a run without it
 
 
 def _declared(request: Request) -> int:
-    text = request.headers.get("content-length", "0")
-    if not (text.isascii() and text.isdigit() and len(text) < 20):
+    size = whole_number(request.headers.get("content-length", "0"))
+    if size is None:
         raise refusal(400, "Content-Length is no number")
-    return int(text)
+    return size
 
 
 def _too_large(most: int) -> HTTPException:

@@ -10,6 +10,7 @@ from enum import StrEnum
 from pathlib import PurePath
 
 from benchwright.signatures import SCALARS, Signature, Spec, is_whole
+from benchwright.units import whole_number
 
 SAMPLE_RATE = 16_000  # Hz, what most models of speech take
 _SIDE, _LINE_HEIGHT, _LINE_WIDTH, _FRAMES, _VIDEO = 224, 48, 320, 100, 16
@@ -169,7 +170,7 @@ def _adds_up(spec: Spec) -> bool:
 def _sum_of(expression: str, symbols: Mapping[str, int]) -> int | None:
     """The size of `past + sequence`, where both are known."""
     parts = [part.strip() for part in expression.split("+")]
-    known = [symbols.get(part, int(part) if part.isdecimal() else None) for part in parts]
+    known = [symbols.get(part, whole_number(part)) for part in parts]
     return sum(size for size in known if size) if len(parts) > 1 and all(size is not None for size in known) else None
 
 

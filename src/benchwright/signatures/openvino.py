@@ -7,6 +7,7 @@ from typing import Any
 from xml.parsers import expat
 
 from benchwright.signatures import MalformedError, Signature, Spec
+from benchwright.units import whole_number
 
 _MOST_BYTES = 64 << 20
 _BODIES = ("body", "then_body", "else_body")  # the graph of a loop or a branch has inputs of its own
@@ -75,4 +76,4 @@ class _Layers:
 
 def _shape(text: str) -> tuple[int | None, ...] | None:
     sizes = [size.strip() for size in text.split(",") if size.strip()]
-    return None if sizes == ["..."] else tuple(int(size) if size.isdigit() else None for size in sizes)
+    return None if sizes == ["..."] else tuple(map(whole_number, sizes))

@@ -1,7 +1,9 @@
 """Answers of servers over HTTP, within bounds on bytes and on time, whatever the server does.
 
 A limit on silence alone is none: a server that says one byte before each silence ends is never late. So time is bounded
-by how much has come: a start, then a pace that must be kept on average, and an end for all of it.
+by how much has come: a start, then a pace that must be kept on average, and an end for all of it. Nor is a limit on the
+body: a head, hundreds of answers "continue" before it, or what ends the body's chunks can go on without end. So what is
+said around the body is bounded by the body.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from benchwright.system import reading
 from benchwright.system.reading import TooLargeError
 
 KIB = 1 << 10
+MOST_AROUND = 2048 * KIB  # bytes of an answer besides its body,
+AROUND_EACH = 10  # and for each byte of the body: chunks of one byte each have six around them
 
 __all__ = ["DOWNLOAD", "QUICK", "Clock", "Patience", "SlowError", "TooLargeError", "handlers", "pieces", "read"]
 
@@ -43,10 +47,12 @@ class Clock:
 
     def __init__(self, patience: Patience) -> None:
         self._patience = patience
-        self._begun, self._bytes = time.monotonic(), 0
+        self._begun, self._bytes, self._body = time.monotonic(), 0, 0
 
     def left(self) -> float:
-        """How long the next piece may take; a `SlowError` when the time is over."""
+        """How long the next piece may take; a `SlowError` when the time is over, or when too little of it is a body."""
+        if self._bytes - self._body > MOST_AROUND + AROUND_EACH * self._body:
+            raise SlowError(f"the answer comes too slowly: {self._body:,} bytes of it in {self._bytes:,} that came")
         patience, passed = self._patience, time.monotonic() - self._begun
         allowed = patience.start + self._bytes / patience.pace
         if passed > min(allowed, patience.longest):
@@ -56,6 +62,10 @@ class Clock:
     def saw(self, count: int) -> None:
         """So many bytes have come."""
         self._bytes += count
+
+    def gave(self, count: int) -> None:
+        """So many bytes of the body were handed on."""
+        self._body += count
 
 
 def handlers(patience: Patience) -> tuple[urllib.request.HTTPHandler, urllib.request.HTTPSHandler]:
@@ -106,7 +116,18 @@ class _Response(http.client.HTTPResponse):
     def __init__(self, sock: Any, *arguments: Any, patience: Patience, **options: Any) -> None:
         super().__init__(sock, *arguments, **options)
         raw = self.fp.detach()
-        self.fp = io.BufferedReader(_Timed(raw, sock, Clock(patience)))
+        self._clock = Clock(patience)
+        self.fp = io.BufferedReader(_Timed(raw, sock, self._clock))
+
+    def read(self, amt: int | None = None) -> bytes:
+        return self._given(super().read(amt))
+
+    def read1(self, n: int = -1) -> bytes:
+        return self._given(super().read1(n))
+
+    def _given(self, body: bytes) -> bytes:
+        self._clock.gave(len(body))
+        return body
 
 
 class _Timed(io.RawIOBase):

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from benchwright.errors import StoreError
 from benchwright.findings import Finding, State
 from benchwright.store.archive import Archive
+from benchwright.units import whole_number
 from benchwright.views.asking import at_once
 from benchwright.views.lines import finding_lines
 from benchwright.views.machines import machine_note
@@ -22,7 +23,7 @@ _SEEN = 2  # revisions at least, for one to be the culprit
 def findings_page(archive: Archive, states: Sequence[State] = (), *, limit: int = 100, after: str = "") -> FindingsPage:
     """The newest findings in these states, at most `limit`; all states when none is named. `after` is `Page.next`."""
     wanted = max(1, min(limit, MOST))
-    skipped = int(after) if after.isdecimal() else 0
+    skipped = whole_number(after) or 0
     found = archive.findings(states=list(states), limit=skipped + wanted + 1)[skipped:]
     totals = archive.totals()
     return FindingsPage(

@@ -8,6 +8,7 @@ from benchwright import schema
 from benchwright.errors import StoreError
 from benchwright.records import Result, Status
 from benchwright.store.archive import Archive
+from benchwright.units import whole_number
 from benchwright.views.asking import at_once
 from benchwright.views.distributions import distributions
 from benchwright.views.lines import milliseconds, params_of
@@ -67,7 +68,7 @@ def _found(archive: Archive, reference: str) -> tuple[str, Result]:
     try:
         return archive.result(reference)
     except StoreError:
-        number = int(reference) if reference.isascii() and reference.isdecimal() and len(reference) < 19 else 0
+        number = whole_number(reference)
         name = archive.result_ids([number]).get(number, "") if number else ""
         if not name:
             raise

@@ -16,6 +16,7 @@ from benchwright.compat.harness.local_reporter import META, OURS
 from benchwright.compat.harness.names import file_name
 from benchwright.parsing import json_value
 from benchwright.system import reading
+from benchwright.units import whole_number
 
 COMMITS = 12  # that are looked at, the present one among them
 LEAST = 5  # commits before the two in question, or nothing is said
@@ -80,7 +81,7 @@ def _value(point: Point, key: str, which: str, name: str) -> float | None:
 
 def _point(test: Path, commit: str) -> Point | None:
     """By the commit alone: whichever date the folder was made for."""
-    runs = [run for run in test.glob(f"*/*/*/{file_name(commit)}/*") if run.name.isdecimal()]
+    runs = [run for run in test.glob(f"*/*/*/{file_name(commit)}/*") if whole_number(run.name) is not None]
     if not runs:
         return None
     read = [_read(run) for run in sorted(runs, key=lambda run: int(run.name))]

@@ -7,6 +7,7 @@ sent later, in order. Everything else is answered by the server, or is an error 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -26,6 +27,7 @@ from benchwright.store.remote.spool import Spool
 
 T = TypeVar("T")
 CONFLICT = 409
+LONG = 5.0  # seconds: who waited longer for no answer does not wait as long again for the first question
 CATCH_UP = 30.0  # seconds that a question waits at most, so that what waits on the disk is in its answer
 
 
@@ -36,11 +38,14 @@ class RemoteStore:
     but not a forked child.
     """
 
+    _unheard: PassingError | None = None  # why the opening's question was waited for in vain
+
     def __init__(self, url: str) -> None:
         self._caller = Caller(address.parse(url))
         self._place = self._caller.address.url
         self._outbox = Outbox(self._caller, Spool(self._place))
         self._scopes: Sequence[str] | None = None  # None: nobody could say
+        begun = time.monotonic()
         try:
             self._scopes = self._caller.introduce()
         except DeniedError:
@@ -48,6 +53,7 @@ class RemoteStore:
             raise
         except PassingError as trouble:
             self._outbox.rest(trouble)
+            self._unheard = trouble if time.monotonic() - begun > LONG else None
         except BaseException:
             self._caller.close()
             raise
@@ -107,7 +113,7 @@ class RemoteStore:
 
     def run(self, run_id: str, *, samples: bool = True) -> Run:
         """A run with its results; without raw samples when they are not wanted."""
-        self._outbox.catch_up(CATCH_UP)
+        self._get_ready()
         document = self._caller.document(f"{_path('runs', run_id, 'document')}?samples={int(samples)}")
         return schema.loads(document, Run, where=f"{self._place}: run {run_id}")
 
@@ -196,13 +202,20 @@ class RemoteStore:
             except StoreError as error:
                 tell(f"{request.what} is not kept on {self._place}: {error}")
 
+    def _get_ready(self) -> None:
+        """Before each question: what waits is sent, and a wait in vain is not begun anew at once."""
+        if unheard := self._unheard:
+            self._unheard = None
+            raise unheard
+        self._outbox.catch_up(CATCH_UP)
+
     def _ask(self, kind: type[T], verb: str, **arguments: Any) -> T:
         request = _json("POST", f"store/{verb}", schema.encode(arguments))
         # Sent twice, a remark would be there twice.
         return self._answer(kind, replace(request, repeatable=verb != "update_finding"), verb)
 
     def _answer(self, kind: type[T], request: Request, about: str) -> T:
-        self._outbox.catch_up(CATCH_UP)
+        self._get_ready()
         told = self._caller(request)
         if "answer" not in told:
             raise StoreError(f"{self._place}: no answer to {about!r}", remedy="is it a Benchwright server?")

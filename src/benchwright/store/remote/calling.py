@@ -20,6 +20,7 @@ from benchwright.store.remote.address import TOKEN, Address, token_file
 from benchwright.store.remote.request import JSON, Request
 from benchwright.system import reading
 from benchwright.system.answers import Patience
+from benchwright.units import whole_number
 
 try:
     import httpx2
@@ -177,7 +178,7 @@ class Caller:
     def _content(self, response: httpx2.Response, path: str) -> bytes:
         """The body, unpacked here: the library would unpack without a bound."""
         packing = response.headers.get("Content-Encoding", "").strip().lower()
-        parts: Iterator[bytes] = response.iter_raw(reading.PIECE)
+        parts: Iterator[bytes] = timing.handed_on(response.iter_raw(reading.PIECE))
         try:
             if packing in ("gzip", "x-gzip"):
                 parts = reading.gunzipped(parts)
@@ -269,11 +270,11 @@ def _in_words(error: Exception) -> str:
 
 def _seconds(text: str) -> float:
     """`Retry-After`, as seconds or as a date."""
-    if text.strip().isdigit():
-        return min(float(text), MOST_WAIT)
+    if (seconds := whole_number(text)) is not None:
+        return min(float(seconds), MOST_WAIT)
     from email.utils import parsedate_to_datetime
 
     try:
         return min(max(0.0, parsedate_to_datetime(text).timestamp() - time.time()), MOST_WAIT)
-    except ValueError:
+    except (ValueError, OverflowError):  # none, or one that no clock shows
         return 0.0
