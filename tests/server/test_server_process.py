@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+from array import array
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,6 +22,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from benchwright import schema
+from benchwright.records import Run, Samples
 from benchwright.server import connections
 from benchwright.server.serving import listen, server_for
 
@@ -140,6 +144,88 @@ def test_nobody_shuts_the_others_out_with_connections_that_say_nothing(tmp_path:
             running.should_exit = True
             thread.join(10)
     assert not thread.is_alive()
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        b"POST /api/v1/store/find HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n",
+        b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
+        b"GET /api/v1/results/%s/samples HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ],
+    ids=["body", "chunk", "unread"],
+)
+def test_nobody_shuts_the_others_out_with_half_a_body_or_an_answer_that_is_not_read(
+    tmp_path: Path, serving: Any, runs: Any, monkeypatch: pytest.MonkeyPatch, begun: bytes
+) -> None:
+    monkeypatch.setattr(connections, "SPARE", 4)
+    run = _with_many_samples(runs.run_of(1, 0.5))
+    with serving(tmp_path, limits={"connections": 8}) as server, listen("127.0.0.1", 0) as opened:
+        server.store.add_run(run)
+        begun = begun.replace(b"%s", run.results[0].id.encode())
+        running = server_for(server.made)
+        thread = threading.Thread(target=running.run, kwargs={"sockets": [opened]})
+        thread.start()
+        address = opened.getsockname()
+        asked = b"GET /api/v1/about HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        try:
+            with ExitStack() as held:
+                for _ in range(10):
+                    held.enter_context(connection := _slow_reader(address)).sendall(begun)
+                    deadline = time.monotonic() + 30
+                    while not _is_held(running, connection) and time.monotonic() < deadline:
+                        time.sleep(0.01)  # until the server waits for it
+                assert _answer(address, asked).startswith(b"HTTP/1.1 200")
+        finally:
+            running.should_exit = True
+            thread.join(20)
+    assert not thread.is_alive()
+
+
+def test_an_answer_that_nobody_reads_holds_no_connection_for_ever(
+    tmp_path: Path, serving: Any, runs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "PATIENCE", 1.0)
+    run = _with_many_samples(runs.run_of(1, 0.5))
+    with serving(tmp_path) as server, listen("127.0.0.1", 0) as opened:
+        server.store.add_run(run)
+        running = server_for(server.made)
+        thread = threading.Thread(target=running.run, kwargs={"sockets": [opened]})
+        thread.start()
+        try:
+            with _slow_reader(opened.getsockname()) as connection:
+                asked = f"GET /api/v1/results/{run.results[0].id}/samples HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                connection.sendall(asked.encode())
+                assert connection.recv(12) == b"HTTP/1.1 200"  # and never reads the rest
+                deadline = time.monotonic() + 60
+                while running.server_state.connections and time.monotonic() < deadline:
+                    time.sleep(0.05)
+                assert not running.server_state.connections
+        finally:
+            running.should_exit = True
+            thread.join(20)
+    assert not thread.is_alive()
+
+
+def _with_many_samples(run: Run) -> Run:
+    """The run with more raw samples than a kernel holds back for somebody who does not read."""
+    columns = {"latency": array("q", os.urandom(8 << 20))}
+    samples = (Samples(copy=0, calls=1 << 20, loops=1, elapsed=1000, columns=columns),)
+    return replace(run, results=(replace(run.results[0], samples=samples),))
+
+
+def _slow_reader(address: Any) -> socket.socket:
+    made = socket.socket()
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    made.settimeout(10)
+    made.connect(address)
+    return made
+
+
+def _is_held(running: Any, connection: socket.socket) -> bool:
+    """Whether the server has begun with what came on this connection, and waits for the other end."""
+    ours = [one for one in [*running.server_state.connections] if one.client == connection.getsockname()]
+    return any(one.cycle is not None and (one.cycle.more_body or one.flow.write_paused) for one in ours)
 
 
 def test_one_address_beyond_this_machine_has_a_bounded_number_of_connections(

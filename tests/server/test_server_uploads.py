@@ -55,6 +55,15 @@ def test_something_else_under_the_same_id_is_refused_and_nothing_changes(server:
     assert server.store.run(run.id) == run
 
 
+def test_results_of_another_run_are_refused_in_words_of_ours(server: Any, runs: Any) -> None:
+    run: Run = runs.run_of(81, 0.5)
+    assert server.post("runs", content=schema.dumps(run)).status_code == 200
+    told = server.post("runs", content=schema.dumps(replace(run, id="another-81")))
+    assert told.status_code == 409 and "id" in told.json()["error"] and told.json()["remedy"]
+    assert "UNIQUE" not in told.text and "results.result" not in told.text
+    assert "another-81" not in {*server.store.run_ids()}
+
+
 def test_a_result_needs_its_run_and_its_own_address(server: Any, runs: Any) -> None:
     result = runs.run_of(3, 0.5).results[0]
     assert server.put(f"runs/nobody/results/{result.id}", content=schema.dumps(result)).status_code == 404

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -144,3 +145,29 @@ def test_a_mute_is_signed_by_who_sends_it(guarded: Any) -> None:
     )
     [kept] = guarded.store.mutes()
     assert kept.who == "mia" and kept.at > "2026-06-01"
+
+
+def test_a_story_that_comes_with_a_finding_says_who_sent_it(guarded: Any) -> None:
+    told = [("the director", "ignored"), ("benchwright", "opened"), ("", "comment")]
+    story = tuple(Remark(at="2001-01-01T00:00:00+00:00", who=who, what=what) for who, what in told)
+    body = json.dumps({"finding": schema.encode(replace(finding("f10"), remarks=story))})
+    assert guarded.post("store/keep_finding", content=body, headers=guarded.token("will", "write")).status_code == 200
+    kept = guarded.store.finding("f10").remarks
+    assert [line.who for line in kept] == ["the director (sent by will)", "benchwright (will)", "will"]
+
+
+def test_who_triages_writes_no_more_through_a_verb_than_on_a_page(guarded: Any) -> None:
+    guarded.store.keep_finding(finding("f11"))
+    triage = guarded.token("toni", "triage")
+    remark = {"at": "", "who": "", "what": "comment", "text": "x" * 10_001}
+    for verb, sent, place in (
+        ("update_finding", {"reference": "f11", "remark": remark, "changes": {}}, "remark.text"),
+        ("update_finding", {"reference": "f11", "changes": {"assignee": "y" * 201}}, "assignee"),
+        ("mute", {"mute": {"what": "b*", "reason": "z" * 10_001}}, "mute.reason"),
+    ):
+        told = guarded.post(f"store/{verb}", content=json.dumps(sent), headers=triage)
+        assert told.status_code == 400 and place in told.json()["error"] and told.json()["remedy"] == "write less"
+    large = guarded.post("store/mute", content=b" " * ((1 << 20) + 1), headers=triage)
+    assert large.status_code == 413  # as little as a person has to say; results are sent by others
+    assert guarded.store.finding("f11") == finding("f11")
+    assert "b*" not in {mute.what for mute in guarded.store.mutes()}

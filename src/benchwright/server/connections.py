@@ -6,6 +6,7 @@ uvicorn bounds none of them, so that a few hundred silent connections, which nee
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -17,6 +18,7 @@ PATIENCE = 20.0  # seconds, for the head of a request and for whoever has connec
 LONGEST = 64 * 1024  # bytes of a head
 MOST_SILENT = 64  # connections of one address that have no request under way; the next one ends the oldest of them
 MOST = 192  # connections of one address in all; more are refused. A proxy, which speaks for many, is not counted so.
+SPARE = 16  # of all connections: when fewer are left, one that waits for its other end makes room for the next
 
 _TOO_LONG = b"The head of this request is longer than 64 KiB."
 _TOO_MANY = b"This address has too many connections open: close some, or wait."
@@ -29,6 +31,8 @@ class Connection(HttpToolsProtocol):
     _in_head = False
     _head = 0  # bytes so far
     _heard = 0.0  # when the last bytes came, on the loop's clock
+    _unread = 0  # bytes that the other end had not read at the last look
+    _is_ended = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -67,6 +71,17 @@ class Connection(HttpToolsProtocol):
             raise ConnectionAbortedError  # the parser ends there, and nothing of the request is carried out
         super().on_headers_complete()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread = self.transport.get_write_buffer_size()
+        self._wait()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._unread = 0
+        if self._is_working and not self._in_head:
+            self._stop_waiting()
+
     def send_400_response(self, msg: str) -> None:
         if not self.transport.is_closing():  # it was refused for a reason of ours, and that was said
             super().send_400_response(msg)
@@ -76,20 +91,44 @@ class Connection(HttpToolsProtocol):
         """Whether a request has come that is not answered yet. Bodies have a patience of their own."""
         return self.cycle is not None and not self.cycle.response_complete
 
+    @property
+    def _is_waiting(self) -> bool:
+        """Whether nothing goes on until the other end sends more, or reads what it was sent."""
+        return not self._is_working or self.cycle.more_body or self.flow.write_paused
+
     def _make_room(self) -> None:
         """Keeps one address from holding so many connections that none is left for the others."""
+        self._end_the_longest_wait()
         if self.client is None:  # a socket of this machine's file system
             return
-        here = neighbourhood(self.client[0])
+        here = self._place
         others = [other for other in map(_ours, self.connections) if other is not self and other._is_from(here)]
         silent = [other for other in others if not other._is_working]
         if len(others) >= MOST and not self._comes_through_a_proxy():
             self._refuse(b"503 Service Unavailable", _TOO_MANY)
         elif len(silent) >= MOST_SILENT:
-            min(silent, key=lambda other: other._heard).transport.close()
+            min(silent, key=lambda other: other._heard)._end()
+
+    def _end_the_longest_wait(self) -> None:
+        """Where hardly a connection is left, ends one that waits for its other end, of the address that holds most.
+
+        Half a body, and an answer that nobody reads, hold a connection as silence does; and they come through a proxy,
+        whose connections are not counted, as well.
+        """
+        held = [other for other in map(_ours, self.connections) if not other._is_ended]
+        if self.limit_concurrency is None or len(held) <= self.limit_concurrency - SPARE:
+            return
+        waiting = [other for other in held if other is not self and other._is_waiting]
+        counts = Counter(other._place for other in waiting)
+        if waiting:
+            max(waiting, key=lambda other: (counts[other._place], -other._heard))._end()
+
+    @property
+    def _place(self) -> str:
+        return neighbourhood(self.client[0]) if self.client else ""
 
     def _is_from(self, here: str) -> bool:
-        return self.client is not None and neighbourhood(self.client[0]) == here and not self.transport.is_closing()
+        return self._place == here and not self.transport.is_closing()
 
     def _comes_through_a_proxy(self) -> bool:
         """Whether many visitors may share this address: a proxy on this machine, or one whose word is believed."""
@@ -114,10 +153,17 @@ class Connection(HttpToolsProtocol):
             self._timer = None
 
     def _give_up(self) -> None:
-        if self._is_working:  # the next request was begun before this one is answered
+        before, self._unread = self._unread, self.transport.get_write_buffer_size()
+        is_read = self._unread < before  # slowly, but it is
+        if is_read or (self._is_working and not self.flow.write_paused):  # the next request was begun before its turn
             self._wait()
         else:
-            self.transport.close()
+            self._end()
+
+    def _end(self) -> None:
+        """Ends the connection at once: `close` would wait until what nobody reads is read."""
+        self._is_ended = True
+        self.transport.abort()
 
 
 def _ours(connection: object) -> Connection:

@@ -16,6 +16,8 @@ from benchwright.server.errors import refusal
 from benchwright.server.settings import MIB, Limits
 
 LONGEST_ID = 200
+LONGEST_TEXT = 10_000  # of a comment, a note, a reason
+LONGEST_ASSIGNEE = 200
 LONGEST_NAME = 500  # characters of what a database keeps an index of
 _SIGNED = range(-(2**63), 2**63)
 _MOST = 2**64  # of a whole number
@@ -116,6 +118,12 @@ def check_names(names: Mapping[str, Iterable[str]], where: str) -> None:
     for place, texts in names.items():
         if any(len(text) > LONGEST_NAME for text in texts):
             raise DecodeError(f"{where}.{place}: longer than {LONGEST_NAME} characters")
+
+
+def check_text(text: str, where: str, most: int = LONGEST_TEXT) -> None:
+    """Refuses what a person wrote when it is too long to be shown beside other things."""
+    if len(text) > most:
+        raise DecodeError(f"{where}: a text of more than {most:,} characters", remedy="write less")
 
 
 def check_id(text: str, where: str) -> None:

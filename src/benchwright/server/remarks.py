@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -41,6 +41,20 @@ def sign_remark(remark: Remark | None, changes: Mapping[str, Any], visitor: Visi
     if "assignee" in changes:
         return new_remark(visitor, "assigned", text)
     return new_remark(visitor, "comment", text) if text else None
+
+
+def sign_story(finding: Finding, visitor: Visitor) -> Finding:
+    """Returns a finding that comes with its story, each line of which also says who sent it.
+
+    The lines are otherwise as they were told: a story may come from another store, where others wrote it.
+    """
+    return replace(finding, remarks=tuple(replace(line, who=_sent(line.who, visitor)) for line in finding.remarks))
+
+
+def _sent(claimed: str, visitor: Visitor) -> str:
+    if claimed in ("", OURS) or not visitor.name:
+        return sign(visitor, claimed)
+    return f"{claimed} (sent by {visitor.name})"
 
 
 def name_state(state: State) -> str:

@@ -23,7 +23,8 @@ def explained(place: str, file: Path | None) -> Iterator[None]:
     try:
         yield
     except IntegrityError as error:
-        raise StoreError(f"{place}: {_first_line(error)}", remedy="is it there already?") from error
+        told = "something else there has an id that this has too"  # the database would name its columns
+        raise StoreError(f"{place}: {told}", remedy="is it there already? If not, give it ids of its own") from error
     except SQLAlchemyError as error:
         if file is None:
             raise _server(place, error) from error

@@ -14,7 +14,7 @@ from benchwright.server.access import Triages
 from benchwright.server.answers import NewNote, Triage
 from benchwright.server.bodies import Small
 from benchwright.server.described import takes, told
-from benchwright.server.documents import LONGEST_ID, record_of
+from benchwright.server.documents import LONGEST_ASSIGNEE, LONGEST_ID, check_text, record_of
 from benchwright.server.errors import refusal
 from benchwright.server.frame import answer, archive, frame, record
 from benchwright.server.remarks import describe_changes, name_state, new_remark, now, sign
@@ -23,7 +23,6 @@ from benchwright.views.findings import finding_view
 from benchwright.views.shapes import FindingView, Note
 
 router = APIRouter(tags=["triage"])
-LONGEST_TEXT = 10_000
 _INSTANTS = range(-62_135_596_800_000, 253_402_300_800_000)  # milliseconds: the years 1 to 9999
 
 
@@ -38,8 +37,8 @@ def change(
 ) -> Response:
     """Sets its state or who looks after it, and adds what was said to its story."""
     wish = record_of(Triage, body, frame(request).settings.limits)
-    _not_long(wish.comment)
-    _not_long(wish.assignee or "", most=200)
+    check_text(wish.comment, "body.comment")
+    check_text(wish.assignee or "", "body.assignee", LONGEST_ASSIGNEE)
     store = archive(request)
     found = store.finding(finding_id)
     for step in _steps(found, wish):
@@ -59,7 +58,7 @@ def change(
 def write(request: Request, visitor: Triages, key: Annotated[str, Path(max_length=64)], body: Small) -> Response:
     """A note at an instant of a series, or of every series."""
     note = record_of(NewNote, body, frame(request).settings.limits)
-    _not_long(note.text)
+    check_text(note.text, "body.text")
     if not note.text.strip():
         raise DecodeError("body: the note says nothing", remedy="write something")
     if note.at not in _INSTANTS:
@@ -117,8 +116,3 @@ def _steps(found: Finding, wish: Triage) -> list[_Step]:
 def _known_series(request: Request, key: str) -> None:
     if not archive(request).series(Chosen(keys=(key,), limit=1)):
         raise refusal(404, f"no series {key!r}", "GET series lists them")
-
-
-def _not_long(text: str, most: int = LONGEST_TEXT) -> None:
-    if len(text) > most:
-        raise DecodeError(f"body: a text of more than {most} characters", remedy="write less")

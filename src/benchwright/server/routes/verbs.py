@@ -19,10 +19,10 @@ from benchwright.server.access import Reads, Visitor, require
 from benchwright.server.answers import Answered
 from benchwright.server.bodies import whole
 from benchwright.server.described import takes_object, told
-from benchwright.server.documents import check_id, check_names, parsed
+from benchwright.server.documents import LONGEST_ASSIGNEE, check_id, check_names, check_text, parsed
 from benchwright.server.errors import refusal
 from benchwright.server.frame import answer, archive, frame, record
-from benchwright.server.remarks import TRIAGED, describe_changes, now, sign, sign_remark
+from benchwright.server.remarks import TRIAGED, describe_changes, now, sign, sign_remark, sign_story
 from benchwright.store import Store
 
 router = APIRouter(tags=["store"])
@@ -68,7 +68,7 @@ async def _allowed_body(request: Request, visitor: Reads, verb: str) -> bytes:
         raise refusal(404, f"no verb {verb[:60]!r}", did_you_mean(verb[:60], VERBS))
     scope, limits = VERBS[verb].scope, frame(request).settings.limits
     require(visitor, scope)
-    return await whole(request, limits.small if scope == "read" else limits.document)
+    return await whole(request, limits.document if "write" in visitor.scopes and scope != "read" else limits.small)
 
 
 @router.post("/store/{verb}", responses=told(Answered), openapi_extra=takes_object(), summary="A verb of the store")
@@ -83,6 +83,8 @@ def call(
     arguments = arguments_of(verb, parsed(body, frame(request).settings.limits))
     if verb == "update_finding":
         return answer(request, {"answer": schema.encode(_update_finding(request, visitor, arguments))})
+    if isinstance(finding := arguments.get("finding"), Finding):
+        arguments["finding"] = sign_story(finding, visitor)
     if isinstance(mute := arguments.get("mute"), Mute):
         arguments["mute"] = replace(mute, who=sign(visitor, mute.who), at=now())
     found = getattr(archive(request), verb)(**arguments)
@@ -108,6 +110,9 @@ def _update_finding(request: Request, visitor: Visitor, arguments: dict[str, Any
     if beyond := sorted(arguments.keys() - TRIAGED):
         told = f"update_finding.changes.{beyond[0]} is set by what judges; a change of it"
         require(visitor, "write", what=told)
+    if "write" not in visitor.scopes:
+        check_text(remark.text if remark else "", "update_finding.remark.text")
+        check_text(arguments.get("assignee", ""), "update_finding.assignee", LONGEST_ASSIGNEE)
     store = archive(request)
     before = store.finding(reference)
     found = store.update_finding(before.id, sign_remark(remark, arguments, visitor), **arguments)
@@ -144,6 +149,7 @@ def _check(record: Any, verb: str) -> None:
         check_names({"series": [record.series]}, verb)
     elif isinstance(record, Mute):
         check_names({"mute.what": [record.what]}, verb)
+        check_text(record.reason, f"{verb}.mute.reason")
     elif isinstance(record, Threshold):
         check_names({"threshold": [record.case, record.metric]}, verb)
 
@@ -153,7 +159,10 @@ def _changes(given: dict[str, Any]) -> dict[str, Any]:
     kinds = typing.get_type_hints(Finding)
     for name in given:
         if name in _FIXED or name not in kinds:
-            raise DecodeError(f"update_finding.changes: {name[:60]!r} is nothing of a finding that changes")
+            raise DecodeError(
+                f"update_finding.changes: {name[:60]!r} is nothing of a finding that changes",
+                remedy=did_you_mean(name[:60], kinds.keys() - _FIXED),
+            )
     return {name: schema.decode(kinds[name], value, where=f"update_finding.{name}") for name, value in given.items()}
 
 
