@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,17 @@ def test_the_runs_in_the_store_newest_first(benchwright: Command, tmp_path: Path
         "20260102T000000000-aaaaaa  2026-01-02T00:00:00  1 result  1 failed  0123456789  [nightly]  m.onnx",
         "20260101T000000000-aaaaaa  2026-01-01T00:00:00  2 results  m.onnx",
     ]
+
+
+def test_what_others_called_their_runs_and_cases_drives_no_terminal(benchwright: Command, tmp_path: Path) -> None:
+    store, evil = _stored(tmp_path), "\x1b[31m\u202egnp\n"
+    result = replace(_result("evil", 0, Status.OK), case=Case(name=f"a{evil}", target=Target(runtime="r", uri="u")))
+    run = Run(id="run-evil", started_at="2026-01-03T00:00:00+00:00", harness="0", results=(result,), tags=(f"t{evil}",))
+    with contextlib.closing(open_store(store)) as kept:
+        assert kept.add_run(run)
+    shown = benchwright("list", "--store", store, "--limit", "1").stdout
+    assert shown.count("\n") == 1 and not {"\x1b", "\u202e"} & {*shown}
+    assert r"[t\x1b[31m\u202egnp\n]  a\x1b[31m\u202egnp\n" in shown
 
 
 def test_runs_as_json_and_no_more_than_asked_for(benchwright: Command, tmp_path: Path) -> None:

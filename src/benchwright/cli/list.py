@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +34,21 @@ def command(targets: tuple[str, ...], runtime: str, limit: int, tries: bool, sto
     if as_json:
         _write(json.dumps(rows, indent=2) + "\n")
     elif targets:
-        _write("".join(f"{line}\n" for line in _case_lines(rows)))
+        _write_lines(_case_lines(rows))
     elif rows:
-        _write("".join(f"{_run_line(row)}\n" for row in rows))
+        _write_lines(map(_run_line, rows))
     else:
         click.echo("no runs yet: benchwright run TARGET makes one", err=True)
     for row in damaged:
         click.echo(f"benchwright: {row['damaged']}\n  the other runs are listed; {BACKUP}", err=True)
     return int(bool(damaged))
+
+
+def _write_lines(lines: Iterable[str]) -> None:
+    """Writes each as one line, whatever the names in it hold: a store that others send to holds theirs."""
+    from benchwright.report.numbers import printable
+
+    _write("".join(f"{printable(line)}\n" for line in lines))
 
 
 def _write(text: str) -> None:
