@@ -15,6 +15,7 @@ from benchwright.vcs.history import ALL, NEEDED, Commit
 
 _FORMAT = "%H%x00%cI%x00%aI%x00%P%x00%an%x00%s%x01"
 _END = "--end-of-options"
+_SUBMODULE_MODE = "160000 "
 _SUBMODULE = 300.0  # seconds for one that may be left out
 
 
@@ -121,17 +122,28 @@ def _bring_submodules(folder: Path, root: Path) -> list[str]:
     if not (folder / ".gitmodules").is_file():
         return []
     git = Git(folder=folder, timeout=_SUBMODULE)
-    told = git.look("config", "--file", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$") or ""
     missing: list[str] = []
-    for path in (line.partition(" ")[2] for line in told.splitlines()):
+    for path in _submodules(git):
         try:
             git.ask("submodule", "--quiet", "sync", "--", path)
             git.ask("submodule", "--quiet", "update", "--init", "--", path)
         except FetchError as error:
-            missing.append(f"submodule {(folder / path).relative_to(root)} is left out: {error.message}")
+            missing.append(f"submodule {(folder / path).relative_to(root)} is left out: {_reason(error.message)}")
         else:
             missing += _bring_submodules(folder / path, root)
     return missing
+
+
+def _submodules(git: Git) -> list[str]:
+    """The paths of a commit's submodules: `.gitmodules` may name others too, which were taken away."""
+    entries = (git.look("ls-files", "--stage", "-z") or "").split("\0")
+    return [entry.partition("\t")[2] for entry in entries if entry.startswith(_SUBMODULE_MODE)]
+
+
+def _reason(complaint: str) -> str:
+    """The first thing that git calls fatal: what follows says the same once more, for each step that it undoes."""
+    first = complaint.find("fatal: ")
+    return complaint if first < 0 else complaint[first + len("fatal: ") :].partition("; ")[0]
 
 
 def _commits(entries: Iterable[str]) -> Iterable[Commit]:
