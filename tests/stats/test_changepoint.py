@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchwright.stats.changepoint import FEWEST, SPAN, Change, Detector, detect
+from benchwright.stats.changepoint_contrast import outstanding
 
 
 def noisy(*levels: tuple[int, float], noise: float = 0.01, seed: int = 1) -> list[float]:
@@ -205,6 +206,20 @@ def test_a_series_that_wanders_must_show_a_change_beside_it() -> None:
     assert len(detect(values)) <= 2
     values[700:] *= 1.06
     assert any(abs(place - 700) <= 3 for place in places(detect(values)))
+
+
+def test_a_faint_change_that_shows_nowhere_is_no_step() -> None:
+    way = np.clip((np.arange(700) - 300) / 100, 0.0, 1.0)  # the level creeps up by one standard deviation
+    noises = (np.random.default_rng((seed, 7)).standard_normal(700) for seed in range(20))
+    assert sum(bool(detect(np.exp(0.012 * way + 0.01 * noise))) for noise in noises) <= 6
+
+
+@pytest.mark.parametrize(("height", "is_told"), [(0.03, False), (0.08, True)])
+def test_a_short_level_in_a_series_that_wanders_convinces_if_it_is_far_off(height: float, is_told: bool) -> None:
+    wander = 0.05 * np.sin(np.arange(600) / 60.0) + 0.01 * np.random.default_rng(6).standard_normal(600)
+    wander[300:307] += height
+    wander[307:] += height / 2.5
+    assert outstanding(wander, np.full(600, 0.01), [300, 307])[0] is is_told
 
 
 @pytest.mark.parametrize("noise", [0.002, 0.004, 0.005, 0.007, 0.01])

@@ -2,8 +2,9 @@
 
 Real histories wander: over fifty points their level scatters more than the noise of neighbours explains. Means over
 hundreds of points then find differences everywhere that are true and mean nothing. So the more a series wanders, the
-more a change has to show in the dozen points on both sides of it, as a person would look at it. In a series that does
-not wander the long means are believed, and faint changes are found.
+more a change has to show in the dozen points on both sides of it, as a person would look at it, whatever else happens
+among them: a level that is left again at once convinces only if it is far off. In a series that does not wander the
+long means are believed, and faint changes are found that show a little where they are.
 
 A visit is a level of a dozen points or fewer after which the series is back where it was.
 """
@@ -21,11 +22,14 @@ from benchwright.stats.changepoint_segments import summed
 
 _NEAR = 12  # points on both sides in which a change must show
 _BESIDE = 2  # points by which its place may be wrong
-_CONTRAST = 5.4  # Student's t that it must have there, where the series wanders
+_CONTRAST = 5.8  # Student's t that it must have there, where the series wanders
+_LEAST = 0.45  # of that, in any series of which is known whether it wanders
+_FAR = 9.0  # Student's t between two levels that are as long as they are, from which on a short one convinces
+_QUIET = 0.8  # of the noise around: points beside a change scatter as much at least
 _WANDERING = (1.1, 1.4)  # growth of the variance of means at which contrast begins to be asked for, and is in full
 _BLOCKS = (6, 24, 48)  # points of the means whose variances are held against each other
 _TELLING = 4  # such blocks at least tell a variance
-_SHORT, _LONG = 200, 400  # points: below the first nothing is known about wandering
+_SHORT, _LONG = 200, 400  # points: below the first nothing is known about wandering, from the second on something is
 _VISIT = 12  # points that a visit lasts at most
 _HISTORY = 100  # points of a series in which a visit is nothing; in a shorter one it may be half of what is known
 _RETURNED = 0.35  # of the smaller jump: how far from its old level a series that is back may be
@@ -35,7 +39,7 @@ def outstanding(values: Array, noise: Array, changes: Sequence[int]) -> list[boo
     """For each change whether it stands out. `values` are without outliers, `noise` is that of single points."""
     if not changes:
         return []
-    needed = _CONTRAST * _share(wandering(values, noise, changes))
+    needed = _CONTRAST * max(_share(wandering(values, noise, changes)), _LEAST if len(values) >= _SHORT else 0.0)
     kept = [True] * len(changes)
     if needed > 0.0:
         sides, edges = _Sides(values, noise), [0, *changes, len(values)]
@@ -90,11 +94,14 @@ class _Sides:
         self._noise: list[float] = noise.tolist()
 
     def contrast(self, first: int, change: int, last: int) -> float:
-        """Student's t between both sides, at the best place beside the change."""
-        if last - first <= _NEAR:
-            return self._t(first, change, last)
-        places = range(max(first + 4, change - _BESIDE), min(last - 4, change + _BESIDE) + 1)
-        return max((self._t(first, place, last) for place in places), default=0.0)
+        """Student's t between a dozen points on both sides, at the best place beside the change; of levels far apart
+        that between the levels, which begin and end at the given indexes."""
+        within = self._t(first, change, last)
+        if within >= _FAR:
+            return within
+        count = len(self._noise)
+        places = range(max(4, change - _BESIDE), min(count - 4, change + _BESIDE) + 1)
+        return max((self._t(0, place, count) for place in places), default=0.0)
 
     def _t(self, first: int, change: int, last: int) -> float:
         begin, end = max(first, change - _NEAR), min(last, change + _NEAR)
@@ -102,7 +109,7 @@ class _Sides:
         before = (self._sums[change] - self._sums[begin]) / left
         after = (self._sums[end] - self._sums[change]) / right
         squares = self._squares[end] - self._squares[begin] - left * before * before - right * after * after
-        scatter = max(math.sqrt(max(squares, 0.0) / max(1, end - begin - 2)), self._noise[change])
+        scatter = max(math.sqrt(max(squares, 0.0) / max(1, end - begin - 2)), _QUIET * self._noise[change])
         return abs(after - before) / (scatter * math.sqrt(1.0 / left + 1.0 / right))
 
 
