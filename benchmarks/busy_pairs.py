@@ -27,6 +27,7 @@ from benchwright.stats.pairs import judge, stop
 LOOPS = 3
 PAIRS = 24
 PROGRAMS = {"calls of 1 ms": 20_000, "calls of 10 ms": 200_000}  # what a process calls: a sum of so many squares
+_OF_EQUALS = 4  # times as many comparisons of equal programs: a rate below 1 % takes many to tell from one above
 DIFFERENT = (Verdict.WORSE, Verdict.BETTER)
 _CHILD = """
 import statistics, sys, time
@@ -57,7 +58,8 @@ def _claims(name: str, values: Array, asked: Settings) -> Iterator[Claim]:
     spread = np.quantile(np.exp(values - np.median(values)), (0.1, 0.9))
     what = f"{name}, {len(values)} processes from {spread[0]:.2f} to {spread[1]:.2f} of their median (8 of 10)"
     for change, bar in ((0.0, at_most(1.0)), (0.05, at_least(35.0)), (0.10, at_least(60.0))):
-        compared = list(_comparisons(values, np.random.default_rng(1), asked.rounds, change))
+        count = asked.rounds * (_OF_EQUALS if change == 0.0 else 1)
+        compared = list(_comparisons(values, np.random.default_rng(1), count, change))
         once = [judge(c.pairs, control_first=c.orders).verdict for c in compared]
         each = [stop(c.pairs, control_first=c.orders, most=PAIRS)[1] for c in compared]
         for how, verdicts in (("judged at the end", once), ("looked at after every pair", each)):

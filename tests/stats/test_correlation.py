@@ -45,3 +45,18 @@ def test_batches_grow_longer_and_more_numerous() -> None:
     batches = [count // length for count, length in zip((1, 30, 100, 1000, 10_000, 1_000_000), lengths, strict=True)]
     assert lengths == [1, 1, 2, 9, 46, 999]
     assert batches == sorted(batches) and batches[2:5] == [50, 111, 217]
+
+
+def test_a_mean_of_bursts_leans_more_than_that_of_the_same_values_in_any_order() -> None:
+    rng = np.random.default_rng(2)
+    values = np.where(np.arange(2000) // 50 % 20 == 7, 2.0, 1.0) * rng.lognormal(0.0, 0.1, 2000)  # two bursts of 50
+    shuffled = rng.permutation(values)
+    leans = [correlation.lean(each.reshape(-1, 15).mean(axis=1).tolist()) for each in (values[:1995], shuffled[:1995])]
+    assert leans[0] > 2 * abs(leans[1]) and leans[0] > 0.3
+    assert correlation.lean((-values[:1995].reshape(-1, 15).mean(axis=1)).tolist()) == pytest.approx(-leans[0])
+    assert correlation.lean((1e-150 * values[:1995].reshape(-1, 15).mean(axis=1)).tolist()) == pytest.approx(leans[0])
+
+
+@pytest.mark.parametrize("means", [[], [1.0, 2.0, 9.0], [4.0] * 50])
+def test_too_little_to_tell_leans_nowhere(means: list[float]) -> None:
+    assert correlation.lean(means) == 0.0

@@ -159,6 +159,26 @@ def test_intervals_hold_what_they_claim_where_two_speeds_take_turns(count: int, 
     assert np.mean([e.confidence for e in found]) > 0.85
 
 
+def burst_calls(rng: np.random.Generator, count: int, length: int = 20) -> np.ndarray:
+    """Calls of which 5 % take twice as long, in bursts of 20 on average; some burst is among them."""
+    is_slow = np.zeros(count + 200, dtype=bool)
+    while not is_slow[200:].any():
+        for start in rng.integers(0, is_slow.size, rng.poisson(is_slow.size * 0.05 / length)):
+            is_slow[start : start + rng.geometric(1 / length)] = True
+    return np.where(is_slow[200:], 2.0, 1.0) * rng.lognormal(0.0, 0.3, count)
+
+
+@pytest.mark.parametrize(("count", "q"), [(300, None), (300, 0.9), (2000, None), (2000, 0.9), (2000, 0.99)])
+def test_intervals_hold_what_they_claim_where_a_few_bursts_were_seen(count: int, q: float | None) -> None:
+    rng = np.random.default_rng(15)
+    many = np.concatenate([burst_calls(rng, 100_000) for _ in range(10)])
+    truth = many.mean() if q is None else np.quantile(many, q)
+    rows = [burst_calls(rng, count) for _ in range(600)]
+    found = [summary.mean_interval(row) if q is None else summary.quantile_interval(row, q) for row in rows]
+    held = np.mean([holds(e, truth) for e in found])
+    assert held >= np.mean([e.confidence for e in found]) - 0.03 - 0.01  # 600 measurements: one standard error
+
+
 @given(st.lists(finite, min_size=1, max_size=300), st.floats(min_value=0.001, max_value=0.999))
 def test_selecting_and_sorting_agree(values: list[float], q: float) -> None:
     fast, slow = summary.quantile_interval(values, q), ranks.quantile_estimate(values, q)

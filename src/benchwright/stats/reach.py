@@ -24,6 +24,7 @@ _STEPS = (0.0, 0.4, 0.8, 1.2, 1.7, 2.3, 3.0, 4.0)  # from the quantile outwards,
 _NEAR = 3.0  # a threshold with three times as many calls beyond it, or a third of them, tells about this one
 _FEW = 5  # calls beyond a threshold, below which how they hang together is not asked
 _TELLING = 20  # calls beyond a threshold that are enough to say how they hang together
+_MOST_LEANING = 1.4  # times as far as without; Hall's transformation knows no bound
 _MORE = 1.5  # a neighbour counts when it is inflated by so many times more
 
 
@@ -58,7 +59,10 @@ def widest(counts: Counts, q: float, confidence: float, among: int, bounds_of: C
     if not (at in telling and seen.is_evident) and not any(_resemblance(counts, j).is_evident for j in telling[::3]):
         return bounds_of(seen.inflation)
     inflations = _settled([_resemblance(counts, j).inflation for j in range(len(places))], places, counts.total)
-    each = [bounds_of(_stretched(i, p, counts.total, confidence)) for i, p in zip(inflations, places, strict=True)]
+    each = [
+        _leaning(counts, j, confidence, _stretched(inflations[j], places[j], counts.total, confidence), bounds_of)
+        for j in range(len(places))
+    ]
     found, plain = each[at], bounds_of(inflations[at])
     low, high = min(found.low, plain.low), max(found.high, plain.high)  # the bounds of very few values lie inwards
     edges = [0.0, *places, 1.0]
@@ -75,6 +79,26 @@ def _resemblance(counts: Counts, j: int) -> correlation.Resemblance:
     means = [batch[j] / counts.length for batch in counts.batches]
     share = math.fsum(means) / len(means)
     return correlation.resemblance(means, counts.length, share * (1.0 - share))
+
+
+def _leaning(
+    counts: Counts, j: int, confidence: float, inflation: float, bounds_of: Callable[[float], Bounds]
+) -> Bounds:
+    """The interval at one threshold, longer on the side that the calls beyond it lean to.
+
+    Slow calls in bursts are few events. Where few bursts were seen, the true share of calls beyond the threshold may be
+    far larger than the share that was seen, and hardly smaller; see `correlation.lean`.
+    """
+    z = normal_quantile((1.0 + confidence) / 2)
+    place = counts.ranks[j] / counts.total
+    lean = correlation.lean([batch[j] / counts.length for batch in counts.batches])
+    if place < 1.0:  # what independent calls lean by is in the ranks already
+        usual = (1.0 - 2.0 * place) / math.sqrt(place * (1.0 - place) * counts.total / inflation)
+        lean = math.copysign(max(0.0, abs(lean) - abs(usual)), lean)
+    below, above = (
+        min(max(1.0, abs(correlation.straightened(side, lean)) / z), _MOST_LEANING) ** 2 for side in (-z, z)
+    )
+    return replace(bounds_of(inflation), low=bounds_of(inflation * below).low, high=bounds_of(inflation * above).high)
 
 
 def _settled(inflations: Sequence[float], places: Sequence[float], total: int) -> list[float]:

@@ -48,7 +48,7 @@ def mean_interval(values: Values, confidence: float = 0.95) -> Estimate:
 
     Student's t after Hall's cubic transformation (Journal of the Royal Statistical Society B 54, 1992), which takes
     out the skewness that makes the plain t interval of latencies miss too often on one side; stretched by the root of
-    the variance inflation that batch means show (`correlation.inflation`).
+    the variance inflation that batch means show (`correlation.inflation`), and as far as they lean where they do.
     """
     array = _as_floats(values)
     count = array.size
@@ -66,8 +66,11 @@ def mean_interval(values: Values, confidence: float = 0.95) -> Estimate:
     error = math.sqrt(variance * inflation / count)
     effective = count / inflation
     t = student_quantile((1.0 + confidence) / 2, max(1.0, effective - 1.0))
-    lean = _skewness(centred, variance) / math.sqrt(effective)
-    low, high = point - _hall(t, lean) * error, point - _hall(-t, lean) * error
+    leans = [_skewness(centred, variance) / math.sqrt(effective)]
+    if seen.is_evident:
+        leans.append(correlation.lean(batches.tolist()))
+    low = min(point - correlation.straightened(t, lean) * error for lean in leans)
+    high = max(point - correlation.straightened(-t, lean) * error for lean in leans)
     if seen.is_evident:  # few independent values: their spread allows what no call comes near to
         low, high = max(low, float(array.min())), min(high, float(array.max()))
     return Estimate(
@@ -344,13 +347,6 @@ def _skewness(centred: _Floats, variance: float) -> float:
         return 0.0
     units = centred / math.sqrt(variance)  # of spread: the cube of a tiny one would be nothing at all
     return count / (count - 1) / (count - 2) * float(np.dot(units * units, units))
-
-
-def _hall(t: float, lean: float) -> float:
-    """The inverse of Hall's g(t) = t + lean t²/3 + lean² t³/27 + lean/6, a cubic that is monotone for every `lean`."""
-    if abs(lean) < 1e-8:
-        return t
-    return 3.0 / lean * (math.cbrt(1.0 + lean * (t - lean / 6.0)) - 1.0)
 
 
 def _ordered_estimate(point: float, low: float, high: float, bounds: ranks.Bounds, asked: float) -> Estimate:
