@@ -107,6 +107,27 @@ def test_the_values_are_those_of_the_look_that_tells_the_ratio_and_a_contradicti
     assert "a: the two medians differ by a factor of 1.120, and the ratio is 0.990: medians count every process" in text
 
 
+def test_the_length_of_the_processes_is_told_once_for_both_looks_or_for_each() -> None:
+    def told(*lengths: float) -> list[str]:
+        stages = (Stage.BENCHMARK, Stage.VERIFY, Stage.REGRESS)
+        heats = [
+            replace(_heat(stage, Verdict.WORSE, 1.1), length=length)
+            for stage, length in zip(stages, lengths, strict=False)
+        ]
+        row = _row("a", Verdict.WORSE, Estimate(point=1.1, low=1.0, high=1.2), *heats)
+        lines = _text(replace(TRIAL, rows=(row,))).splitlines()
+        return [line.split(", as")[0] for line in lines if line.startswith("a: processes")]
+
+    assert told(1.0, 1.0, 1.0) == []
+    assert told(2.0) == ["a: processes 2 times as long as usual"]
+    assert told(2.0, 2.0, 2.0) == ["a: processes 2 times as long as usual in both looks"]
+    assert told(2.0, 4.0, 4.0) == [
+        "a: processes 2 times as long as usual in the first look",
+        "a: processes 4 times as long as usual in the second look",
+    ]
+    assert told(1.0, 0.2, 0.2) == ["a: processes 0.2 times as long as usual in the second look"]
+
+
 def test_one_look_confirms_nothing() -> None:
     effect = Estimate(point=1.1, low=1.08, high=1.12)
     first, more = _heat(Stage.BENCHMARK, Verdict.WORSE, 1.1), _heat(Stage.REGRESS, Verdict.WORSE, 1.1)

@@ -91,7 +91,7 @@ def notes(trial: Trial) -> Iterator[str]:
             yield f"{label}: {given_up} {len(bad)} failed pair{'s' if len(bad) > 1 else ''}: {bad[-1].why}"
         if len(row.heats) > 1 and row.verdict is Verdict.UNCLEAR:
             yield f"{label}: {row.why}"
-        yield from (f"{label}: {words}" for heat in row.heats if (words := _length(heat)))
+        yield from (f"{label}: {words}" for words in _lengths(row.heats))
         if (middles := _middles(row)) and (effect := row.effect) and effect.low is not None and effect.high is not None:
             ratio = middles[1] / middles[0]
             if not effect.low <= ratio <= effect.high:
@@ -107,15 +107,17 @@ def notes(trial: Trial) -> Iterator[str]:
         yield "interrupted: the verdicts are what was known by then"
 
 
-def _length(heat: Heat) -> str:
-    """What is to be known of processes that were longer or shorter than usual; "" where they were not."""
-    if heat.length == 1.0 or heat.stage is Stage.REGRESS:
-        return ""
-    times = f"processes {heat.length:g} times as long as usual"
-    if heat.length < 1.0:
-        which = "the second look" if heat.stage is Stage.VERIFY else "the first look"
-        return f"{times} in {which}, as the pairs before were clear"
-    return f"{times}, as the first pairs differed much; --duration sets a length"
+def _lengths(heats: Sequence[Heat]) -> Iterator[str]:
+    """What is to be known of processes that were longer or shorter than usual, look by look or of both at once."""
+    looks = [heat for heat in heats if heat.stage is not Stage.REGRESS]
+    names = ("the first look", "the second look")
+    alike = len(looks) > 1 and len({heat.length for heat in looks}) == 1
+    for name, heat in zip(("both looks",) if alike else names, looks, strict=False):
+        if heat.length != 1.0:
+            where = f" in {name}" if len(looks) > 1 or heat.length < 1.0 else ""
+            why = "as the pairs before were clear" if heat.length < 1.0 else "as the first pairs differed much"
+            how = "" if heat.length < 1.0 else "; --duration sets a length"
+            yield f"processes {heat.length:g} times as long as usual{where}, {why}{how}"
 
 
 def labels(rows: Sequence[TrialRow]) -> list[str]:
