@@ -38,9 +38,7 @@ def facts(
         "clock_resolution_ns": clock["resolution"],
         "cost_per_call_ns": clock["loop"] / samples[0].loops,
         "cost_taken_off_ns": loop_cost(answers[0]) / samples[0].loops,
-        "wakeup_error_ns": None
-        if case.load.mode is Mode.SINGLE
-        else answers[0].ready["oversleep"],
+        "wakeup_error_ns": None if case.load.mode is Mode.SINGLE else answers[0].ready["oversleep"],
         "loops": samples[0].loops,
         "recorded_calls": recorded,
         "folded_calls": sum(s.calls for s in samples) - recorded,

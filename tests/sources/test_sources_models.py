@@ -133,6 +133,11 @@ def test_fake_targets() -> None:
         ("modle.onnx", (), r"there is no file modle.onnx\n  did you mean 'model.onnx'\?"),
         ("far/model.onnx", (), "there is no folder .*far either"),
         ("model.bin", (), "nothing here loads model.bin: unknown ending '.bin'\n  known endings: .*onnx"),
+        (
+            "model.safetensors",
+            (),
+            "model.safetensors holds weights, .*\n  measure your code .* benchwright run file.py::name",
+        ),
         ("model.onnx", ("torch",), "torch does not load model.onnx\n  it loads .*pt2"),
         ("model.onnx", ("fake",), "fake does not load model.onnx\n  it loads no files"),
         ("fake:constant", ("torch",), "is for the runtime fake, not torch"),
@@ -142,6 +147,7 @@ def test_fake_targets() -> None:
 )
 def test_wrong_targets(target: str, runtimes: tuple[str, ...], message: str, model: Path) -> None:
     model.with_name("model.bin").write_bytes(b"")
+    model.with_name("model.safetensors").write_bytes(b"")
     model.with_name("folder.d").mkdir()
     with pytest.raises(TargetError, match=message):
         plan(Request(targets=[target], runtimes=runtimes))

@@ -225,11 +225,14 @@ def test_a_program_gets_files_counts_and_shapes_as_words(spec: Path) -> None:
         ("net.yaml::", "names nothing after ::"),
         ("net.yaml::dealy", "did you mean 'delay'?"),
         ("nte.yaml", "did you mean 'net.yaml'?"),
-        ("empty/", "there is no spec in"),
+        ("empty/", "a spec is a .yaml or .json file"),
+        ("saved/", "name the model in it: benchwright run saved/saved_model.pb"),
     ],
 )
 def test_targets_that_lead_nowhere(spec: Path, target: str, said: str) -> None:
     (spec.parent / "empty").mkdir()
+    (spec.parent / "saved").mkdir()
+    (spec.parent / "saved" / "saved_model.pb").write_bytes(b"")
     with pytest.raises(TargetError) as caught:
         plan(Request(targets=[target]))
     assert said in str(caught.value)

@@ -16,6 +16,7 @@ from benchwright.events import Listener, nobody
 from benchwright.records import Case, Inputs, Load, Scalar
 from benchwright.sources import content
 
+WEIGHTS = (".safetensors", ".gguf", ".ckpt", ".pth")  # files that hold numbers and no graph
 FED_BY_FILE = ("onnxruntime", "openvino", "litert", "torch")  # runtimes that feed a model what its file says
 
 
@@ -107,6 +108,11 @@ def source_of(target: str) -> Source:
         return plugins.load("sources", "models")()  # type: ignore[no-any-return]
     if ending:
         path = content.existing(target)
+        if ending in WEIGHTS:
+            raise TargetError(
+                f"{path.name} holds weights, and not the code that computes with them",
+                remedy="measure your code that loads it, in a file of yours: benchwright run file.py::name",
+            )
         raise TargetError(
             f"nothing here loads {path.name}: unknown ending {ending!r}",
             remedy=f"known endings: {', '.join(sorted(endings))}",

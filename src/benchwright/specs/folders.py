@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from benchwright.specs.definition import Spec
 from benchwright.specs.problems import Problem, errors
 
 _BEGINNING = 65536  # characters
+_MODELS = ("saved_model.pb", "*.onnx", "*.tflite", "*.keras")  # what people keep in a folder of its own
 _MARKED = re.compile(rf"""^\s*[{{]?\s*["']?{reading.MARK}["']?\s*:""", re.MULTILINE)
 
 
@@ -30,10 +32,16 @@ def every(folder: Path) -> list[Spec]:
     if problems:
         raise reading.refusal(problems)
     if not specs:
-        raise TargetError(
-            f"there is no spec in {folder}", remedy="a spec is a .yaml or .json file that begins with `benchwright: 1`"
-        )
+        raise TargetError(f"there is no spec in {folder}", remedy=_instead(folder))
     return specs
+
+
+def _instead(folder: Path) -> str:
+    """What somebody may have meant by a folder without specs: the model in it, by its file."""
+    models = sorted(path for pattern in _MODELS for path in folder.glob(pattern) if path.is_file())
+    if models:
+        return f"name the model in it: benchwright run {shlex.quote(str(models[0]))}"
+    return "a spec is a .yaml or .json file that begins with `benchwright: 1`"
 
 
 def found(folder: Path) -> list[Path]:
