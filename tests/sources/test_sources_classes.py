@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchwright.errors import TargetError
+from benchwright.events import Noted
 from benchwright.records import Case, Load, Mode
 from benchwright.sources import Request, described, plan
 from benchwright.sources.classes import Classes, case_for, expand
@@ -303,3 +304,28 @@ def test_the_options_of_a_case_for_a_method_string() -> None:
         "log_level": "DEBUG",
     }
     assert case_for("a.B.c", **given, timeout=5.0).target.options == given  # type: ignore[arg-type]
+
+
+def test_what_asv_would_run_and_we_do_not_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = (
+        "class S:\n    def time_x(self): pass\n    def timeraw_y(self): return ''\n"
+        "def time_top(): pass\ndef mem_top(): return []\ndef helper(): pass\n"
+    )
+    (tmp_path / "asv_suite.py").write_text(code, encoding="utf-8")
+    told: list[str] = []
+
+    def listener(event: object) -> None:
+        told.append(event.text) if isinstance(event, Noted) else None
+
+    for target, name in (("asv_suite.py", "asv_suite.py::S.time_x"), ("asv_suite", "asv_suite.S.time_x")):
+        assert [case.name for case in plan(Request(targets=[target], listener=listener))] == [name]
+    assert [text.partition(";")[0] for text in told] == [
+        f"{target}: left out: S.timeraw_y, time_top, mem_top" for target in ("asv_suite.py", "asv_suite")
+    ]
+    told.clear()
+    assert plan(Request(targets=["asv_suite.py::mem_top"], listener=listener))[0].target.runtime == "python"
+    assert told[0].startswith("asv_suite.py::mem_top is a function: how long it takes is measured")
+    told.clear()
+    plan(Request(targets=["asv_suite.py::time_top", "asv_suite.py::S.time_x"], listener=listener))
+    assert told == []

@@ -136,7 +136,7 @@ def test_fake_targets() -> None:
         (
             "model.safetensors",
             (),
-            "model.safetensors holds weights, .*\n  measure your code .* benchwright run file.py::name",
+            "model.safetensors holds weights, .*\n  measure your code .* file.py::name",
         ),
         ("model.onnx", ("torch",), "torch does not load model.onnx\n  it loads .*pt2"),
         ("model.onnx", ("fake",), "fake does not load model.onnx\n  it loads no files"),

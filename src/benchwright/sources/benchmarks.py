@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchwright.errors import TargetError, did_you_mean
-from benchwright.events import Imported
+from benchwright.events import Imported, Noted
 from benchwright.records import Case, Load, Mode, Scalar, Target
 from benchwright.runtimes import conventions
 from benchwright.sources import About, Request, content, discover, matrix
-from benchwright.sources.offered import FUNCTION, Asked, Found
+from benchwright.sources.offered import FUNCTION, Asked, Found, Offer
 
+_MOST_NAMED = 5
+_NOT_TIMES = ("mem_", "peakmem_", "track_")
+_MEANT = "asked for its memory (mem_, peakmem_) or its number (track_)"
 SLOW = 5.0  # seconds of an import that are worth a word
 
 
@@ -59,9 +62,11 @@ def find(place: Place, request: Request, runtime: str = "") -> list[Found]:
     check(place, request)
     wanted = Asked(style=_style(request), runtime=runtime, last_paths=tuple(request.last_paths))
     begin = time.monotonic()
-    found = discover.benchmarks(place.module, place.name, timeout=_timeout(request), asked=wanted)
+    offer = discover.look(place.module, place.name, timeout=_timeout(request), asked=wanted)
+    found = list(discover.whole(offer, place.module).found)
     if not found:
         raise _nothing(place)
+    _tell(place, offer, request)
     if (seconds := time.monotonic() - begin) >= SLOW:
         request.listener(Imported(module=place.module, seconds=seconds))
     return found
@@ -74,7 +79,21 @@ def look(place: Place, request: Request) -> tuple[list[Found], list[tuple[str, s
     offer = discover.look(place.module, place.name, timeout=_timeout(request), asked=wanted)
     if not offer.found and not offer.broken:
         raise _nothing(place)
+    _tell(place, offer, request)
     return list(offer.found), list(offer.broken)
+
+
+def _tell(place: Place, offer: Offer, request: Request) -> None:
+    """Says what of asv is left out, and what is timed although its name asks for something else."""
+    if offer.left:
+        names, more = ", ".join(offer.left[:_MOST_NAMED]), len(offer.left) - _MOST_NAMED
+        told = f"{names} and {more} more" if more > 0 else names
+        how = "benchmarks of asv are the methods of a class here, and timeraw_* none"
+        request.listener(Noted(text=f"{place.label}: left out: {told}; {how}"))
+    for found in offer.found:
+        if found.kind == FUNCTION and found.name == place.name and found.name.startswith(_NOT_TIMES):
+            how = f"how long it takes is measured; a method of a class by that name is {_MEANT}"
+            request.listener(Noted(text=f"{place.label} is a function: {how}"))
 
 
 def check(place: Place, request: Request) -> None:

@@ -34,10 +34,14 @@ def benchmarks(module: str, name: str = "", *, timeout: float = TIMEOUT, asked: 
 
     A module of a package that cannot be imported is an error.
     """
-    offer = look(module, name, timeout=timeout, asked=asked)
+    return list(whole(look(module, name, timeout=timeout, asked=asked), module).found)
+
+
+def whole(offer: Offer, module: str) -> Offer:
+    """The offer, where every module of the package `module` could be imported; else an error."""
     for inner, reason in offer.broken:
         raise TargetError(f"{inner}: {reason}", remedy=f"name the modules of {module} that can be imported")
-    return list(offer.found)
+    return offer
 
 
 def look(module: str, name: str = "", *, timeout: float = TIMEOUT, asked: Asked = _ANYTHING) -> Offer:
@@ -51,7 +55,8 @@ def look(module: str, name: str = "", *, timeout: float = TIMEOUT, asked: Asked 
     if "error" in content:
         raise TargetError(content["error"], remedy=content["remedy"] or _tail(log))
     found = [schema.decode(Found, entry, where=module) for entry in content["benchmarks"]]
-    return Offer(found=tuple(found), broken=tuple((inner, reason) for inner, reason in content["broken"]))
+    broken = tuple((inner, reason) for inner, reason in content["broken"])
+    return Offer(found=tuple(found), broken=broken, left=tuple(content["left"]))
 
 
 def locate(module: str) -> Path | None:
@@ -143,7 +148,8 @@ def main(arguments: list[str]) -> None:
     sys.path += asked.last_paths
     try:
         offer = offered(module, name, asked)
-        content: dict[str, Any] = {"benchmarks": [asdict(each) for each in offer.found], "broken": offer.broken}
+        found = [asdict(each) for each in offer.found]
+        content: dict[str, Any] = {"benchmarks": found, "broken": offer.broken, "left": offer.left}
     except (LoadError, TargetError) as error:
         content = {"error": error.message, "remedy": "" if error.remedy == "see the log" else error.remedy}
     partial = Path(f"{answer}.partial")

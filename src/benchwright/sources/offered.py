@@ -26,6 +26,8 @@ _MENTIONED = re.compile(
     r"[Bb]enchmark|\bdef (?:time|track|mem|peakmem)_"
 )  # a module without any of these is not imported
 
+_OF_ASV = re.compile(r"(?:time|timeraw|track|mem|peakmem)_")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
@@ -54,10 +56,11 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """What was found, and which modules of a package could not be imported, with the reason."""
+    """What was found, which modules of a package could not be imported, with the reason, and what is left out."""
 
     found: tuple[Found, ...] = ()
     broken: tuple[tuple[str, str], ...] = ()
+    left: tuple[str, ...] = ()  # asv's benchmarks that are none here: functions outside a class, timeraw_ methods
 
 
 def offered(module: str, name: str, asked: Asked) -> Offer:
@@ -66,15 +69,17 @@ def offered(module: str, name: str, asked: Asked) -> Offer:
         return Offer(found=tuple(_named(module, name, asked)))
     loaded = load_module(module)
     found = [*_of_module(loaded, module, asked)]
+    left = _left_out(loaded)
     broken: list[tuple[str, str]] = []
     for inner in _modules_below(loaded):
         try:
             found += [_placed(each, inner) for each in _of_module(load_module(inner), inner, asked, own=True)]
+            left += [f"{inner}.{name}" for name in _left_out(load_module(inner))]
         except BenchwrightError as error:
             broken.append((inner, error.message))
     if not found and not broken:
         raise _nothing(loaded, module)
-    return Offer(found=tuple(found), broken=tuple(broken))
+    return Offer(found=tuple(found), broken=tuple(broken), left=tuple(left))
 
 
 # ---- one by its name ----
@@ -167,6 +172,17 @@ def _of_module(module: ModuleType, where: str, asked: Asked, *, own: bool = Fals
                 yield _function(name, value, where)
         elif _is_benchmark_class(name, value, module) and asked.runtime != "python":
             yield from _methods(value, name, where, asked)
+
+
+def _left_out(module: ModuleType) -> list[str]:
+    """What asv would run of a module and we do not: functions outside a class, and the `timeraw_*` of a class."""
+    left = []
+    for name, value in vars(module).items():
+        if inspect.isfunction(value) and value.__module__ == module.__name__ and not mark_of(value):
+            left += [name] if _OF_ASV.match(name) else []
+        elif _is_benchmark_class(name, value, module):
+            left += [f"{name}.{method}" for method in dir(value) if method.startswith("timeraw_")]
+    return left
 
 
 def _is_benchmark_class(name: str, value: Any, module: ModuleType) -> bool:
