@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from benchwright import asking, checks, config, runner, sources
 from benchwright.errors import OptionError, TargetError
-from benchwright.events import Event, Imported, Listener, Noted, nobody
+from benchwright.events import Listener, nobody
 from benchwright.orphans import TOKEN_VARIABLE
 from benchwright.records import Case, Inputs, Load, Mode, Result, Run, Scalar, Status, Tolerance
 from benchwright.runtimes import importing
 from benchwright.saving import Keeper
 from benchwright.sources import Request
+from benchwright.sources.import_times import ImportTimes
 
 if TYPE_CHECKING:
     import pandas
@@ -166,14 +167,14 @@ def measure(
     checks.check(request, usual_rounds if rounds is None else rounds)
     tags = (*usual.tags, *request.tags)
     checks.check_tags(tags)
-    slow: dict[str, float] = {}  # seconds by module
-    cases = [ending(case, usual) for case in sources.plan(replace(request, listener=_imports(slow, listener)))]
+    imports = ImportTimes(listener)
+    cases = [ending(case, usual) for case in sources.plan(replace(request, listener=imports.hear))]
     if rounds is None:  # what is called once may take hours, and says itself how often it repeats
         rounds = 1 if all(case.load.mode is Mode.SINGLE for case in cases) else usual_rounds
     checks.check_size(len(cases), rounds)
     checks.check_cases(cases)
-    for module, seconds in slow.items() if not fork else ():
-        listener(Noted(text=_import_cost(module, seconds, cases, rounds)))
+    if not fork:
+        imports.tell(cases, rounds, "--fork imports it once a round: {once}")
     if any(case.target.runtime in sources.FED_BY_FILE for case in cases):
         from benchwright.sources import model_inputs
 
@@ -200,33 +201,6 @@ def measure(
         with ForkingHost(listener) as host:
             return MeasuredRun(execute(replace(whole, host=host), store=store, save=save, listener=listener))
     return MeasuredRun(execute(whole, store=store, save=save, listener=listener))
-
-
-def _imports(slow: dict[str, float], listener: Listener) -> Listener:
-    """A listener that keeps what imports took, and passes everything else on."""
-
-    def hear(event: Event) -> None:
-        if isinstance(event, Imported):
-            slow[event.module] = event.seconds
-        else:
-            listener(event)
-
-    return hear
-
-
-def _import_cost(module: str, seconds: float, cases: Sequence[Case], rounds: int) -> str:
-    """What importing a module will take in all, told before it is spent, and how to spend less."""
-    times = rounds * sum(importing.split(case.target.uri)[0] == module for case in cases)
-    name = Path(module).name if module.endswith(".py") else module
-    text = f"importing {name} takes {_long(seconds)}, and {times} processes will do it: {_long(times * seconds)}"
-    return f"{text}; --fork imports it once a round: {_long(rounds * seconds)}"
-
-
-def _long(seconds: float) -> str:
-    for unit, size in (("h", 3600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.2g} {unit}" if seconds < 100 * size else f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def ending(case: Case, usual: config.Config) -> Case:

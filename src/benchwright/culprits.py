@@ -25,6 +25,7 @@ from benchwright.records import Case, Run, Scalar
 from benchwright.regress import BISECTED, OURS
 from benchwright.report.bisection import headline
 from benchwright.sources import Request
+from benchwright.sources.import_times import ImportTimes
 from benchwright.store import Store, open_store
 from benchwright.versus import Making, checked_tags, fresh_seed, keeping_in
 
@@ -107,11 +108,17 @@ def seek(
     request = _settled(request, (good, bad), making, builder, listener)
     tags = checked_tags(request, bisection.REASON, tag)
     terms = replace(terms, rebuild=making.again)
+    imports = ImportTimes(listener)
+    request = replace(request, listener=imports.hear)
+
+    def seen(case: Case) -> None:
+        imports.tell([case], terms.most_runs, "a smaller --most-runs takes less, and tells less", most=True)
+
     found = bisection.bisect(
         builder,
         good,
         bad,
-        _case_in(asked, request, builder, finding, run),
+        _case_in(asked, request, builder, finding, run, seen),
         _with_finding(terms, finding) if finding else terms,
         keeping_in(store, save, listener),
         earlier=_earlier(url, tag) if save else (),
@@ -201,11 +208,24 @@ def _write(url: str, finding: Finding, found: Bisected) -> None:
 # ---- the case, as each revision has it ----
 
 
-def _case_in(asked: Range, request: Request, builder: Builder, finding: Finding | None, run: Run | None) -> CaseIn:
+def _case_in(
+    asked: Range,
+    request: Request,
+    builder: Builder,
+    finding: Finding | None,
+    run: Run | None,
+    seen: Callable[[Case], None],
+) -> CaseIn:
+    """How the case is found in a revision; `seen` is told of it where it was planned."""
     if request.targets or request.command or finding is None:
         usual = config.load()
         name = asked.case or (finding.case if finding else "")
-        return planned(request, name=name, finished=lambda case: api.ending(case, usual))
+
+        def finished(case: Case) -> Case:
+            seen(case)
+            return api.ending(case, usual)
+
+        return planned(request, name=name, finished=finished)
     case = _of_finding(finding, run)
     if case is None:
         raise TargetError(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchwright import errors, schema
 from benchwright.errors import TargetError, UserError
+from benchwright.events import Event, Imported
 from benchwright.records import Case, Inputs, Load
 from benchwright.sources import Request
 from benchwright.system import temporary
@@ -34,7 +35,7 @@ _LENT = ("benchwright", "yaml")  # the second reads specs; what they measure nev
 def plan_in(built: Built, request: Request, *, timeout: float = TIMEOUT) -> list[Case]:
     """What `sources.plan` says in the working copy of a revision, with the revision's own Python.
 
-    Its errors come back as what they are there.
+    Its errors come back as what they are there. The request's listener hears which imports took long.
     """
     with tempfile.TemporaryDirectory(prefix="benchwright-") as folder:
         answer, log = Path(folder, "answer.json"), Path(folder, "log")
@@ -60,7 +61,10 @@ def plan_in(built: Built, request: Request, *, timeout: float = TIMEOUT) -> list
         if not answer.is_file():
             tail = log.read_bytes()[-_TAIL:].decode("utf-8", "replace").strip()
             raise TargetError(f"{_where(built)}: planning ended with code {child.returncode}", remedy=tail)
-        return _read(json.loads(answer.read_bytes()), built)
+        found = json.loads(answer.read_bytes())
+        for module, seconds in found.get("imports", ()):
+            request.listener(Imported(module=module, seconds=seconds))
+        return _read(found, built)
 
 
 def _read(told: dict[str, Any], built: Built) -> list[Case]:
@@ -109,10 +113,17 @@ def main() -> None:
     told = json.load(sys.stdin)
     records = {"inputs": Inputs, "load": Load}  # everything else is plain
     told |= {name: schema.decode(kind, told[name], where=f"request.{name}") for name, kind in records.items()}
-    request = Request(**told)
+    slow: list[tuple[str, float]] = []
+
+    def hear(event: Event) -> None:
+        if isinstance(event, Imported):
+            slow.append((event.module, event.seconds))
+
+    request = Request(**told, listener=hear)
     sys.path += request.last_paths
     try:
         content: dict[str, Any] = {"cases": [schema.encode(case) for case in sources.plan(request)]}
+        content["imports"] = slow
     except UserError as error:
         content = {"error": type(error).__name__, "message": error.message, "remedy": error.remedy}
     answer = Path(sys.argv[1])

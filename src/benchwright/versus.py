@@ -20,6 +20,7 @@ from benchwright.errors import OptionError, TargetError
 from benchwright.events import Listener, Noted, nobody
 from benchwright.records import Inputs, Load, Revision, Scalar
 from benchwright.sources import Request
+from benchwright.sources.import_times import ImportTimes
 from benchwright.store import open_store
 from benchwright.store.glance import looks_ready
 from benchwright.telling import Teller
@@ -212,11 +213,13 @@ def contend(
         return duel.ab(ours, theirs, request, rules, keeping)
     if different := _different_packages(ours, theirs):
         listener(Noted(text=different))
-    matched = duel.match(ours, theirs, request)
+    imports = ImportTimes(listener)
+    matched = duel.match(ours, theirs, replace(request, listener=imports.hear))
     checks.check_size(2 * len(matched.cases), rules.pairs)
     checks.check_cases(case for both in matched.cases for case in both)
     usual = config.load()
     cases = tuple((api.ending(a, usual), api.ending(b, usual)) for a, b in matched.cases)
+    imports.tell([a for a, _ in cases], 2 * rules.pairs, "fewer --pairs or targets take less", most=True)
     return duel.trial(ours, theirs, replace(matched, cases=cases), rules, keeping, tags=tags, **plan)
 
 

@@ -134,7 +134,9 @@ def test_a_submodule_that_cannot_be_had_is_left_out_and_told(repository: Path, t
     assert Builder(repository, surroundings=whole).prepare("HEAD").failure is not None
     none = Builder(repository, surroundings=Surroundings(environment="here", submodules="no")).prepare("HEAD")
     assert none.ok and not none.warnings and not (none.folder / "here" / "file.txt").exists()
-    _git(repository, "update-index", "--force-remove", "gone", "here")  # .gitmodules still names them, and git minds neither
+    _git(
+        repository, "update-index", "--force-remove", "gone", "here"
+    )  # .gitmodules still names them, and git minds neither
     _git(repository, "commit", "-q", "-m", "no submodules")
     assert builder.prepare("HEAD").ok and not builder.prepare("HEAD").warnings
 

@@ -51,6 +51,14 @@ def test_a_file_of_the_users_own_is_taken_for_every_revision(home: Path) -> None
         assert told.notes == (f"bench.py is {mine}, for every revision",)
 
 
+def test_a_file_above_is_named_as_it_lies_and_once_for_all_its_functions(home: Path) -> None:
+    (home / "bench.py").touch()
+    request = Request(targets=["../bench.py::a", "../bench.py::b"])
+    told = settle(request, [Place(label="v", look=lambda path: "")], folder=home / "project")
+    assert told.request.targets == [f"{home / 'bench.py'}::a", f"{home / 'bench.py'}::b"]
+    assert told.notes == (f"../bench.py is {home / 'bench.py'}, for every revision",)
+
+
 def test_a_tracked_file_is_each_revisions_own_where_all_have_it(home: Path) -> None:
     (home / "project" / "bench.py").touch()
     both = {"bench.py": "1"}

@@ -9,11 +9,11 @@ import psutil
 import pytest
 
 import benchwright as bw
-from benchwright import api
 from benchwright.events import Event, Imported, Noted
 from benchwright.hosts.forked import ForkingHost
 from benchwright.records import Case, Result, Status, Target
 from benchwright.runner import Plan, execute
+from benchwright.sources.import_times import ImportTimes
 
 FILE = """
 import os
@@ -105,10 +105,15 @@ def test_a_worker_that_hangs_is_ended_and_the_next_one_is_forked(file: Path) -> 
 
 def test_what_importing_will_take_is_told_before_it_is_spent() -> None:
     cases = [Case(name=str(i), target=Target(runtime="python", uri="/a/bench.py::f")) for i in range(110)]
-    told = api._import_cost("/a/bench.py", 30.0, cases, rounds=5)
-    assert told == (
-        "importing bench.py takes 30 s, and 550 processes will do it: 4.6 h; --fork imports it once a round: 2.5 min"
-    )
-    slow: dict[str, float] = {}
-    api._imports(slow, lambda event: None)(Imported(module="m", seconds=7.0))
-    assert slow == {"m": 7.0}
+    heard: list[Event] = []
+    imports = ImportTimes(heard.append)
+    imports.hear(Imported(module="/a/bench.py", seconds=30.0))
+    imports.hear(Imported(module="m", seconds=7.0))  # of which no case is left
+    for _ in range(2):  # a watch asks at each commit
+        imports.tell(cases, 5, "--fork imports it once a round: {once}")
+    assert heard == [
+        Noted(
+            text="importing bench.py takes 30 s, and 550 processes will do it: 4.6 h; "
+            "--fork imports it once a round: 2.5 min"
+        )
+    ]

@@ -58,7 +58,9 @@ def settle(
     settling = _Settling(tuple(places), repository, choice, (folder or Path.cwd()).absolute(), everywhere)
     targets = [settling.target(target) for target in request.targets]
     return Settled(
-        request=replace(request, targets=targets), folders=tuple(settling.folders), notes=tuple(settling.notes)
+        request=replace(request, targets=targets),
+        folders=tuple(settling.folders),
+        notes=tuple(dict.fromkeys(settling.notes)),
     )
 
 
@@ -97,6 +99,8 @@ class _Settling:
         if path.is_absolute():
             return self._mine(content.existing(text) if path.suffix == ".py" else path, separator + name)
         mine = self._folder / path
+        if ".." in path.parts:
+            mine = mine.parent.resolve() / mine.name
         inside = self._inside(mine, path)
         found = [place.look(inside) if inside else "" for place in self._places]
         if not (mine.is_file() or any(found) or path.suffix == ".py" or os.sep in text):

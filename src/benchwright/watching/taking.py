@@ -16,6 +16,7 @@ from benchwright.measuring import DEFAULT_ROUNDS, Measuring, Plan, new_run_id, n
 from benchwright.planning import plan_in
 from benchwright.records import Case, Failure, Mode, Result, Run, Status
 from benchwright.sources import Request
+from benchwright.sources.import_times import ImportTimes
 from benchwright.store import Store
 from benchwright.telling import Teller
 from benchwright.watching.journal import Entry, Journal, Outcome, What
@@ -51,6 +52,10 @@ class Taker:
     rebuild: bool = False  # also what was built before
     listener: Listener = nobody
     cases: list[Case] = field(default_factory=list)
+    _imports: ImportTimes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._imports = ImportTimes(self.listener)
 
     def take(self, revision: str, *, backfill: bool = False) -> Taken:
         """Builds and measures a commit, or goes on with it where it was cut off; its end is in the journal."""
@@ -102,7 +107,7 @@ class Taker:
 
     def _planned(self, built: Built) -> list[Case]:
         usual = config.load()
-        cases = [api.ending(case, usual) for case in plan_in(built, self.request)]
+        cases = [api.ending(case, usual) for case in plan_in(built, replace(self.request, listener=self._imports.hear))]
         checks.check_cases(cases)
         return cases
 
@@ -133,6 +138,7 @@ class Taker:
         wanted = [
             (case, number) for number in range(plan.rounds) for case in plan.cases if _wanting(measuring, case, number)
         ]
+        self._imports.tell(plan.cases, plan.rounds, "fewer --rounds or targets take less", whose=" of each commit")
         self.listener(Staged(text=f"measuring {built.revision.id[:12]}: {_counted(plan, len(wanted))}"))
         self.listener(Planned(total=len(wanted)))
         with measuring:
