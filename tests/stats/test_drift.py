@@ -58,6 +58,16 @@ def test_a_step_on_a_slope_has_its_own_size(place: int, size: float) -> None:
     assert step.after / step.before == pytest.approx(step.effect)
 
 
+def test_a_slope_that_ends_in_a_step_has_a_size_and_so_has_the_step() -> None:
+    way = np.clip(np.arange(800) / 400, 0.0, 1.0)
+    for seed in (2, 5, 25):
+        noise = 0.008 * np.random.default_rng((1, seed)).standard_normal(800)
+        trend = examine(np.exp(0.25 * way + 0.1 * (np.arange(800) >= 400) + noise).tolist(), detect=detect)
+        (drift,), (step,) = trend.drifts, trend.changes
+        assert drift.effect == pytest.approx(np.exp(0.25), rel=0.02) and drift.low < drift.effect < drift.high
+        assert step.effect == pytest.approx(np.exp(0.1), rel=0.02) and step.low < step.effect < step.high
+
+
 def test_the_size_of_a_step_allows_for_a_slope_too_slight_to_tell() -> None:
     held = {"examine": 0, "detect": 0}
     for seed in range(12):

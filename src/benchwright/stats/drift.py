@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
@@ -33,6 +34,7 @@ _RECENT = 320  # points that are looked at more closely where there are more
 _MOST = 3  # drifts of a series
 _MARGIN = 0.5  # logarithm of the evidence by which a drift explains more than steps do
 _HOPELESS = -4.0  # of the first explanations, below which no better ones are looked for
+_SHARED = 0.5  # of the shorter of two slopes that the other may share
 _CLEARLY = 4.0  # squared noises by which a slope that ends within the series must be better than one that does not
 _FLOOR = 0.01  # of the smallest change: noise below makes no difference
 
@@ -91,13 +93,22 @@ def _seen(cut: Array, begin: int, least: float) -> list[Slope]:
     known, gains = explaining.explain(), []
     for count in range(1, _MOST + 1):
         better = _better(explaining, known, count)
-        if better is None:
+        if better is None or _overlap(explaining, better[0]):
             break
         gains.append(better[1])
         known = better[0]
     places = _Places(explaining=explaining, width=width, offset=begin + left_out)
     found = [places.slope(known, number, gains[0]) for number in range(len(known.ramps))]
     return sorted((slope for slope in found if abs(slope.size) >= least), key=lambda slope: slope.start)
+
+
+def _overlap(explaining: Explaining, known: Explained) -> bool:
+    """Whether two slopes share half of the shorter one: together they are a step or a bend, and have no size each."""
+    knees = [explaining.ramp(int(ramp[known.kind])) for ramp in known.ramps]
+    return any(
+        min(one[1], other[1]) - max(one[0], other[0]) > _SHARED * min(one[1] - one[0], other[1] - other[0])
+        for one, other in combinations(knees, 2)
+    )
 
 
 def _reach(means: Array) -> float:

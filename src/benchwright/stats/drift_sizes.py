@@ -78,15 +78,18 @@ class Slope:
         """From 0 to 1 along the slope."""
         return ramp(self.start, self.end, count)
 
-    def shifts(self, count: int) -> list[Array]:
-        """How the values would change if the slope began, and if it ended, a point later; not at the series' ends."""
-        time, length = np.arange(count), self.end - self.start
-        on = (time > self.start) & (time < self.end)
+    def shifts(self, count: int, steps: Sequence[int]) -> list[Array]:
+        """How the values would change if the slope began, and if it ended, a point later; not at the series' ends.
+
+        A slope and a step at its end differ by just that, so where there is a step the end is taken as known.
+        """
+        time, length, near = np.arange(count), self.end - self.start, max(1, -(-count // BINS) - 1)
         found = []
-        if self.start > 0:
-            found.append(np.where(on, -self.size * (self.end - time) / length**2, 0.0))
-        if self.end < count - 1:
-            found.append(np.where(on, -self.size * (time - self.start) / length**2, 0.0))
+        for end, other in ((self.start, self.end), (self.end, self.start)):
+            if 0 < end < count - 1:
+                is_known = any(abs(step - end) <= near for step in steps)
+                on = (time > self.start) & (time < self.end) & (not is_known)
+                found.append(np.where(on, -self.size * np.abs(other - time) / length**2, 0.0))
         return found
 
 
@@ -153,26 +156,30 @@ class _Regressed:
 
 
 def _regressed(columns: Sequence[Array], cut: Array) -> _Regressed:
-    """The columns fitted to the values under each kind of noise, weighed by how well it fits."""
+    """The columns fitted to the values under each kind of noise, weighed by how well it fits; zeros have no size."""
     count = len(cut)
     width = -(-count // BINS)
-    full = np.column_stack([*columns, cut])
+    told = [place for place, column in enumerate(columns) if column.any()]
+    full = np.column_stack([*(columns[place] for place in told), cut])
     binned = full[count % width :].reshape(-1, width, full.shape[1]).mean(axis=1)
     left = whitened(binned)
-    freedom = max(1, len(binned) - len(columns))
+    freedom = max(1, len(binned) - len(told))
     given, values = left[:, :, :-1], left[:, :, -1]
     products = given.transpose(0, 2, 1) @ given
     inverse = np.linalg.pinv(products, hermitian=True)
     sizes = np.einsum("kij,kj->ki", inverse, np.einsum("kni,kn->ki", given, values))
     squares = np.maximum(((values - np.einsum("kni,ki->kn", given, sizes)) ** 2).sum(axis=1), 1e-300)
-    _, determinant = np.linalg.slogdet(products)
+    sign, determinant = np.linalg.slogdet(products)
+    determinant[sign <= 0.0] = determinant[sign > 0.0].max(initial=0.0)  # columns that rounding cannot tell apart
     shares = weights(BELIEFS - 0.5 * (freedom * np.log(squares) + log_determinants(len(binned)) + determinant))
     shares = np.where(shares < _SURE, 0.0, shares)
     shares /= shares.sum()
     mean: Array = shares @ sizes
     away = sizes - mean
     covariance = inverse * (squares / freedom)[:, None, None] + away[:, :, None] * away[:, None, :]
-    return _Regressed(sizes=mean, covariance=np.tensordot(shares, covariance, axes=1))
+    found = _Regressed(sizes=np.zeros(len(columns)), covariance=np.zeros((len(columns), len(columns))))
+    found.sizes[told], found.covariance[np.ix_(told, told)] = mean, np.tensordot(shares, covariance, axes=1)
+    return found
 
 
 class Joint:
@@ -180,7 +187,7 @@ class Joint:
 
     def __init__(self, cut: Array, slopes: Sequence[Slope], steps: Sequence[int]) -> None:
         self._cut, self._count, self._slopes = cut, len(cut), slopes
-        shifts = [slope.shifts(self._count) for slope in slopes]
+        shifts = [slope.shifts(self._count, steps) for slope in slopes]
         self._plain = [np.ones(self._count), *(slope.ramp(self._count) for slope in slopes)]
         self._plain += [step_at(step, self._count) for step in steps]
         known = len(self._plain)
