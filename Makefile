@@ -57,7 +57,7 @@ dashboard:  ## Build the dashboard's pages; needs Node, which users of a release
 	@.ci/need npm npm
 	@$(PYTHON) dashboard/build.py
 
-types: $(VENV)/.core  ## Write the dashboard's types anew from views/shapes.py.
+types: $(VENV)/.core  ## Write the dashboard's types anew from pages/shapes.py.
 	@$(BIN)/python dashboard/generate.py
 
 docs: $(VENV)/.docs schema  ## Build the documentation into site/.
@@ -65,12 +65,12 @@ docs: $(VENV)/.docs schema  ## Build the documentation into site/.
 	@$(BIN)/python .ci/check_site.py site
 
 schema: $(VENV)/.core  ## Write what is generated: JSON Schema and the command line's reference.
-	@$(BIN)/python -c "from pathlib import Path; from benchwright.json_schema import write_all; write_all(Path('docs/schema'))"
-	@$(BIN)/python -c "from pathlib import Path; from benchwright.specs.form import write; write(Path('docs/schema'))"
+	@$(BIN)/python -c "from pathlib import Path; from benchwright.schema.json_schema import write_all; write_all(Path('docs/schema'))"
+	@$(BIN)/python -c "from pathlib import Path; from benchwright.targets.specs.form import write; write(Path('docs/schema'))"
 	@$(BIN)/python docs/generate_cli.py
 
 clean:  ## Remove what these commands made, the environment included.
-	rm -rf $(VENV) $(TENSORFLOW) $(DEMO) site build dist dashboard/node_modules src/benchwright/dashboard/bundle .benchwright .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
+	rm -rf $(VENV) $(TENSORFLOW) $(DEMO) site build dist dashboard/node_modules src/benchwright/pages/dashboard/bundle .benchwright .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
 
 # ---- the environment: one stamp for each extra, made anew when pyproject.toml changes ----
 

@@ -21,8 +21,8 @@ from typing import Any
 
 from harness import Claim, at_least, at_most, children, interleaved, ratios, report, settings, spread
 
-from benchwright.tasks.definition import Pattern, Task, Wanted
-from benchwright.tasks.extraction import Extractor
+from benchwright.targets.tasks.definition import Pattern, Task, Wanted
+from benchwright.worker.tasks.extraction import Extractor
 
 MEGABYTE = 1_000_000
 PIECE = 1 << 18  # bytes that are read at once of what a task prints

@@ -18,11 +18,11 @@ from typing import Any
 
 from harness import Claim, at_most, children, interleaved, loadgen, peers, report, settings, spread, subjects
 
-from benchwright.measure.clock import SystemClock
-from benchwright.measure.closed import run_closed
-from benchwright.measure.recorder import LIMIT
-from benchwright.measure.subject import Subject
 from benchwright.records import Load
+from benchwright.worker.engine.clock import SystemClock
+from benchwright.worker.engine.closed_loop import run_closed
+from benchwright.worker.engine.recorder import LIMIT
+from benchwright.worker.engine.subject import Subject
 
 ROUNDING = 0.5  # bytes a call that pages, the recorded instants and the allocator may add
 

@@ -19,8 +19,8 @@ from contextlib import contextmanager
 
 import psutil
 
-from benchwright.monitors.process import ProcessMonitor
-from benchwright.monitors.watch import Watch
+from benchwright.machine.monitors.process import ProcessMonitor
+from benchwright.machine.monitors.watch import Watch
 
 SAMPLES = 10  # a second's worth
 LEAST_RATIO = 15.0

@@ -18,13 +18,13 @@ from typing import Any
 
 from harness import Bar, Claim, Settings, at_most, interleaved, peers, ratios, report, settings, spread, subjects
 
-from benchwright import metrics
-from benchwright.attempt import Answer
-from benchwright.measure.clock import SystemClock
-from benchwright.measure.closed import run_closed
-from benchwright.measure.engine import prepare
-from benchwright.measure.subject import Subject
+from benchwright.execution import metrics
+from benchwright.execution.attempt import Answer
 from benchwright.records import Load
+from benchwright.worker.engine.clock import SystemClock
+from benchwright.worker.engine.closed_loop import run_closed
+from benchwright.worker.engine.engine import prepare
+from benchwright.worker.engine.subject import Subject
 
 OURS, BARE, THREADS = "benchwright", "bare", "benchwright, two threads"
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from harness import Claim, at_least, command, interleaved, ratios, report, settings, spread, subjects
 
 import benchwright
-from benchwright.asking import available_cpus
 from benchwright.records import Result
+from benchwright.workflows.arguments import available_cpus
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-BUNDLE = HERE.parent / "src" / "benchwright" / "dashboard" / "bundle"
+BUNDLE = HERE.parent / "src" / "benchwright" / "pages" / "dashboard" / "bundle"
 STAMP = BUNDLE / "built-from"
 SOURCES = ("build.py", "index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts", "src/**/*")
 

@@ -1,4 +1,4 @@
-"""Writes src/shapes.ts: the TypeScript types of what pages are made of, from `benchwright.views`."""
+"""Writes src/shapes.ts: the TypeScript types of what pages are made of, from `benchwright.pages`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from benchwright.pages import parts, shapes
 from benchwright.records import Scalar
-from benchwright.views import parts, shapes
 
 FILE = Path(__file__).parent / "src" / "shapes.ts"
 _NAMES: dict[Any, str] = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
 _HEAD = """\
-// Generated from src/benchwright/views/shapes.py and parts.py: `make types` writes it anew.
+// Generated from src/benchwright/pages/shapes.py and parts.py: `make types` writes it anew.
 
 export type Scalar = string | number | boolean | null;
 export type Value = Scalar | Value[] | { [name: string]: Value };

@@ -5,7 +5,7 @@ import { defineConfig } from "vite";
 export default defineConfig({
   base: "./",
   build: {
-    outDir: "../src/benchwright/dashboard/bundle",
+    outDir: "../src/benchwright/pages/dashboard/bundle",
     emptyOutDir: true,
     target: "es2022",
     modulePreload: false,

@@ -156,7 +156,7 @@ def _records(kind: type) -> st.SearchStrategy[Any]:
     return st.builds(kind, **(fields | _SOUND.get(kind, {}))).map(_sound)
 
 
-# What `benchwright.soundness` asks for beyond the types.
+# What `benchwright.schema.soundness` asks for beyond the types.
 _SOUND: dict[type, dict[str, st.SearchStrategy[Any]]] = {
     records.Estimate: {
         "confidence": st.floats(min_value=0.01, max_value=1.0),

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from benchwright import runner
+from benchwright.execution import rounds
 from benchwright.records import Arrivals, Case, Load, Mode, Result, Scalar, Status, Target
-from benchwright.runtimes.fake import cycle, options_of, truth
+from benchwright.worker.runtimes.fake import cycle, options_of, truth
 
 PERCENTILES = ("p50", "p90", "p95", "p99", "p99.9")
 
@@ -30,7 +30,7 @@ def _case(name: str, options: dict[str, Scalar], load: Load) -> Case:
 
 
 def _execute(*cases: Case, directory: Path) -> list[Result]:
-    run = runner.execute(runner.Plan(cases=cases, rounds=1, monitors=(), directory=directory))
+    run = rounds.execute(rounds.Plan(cases=cases, rounds=1, monitors=(), directory=directory))
     assert [result.status for result in run.results] == [Status.OK] * len(cases), [r.error for r in run.results]
     return list(run.results)
 
@@ -157,7 +157,7 @@ def test_items_count_in_the_throughput_and_not_in_the_latency(tmp_path: Path) ->
 
 
 def test_the_highest_rate_is_found_to_within_three_percent(tmp_path: Path) -> None:
-    from benchwright.asking import objective
+    from benchwright.workflows.arguments import objective
 
     load = Load(
         mode=Mode.OPEN, arrivals=Arrivals.CONSTANT, find_rate=True, warmup=0, objectives=(objective("p99<20ms"),)

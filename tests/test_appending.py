@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchwright import appending
+from benchwright.system import line_files
 
 
 @pytest.mark.parametrize("cut", [b"", b"x", b"y" * 200_000])
@@ -15,10 +15,10 @@ from benchwright import appending
 def test_of_a_line_that_was_cut_off_nothing_stays(tmp_path: Path, whole: bytes, cut: bytes) -> None:
     file = tmp_path / "lines"
     file.write_bytes(whole + cut)
-    handle = appending.open_lines(file)
+    handle = line_files.open_lines(file)
     try:
         assert file.read_bytes() == whole
-        appending.append(handle, b"more")
+        line_files.append(handle, b"more")
     finally:
         os.close(handle)
     assert file.read_bytes() == whole + b"more\n"
@@ -27,9 +27,9 @@ def test_of_a_line_that_was_cut_off_nothing_stays(tmp_path: Path, whole: bytes, 
 def test_a_disk_that_takes_little_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write = os.write
     monkeypatch.setattr(os, "write", lambda handle, content: write(handle, content[:3]))
-    handle = appending.open_lines(tmp_path / "lines")
+    handle = line_files.open_lines(tmp_path / "lines")
     try:
-        appending.append(handle, b"a long line")
+        line_files.append(handle, b"a long line")
     finally:
         os.close(handle)
     assert (tmp_path / "lines").read_bytes() == b"a long line\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchwright import artifacts
+from benchwright.execution import artifacts
 
 
 def test_every_file_below_the_folder_is_named_sized_and_hashed(tmp_path: Path) -> None:

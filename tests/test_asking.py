@@ -8,43 +8,43 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchwright import asking
 from benchwright.errors import OptionError
 from benchwright.records import Objective
+from benchwright.workflows import arguments
 
 
 @given(st.lists(st.integers(1, 10**9), min_size=1))
 def test_lists_are_read_item_by_item(numbers: list[int]) -> None:
     text = " , ".join(map(str, numbers))
-    assert asking.several(text, asking.whole("--n"), "--n") == numbers
+    assert arguments.several(text, arguments.whole("--n"), "--n") == numbers
 
 
 @pytest.mark.parametrize("text", ["", ",", "1,", ",1", "1,,2"])
 def test_an_empty_item_is_refused(text: str) -> None:
     with pytest.raises(OptionError, match=r"--n: .* has an empty item"):
-        asking.several(text, asking.whole("--n"), "--n")
+        arguments.several(text, arguments.whole("--n"), "--n")
 
 
 @pytest.mark.parametrize(("text", "complaint"), [("1.5", "not a whole"), ("0", "below 1"), ("-3", "below 1")])
 def test_whole_numbers_are_whole_and_large_enough(text: str, complaint: str) -> None:
     with pytest.raises(OptionError, match=f"--n: .*{complaint}"):
-        asking.whole("--n")(text)
+        arguments.whole("--n")(text)
 
 
 def test_copies_may_be_as_many_as_there_are_cpus() -> None:
-    assert asking.copies("max") == asking.available_cpus() == len(os.sched_getaffinity(0))
-    assert asking.copies("3") == 3
+    assert arguments.copies("max") == arguments.available_cpus() == len(os.sched_getaffinity(0))
+    assert arguments.copies("3") == 3
 
 
 @pytest.mark.parametrize(("text", "value"), [("1%", 0.01), ("0.5 %", 0.005), ("0.02", 0.02)])
 def test_fractions_may_be_percent(text: str, value: float) -> None:
-    assert asking.fraction(text, "--precision") == pytest.approx(value)
+    assert arguments.fraction(text, "--precision") == pytest.approx(value)
 
 
 @pytest.mark.parametrize("text", ["0", "100%", "1", "-1%", "x%", "%"])
 def test_fractions_lie_between_nothing_and_all(text: str) -> None:
     with pytest.raises(OptionError, match="--precision"):
-        asking.fraction(text, "--precision")
+        arguments.fraction(text, "--precision")
 
 
 @pytest.mark.parametrize(
@@ -62,76 +62,76 @@ def test_fractions_lie_between_nothing_and_all(text: str) -> None:
     ],
 )
 def test_objectives_are_bounds_in_base_units(text: str, objective: Objective) -> None:
-    assert asking.objective(text) == objective
+    assert arguments.objective(text) == objective
 
 
 @pytest.mark.parametrize("text", ["p99<20", "mean<=0.5", "wall_time<20", "service_p99 < 2e1 "])
 def test_a_time_without_its_unit_is_refused_with_both_readings(text: str) -> None:
     number = text.split("<")[1].lstrip("= ").strip()
     with pytest.raises(OptionError, match=f"'{number}' may mean {number} ms or {number} s") as refused:
-        asking.objective(text)
+        arguments.objective(text)
     assert f"{number}ms'" in refused.value.remedy and f"{number}s'" in refused.value.remedy
-    assert asking.objective("wall_time<20s").bound == 20.0
+    assert arguments.objective("wall_time<20s").bound == 20.0
 
 
 @pytest.mark.parametrize("text", ["p99<-1ms", "p99<0", "p99>-1ms", "throughput>=-1/s", "rss_peak<-1B"])
 def test_a_bound_that_always_or_never_holds_is_refused(text: str) -> None:
     with pytest.raises(OptionError, match="is never below zero"):
-        asking.objective(text)
-    assert asking.objective("throughput>0").bound == 0
-    assert asking.objective("my_gain>-1").bound == -1  # of what we do not know, zero may be the middle
+        arguments.objective(text)
+    assert arguments.objective("throughput>0").bound == 0
+    assert arguments.objective("my_gain>-1").bound == -1  # of what we do not know, zero may be the middle
 
 
 @pytest.mark.parametrize("text", ["p99", "p99=3", "<3ms", "p99<", "p99<fast", "p99<3GiB", "99<3ms"])
 def test_what_is_no_bound_is_refused(text: str) -> None:
     with pytest.raises(OptionError, match="--objective"):
-        asking.objective(text)
+        arguments.objective(text)
 
 
 def test_shapes_belong_to_an_input_or_to_all() -> None:
-    assert asking.shapes(["x:1x3x224x224", "2x4", "a:b:7"]) == {"x": (1, 3, 224, 224), "": (2, 4), "a:b": (7,)}
+    assert arguments.shapes(["x:1x3x224x224", "2x4", "a:b:7"]) == {"x": (1, 3, 224, 224), "": (2, 4), "a:b": (7,)}
     for bad in ("x:", "x:1x", "x:axb", "x:0x3", "x:-1"):
         with pytest.raises(OptionError, match="is not NAME:1x3x224x224"):
-            asking.shapes([bad])
+            arguments.shapes([bad])
 
 
 def test_pairs_are_numbers_truths_or_text() -> None:
-    pairs = asking.pairs(["a=1", "b=1.5", "c=true", "d=false", "e=x=y", "f="], "--option")
+    pairs = arguments.pairs(["a=1", "b=1.5", "c=true", "d=false", "e=x=y", "f="], "--option")
     assert pairs == {"a": 1, "b": 1.5, "c": True, "d": False, "e": "x=y", "f": ""}
     for bad in ("a", "=1"):
         with pytest.raises(OptionError, match=r"--option: .* is not NAME=VALUE"):
-            asking.pairs([bad], "--option")
+            arguments.pairs([bad], "--option")
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-inf", "1e999", "infinity"])
 def test_what_is_no_finite_number_stays_text(text: str) -> None:
     """It could not be recorded, and a parameter may well be called so."""
-    assert asking.scalar(text) == text
+    assert arguments.scalar(text) == text
 
 
 def test_parameters_are_lists() -> None:
-    assert asking.parameter_lists(["size=1,2", "how=fast"]) == {"size": [1, 2], "how": ["fast"]}
+    assert arguments.parameter_lists(["size=1,2", "how=fast"]) == {"size": [1, 2], "how": ["fast"]}
 
 
 def test_cpus_are_numbers_and_ranges_of_those_there_are() -> None:
     there = sorted(os.sched_getaffinity(0))
-    assert asking.cpu_list(f"{there[0]},{there[0]}-{there[0]}") == (there[0],)
+    assert arguments.cpu_list(f"{there[0]},{there[0]}-{there[0]}") == (there[0],)
     if there == list(range(len(there))):
-        assert asking.cpu_list(f"0-{there[-1]}") == tuple(there)
+        assert arguments.cpu_list(f"0-{there[-1]}") == tuple(there)
     for bad in ("", "x", "0-", "4096", "-1", "1-0"):
         with pytest.raises(OptionError, match="--cpus"):
-            asking.cpu_list(bad)
+            arguments.cpu_list(bad)
 
 
 def test_keywords_take_one_or_many() -> None:
-    assert asking.one_or_many(None, (1,)) == (1,)
-    assert asking.one_or_many(3, ()) == [3]
-    assert asking.one_or_many("cpu", ()) == ["cpu"]
-    assert asking.one_or_many((1, 2), ()) == [1, 2]
+    assert arguments.one_or_many(None, (1,)) == (1,)
+    assert arguments.one_or_many(3, ()) == [3]
+    assert arguments.one_or_many("cpu", ()) == ["cpu"]
+    assert arguments.one_or_many((1, 2), ()) == [1, 2]
 
 
 def test_a_metric_nobody_knows_is_told_with_its_neighbour() -> None:
     with pytest.raises(OptionError, match="'throughputs' is no metric") as error:
-        asking.objective("throughputs>5k/s")
+        arguments.objective("throughputs>5k/s")
     assert "throughput" in error.value.remedy
-    assert asking.objective("my_monitors_metric<5").bound == 5.0
+    assert arguments.objective("my_monitors_metric<5").bound == 5.0

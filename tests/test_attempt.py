@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from benchwright.attempt import Attempt, Outcome, timeout
-from benchwright.channel import Job
 from benchwright.errors import StoreError
-from benchwright.hosts.local import LocalHost, LocalWorker
-from benchwright.interrupts import Interrupt
+from benchwright.execution.attempt import Attempt, Outcome, timeout
+from benchwright.execution.hosts.local import LocalHost, LocalWorker
 from benchwright.records import Case, Load, Mode, Status, Target
+from benchwright.system.interrupts import Interrupt
+from benchwright.worker.channel import Job
 
 
 class Watched(LocalHost):

@@ -11,12 +11,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchwright import baseline
+from benchwright.analysis import baseline
+from benchwright.analysis.gate import check, condition
+from benchwright.analysis.rows import rows
 from benchwright.errors import OptionError
-from benchwright.judging import Rules
 from benchwright.records import Failure, Status
-from benchwright.report.gate import check, condition
-from benchwright.report.rows import rows
+from benchwright.records.judgement import Rules
 from benchwright.store import Store, open_store
 
 made = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("series_of_runs.py"))))

@@ -13,17 +13,19 @@ from typing import ClassVar
 
 import pytest
 
-from benchwright import bisection, culprits, schema
-from benchwright.bisected import Bisected
-from benchwright.bisection import Terms, _prior, bisect
-from benchwright.bisection_pairs import can_last, find_adjacent, lasting
-from benchwright.builds import Builder, Built
-from benchwright.contests import Side
+from benchwright import schema
 from benchwright.errors import OptionError, StoreError, TargetError
-from benchwright.findings import Finding, Suspect
+from benchwright.execution.builds import Builder, Built
 from benchwright.records import Better, Case, Estimate, Metric, Run, Verdict
+from benchwright.records.bisections import Bisected
+from benchwright.records.findings import Finding, Suspect
+from benchwright.records.trials import Pair
 from benchwright.store import Store, open_store
-from benchwright.trials import Pair
+from benchwright.workflows.ab.pairs import Side
+from benchwright.workflows.bisect import run as culprits
+from benchwright.workflows.bisect import search
+from benchwright.workflows.bisect.pairs import can_last, find_adjacent, lasting
+from benchwright.workflows.bisect.search import Terms, _prior, bisect
 
 COUNT, CULPRIT, BROKEN = 18, 11, (8, 9)
 BUILD = "sh build.sh"
@@ -267,7 +269,7 @@ class Simulated:
 
 @pytest.fixture
 def simulated(monkeypatch: pytest.MonkeyPatch) -> type[Simulated]:
-    monkeypatch.setattr(bisection, "Contest", Simulated)
+    monkeypatch.setattr(search, "Contest", Simulated)
     Simulated.levels, Simulated.noise, Simulated.durations, Simulated.rng = {}, 0.003, [], random.Random(1)
     return Simulated
 

@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchwright import channel, schema
-from benchwright.channel import PROTOCOL, FrameReader, Job, Message
+from benchwright import schema
 from benchwright.errors import ChannelError, DecodeError
-from benchwright.orphans import TOKEN_BYTES
 from benchwright.records import Case, Samples, Target
+from benchwright.system.orphans import TOKEN_BYTES
+from benchwright.worker import channel
+from benchwright.worker.channel import PROTOCOL, FrameReader, Job, Message
 
 TOKEN = bytes(range(TOKEN_BYTES))
 _INT64 = st.integers(-(2**63), 2**63 - 1)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchwright import checks
 from benchwright.errors import OptionError, TargetError
+from benchwright.execution.rounds import Plan
 from benchwright.records import Arrivals, Case, Inputs, Load, Mode, Objective, Scalar, Target
-from benchwright.runner import Plan
-from benchwright.sources import Request
+from benchwright.targets.sources import Request
+from benchwright.workflows import validation
 
 FAKE = "fake:constant"
 
@@ -50,7 +50,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_what_cannot_be_measured_is_refused_before_anything_starts(fields: dict[str, Any], complaint: str) -> None:
     with pytest.raises(OptionError, match=complaint):
-        checks.check(Request(**{"targets": [FAKE], **fields}), rounds=1)
+        validation.check(Request(**{"targets": [FAKE], **fields}), rounds=1)
 
 
 def test_a_search_aims_at_percentiles_from_above() -> None:
@@ -62,31 +62,31 @@ def test_a_search_aims_at_percentiles_from_above() -> None:
     ):
         load = Load(mode=Mode.OPEN, find_rate=True, objectives=(good, bad))
         with pytest.raises(OptionError, match="cannot aim at"):
-            checks.check(Request(targets=[FAKE], load=load), rounds=1)
+            validation.check(Request(targets=[FAKE], load=load), rounds=1)
     traced = Load(mode=Mode.OPEN, find_rate=True, objectives=(good,), arrivals=Arrivals.TRACE)
     with pytest.raises(OptionError, match="a trace has the rate it has"):
-        checks.check(Request(targets=[FAKE], load=traced), rounds=1)
-    checks.check(Request(targets=[FAKE], load=Load(mode=Mode.OPEN, find_rate=True, objectives=(good,))), rounds=1)
+        validation.check(Request(targets=[FAKE], load=traced), rounds=1)
+    validation.check(Request(targets=[FAKE], load=Load(mode=Mode.OPEN, find_rate=True, objectives=(good,))), rounds=1)
 
 
 def test_a_rate_makes_arrivals_meaningful() -> None:
     load = Load(arrivals=Arrivals.CONSTANT)
-    checks.check(Request(targets=[FAKE], load=load, rates=(5.0,)), rounds=1)
-    checks.check(Request(targets=[FAKE], load=Load(precision=0.01, duration=5.0)), rounds=1)
+    validation.check(Request(targets=[FAKE], load=load, rates=(5.0,)), rounds=1)
+    validation.check(Request(targets=[FAKE], load=Load(precision=0.01, duration=5.0)), rounds=1)
 
 
 @pytest.mark.parametrize("tag", ["", "  ", "last", "last~2", "nightly.json", "runs.jsonl.gz", "x.parquet"])
 def test_a_tag_that_finds_no_run_is_refused(tag: str) -> None:
     with pytest.raises(OptionError, match="tag"):
-        checks.check_tags(["good", tag])
-    checks.check_tags(["good", "lasting", "at-last", "v1.2"])
+        validation.check_tags(["good", tag])
+    validation.check_tags(["good", "lasting", "at-last", "v1.2"])
 
 
 # ---- inputs ----
 
 
 def _checked(source: Path | str) -> None:
-    checks.check(Request(targets=[FAKE], inputs=Inputs(source=str(source))), rounds=1)
+    validation.check(Request(targets=[FAKE], inputs=Inputs(source=str(source))), rounds=1)
 
 
 def _saved(**arrays: Any) -> bytes:
@@ -155,7 +155,7 @@ def test_a_data_set_must_have_a_home() -> None:
 )
 def test_what_no_library_needs_to_judge_is_refused(target: Target, complaint: str) -> None:
     with pytest.raises(OptionError, match=complaint) as refused:
-        checks.check_cases([Case(name="m", target=target)])
+        validation.check_cases([Case(name="m", target=target)])
     assert refused.value.remedy or target.runtime == "python"
 
 
@@ -167,12 +167,12 @@ def test_what_only_the_library_knows_is_left_to_it() -> None:
         Target(runtime="openvino", uri="m.onnx", options=options, device="npu"),
         Target(runtime="torch", uri="m.pt", device="xpu", precision="bf16"),
     ]
-    checks.check_cases([Case(name="m", target=target) for target in targets])
+    validation.check_cases([Case(name="m", target=target) for target in targets])
 
 
 @pytest.mark.parametrize("price", [0, -1.18, float("nan"), float("inf"), "1.18", True])
 def test_a_price_is_a_number_above_zero(price: Any) -> None:
     with pytest.raises(OptionError, match=r"cost per hour: .* is not"):
-        checks.check_cost(Plan(cases=[], cost_per_hour=price))
-    checks.check_cost(Plan(cases=[], cost_per_hour=1.18))
-    checks.check_cost(Plan(cases=[]))
+        validation.check_cost(Plan(cases=[], cost_per_hour=price))
+    validation.check_cost(Plan(cases=[], cost_per_hour=1.18))
+    validation.check_cost(Plan(cases=[]))

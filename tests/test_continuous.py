@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 
 from benchwright.cli import main
-from benchwright.continuous import Handled, Watched, watch
 from benchwright.errors import FetchError, OptionError, TargetError
 from benchwright.events import Noted
-from benchwright.findings import Finding, State
 from benchwright.records import Estimate, Load, Status, Verdict
-from benchwright.sources import Request
+from benchwright.records.findings import Finding, State
 from benchwright.store import Store, open_store
+from benchwright.targets.sources import Request
 from benchwright.vcs.git import GitRepository
 from benchwright.vcs.history import Commit
-from benchwright.watching.commits import Following
-from benchwright.watching.journal import Entry, Journal, Outcome
+from benchwright.workflows.watch.commits import Following
+from benchwright.workflows.watch.journal import Entry, Journal, Outcome
+from benchwright.workflows.watch.loop import Handled, Watched, watch
 
 REPOSITORIES = runpy.run_path(str(Path(__file__).parent / "repositories.py"))
 plain = REPOSITORIES["plain"]
@@ -138,8 +138,8 @@ def test_a_gap_in_which_a_change_was_found_is_measured_afterwards(monkeypatch: p
         again.append(run)
         return finding
 
-    monkeypatch.setattr("benchwright.regress.judge", judge)
-    monkeypatch.setattr("benchwright.regress.remeasured", remeasured)
+    monkeypatch.setattr("benchwright.analysis.detection.judge", judge)
+    monkeypatch.setattr("benchwright.analysis.detection.remeasured", remeasured)
     handled = _watch(_watched(since=commits[0], step=3))
     assert [(each.revision.id, each.backfill) for each in handled] == [
         (commits[3], False),
@@ -268,7 +268,7 @@ def test_a_run_that_was_cut_off_is_gone_on_with_and_one_of_another_version_is_le
     with _store() as store:
         (run,) = store.run_ids()
         before = [result.id for result in store.run(run).results]
-    monkeypatch.setattr("benchwright.resuming.VERSION", "0.0.1")
+    monkeypatch.setattr("benchwright.execution.resume.VERSION", "0.0.1")
     (handled,) = _watch(watched)
     assert (handled.taken.outcome, handled.taken.run) == (Outcome.INTERRUPTED, run)
     assert handled.revision.id == commits[1] and "0.0.1" in handled.taken.why
@@ -284,7 +284,7 @@ def test_what_was_not_judged_any_more_is_judged_at_the_next_start(monkeypatch: p
     _cut(watched, "judged", monkeypatch)
     file.unlink()
     judged: list[str] = []
-    monkeypatch.setattr("benchwright.regress.judge", lambda store, run, **_: judged.append(run) or [])
+    monkeypatch.setattr("benchwright.analysis.detection.judge", lambda store, run, **_: judged.append(run) or [])
     assert _watch(watched) == []
     with _store() as store:
         assert judged == [*store.run_ids()]

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from benchwright import regress, schema
-from benchwright.findings import Finding, State
+from benchwright import schema
+from benchwright.analysis import detection
 from benchwright.records import Verdict
+from benchwright.records.findings import Finding, State
 from benchwright.store import Store, open_store
 
 made = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("series_of_runs.py"))))
@@ -36,7 +37,7 @@ def sloping(flat: int, length: int, size: float, *, after: int = 0, noise: float
 
 def test_a_drift_is_one_finding_of_its_own_kind(store: Store) -> None:
     runs = made.fill(store, sloping(30, 60, 0.3))
-    (finding,) = regress.judge(store, runs[-1].id)
+    (finding,) = detection.judge(store, runs[-1].id)
     drift = finding.drift
     assert drift is not None and drift.ongoing and drift.steps == 0
     assert finding.verdict is Verdict.WORSE and finding.metric == "latency_p50"
@@ -50,12 +51,12 @@ def test_a_drift_is_one_finding_of_its_own_kind(store: Store) -> None:
     assert finding.revisions[-1] == made.commit(89)
     assert sum(part.commits for part in drift.parts) <= len(finding.revisions) - 1
     assert "latency_p99" in finding.why["also"] and "throughput" in finding.why["also"]
-    assert regress.judge(store, runs[-1].id) == []
+    assert detection.judge(store, runs[-1].id) == []
 
 
 def test_a_drift_survives_the_store_and_its_schema(store: Store) -> None:
     runs = made.fill(store, sloping(30, 60, 0.3))
-    (finding,) = regress.judge(store, runs[-1].id)
+    (finding,) = detection.judge(store, runs[-1].id)
     assert store.finding(finding.id).drift == finding.drift
     assert schema.decode(Finding, json.loads(json.dumps(schema.encode(finding))), where="finding") == finding
 
@@ -67,7 +68,7 @@ def test_a_drift_is_told_once_and_grows(store: Store) -> None:
     for i, value in enumerate(values):
         store.add_run(made.run_of(i, value))
         if i >= 29 and i % 3 == 0:
-            told += [finding for finding in regress.judge(store, f"run-{i:04d}") if finding.drift]
+            told += [finding for finding in detection.judge(store, f"run-{i:04d}") if finding.drift]
             sizes += [store.finding(told[0].id).effect.point] if told else []
     assert len(told) == 1
     assert sizes[-1] > sizes[0]
@@ -81,10 +82,10 @@ def test_what_was_taken_for_a_step_becomes_part_of_the_drift(store: Store) -> No
     values = sloping(30, 60, 0.3)
     runs = made.fill(store, values)
     step = next(iter(made_step(store, runs[60].id)))
-    (drift,) = [finding for finding in regress.judge(store, runs[-1].id) if finding.drift]
+    (drift,) = [finding for finding in detection.judge(store, runs[-1].id) if finding.drift]
     known = store.finding(step.id)
     assert known.state is State.RESOLVED
-    assert known.remarks[-1].what == regress.ABSORBED and drift.id in known.remarks[-1].text
+    assert known.remarks[-1].what == detection.ABSORBED and drift.id in known.remarks[-1].text
 
 
 def made_step(store: Store, run: str) -> list[Finding]:
@@ -115,20 +116,20 @@ def made_step(store: Store, run: str) -> list[Finding]:
         return Trend(changes=tuple(detect(values, smallest=smallest)))  # type: ignore[operator]
 
     with patch("benchwright.stats.drift.examine", steps_only):
-        return regress.judge(store, "run-0089", detect=detect)
+        return detection.judge(store, "run-0089", detect=detect)
 
 
 def test_a_step_on_a_slope_is_a_finding_beside_it(store: Store) -> None:
     values = sloping(0, 120, 0.3)
     runs = made.fill(store, [*values[:60], *(1.1 * value for value in values[60:])])
-    found = regress.judge(store, runs[-1].id)
+    found = detection.judge(store, runs[-1].id)
     (drift,) = [finding for finding in found if finding.drift]
     (step,) = [finding for finding in found if not finding.drift]
     assert step.run in {f"run-{i:04d}" for i in range(58, 63)}
     assert step.effect.low < 1.1 < step.effect.high
     assert drift.drift.steps == 1
     made.fill(store, [1.1 * 1.3 * value for value in made.levels((0.010, 15), noise=0.01)], start=len(runs))
-    regress.judge(store, f"run-{len(runs) + 14:04d}")
+    detection.judge(store, f"run-{len(runs) + 14:04d}")
     assert store.finding(step.id).state is State.OPEN, "on the slope it is not as before"
     assert len(store.findings(states=[State.OPEN, State.SUSPECTED])) == 2
     assert drift.effect.low < 1.3 < drift.effect.high
@@ -137,23 +138,23 @@ def test_a_step_on_a_slope_is_a_finding_beside_it(store: Store) -> None:
 def test_a_drift_that_was_undone_is_resolved(store: Store) -> None:
     values = sloping(30, 60, 0.3, after=15)
     runs = made.fill(store, values)
-    (drift,) = [finding for finding in regress.judge(store, runs[-1].id) if finding.drift]
+    (drift,) = [finding for finding in detection.judge(store, runs[-1].id) if finding.drift]
     made.fill(store, made.levels((0.010, 20)), start=len(values))
-    regress.judge(store, f"run-{len(values) + 19:04d}")
+    detection.judge(store, f"run-{len(values) + 19:04d}")
     known = store.finding(drift.id)
     assert known.state is State.RESOLVED
-    assert known.remarks[-1].what == regress.RECOVERED
+    assert known.remarks[-1].what == detection.RECOVERED
 
 
 def test_pages_draw_a_drift_from_its_beginning_to_its_end(tmp_path: Path) -> None:
+    from benchwright.pages.findings import finding_view
+    from benchwright.pages.series import series_view
     from benchwright.store.sql import SqlStore
-    from benchwright.views.findings import finding_view
-    from benchwright.views.series import series_view
 
     archive = SqlStore(f"sqlite:///{tmp_path / 'pages.db'}")
     try:
         runs = made.fill(archive, sloping(30, 60, 0.3, after=10))
-        (finding,) = regress.judge(archive, runs[-1].id)
+        (finding,) = detection.judge(archive, runs[-1].id)
         assert finding.drift is not None
         (mark,) = series_view(archive, finding.series).marks
         view = finding_view(archive, finding.id)

@@ -13,12 +13,9 @@ from typing import Any, Self
 
 import pytest
 
-from benchwright import duel
-from benchwright.builds import Built
-from benchwright.duel import Keeping, Matched, Rules
 from benchwright.errors import StoreError, TargetError
-from benchwright.interrupts import Interrupt
-from benchwright.measuring import Plan, Setting
+from benchwright.execution.builds import Built
+from benchwright.execution.session import Plan, Setting
 from benchwright.records import (
     Better,
     Case,
@@ -33,8 +30,11 @@ from benchwright.records import (
     Target,
     Verdict,
 )
-from benchwright.sources import Request
-from benchwright.trials import Stage, Trial
+from benchwright.records.trials import Stage, Trial
+from benchwright.system.interrupts import Interrupt
+from benchwright.targets.sources import Request
+from benchwright.workflows.ab import trial as duel
+from benchwright.workflows.ab.trial import Keeping, Matched, Rules
 
 # The stage, the side, the case's name and the pair's number become a value; None is a failure.
 Script = Callable[[str, str, str, int], float | None]

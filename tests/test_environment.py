@@ -11,10 +11,11 @@ from pathlib import Path
 import psutil  # before a test pretends to be on another system
 import pytest
 
-from benchwright import environment, schema
-from benchwright.environment import portable
-from benchwright.environment.page import sections
-from benchwright.environment.reading import is_known
+from benchwright import schema
+from benchwright.machine import environment
+from benchwright.machine.environment import portable
+from benchwright.machine.environment.page import sections
+from benchwright.machine.environment.proc_files import is_known
 from benchwright.records import Environment
 
 CPU = "sys/devices/system/cpu"
@@ -49,9 +50,7 @@ def test_nothing_is_started_to_collect(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_only_the_standard_library_is_imported() -> None:
-    code = (
-        "import sys; from benchwright.environment import collect, installed_packages; collect(); installed_packages()"
-    )
+    code = "import sys; from benchwright.machine import environment as e; e.collect(); e.installed_packages()"
     check = "assert not {'numpy', 'psutil', 'subprocess'} & set(sys.modules), sys.modules"
     subprocess.run([sys.executable, "-c", f"{code}; {check}"], check=True)
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from benchwright import plugins
-from benchwright.runtimes import Loaded
-from benchwright.sources import Request, plan
+from benchwright.targets.sources import Request, plan
+from benchwright.worker.runtimes import Loaded
 
 
 def _load(request: Request) -> list[Loaded]:

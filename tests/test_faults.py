@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from benchwright import attempt, events, runner
+from benchwright import events
+from benchwright.execution import attempt, rounds
 from benchwright.records import Case, Load, Result, Run, Scalar, Status, Target
-from benchwright.runtimes.faults import FLOOD_BYTES
+from benchwright.worker.runtimes.faults import FLOOD_BYTES
 
 MARK = "BENCHWRIGHT_TEST_MARK"
 QUICK = Load(samples=20, warmup=0, timeout=60)
@@ -25,7 +26,7 @@ SHORT = Load(samples=20, warmup=0, timeout=1.5)
 
 FAULTY = r"""
 import os, signal, subprocess, sys, time
-from benchwright.marks import benchmark
+from benchwright.decorator import benchmark
 
 calls = 0
 
@@ -204,8 +205,8 @@ def ended(mark: str, tmp_path_factory: pytest.TempPathFactory) -> Ended:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(attempt, "GRACE", 1.0)
-        plan = runner.Plan(cases=[fault.case(file) for fault in FAULTS], rounds=1, monitors=(), directory=file.parent)
-        return Ended(runner.execute(plan, listener=listen), survivors, seconds)
+        plan = rounds.Plan(cases=[fault.case(file) for fault in FAULTS], rounds=1, monitors=(), directory=file.parent)
+        return Ended(rounds.execute(plan, listener=listen), survivors, seconds)
 
 
 def _result(ended: Ended, name: str) -> Result:
@@ -242,7 +243,7 @@ def test_a_flood_of_output_is_cut_to_its_tail(tmp_path: Path, mark: str) -> None
     options: dict[str, Scalar] = {"latency": "1ms", "crash": "flood", "crash_at": 2, "fail_after": 5}
     case = Case(name="flood", target=Target(runtime="fake", uri="fake:", options=options), load=QUICK)
     begin = time.monotonic()
-    (result,) = runner.execute(runner.Plan(cases=[case], rounds=1, monitors=(), directory=tmp_path)).results
+    (result,) = rounds.execute(rounds.Plan(cases=[case], rounds=1, monitors=(), directory=tmp_path)).results
     assert FLOOD_BYTES >= 100_000_000
     assert time.monotonic() - begin < 30
     assert result.error is not None
@@ -255,8 +256,8 @@ def test_a_worker_may_be_given_less_memory(tmp_path: Path, mark: str) -> None:
     file = tmp_path / "hungry.py"
     file.write_text("def eat():\n    bytearray(2 << 30)\n", encoding="utf-8")
     case = Case(name="eat", target=Target(runtime="python", uri=f"{file}::eat"), load=QUICK)
-    plan = runner.Plan(cases=[case], rounds=1, monitors=(), memory=1 << 30, directory=tmp_path)
-    (result,) = runner.execute(plan).results
+    plan = rounds.Plan(cases=[case], rounds=1, monitors=(), memory=1 << 30, directory=tmp_path)
+    (result,) = rounds.execute(plan).results
     assert result.status is Status.FAILED
     assert result.error is not None
     assert result.error.kind == "MemoryError"

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from benchwright import frames
-from benchwright.attempt import Answer, Attempt, Outcome
-from benchwright.channel import Job, Message, unpack_samples
 from benchwright.errors import ChannelError
-from benchwright.hosts.local import LocalHost, LocalWorker
-from benchwright.measuring import Measuring, Plan
+from benchwright.execution import frames
+from benchwright.execution.attempt import Answer, Attempt, Outcome
+from benchwright.execution.hosts.local import LocalHost, LocalWorker
+from benchwright.execution.rounds import execute
+from benchwright.execution.session import Measuring, Plan
 from benchwright.records import Case, Load, Status, Target
-from benchwright.runner import execute
 from benchwright.store import open_store
+from benchwright.worker.channel import Job, Message, unpack_samples
 
 CASE = Case(
     name="a",
@@ -143,7 +143,7 @@ def test_a_forged_frame_costs_one_result_and_the_next_case_is_measured(forged: s
     file = tmp_path / "forging.py"
     file.write_text(
         "import os, sys\n"
-        "from benchwright.channel import Message, write_message\n"
+        "from benchwright.worker.channel import Message, write_message\n"
         f"write_message(int(sys.argv[2]), bytes.fromhex(os.environ['BENCHWRIGHT_JOB']), {forged})\n"
         "def f(): pass\n",
         encoding="utf-8",

@@ -10,17 +10,18 @@ import numpy as np
 import pytest
 
 import benchwright as bw
-from benchwright import runner, sources
+from benchwright.analysis.rows import rows
 from benchwright.errors import OptionError
 from benchwright.events import Ended, Event
-from benchwright.golden import Wanted, applied, is_runtime, outputs_at
+from benchwright.execution import rounds
+from benchwright.execution.golden import Wanted, applied, is_runtime, outputs_at
+from benchwright.execution.resume import Before
+from benchwright.execution.rounds import Plan
 from benchwright.records import Case, Environment, Expected, Load, Mode, Result, Run, Status, Target, Tolerance
 from benchwright.report.columns import columns
-from benchwright.report.rows import rows
-from benchwright.resuming import Before
-from benchwright.runner import Plan
-from benchwright.runtimes.array_files import write
-from benchwright.sources import Request
+from benchwright.targets import sources
+from benchwright.targets.sources import Request
+from benchwright.worker.runtimes.inputs.array_files import write
 
 Y = np.zeros((1, 3), np.float32)
 QUICK = Load(samples=3, warmup=0.0)
@@ -225,7 +226,7 @@ def test_the_reference_is_asked_once_for_each_thing_that_is_measured(
             write(folder / "outputs.npz", {"grown": Y})
         return Run(id="", started_at="", harness="")
 
-    monkeypatch.setattr(runner, "execute", execute)
+    monkeypatch.setattr(rounds, "execute", execute)
     request = Request(
         targets=[str(model)],
         runtimes=("openvino",),

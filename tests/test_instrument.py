@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from benchwright import instrument, metrics
-from benchwright.attempt import Answer
-from benchwright.monitors import Observation
+from benchwright.execution import instrument, metrics
+from benchwright.execution.attempt import Answer
+from benchwright.machine.monitors import Observation
 from benchwright.records import (
     Case,
     Estimate,

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchwright import json_schema, schema
+from benchwright import schema
 from benchwright.errors import DecodeError
 from benchwright.records import Case, Load, Objective, Target
+from benchwright.schema import json_schema
 
 CASE = Case(
     name="m",

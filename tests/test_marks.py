@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from benchwright.marks import Mark, benchmark, mark_of
+from benchwright.decorator import Mark, benchmark, mark_of
 
 
 def test_the_function_stays_itself() -> None:
@@ -41,5 +41,7 @@ def test_mistakes_show_where_they_are_made(arguments: dict[str, object], message
 
 
 def test_the_module_needs_the_standard_library_only() -> None:
-    script = "import sys, benchwright.marks; print([m for m in ('numpy', 'click', 'sqlalchemy') if m in sys.modules])"
+    script = (
+        "import sys, benchwright.decorator; print([m for m in ('numpy', 'click', 'sqlalchemy') if m in sys.modules])"
+    )
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout.strip() == b"[]"

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from benchwright import runner
 from benchwright.events import Began, Ended, Event, Reached
+from benchwright.execution import rounds
 from benchwright.records import Case, Load, Mode, Result, Status, Target
 
 SEED = 4
@@ -136,7 +136,7 @@ def role_of(pid: int) -> str:
         return "gone"
     if b"import generate" in command:
         return "generator"
-    if b"benchwright.worker" not in command:
+    if b"benchwright.worker.main" not in command:
         return "other"
     return "keeper" if parent == os.getpid() else "worker"
 
@@ -156,11 +156,11 @@ def matrix(folder: Path) -> list[Case]:
 def test_any_one_process_may_be_killed_at_any_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mark = uuid.uuid4().hex
     monkeypatch.setenv(MARK, mark)
-    killer, plan = Killer(mark, random.Random(SEED)), runner.Plan(cases=matrix(tmp_path), rounds=1, monitors=())
+    killer, plan = Killer(mark, random.Random(SEED)), rounds.Plan(cases=matrix(tmp_path), rounds=1, monitors=())
     results: list[Result] = []
     for _ in range(MOST_RUNS):
         if len(killer.dealt) < KILLS:
-            run = runner.execute(plan, None, killer)
+            run = rounds.execute(plan, None, killer)
             assert [result.case for result in run.results] == plan.cases
             results += run.results
     assert len(killer.dealt) == KILLS

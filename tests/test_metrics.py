@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from benchwright import metrics
-from benchwright.attempt import Answer
+from benchwright.execution import metrics
+from benchwright.execution.attempt import Answer
 from benchwright.records import Better, Case, Histogram, Load, Metric, Mode, Objective, Samples, Target
 from benchwright.stats import histogram
 

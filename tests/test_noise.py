@@ -10,12 +10,13 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchwright import environment, noise
 from benchwright.errors import MeasureError
-from benchwright.noise import NoiseFloor, WorkloadNoise, processes
-from benchwright.noise.page import noise_lines, self_test_lines
-from benchwright.noise.probes import quantile
-from benchwright.noise.selftest import verdict
+from benchwright.execution import noise
+from benchwright.execution.noise import NoiseFloor, WorkloadNoise, processes
+from benchwright.execution.noise.page import noise_lines, self_test_lines
+from benchwright.execution.noise.probes import quantile
+from benchwright.execution.noise.selftest import verdict
+from benchwright.machine import environment
 from benchwright.records import Environment, Value
 
 QUIET_WORK = WorkloadNoise(

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-BUNDLE = Path("src", "benchwright", "dashboard", "bundle")
+BUNDLE = Path("src", "benchwright", "pages", "dashboard", "bundle")
 # A dashboard of one line: real npm, no packages.
 MANIFEST = '{"name": "tiny", "version": "1.0.0", "scripts": {"build": "node make.mjs"}, "dependencies": {"small": "1"}}'
 LOCK = '{"name": "tiny", "version": "1.0.0", "lockfileVersion": 3, "packages": {"": {"name": "tiny"}}}'
 MAKE = """
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-const out = "../src/benchwright/dashboard/bundle";
+const out = "../src/benchwright/pages/dashboard/bundle";
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out);
 cpSync("src/app.ts", `${out}/app.js`);
@@ -34,7 +34,8 @@ def project(tmp_path: Path, root: Path) -> Path:
     (folder / BUNDLE).parent.mkdir(parents=True)
     for name in ("pyproject.toml", "README.md", "LICENSE", "hatch_build.py", ".gitignore", "dashboard/build.py"):
         shutil.copy(root / name, folder / name)
-    for name in ("_version.py", "__init__.py", "dashboard/__init__.py"):
+    for name in ("_version.py", "_moved.py", "__init__.py", "pages/__init__.py", "pages/dashboard/__init__.py"):
+        (folder / "src" / "benchwright" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(root / "src" / "benchwright" / name, folder / "src" / "benchwright" / name)
     texts = {"package.json": MANIFEST, "package-lock.json": LOCK, "make.mjs": MAKE, "src/app.ts": "first"}
     texts["node_modules/.package-lock.json"] = LOCK  # nothing needs to be fetched
@@ -61,8 +62,8 @@ def _pack(folder: Path, *targets: str, node: bool = False) -> subprocess.Complet
 def _in_wheel(dist: Path) -> str:
     (wheel,) = dist.glob("*.whl")
     with zipfile.ZipFile(wheel) as opened:
-        assert opened.read("benchwright/dashboard/bundle/licenses.txt") == b"small\n\nas you like"
-        return opened.read("benchwright/dashboard/bundle/app.js").decode()
+        assert opened.read("benchwright/pages/dashboard/bundle/licenses.txt") == b"small\n\nas you like"
+        return opened.read("benchwright/pages/dashboard/bundle/app.js").decode()
 
 
 def test_packing_builds_the_dashboard_and_what_was_packed_needs_no_node(project: Path, tmp_path: Path) -> None:

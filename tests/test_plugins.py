@@ -65,4 +65,4 @@ def test_a_guest_cannot_replace_a_built_in(tmp_path: Path, monkeypatch: pytest.M
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: guest\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text("[benchwright.runtimes]\nfake = guest_runtime:Guest\n")
     monkeypatch.syspath_prepend(tmp_path)
-    assert plugins.load("runtimes", "fake").__module__ == "benchwright.runtimes.fake"
+    assert plugins.load("runtimes", "fake").__module__ == "benchwright.worker.runtimes.fake"

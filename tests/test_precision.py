@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from benchwright import precision
 from benchwright.events import Event, Expected
+from benchwright.execution import precision
+from benchwright.execution.rounds import Plan, execute
 from benchwright.records import Better, Case, Environment, Estimate, Load, Metric, Mode, Result, Status, Target
-from benchwright.runner import Plan, execute
 
 CASE = Case(name="c", target=Target(runtime="fake", uri="fake:"), load=Load(precision=0.01))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchwright import pricing
+from benchwright.execution import pricing
 from benchwright.records import Better, Estimate, Metric
 
 BENCHMARKS = """

@@ -21,10 +21,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchwright.errors import OptionError
-from benchwright.publishing import Counts, publish
-from benchwright.publishing.folder import Folder
-from benchwright.publishing.names import Stems, answer_name
-from benchwright.publishing.scripts import data_script, site_script
+from benchwright.pages.site import Counts, publish
+from benchwright.pages.site.folder import Folder
+from benchwright.pages.site.names import Stems, answer_name
+from benchwright.pages.site.scripts import data_script, site_script
 from benchwright.store.sql import SqlStore
 
 RUNS = 3

@@ -10,15 +10,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchwright import regress
+from benchwright.analysis import detection
+from benchwright.analysis.timeline import moments_of
 from benchwright.errors import StoreError
-from benchwright.findings import Finding, Mute, Remark, State, Threshold
 from benchwright.records import Better, Revision, Verdict
+from benchwright.records.findings import Finding, Mute, Remark, State, Threshold
 from benchwright.stats import confirmation
 from benchwright.stats.changepoint import Change
 from benchwright.stats.confirmation import Shift
 from benchwright.store import Store, open_store
-from benchwright.timeline import moments_of
 from benchwright.vcs.history import Commit
 
 made = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("series_of_runs.py"))))
@@ -73,7 +73,7 @@ class _AtOnce:
 
 def _judge(store: Store, run: str, *changes: Change) -> list[Finding]:
     """Judges with a detector that sees these changes, each of which is told at once."""
-    return regress.judge(store, run, detect=_seeing(*changes), policy=_AtOnce())
+    return detection.judge(store, run, detect=_seeing(*changes), policy=_AtOnce())
 
 
 # ---- with the detector that is used ----
@@ -81,7 +81,7 @@ def _judge(store: Store, run: str, *changes: Change) -> list[Finding]:
 
 def test_a_step_is_one_finding_and_is_reported_once(store: Store) -> None:
     runs = made.fill(store, STEP)
-    (finding,) = regress.judge(store, runs[-1].id)
+    (finding,) = detection.judge(store, runs[-1].id)
     assert (finding.case, finding.metric, finding.verdict) == ("bench.py::encode", "latency_p50", Verdict.WORSE)
     assert finding.effect.point == pytest.approx(1.12, abs=0.01)
     assert finding.effect.low < 1.12 < finding.effect.high
@@ -93,26 +93,26 @@ def test_a_step_is_one_finding_and_is_reported_once(store: Store) -> None:
     assert store.findings() == [finding]
     for i, value in enumerate(made.levels((0.0112, 5), seed=7)):
         store.add_run(made.run_of(35 + i, value))
-        assert regress.judge(store, f"run-{35 + i:04d}") == []
+        assert detection.judge(store, f"run-{35 + i:04d}") == []
     assert len(store.findings()) == 1
 
 
 def test_a_series_without_a_change_has_no_finding(store: Store) -> None:
     runs = made.fill(store, made.levels((0.010, 40)))
-    assert regress.judge(store, runs[-1].id) == []
+    assert detection.judge(store, runs[-1].id) == []
     assert store.findings() == []
 
 
 def test_both_directions_are_found_and_what_was_undone_is_resolved(store: Store) -> None:
     runs = made.fill(store, made.levels((0.010, 20), (0.0115, 20), (0.010, 20)))
-    worse, better = sorted(regress.judge(store, runs[-1].id), key=lambda finding: finding.run)
+    worse, better = sorted(detection.judge(store, runs[-1].id), key=lambda finding: finding.run)
     assert (worse.verdict, worse.run) == (Verdict.WORSE, "run-0020")
     assert (better.verdict, better.run) == (Verdict.BETTER, "run-0040")
-    assert regress.judge(store, runs[-1].id) == []  # the second look knows both, and sees that one undid the other
+    assert detection.judge(store, runs[-1].id) == []  # the second look knows both, and sees that one undid the other
     after = store.finding(worse.id)
     assert (after.state, after.remarks[-1].what, after.remarks[-1].who) == (State.RESOLVED, "recovered", "benchwright")
     store.update_finding(worse.id, Remark(at="", who="ada", what="reopened"), state=State.OPEN)
-    regress.judge(store, runs[-1].id)
+    detection.judge(store, runs[-1].id)
     assert store.finding(worse.id).state is State.OPEN  # a person's word stands
     assert store.finding(better.id).state is State.OPEN
 
@@ -140,13 +140,13 @@ def test_the_other_direction_at_the_same_place_is_another(store: Store) -> None:
 
 def test_what_was_told_stays_until_its_values_are_back(store: Store) -> None:
     runs = made.fill(store, made.levels((0.010, 20), (0.0115, 15)))
-    (finding,) = regress.judge(store, runs[-1].id)
+    (finding,) = detection.judge(store, runs[-1].id)
     for run in runs[-4:]:  # a detector that does not see it any more is no reason to take it back
-        assert regress.judge(store, run.id, detect=_seeing()) == []
+        assert detection.judge(store, run.id, detect=_seeing()) == []
     assert store.finding(finding.id).state is State.OPEN
     for i, value in enumerate(made.levels((0.010, 6), seed=3)):
         store.add_run(made.run_of(35 + i, value))
-        regress.judge(store, f"run-{35 + i:04d}")
+        detection.judge(store, f"run-{35 + i:04d}")
         resolved = store.finding(finding.id).state is State.RESOLVED
         assert resolved is (i + 1 >= confirmation.LASTING)
     assert [remark.what for remark in store.finding(finding.id).remarks] == ["opened", "recovered"]
@@ -156,7 +156,7 @@ def test_a_change_is_suspected_before_it_is_told(store: Store) -> None:
     told = []
     for i, value in enumerate(made.levels((0.010, 20), (0.0112, 6))):
         store.add_run(made.run_of(i, value))
-        told.append(regress.judge(store, f"run-{i:04d}"))
+        told.append(detection.judge(store, f"run-{i:04d}"))
     assert [len(found) for found in told] == [0] * 24 + [1, 0]  # the fifth run after it tells
     (finding,) = told[24]
     assert (finding.run, finding.state) == ("run-0020", State.OPEN)
@@ -166,7 +166,7 @@ def test_a_change_is_suspected_before_it_is_told(store: Store) -> None:
 
 def test_a_change_that_a_machine_may_have_made_is_only_suspected(store: Store) -> None:
     runs = made.fill(store, made.levels((0.010, 30), (0.0104, 20)))
-    assert regress.judge(store, runs[-1].id) == []
+    assert detection.judge(store, runs[-1].id) == []
     (finding,) = store.findings(states=[State.SUSPECTED])
     assert (finding.run, finding.verdict) == ("run-0030", Verdict.WORSE)
 
@@ -175,7 +175,7 @@ def test_a_suspicion_that_runs_do_not_show_vanishes_and_may_return(store: Store)
     runs = made.fill(store, made.levels((0.010, 35)))
 
     def look(place: int, *changes: Change) -> list[str]:
-        assert regress.judge(store, runs[place].id, detect=_seeing(*changes)) == []
+        assert detection.judge(store, runs[place].id, detect=_seeing(*changes)) == []
         (finding,) = store.findings()
         return [str(finding.state), *(remark.what for remark in finding.remarks)]
 
@@ -195,7 +195,9 @@ def test_a_store_tells_what_the_simulation_of_a_watch_tells(store: Store, monkey
     told = []
     for i, value in enumerate(values):
         store.add_run(made.run_of(i, value))
-        told += [(i + 1, found.run) for found in regress.judge(store, f"run-{i:04d}") if found.metric == "latency_p50"]
+        told += [
+            (i + 1, found.run) for found in detection.judge(store, f"run-{i:04d}") if found.metric == "latency_p50"
+        ]
     combined = [moment.estimate.point for moment in moments_of(store, store.findings()[-1])[0]]
     assert told == [(each.told_at, f"run-{each.index:04d}") for each in follow(combined).told] and len(told) == 2
 
@@ -205,7 +207,7 @@ def test_two_speeds_that_take_turns_are_not_told_again_and_again(store: Store) -
     values = made.levels(*[(0.010 * (1.0 + 0.12 * (i % 2)), 8) for i in range(10)], noise=0.01)
     for i, value in enumerate(values):
         store.add_run(made.run_of(i, value))
-        told += regress.judge(store, f"run-{i:04d}")
+        told += detection.judge(store, f"run-{i:04d}")
     assert [finding.verdict for finding in told] in ([Verdict.WORSE], [Verdict.WORSE, Verdict.BETTER])
 
 
@@ -236,12 +238,12 @@ def test_what_a_bisection_found_stays(store: Store) -> None:
 def test_muted_series_and_small_changes_are_left_out(store: Store) -> None:
     runs = made.fill(store, STEP)
     store.mute(Mute(what="bench.py::*"))
-    assert regress.judge(store, runs[-1].id) == []
+    assert detection.judge(store, runs[-1].id) == []
     store.unmute("bench.py::*")
     store.set_threshold(Threshold(case="bench.py::encode", smallest=0.3))
-    assert regress.judge(store, runs[-1].id) == []
+    assert detection.judge(store, runs[-1].id) == []
     store.drop_threshold("bench.py::encode")
-    assert len(regress.judge(store, runs[-1].id)) == 1
+    assert len(detection.judge(store, runs[-1].id)) == 1
 
 
 @pytest.mark.parametrize(("others", "confidence", "found"), [(0, 0.999, 1), (5, 0.999, 0), (5, 0.99999, 1)])
@@ -260,7 +262,7 @@ def test_memory_and_what_benchmarks_report_are_judged_too(store: Store) -> None:
         run = made.run_of(i, 0.010 + i % 3 * 1e-6, memory=1e8 * (1.3 if late else 1) + i % 3 * 1e4)
         accuracy = (0.90 if late else 0.95) + i % 3 * 1e-5
         store.add_run(made.with_metric(run, "accuracy", accuracy, better=Better.HIGHER))
-    found = regress.judge(store, "run-0029")
+    found = detection.judge(store, "run-0029")
     assert {(finding.metric, finding.verdict, finding.run) for finding in found} == {
         ("rss_peak", Verdict.WORSE, "run-0015"),
         ("accuracy", Verdict.WORSE, "run-0015"),
@@ -277,7 +279,7 @@ def test_runs_that_compare_revisions_have_no_place_without_a_repository(store: S
             for result in run.results
         ]
         store.add_run(replace(old, results=tuple(both)))
-    assert regress.judge(store, runs[-1].id) == []
+    assert detection.judge(store, runs[-1].id) == []
 
 
 # ---- why ----
@@ -307,7 +309,7 @@ def test_with_the_repository_commits_give_the_order_and_the_suspects(store: Stor
         started_at = "2026-04-01T00:00:00+00:00" if i in late else run.started_at
         results = tuple(replace(result, started_at=started_at) for result in run.results)
         store.add_run(replace(run, started_at=started_at, results=results))
-    (finding,) = regress.judge(store, "run-0034", repository=repository)  # type: ignore[arg-type]
+    (finding,) = detection.judge(store, "run-0034", repository=repository)  # type: ignore[arg-type]
     assert finding.run == "run-0020"
     assert finding.revisions[0] == made.commit(19) and len(finding.revisions) >= 11
     assert sum(suspect.probability for suspect in finding.suspects) == pytest.approx(1)
@@ -319,7 +321,7 @@ def test_an_environment_change_is_told_from_a_code_change(store: Store) -> None:
     for i, value in enumerate(STEP):
         environment = newer if i >= 20 else made.ENVIRONMENT
         store.add_run(made.run_of(i, value, revision="same", environment=environment))
-    (finding,) = regress.judge(store, "run-0034")
+    (finding,) = detection.judge(store, "run-0034")
     assert finding.why["cause"] == "environment"
     assert finding.why["packages"] == {"numpy": ["2.3.1", "2.4.0"]}
     assert finding.why["knobs"] == {"governor": ["performance", "powersave"]}
@@ -331,12 +333,12 @@ def test_measuring_the_old_revision_again_settles_it(store: Store) -> None:
     newer = replace(made.ENVIRONMENT, packages={"numpy": "2.4.0"})
     for i, value in enumerate(STEP):
         store.add_run(made.run_of(i, value, environment=newer if i >= 20 else made.ENVIRONMENT))
-    (finding,) = regress.judge(store, "run-0034")
+    (finding,) = detection.judge(store, "run-0034")
     assert finding.why["cause"] == "either"
     old, new = finding.revisions[0], finding.revisions[-1]
     assert finding.why["remeasure"] == f"benchwright ab --control {old} --treatment {new} bench.py::encode"
     store.add_run(made.run_of(40, 0.0112, revision=old, environment=newer))
-    settled = regress.remeasured(store, finding.id, "run-0040")
+    settled = detection.remeasured(store, finding.id, "run-0040")
     assert (settled.why["cause"], settled.remarks[-1].what) == ("environment", "remeasured")
     with pytest.raises(StoreError, match=r"run run-0034 has no latency_p50 of bench\.py::encode at revision 0019"):
-        regress.remeasured(store, finding.id, "run-0034")
+        detection.remeasured(store, finding.id, "run-0034")

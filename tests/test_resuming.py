@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from benchwright import environment, resuming
 from benchwright._version import VERSION
 from benchwright.errors import OptionError
+from benchwright.execution import resume
+from benchwright.machine import environment
 from benchwright.records import Case, Environment, Failure, Load, Result, Revision, Run, Status, Target
 
 HERE = environment.collect()
@@ -34,16 +35,16 @@ def _run(*results: Result, **fields: Any) -> Run:
 
 
 def _matching(run: Run, *cases: Case, rounds: int = 1, directory: Path = Path("/")) -> list[Case]:
-    return resuming.matching(run, cases, rounds, directory)
+    return resume.matching(run, cases, rounds, directory)
 
 
 def test_what_is_ok_stands_and_what_is_not_is_known_with_its_reason() -> None:
     ok, failed = _result("run-0", _case()), _result("run-1", _case("b"), status=Status.FAILED)
-    before = resuming.Before(_run(ok, failed))
+    before = resume.Before(_run(ok, failed))
     retagged = replace(_case(), tags=())
     assert before.stands(retagged, 0) and not before.stands(_case(), 1) and not before.stands(_case("b"), 0)
     assert before.bad(_case("b"), 0) is failed and before.bad(_case(), 0) is None
-    assert [failure.message for failure in resuming.why_bad(failed)] == ["run-1 went wrong"]
+    assert [failure.message for failure in resume.why_bad(failed)] == ["run-1 went wrong"]
     assert before.results == [ok, failed]
     before.replace(failed)
     assert before.results == [ok]
@@ -51,7 +52,7 @@ def test_what_is_ok_stands_and_what_is_not_is_known_with_its_reason() -> None:
 
 def test_a_run_that_was_interrupted_is_no_failure_of_the_case() -> None:
     skipped = _result("run-0", _case(), status=Status.SKIPPED, kind="interrupted")
-    assert list(resuming.why_bad(skipped)) == list(resuming.why_bad(None)) == []
+    assert list(resume.why_bad(skipped)) == list(resume.why_bad(None)) == []
 
 
 @pytest.mark.parametrize(
@@ -59,11 +60,11 @@ def test_a_run_that_was_interrupted_is_no_failure_of_the_case() -> None:
 )
 def test_new_ids_begin_where_no_old_one_is(ids: tuple[str, ...], free: int) -> None:
     results = [_result(name, _case(), number) for number, name in enumerate(ids)]
-    assert resuming.Before(_run(*results)).free == free
+    assert resume.Before(_run(*results)).free == free
 
 
 def test_a_fresh_run_holds_nothing() -> None:
-    before = resuming.Before()
+    before = resume.Before()
     assert (before.results, before.free, before.stands(_case(), 0), before.bad(_case(), 0)) == ([], 0, False, None)
 
 
@@ -136,8 +137,8 @@ def test_another_commit_is_another_run(root: Path) -> None:
 
 def test_the_price_is_carried_over_and_another_one_is_refused() -> None:
     run = _run(replace(_result("r-0", _case()), details={"cost_per_hour": 2.0}))
-    assert resuming.price(run, None) == 2.0
-    assert resuming.price(run, 2.0) == 2.0
-    assert resuming.price(_run(_result("r-0", _case())), None) is None
+    assert resume.price(run, None) == 2.0
+    assert resume.price(run, 2.0) == 2.0
+    assert resume.price(_run(_result("r-0", _case())), None) is None
     with pytest.raises(OptionError, match="counts 2 an hour, not 3"):
-        resuming.price(run, 3.0)
+        resume.price(run, 3.0)

@@ -17,8 +17,8 @@ from benchwright import schema
 from benchwright._version import VERSION
 from benchwright.errors import StoreError
 from benchwright.events import Began, Ended, Event, Planned, Reached
+from benchwright.execution.rounds import Plan, execute, new_run_id
 from benchwright.records import Case, Load, Objective, Result, Run, Status, Target
-from benchwright.runner import Plan, execute, new_run_id
 
 
 class Kept:
@@ -132,7 +132,7 @@ def test_a_store_that_looks_ready_is_opened_after_the_first_measurement(
 
 def test_what_a_failing_store_did_not_take_is_rescued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from benchwright.store import open_store
-    from benchwright.store.transfer import import_runs
+    from benchwright.store.files.transfer import import_runs
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     kept = Kept(fail_at=1)
@@ -284,7 +284,7 @@ def test_somebody_elses_handler_is_left_alone() -> None:
 
 def test_the_parent_imports_no_framework(tmp_path: Path) -> None:
     script = (
-        "import sys\nfrom benchwright import runner\nfrom benchwright.records import *\n"
+        "import sys\nfrom benchwright.execution import rounds as runner\nfrom benchwright.records import *\n"
         "target = Target(runtime='fake', uri='fake:?clock=virtual')\n"
         "case = Case(name='a', target=target, load=Load(samples=5, warmup=0.0))\n"
         "runner.execute(runner.Plan(cases=[case], rounds=1))\n"

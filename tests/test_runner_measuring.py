@@ -12,11 +12,11 @@ import pytest
 
 from benchwright.errors import StoreError
 from benchwright.events import Ended, Event, Reached
-from benchwright.hosts.local import LocalHost
-from benchwright.interrupts import Interrupt
-from benchwright.measuring import Measuring, Plan, Setting
+from benchwright.execution.hosts.local import LocalHost
+from benchwright.execution.rounds import execute
+from benchwright.execution.session import Measuring, Plan, Setting
 from benchwright.records import Case, Load, Result, Revision, Run, Status, Target
-from benchwright.runner import execute
+from benchwright.system.interrupts import Interrupt
 
 CASE = Case(name="a", target=Target(runtime="fake", uri="fake:constant?ms=1"), load=Load(samples=3, warmup=0.0))
 BARE = Plan(monitors=())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import _thread
 from dataclasses import replace
 
+from benchwright.execution.rounds import Plan, execute
 from benchwright.records import Case, Load, Status, Target
-from benchwright.runner import Plan, execute
 
 CASES = [
     Case(name=name, target=Target(runtime="fake", uri="fake:constant?ms=1"), load=Load(samples=3, warmup=0.0))

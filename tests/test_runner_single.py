@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from benchwright.execution.rounds import Plan, execute
 from benchwright.records import Case, Load, Mode, Status, Target
-from benchwright.runner import Plan, execute
 
 SINGLE = """
 import os

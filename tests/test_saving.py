@@ -4,8 +4,8 @@ import pytest
 
 from benchwright import schema
 from benchwright.errors import StoreError
+from benchwright.execution.saver import Saver
 from benchwright.records import Case, Environment, Result, Run, Status, Target
-from benchwright.saving import Saver
 
 
 class Shelf:

@@ -15,11 +15,11 @@ import pytest
 
 from benchwright import schema
 from benchwright.errors import StoreError
+from benchwright.execution.saver import Saver
 from benchwright.records import Case, Environment, Result, Run, Status, Target
-from benchwright.saving import Saver
 from benchwright.store import open_store
+from benchwright.store.files.transfer import import_runs
 from benchwright.store.sql import SqlStore
-from benchwright.store.transfer import import_runs
 
 Inside = Callable[..., "subprocess.CompletedProcess[str]"]
 ROUNDS = 4

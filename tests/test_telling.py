@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from benchwright import telling
 from benchwright.errors import StoreError
 from benchwright.events import Began, Ended, Event, Noted, Planned, Reached
 from benchwright.records import Case, Environment, Result, Run, Status, Target
-from benchwright.store import glance
+from benchwright.store import probe
 from benchwright.store.archive import Progress
-from benchwright.store.word import Word
-from benchwright.telling import Teller, Voice
+from benchwright.store.live.sqlite import Word
+from benchwright.workflows import live
+from benchwright.workflows.live import Teller, Voice
 
 CASE = Case(name="f", params={"n": 2}, target=Target(runtime="fake", uri="fake:"))
 
@@ -55,7 +55,7 @@ class Heard:
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "PAUSE", 0.0)
+    monkeypatch.setattr(live, "PAUSE", 0.0)
 
 
 def _run(name: str, planned: int = 0) -> Run:
@@ -134,7 +134,7 @@ def test_the_newest_word_wins_and_nobody_waits_for_it() -> None:
 
 
 def test_silence_is_broken_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "AGAIN", 0.01)
+    monkeypatch.setattr(live, "REPEAT_AFTER", 0.01)
     heard = Heard()
     voice = Voice(heard)
     voice.say(_word())
@@ -165,11 +165,11 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "results.db"
 
 
-def _made(file: Path, version: str = glance.VERSION) -> sqlite3.Connection:
+def _made(file: Path, version: str = probe.VERSION) -> sqlite3.Connection:
     connection = sqlite3.connect(file, isolation_level=None)
     connection.execute("CREATE TABLE progress (run TEXT PRIMARY KEY, at BIGINT NOT NULL, document TEXT NOT NULL)")
-    connection.execute(f"CREATE TABLE {glance.VERSION_TABLE} (version_num TEXT)")
-    connection.execute(f"INSERT INTO {glance.VERSION_TABLE} VALUES (?)", (version,))
+    connection.execute(f"CREATE TABLE {probe.VERSION_TABLE} (version_num TEXT)")
+    connection.execute(f"INSERT INTO {probe.VERSION_TABLE} VALUES (?)", (version,))
     return connection
 
 

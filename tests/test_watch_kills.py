@@ -35,7 +35,8 @@ DELAY = 0.4  # seconds after that, at most: in the middle of building, planning,
 # Imports once, so that nearly all of the time in which a watch is killed it is at work.
 SERVER = """
 import json, os, sys
-import benchwright.cli.watch, benchwright.continuous, benchwright.regress, benchwright.store.sql
+import benchwright.cli.verbs.watch, benchwright.workflows.watch.loop
+import benchwright.analysis.detection, benchwright.store.sql
 import benchwright.stats.changepoint
 from benchwright.cli import main
 

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchwright import why
-from benchwright.findings import Mute, Threshold
-from benchwright.judging import Rules
+from benchwright.analysis import causes
 from benchwright.records import Environment, Estimate, Operator, Result, Revision
+from benchwright.records.findings import Mute, Threshold
+from benchwright.records.judgement import Rules
 
 made = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("series_of_runs.py"))))
 
@@ -28,7 +28,7 @@ def test_nothing_that_lasts_differs() -> None:
         system={**made.ENVIRONMENT.system, "host": "b2"},
         knobs={"governor": "performance", "at_start": {"load": [7.0]}},
     )
-    assert why.differences(_side(1), _side(1, moment)) == {"cause": "unknown", "memory": [1e8, 1e8]}
+    assert causes.differences(_side(1), _side(1, moment)) == {"cause": "unknown", "memory": [1e8, 1e8]}
 
 
 def test_each_kind_of_difference_is_named() -> None:
@@ -38,7 +38,7 @@ def test_each_kind_of_difference_is_named() -> None:
         packages={"torch": "2.9"},
         runtimes={"onnxruntime": "1.24"},
     )
-    found = why.differences(_side(1), _side(2, other, memory=2e8))
+    found = causes.differences(_side(1), _side(2, other, memory=2e8))
     assert found["cause"] == "either"
     assert found["revision"] == [made.commit(1), made.commit(2)]
     assert found["packages"] == {"numpy": ["2.3.1", None], "torch": [None, "2.9"]}
@@ -50,9 +50,9 @@ def test_each_kind_of_difference_is_named() -> None:
 
 def test_a_definition_and_uncommitted_changes_are_code() -> None:
     changed = _side(1, case=replace(made.CASE, version="b2"))
-    assert why.differences(_side(1), changed)["cause"] == "code"
+    assert causes.differences(_side(1), changed)["cause"] == "code"
     dirty = [replace(result, revision=Revision(vcs="git", id=made.commit(1), dirty=True)) for result in _side(1)]
-    found = why.differences(_side(1), dirty)
+    found = causes.differences(_side(1), dirty)
     assert (found["cause"], found["uncommitted"]) == ("code", [False, True])
 
 
@@ -60,7 +60,7 @@ def test_the_operators_that_changed_most_come_first() -> None:
     def operators(*seconds: float) -> list[Operator]:
         return [Operator(name=f"op{i}", kind="MatMul", seconds=s, share=0.1) for i, s in enumerate(seconds)]
 
-    found = why.differences(
+    found = causes.differences(
         _side(1, operators=operators(1.0, 2.0, 3.0)), _side(2, operators=operators(1.0, 2.5, 1.0, 0.1))
     )
     assert found["operators"] == [
@@ -68,11 +68,11 @@ def test_the_operators_that_changed_most_come_first() -> None:
         {"name": "op1", "kind": "MatMul", "seconds": [2.0, 2.5]},
         {"name": "op3", "kind": "MatMul", "seconds": [None, 0.1]},
     ]
-    assert "operators" not in why.differences(_side(1), _side(2, operators=operators(1.0)))
+    assert "operators" not in causes.differences(_side(1), _side(2, operators=operators(1.0)))
 
 
 def test_a_side_without_results_says_nothing() -> None:
-    assert why.differences([], _side(1)) == {"cause": "unknown"}
+    assert causes.differences([], _side(1)) == {"cause": "unknown"}
 
 
 @pytest.mark.parametrize(
@@ -88,18 +88,18 @@ def test_a_side_without_results_says_nothing() -> None:
 )
 def test_the_old_revision_measured_again(again: tuple[float, float | None, float | None], cause: str) -> None:
     point, low, high = again
-    assert why.told_apart(1.0, 1.2, Estimate(point=point, low=low, high=high)) == cause
+    assert causes.told_apart(1.0, 1.2, Estimate(point=point, low=low, high=high)) == cause
     inverse = Estimate(point=1 / point, low=high and 1 / high, high=1 / low if low else None)
     if low != 0.0:  # an improvement is told apart the same way
-        assert why.told_apart(1.0, 1 / 1.2, inverse) == cause
+        assert causes.told_apart(1.0, 1 / 1.2, inverse) == cause
 
 
 def test_no_change_has_no_cause() -> None:
-    assert why.told_apart(1.0, 1.0, Estimate(point=1.0, low=None, high=None)) == "unknown"
+    assert causes.told_apart(1.0, 1.0, Estimate(point=1.0, low=None, high=None)) == "unknown"
 
 
 def test_names_in_a_command_are_quoted() -> None:
-    assert why.remeasuring("a", "b", "x y.py").endswith("--control a --treatment b 'x y.py'")
+    assert causes.remeasuring("a", "b", "x y.py").endswith("--control a --treatment b 'x y.py'")
 
 
 def test_the_threshold_that_fits_best_counts() -> None:

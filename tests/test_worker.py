@@ -16,18 +16,23 @@ from typing import Any
 
 import pytest
 
-from benchwright import channel, orphans, packing, schema
-from benchwright.channel import PROTOCOL, Job, Message
-from benchwright.orphans import TOKEN_BYTES, TOKEN_VARIABLE
+from benchwright import schema
+from benchwright.execution import worker_archive
 from benchwright.records import Arrivals, Case, Load, Mode, Target
+from benchwright.system import orphans
+from benchwright.system.orphans import TOKEN_BYTES
+from benchwright.system.scratch import JOB_VARIABLE
+from benchwright.worker import channel
+from benchwright.worker.channel import PROTOCOL, Job, Message
 
-SOURCE = "import sys; sys.path.insert(0, {root!r}); from benchwright.worker import start; start()"
+SOURCE = "import sys; sys.path.insert(0, {root!r}); from benchwright.worker.main import start; start()"
 
 
 NEED_NUMPY = (
-    *(f"runtimes.{name}" for name in ("inputs", "examples", "batching", "feeding", "evaluating", "piping")),
-    *(f"runtimes.{name}" for name in ("answers", "array_files", "comparing", "tensors", "tolerances")),
-    "specs.rows.figures",
+    *(f"worker.runtimes.inputs.{name}" for name in ("array_files", "feeds")),
+    *(f"worker.runtimes.outputs.{name}" for name in ("answers", "comparison", "tensors", "tolerances")),
+    *(f"worker.runtimes.pipeline.{name}" for name in ("batches", "calls", "evaluation", "examples", "feeds")),
+    "targets.specs.rows.figures",
     "stats.errors",
     "stats.summary",
 )
@@ -46,7 +51,7 @@ class ByHand:
             [*command, *map(str, ends)],
             pass_fds=ends,
             start_new_session=True,
-            env={TOKEN_VARIABLE: self.token.hex(), "PATH": os.environ["PATH"]},
+            env={JOB_VARIABLE: self.token.hex(), "PATH": os.environ["PATH"]},
             stderr=subprocess.PIPE,
             text=True,
         )
@@ -80,7 +85,7 @@ def _case(uri: str = "fake:constant?ms=1", **load: Any) -> Case:
 
 @pytest.fixture(scope="session")
 def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return packing.pack(tmp_path_factory.mktemp("packed") / "worker.pyz")
+    return worker_archive.pack(tmp_path_factory.mktemp("packed") / "worker.pyz")
 
 
 @pytest.fixture(params=["source", "packed"])
@@ -134,10 +139,10 @@ def test_a_python_callable_needs_nothing_but_python(parent: ByHand, tmp_path: Pa
 
 def test_importing_the_worker_pulls_in_no_other_package(packed: Path) -> None:
     script = (
-        f"import sys; sys.path.insert(0, {str(packed)!r}); import benchwright.worker\n"
+        f"import sys; sys.path.insert(0, {str(packed)!r}); import benchwright.worker.main\n"
         "loaded = {m.partition('.')[0] for m in sys.modules}\n"
         "print(sorted(loaded - set(sys.stdlib_module_names) - {'benchwright', '__main__'}))\n"
-        "print(benchwright.worker.__file__)"
+        "print(benchwright.worker.main.__file__)"
     )
     ended = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, check=True)
     foreign, place = ended.stdout.splitlines()
@@ -146,16 +151,14 @@ def test_importing_the_worker_pulls_in_no_other_package(packed: Path) -> None:
 
 
 def test_the_packed_worker_holds_what_it_imports_and_the_same_bytes_every_time(packed: Path, tmp_path: Path) -> None:
-    again = packing.pack(tmp_path / "again.pyz")
+    again = worker_archive.pack(tmp_path / "again.pyz")
     assert again.read_bytes() == packed.read_bytes()
     assert os.access(packed, os.X_OK)
     assert [path.name for path in tmp_path.iterdir()] == ["again.pyz"]
     names = zipfile.ZipFile(packed).namelist()
     assert "__main__.py" in names
     folders = {name.split("/")[1] for name in names if name.count("/") > 1}
-    ours = {"devices", "environment", "measure", "monitors", "profilers", "runtimes", "signatures", "specs", "stats"}
-    ours |= {"system", "tasks"}
-    assert folders == ours
+    assert folders == {"machine", "records", "schema", "stats", "system", "targets", "units", "worker"}
     modules = [n.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for n in names if n != "__main__.py"]
     for name in NEED_NUMPY:  # only with a framework, which brings it, or with result rows
         modules.remove(f"benchwright.{name}")

@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Any
 
 from benchwright import schema
-from benchwright.findings import Finding
 from benchwright.records import (
     Better,
     Case,
@@ -40,6 +39,7 @@ from benchwright.records import (
     Target,
     Verdict,
 )
+from benchwright.records.findings import Finding
 from benchwright.store import open_store
 
 CASES = 250
@@ -265,8 +265,8 @@ def like(url: str, first: int, numbers: Sequence[int]) -> None:
     """Adds runs with the documents of the run `first` and other values: encoding them anew would take far longer."""
     from sqlalchemy import select
 
-    from benchwright.store import engine as engines
-    from benchwright.store import tables
+    from benchwright.store.sql import engine as engines
+    from benchwright.store.sql import tables
 
     results, points = tables.results, tables.points
     engine = engines.connect(url, timeout=60.0)
@@ -298,7 +298,7 @@ def _copied(
     """The results of the run of that number, made after the models: number of the row, model, instant."""
     from sqlalchemy import insert
 
-    from benchwright.store import tables, write
+    from benchwright.store.sql import tables, write
 
     began = round((START + timedelta(hours=number)).timestamp() * 1e6)
     own = {"run_id": write.add_header(connection, _run(number, ())), "revision": _revision(number).id}

@@ -1,4 +1,4 @@
-// Generated from src/benchwright/views/shapes.py and parts.py: `make types` writes it anew.
+// Generated from src/benchwright/pages/shapes.py and parts.py: `make types` writes it anew.
 
 export type Scalar = string | number | boolean | null;
 export type Value = Scalar | Value[] | { [name: string]: Value };

@@ -8,44 +8,45 @@ Names load on first use, so that importing the package costs next to nothing.
 
 from __future__ import annotations
 
-from benchwright import _version
+from benchwright import _moved, _version
 
 TYPE_CHECKING = False  # not from `typing`, which takes longer to import than all that is asked of this package at first
 if TYPE_CHECKING:
     from typing import Any
 
-    from benchwright.api import MeasuredRun as MeasuredRun
-    from benchwright.api import run as run
-    from benchwright.culprits import bisect as bisect
+    from benchwright.decorator import benchmark as benchmark
     from benchwright.errors import BenchwrightError as BenchwrightError
     from benchwright.errors import UserError as UserError
-    from benchwright.marks import benchmark as benchmark
     from benchwright.records import Inputs as Inputs
     from benchwright.records import Load as Load
     from benchwright.records import Objective as Objective
     from benchwright.records import Run as Run
     from benchwright.records import Tolerance as Tolerance
     from benchwright.store import open_store as open_store
-    from benchwright.versus import MeasuredTrial as MeasuredTrial
-    from benchwright.versus import ab as ab
+    from benchwright.workflows.ab.run import MeasuredTrial as MeasuredTrial
+    from benchwright.workflows.ab.run import ab as ab
+    from benchwright.workflows.bisect.run import bisect as bisect
+    from benchwright.workflows.run import MeasuredRun as MeasuredRun
+    from benchwright.workflows.run import run as run
 
 __version__ = _version.VERSION
+_moved.install()
 
 _HOMES = {
-    "MeasuredRun": "benchwright.api",
-    "run": "benchwright.api",
-    "bisect": "benchwright.culprits",
+    "MeasuredRun": "benchwright.workflows.run",
+    "run": "benchwright.workflows.run",
+    "bisect": "benchwright.workflows.bisect.run",
     "BenchwrightError": "benchwright.errors",
     "UserError": "benchwright.errors",
-    "benchmark": "benchwright.marks",
+    "benchmark": "benchwright.decorator",
     "Inputs": "benchwright.records",
     "Load": "benchwright.records",
     "Objective": "benchwright.records",
     "Run": "benchwright.records",
     "Tolerance": "benchwright.records",
     "open_store": "benchwright.store",
-    "MeasuredTrial": "benchwright.versus",
-    "ab": "benchwright.versus",
+    "MeasuredTrial": "benchwright.workflows.ab.run",
+    "ab": "benchwright.workflows.ab.run",
 }
 
 __all__ = [*sorted(_HOMES), "__version__"]

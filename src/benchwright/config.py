@@ -131,7 +131,8 @@ def _user_cache() -> Path:
 
 def _read(path: Path) -> Config:
     # The command line's help reads this module, and needs none of these.
-    from benchwright import parsing, schema
+    from benchwright import schema
+    from benchwright.schema import parsing
 
     data = parsing.toml_file(path)
     config = schema.decode(Config, data, where=str(path))

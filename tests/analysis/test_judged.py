@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchwright.analysis.judged import first_shared, headline_metrics, in_order, judged_metrics
+from benchwright.analysis.judged_metrics import first_shared, headline_metrics, in_order, judged_metrics
 
 MODEL = {
     "latency": "lower",

@@ -10,13 +10,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchwright.builds import MARK, Builder, Built
-from benchwright.builds.surroundings import Surroundings
-from benchwright.contests import setting
 from benchwright.errors import TargetError
-from benchwright.planning import plan_in
-from benchwright.runner import Plan, execute
-from benchwright.sources import Request
+from benchwright.execution.builds import MARK, Builder, Built
+from benchwright.execution.builds.surroundings import Surroundings
+from benchwright.execution.plan_elsewhere import plan_in
+from benchwright.execution.rounds import Plan, execute
+from benchwright.targets.sources import Request
+from benchwright.workflows.ab.pairs import setting
 
 PROJECT = """
 [build-system]
@@ -164,7 +164,7 @@ def test_two_at_once_build_one(repository: Path, tmp_path: Path) -> None:
 
 
 def test_cases_are_planned_and_measured_in_the_working_copy(repository: Path) -> None:
-    from benchwright.hosts.local import LocalHost
+    from benchwright.execution.hosts.local import LocalHost
 
     built = Builder(repository).prepare("before")
     (case,) = plan_in(built, Request(targets=["bench.py::look"]))

@@ -11,10 +11,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchwright.builds import commands
-from benchwright.orphans import TOKEN_BYTES, TOKEN_VARIABLE
+from benchwright.execution.builds import commands
+from benchwright.system.orphans import TOKEN_BYTES
+from benchwright.system.scratch import JOB_VARIABLE
 
-CODE = "import sys; from pathlib import Path; from benchwright.builds import commands; "
+CODE = "import sys; from pathlib import Path; from benchwright.execution.builds import commands; "
 CODE += "commands.run(sys.argv[1], Path(), {}, log=Path('log'), timeout=100, what='it')"
 
 
@@ -35,7 +36,7 @@ def test_a_build_ends_with_whoever_runs_it_however_that_ends(tmp_path: Path, mon
 
 def test_what_a_build_left_is_ended_before_the_next(tmp_path: Path) -> None:
     log, token = tmp_path / "build.log", os.urandom(TOKEN_BYTES).hex()
-    with subprocess.Popen(["sleep", "100"], env={**os.environ, TOKEN_VARIABLE: token}) as left:
+    with subprocess.Popen(["sleep", "100"], env={**os.environ, JOB_VARIABLE: token}) as left:
         commands.end_left_over(log)  # nothing says that there is any
         log.with_name(".build.log.token").write_text(token[:-1])
         commands.end_left_over(log)  # a note that was cut off

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.builds import Builder
-from benchwright.builds.surroundings import Needs, Surroundings, needs_of
 from benchwright.errors import OptionError, TargetError
 from benchwright.events import Event, Noted, Staged
-from benchwright.planning import plan_in
-from benchwright.sources import Request
+from benchwright.execution.builds import Builder
+from benchwright.execution.builds.surroundings import Needs, Surroundings, needs_of
+from benchwright.execution.plan_elsewhere import plan_in
+from benchwright.targets.sources import Request
 
 
 @pytest.mark.parametrize(

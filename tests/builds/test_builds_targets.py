@@ -11,11 +11,11 @@ from typing import Any, cast
 
 import pytest
 
-from benchwright.builds import targets
-from benchwright.builds.targets import Place, Settled, settle
 from benchwright.cli import main
 from benchwright.errors import TargetError
-from benchwright.sources import Request
+from benchwright.execution.builds import targets
+from benchwright.execution.builds.targets import Place, Settled, settle
+from benchwright.targets.sources import Request
 from benchwright.vcs.history import Repository
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.bisected import Bisected, Compared, Culprit, Passed
-from benchwright.findings import Suspect
 from benchwright.records import Better, Estimate, Revision
+from benchwright.records.bisections import Bisected, Compared, Culprit, Passed
+from benchwright.records.findings import Suspect
 from benchwright.report.bisection import bisected_json, bisected_text, headline
 from benchwright.report.bisection_picture import write_bisected
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.cli.driver import command
+from benchwright.cli.verbs.driver import command
 from benchwright.records import Result, Status
 from benchwright.store import open_store
 

@@ -13,8 +13,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchwright import environment, schema
-from benchwright.noise import calibration
+from benchwright import schema
+from benchwright.execution.noise import calibration
+from benchwright.machine import environment
 from benchwright.records import Case, Environment, Result, Run, Status, Target
 from benchwright.store import open_store
 

@@ -25,7 +25,7 @@ def benchwright(inside: Command) -> Command:
 
 def test_the_cases_of_a_target(benchwright: Command, tmp_path: Path) -> None:
     (tmp_path / "bench.py").write_text(
-        "from benchwright.marks import benchmark\n@benchmark(params={'size': [1, 2]})\ndef f(size): pass\n"
+        "from benchwright.decorator import benchmark\n@benchmark(params={'size': [1, 2]})\ndef f(size): pass\n"
     )
     (tmp_path / "m.onnx").write_bytes(b"x")
     ended = benchwright("list", "bench.py", "m.onnx")

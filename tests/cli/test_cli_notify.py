@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from benchwright.cli import main
-from benchwright.findings import Finding
 from benchwright.records import Better, Case, Environment, Estimate, Metric, Result, Run, Status, Target, Verdict
+from benchwright.records.findings import Finding
 from benchwright.store import Store, open_store
 
 Benchwright = Callable[..., subprocess.CompletedProcess[str]]

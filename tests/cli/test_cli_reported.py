@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from benchwright.pages.compare import compare as compared_page
+from benchwright.pages.overview import overview
 from benchwright.records import Better, Case, Environment, Estimate, Load, Metric, Mode, Result, Run, Status, Target
 from benchwright.store import open_store
 from benchwright.store.sql import SqlStore
-from benchwright.views.compare import compare as compared_page
-from benchwright.views.overview import overview
 
 Call = Callable[..., "subprocess.CompletedProcess[str]"]
 HERE = Environment(machine={"cpu": "one"}, system={})

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from benchwright.runtimes.reporting import PREFIX, Told, metrics
+from benchwright.worker.runtimes.classes.reports import PREFIX, Told, metrics
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchwright import asking
 from benchwright.errors import OptionError
 from benchwright.records import Tolerance
+from benchwright.workflows import arguments
 
 Benchwright = Callable[..., subprocess.CompletedProcess[str]]
 QUICK = ("--samples", "3", "--warmup", "0", "--rounds", "1")
@@ -71,10 +71,10 @@ def test_a_request_that_cannot_be_met_is_refused(benchwright: Benchwright, tmp_p
     ],
 )
 def test_a_tolerance_is_read(text: str, expected: Tolerance) -> None:
-    assert asking.tolerance(text) == expected
+    assert arguments.tolerance(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "x", "-1", "nan", "inf", "top=0", "top=1.5", "cosine=2", "absolut=1", "1,,2"])
 def test_a_tolerance_that_cannot_hold_is_refused(text: str) -> None:
     with pytest.raises(OptionError, match="--tolerance"):
-        asking.tolerance(text)
+        arguments.tolerance(text)

@@ -15,10 +15,10 @@ import pytest
 import benchwright as bw
 from benchwright import schema
 from benchwright.errors import OptionError
+from benchwright.pages.overview import overview
 from benchwright.records import Result, Run, Status
 from benchwright.store import open_store
 from benchwright.store.sql import SqlStore
-from benchwright.views.overview import overview
 
 Benchwright = Callable[..., "subprocess.CompletedProcess[str]"]
 WriteModel = Callable[[str, Path], Path]

@@ -12,7 +12,7 @@ import pytest
 
 from benchwright import schema
 from benchwright.records import Run
-from benchwright.specs import form, places, reading
+from benchwright.targets.specs import form, places, reader
 
 Benchwright = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -62,7 +62,7 @@ def test_an_older_spec_is_checked_and_converted(benchwright: Benchwright, tmp_pa
     assert checked.returncode == 2 and "predict.pb" in checked.stdout, "the file is not there"
     converted = benchwright("spec", "convert", "old.json", "-o", "new.yaml")
     assert converted.returncode == 0, converted.stderr
-    spec, problems = reading.look(places.read(out), out)
+    spec, problems = reader.look(places.read(out), out)
     assert spec is not None and spec.name == "squeeze" and not problems
     again = benchwright("spec", "convert", "old.json", "-o", "new.yaml")
     assert again.returncode == 2 and "--force" in again.stderr

@@ -11,7 +11,7 @@ import pytest
 
 from benchwright import schema
 from benchwright.records import Run
-from benchwright.tasks.definition import MEASURED
+from benchwright.targets.tasks.definition import MEASURED
 
 Benchwright = Callable[..., "subprocess.CompletedProcess[str]"]
 

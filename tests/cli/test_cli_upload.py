@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from benchwright import schema
-from benchwright.artifacts import collect
+from benchwright.execution.artifacts import collect
 from benchwright.records import Case, Environment, Result, Run, Status, Target
 from benchwright.store import open_store
 

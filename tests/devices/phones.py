@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.devices.adb_client import ask, program
 from benchwright.errors import DeviceError
+from benchwright.machine.devices.adb_client import ask, program
 
 REAL = os.environ.get("BENCHWRIGHT_ADBD", "")
 MODERN = ("shell_v2", "cmd", "stat_v2", "ls_v2")

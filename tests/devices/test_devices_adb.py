@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from benchwright.devices import adb_boot, open_device
-from benchwright.devices.adb import AdbDevice
-from benchwright.devices.listing import chosen, connected
 from benchwright.errors import DeviceError, MeasureError, OptionError
+from benchwright.machine.devices import adb_boot, open_device
+from benchwright.machine.devices.adb import AdbDevice
+from benchwright.machine.devices.listing import chosen, connected
 
 PHONES = runpy.run_path(str(Path(__file__).with_name("phones.py")))
 adb_server, plug_in, phone = PHONES["adb_server"], PHONES["plug_in"], PHONES["phone"]

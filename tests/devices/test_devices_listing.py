@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchwright.devices.adb_client import Ending, last_words, program, quoted
-from benchwright.devices.adb_facts import from_text
-from benchwright.devices.listing import attached, chosen
 from benchwright.errors import MeasureError, NotInstalledError, OptionError
+from benchwright.machine.devices.adb_client import Ending, last_words, program, quoted
+from benchwright.machine.devices.adb_facts import from_text
+from benchwright.machine.devices.listing import attached, chosen
 
 LISTED = """\
 * daemon started successfully

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchwright import environment
-from benchwright.environment import accelerators
+from benchwright.machine import environment
+from benchwright.machine.environment import accelerators
 
 Tree = Callable[..., Path]
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.environment import knobs
-from benchwright.environment.reading import cpu_numbers, cpu_ranges
+from benchwright.machine.environment import knobs
+from benchwright.machine.environment.proc_files import cpu_numbers, cpu_ranges
 
 Tree = Callable[..., Path]
 CPU = "sys/devices/system/cpu"

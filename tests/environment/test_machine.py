@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.environment import knobs, machine
+from benchwright.machine.environment import hardware, knobs
 
 Tree = Callable[..., Path]
 CPU = "sys/devices/system/cpu"
@@ -44,7 +44,7 @@ def bare_metal(*, smt: bool = True) -> dict[str, str]:
 
 
 def test_the_machine_is_counted_from_what_is_present(tree: Tree) -> None:
-    found = machine.collect(tree(bare_metal()))
+    found = hardware.collect(tree(bare_metal()))
     assert found == {
         "cpu": "Intel(R) Xeon(R) Gold 6338 CPU @ 2.00GHz",
         "vendor": "GenuineIntel",
@@ -61,13 +61,13 @@ def test_the_machine_is_counted_from_what_is_present(tree: Tree) -> None:
 
 def test_switching_smt_off_is_a_knob_not_another_machine(tree: Tree) -> None:
     on, off = tree(bare_metal(), "on"), tree(bare_metal(smt=False), "off")
-    assert machine.collect(on) == machine.collect(off)
+    assert hardware.collect(on) == hardware.collect(off)
     assert (knobs.collect(on)["smt"], knobs.collect(off)["smt"]) == ("on", "off")
 
 
 def test_memory_without_blocks_ignores_what_a_kernel_update_shifts(tree: Tree) -> None:
-    old = machine.collect(tree({"proc/meminfo": "MemTotal:       32780120 kB"}))["memory"]
-    new = machine.collect(tree({"proc/meminfo": "MemTotal:       32768004 kB"}))["memory"]
+    old = hardware.collect(tree({"proc/meminfo": "MemTotal:       32780120 kB"}))["memory"]
+    new = hardware.collect(tree({"proc/meminfo": "MemTotal:       32768004 kB"}))["memory"]
     assert old == new == 125 * 2**28
 
 
@@ -76,11 +76,11 @@ def test_memory_without_blocks_ignores_what_a_kernel_update_shifts(tree: Tree) -
 )
 def test_arm_processors_are_named_by_their_part(tree: Tree, part: str, name: str) -> None:
     info = f"CPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: {part}\nFeatures\t: fp asimd asimddp sve"
-    found = machine.collect(tree({"proc/cpuinfo": info}))
+    found = hardware.collect(tree({"proc/cpuinfo": info}))
     assert (found["cpu"], found["vendor"], found["level"]) == (name, "Arm", "8")
     assert found["features"] == ["asimd", "asimddp", "sve"]
 
 
 def test_rubbish_in_a_file_is_a_reason(tree: Tree) -> None:
-    found = machine.collect(tree({f"{CPU}/present": "many"}))
+    found = hardware.collect(tree({f"{CPU}/present": "many"}))
     assert str(found["threads"]).startswith("unavailable: not understood: ")

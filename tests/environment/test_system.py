@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.environment import cgroups, system
+from benchwright.machine.environment import cgroups, software
 
 Tree = Callable[..., Path]
 
@@ -22,7 +22,7 @@ Tree = Callable[..., Path]
     ],
 )
 def test_virtualisation(tree: Tree, files: dict[str, str], answer: str) -> None:
-    assert system.virtualisation(tree(files)) == answer
+    assert software.virtualisation(tree(files)) == answer
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_virtualisation(tree: Tree, files: dict[str, str], answer: str) -> None:
 )
 def test_container(tree: Tree, files: dict[str, str], answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    assert system.collect(tree(files))["container"] == answer
+    assert software.collect(tree(files))["container"] == answer
 
 
 def test_the_tightest_limit_of_the_groups_above_counts(tree: Tree) -> None:

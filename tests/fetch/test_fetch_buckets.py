@@ -17,7 +17,7 @@ import pytest
 from benchwright.errors import FetchError
 from benchwright.fetch import buckets, clouds
 from benchwright.fetch.downloads import fetch
-from benchwright.fetch.looking import reachable
+from benchwright.fetch.probe import reachable
 
 emulators = runpy.run_path(str(Path(__file__).parents[1] / "emulators.py"))
 BODY = random.Random(3).randbytes(70_000)

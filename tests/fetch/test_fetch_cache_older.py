@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from benchwright.compat.harness import model_cache
 from benchwright.errors import FetchError, OptionError
-from benchwright.fetch import older_cache
 
 
 def md5_of(body: bytes) -> str:
@@ -32,7 +32,7 @@ def source(tmp_path: Path) -> Path:
 
 def obtain(tmp_path: Path, location: object, md5: str, **changed: str) -> Path:
     asked = {"format": "caffe2", "model": "tiny", "filename": "init_net.pb"} | changed
-    return older_cache.obtain(tmp_path / "cache", location=str(location), md5=md5, **asked)
+    return model_cache.obtain(tmp_path / "cache", location=str(location), md5=md5, **asked)
 
 
 def test_the_layout(tmp_path: Path, source: Path) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from benchwright.errors import FetchError
-from benchwright.fetch.checkouts import Checkout, Repository, checkout, describe
-from benchwright.fetch.git import Git
+from benchwright.vcs.checkouts import Checkout, Repository, checkout, describe
+from benchwright.vcs.git_program import Git
 
 pytestmark = pytest.mark.usefixtures("plain_git")
 

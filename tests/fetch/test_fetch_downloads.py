@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 from benchwright.errors import FetchError
-from benchwright.fetch.addresses import bare, local_path, name_of, scheme_of, scrubbed, shown
 from benchwright.fetch.data import fetch_data
 from benchwright.fetch.digests import digest_of
 from benchwright.fetch.downloads import fetch
-from benchwright.fetch.locks import locked
+from benchwright.system.addresses import bare, local_path, name_of, scheme_of, scrubbed, shown
+from benchwright.system.locks import locked
 
 
 def tree(root: Path) -> dict[str, bytes]:
@@ -218,7 +218,7 @@ def test_one_at_a_time_among_threads(tmp_path: Path) -> None:
 
 
 def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
-    script = "import sys, os\nfrom pathlib import Path\nfrom benchwright.fetch.locks import locked\n"
+    script = "import sys, os\nfrom pathlib import Path\nfrom benchwright.system.locks import locked\n"
     script += "with locked(Path(sys.argv[1])):\n    os._exit(0)"
     subprocess.run([sys.executable, "-c", script, tmp_path / "lock"], check=True)
     assert (tmp_path / "lock").exists()
@@ -228,6 +228,8 @@ def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
 
 
 def test_nothing_heavy_is_imported(tmp_path: Path) -> None:
-    script = "import sys\nfrom benchwright.fetch import archives, checkouts, data, downloads\n"
+    script = (
+        "import sys\nfrom benchwright.fetch import archives, data, downloads; from benchwright.vcs import checkouts\n"
+    )
     script += "assert not {'fsspec', 'urllib.request', 'numpy'} & set(sys.modules), sorted(sys.modules)"
     subprocess.run([sys.executable, "-c", script], check=True, cwd=tmp_path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchwright.errors import FetchError
-from benchwright.fetch.checkouts import Repository
+from benchwright.vcs.checkouts import Repository
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ import pytest
 
 from benchwright import schema
 from benchwright.errors import OptionError
-from benchwright.hosts.adb import AdbHost
+from benchwright.execution.hosts.adb import AdbHost
+from benchwright.execution.rounds import Plan, execute
 from benchwright.records import Case, Load, Mode, Result, Run, Status, Target
-from benchwright.runner import Plan, execute
-from benchwright.specs.passes import File, Pass, to_text
+from benchwright.targets.specs.passes import File, Pass, to_text
 
 PHONES = runpy.run_path(str(Path(__file__).parents[1] / "devices" / "phones.py"))
 adb_server, plug_in, phone = PHONES["adb_server"], PHONES["plug_in"], PHONES["phone"]

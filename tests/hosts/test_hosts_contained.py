@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.hosts import contained
-from benchwright.hosts.contained import ContainerWorker
+from benchwright.execution.hosts import container_worker
+from benchwright.execution.hosts.container_worker import ContainerWorker
 
 CONNECT = (
     "import json, socket, sys, time; line = socket.socket(socket.AF_UNIX); line.connect(sys.argv[1] + '/socket')\n"
@@ -53,7 +53,7 @@ def test_a_first_process_that_is_killed_is_noticed() -> None:
 def test_an_engine_that_does_not_remove_its_container_is_told_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(contained, "REMOVAL", 0.5)
+    monkeypatch.setattr(container_worker, "REMOVAL", 0.5)
     engine = tmp_path / "engine"
     engine.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\n', encoding="utf-8")
     engine.chmod(0o755)

@@ -16,14 +16,14 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.attempt import Attempt
-from benchwright.channel import PROTOCOL, Job, Message
 from benchwright.errors import OptionError
-from benchwright.hosts import container, engines
-from benchwright.hosts.contained import ContainerWorker
-from benchwright.hosts.container import ContainerHost
-from benchwright.hosts.engines import Engine
+from benchwright.execution.attempt import Attempt
+from benchwright.execution.hosts import container, engines
+from benchwright.execution.hosts.container import ContainerHost
+from benchwright.execution.hosts.container_worker import ContainerWorker
+from benchwright.execution.hosts.engines import Engine
 from benchwright.records import Case, Load, Status, Target
+from benchwright.worker.channel import PROTOCOL, Job, Message
 
 CONTAINERS = runpy.run_path(str(Path(__file__).parents[1] / "containers.py"))
 engine, python_image = CONTAINERS["engine"], CONTAINERS["python_image"]
@@ -102,7 +102,7 @@ def test_the_process_id_is_that_of_the_worker_out_here(
 ) -> None:
     worker = launch(host, "fake:constant?ms=1")
     _next(worker, "ready")
-    assert b"benchwright.worker" in Path(f"/proc/{worker.pid}/cmdline").read_bytes()
+    assert b"benchwright.worker.main" in Path(f"/proc/{worker.pid}/cmdline").read_bytes()
     status = Path(f"/proc/{worker.pid}/status").read_text(encoding="ascii")
     out_here, inside = status.partition("NSpid:")[2].splitlines()[0].split()
     assert int(out_here) == worker.pid and int(inside) > 1  # never the container's first process
@@ -181,8 +181,8 @@ def _namespaces() -> set[Path]:
 def test_a_container_ends_with_a_parent_that_is_killed(python_image: str, engine: str, tmp_path: Path) -> None:
     script = (
         "import sys, select, time\n"
-        "from benchwright.channel import PROTOCOL, Job\n"
-        "from benchwright.hosts.container import ContainerHost\n"
+        "from benchwright.worker.channel import PROTOCOL, Job\n"
+        "from benchwright.execution.hosts.container import ContainerHost\n"
         "from benchwright.records import Case, Load, Target\n"
         "case = Case(name='c', target=Target(runtime='fake', uri='fake:constant?crash=hang'), load=Load())\n"
         f"worker = ContainerHost({python_image!r}).launch(Job(protocol=PROTOCOL, case=case))\n"

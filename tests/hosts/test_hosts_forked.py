@@ -10,10 +10,10 @@ import pytest
 
 import benchwright as bw
 from benchwright.events import Event, Imported, Noted
-from benchwright.hosts.forked import ForkingHost
+from benchwright.execution.hosts.forked import ForkingHost
+from benchwright.execution.rounds import Plan, execute
 from benchwright.records import Case, Result, Status, Target
-from benchwright.runner import Plan, execute
-from benchwright.sources.import_times import ImportTimes
+from benchwright.targets.sources.import_times import ImportTimes
 
 FILE = """
 import os

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from benchwright import orphans
-from benchwright.channel import PROTOCOL, Job, Message
-from benchwright.hosts import local
-from benchwright.hosts.local import LocalHost, LocalWorker
-from benchwright.orphans import TOKEN_VARIABLE
+from benchwright.execution.hosts import local
+from benchwright.execution.hosts.local import LocalHost, LocalWorker
 from benchwright.records import Case, Load, Target
+from benchwright.system import orphans
+from benchwright.system.scratch import JOB_VARIABLE
+from benchwright.worker.channel import PROTOCOL, Job, Message
 
 
 def _job(uri: str, **fields: object) -> Job:
@@ -54,7 +54,7 @@ def _launch(launched: list[LocalWorker], job: Job) -> LocalWorker:
 
 def _token_of(pid: int) -> str:
     environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    (found,) = [item for item in environment if item.startswith(TOKEN_VARIABLE.encode())]
+    (found,) = [item for item in environment if item.startswith(JOB_VARIABLE.encode())]
     return found.partition(b"=")[2].decode()
 
 

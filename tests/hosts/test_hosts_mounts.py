@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.channel import PROTOCOL, Job
-from benchwright.hosts.inside import ran_out_of_memory
-from benchwright.hosts.mounts import Mount, needed, readable
+from benchwright.execution.hosts.container_init import ran_out_of_memory
+from benchwright.execution.hosts.mounts import Mount, needed, readable
 from benchwright.records import Case, Inputs, Load, Target
+from benchwright.worker.channel import PROTOCOL, Job
 
 
 def _job(uri: str = "fake:constant", *, runtime: str = "python", **fields: object) -> Job:

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from benchwright import api
-from benchwright.builds import commands
-from benchwright.hosts.forked import ForkingHost
-from benchwright.hosts.local import LocalWorker
+from benchwright.execution.builds import commands
+from benchwright.execution.hosts.forked import ForkingHost
+from benchwright.execution.hosts.local import LocalWorker
+from benchwright.execution.rounds import Plan, execute
 from benchwright.records import Case, Load, Status, Target
-from benchwright.runner import Plan, execute
-from benchwright.system import temporary
+from benchwright.system import temporary_folder
+from benchwright.workflows import run as api
 
 FILE = """
 import os, subprocess, tempfile, time
@@ -127,10 +127,10 @@ def test_a_worker_that_cannot_start_leaves_nothing(usual: Path) -> None:
 
 
 def test_what_torch_compiled_stays_where_it_is_found_again(usual: Path) -> None:
-    told = temporary.variables("/own", {})
+    told = temporary_folder.variables("/own", {})
     assert told["TMPDIR"] == told["TEMP"] == told["TMP"] == "/own"
     assert told["TORCHINDUCTOR_CACHE_DIR"].startswith(f"{usual}/torchinductor_")
-    assert "TORCHINDUCTOR_CACHE_DIR" not in temporary.variables("/own", {"TORCHINDUCTOR_CACHE_DIR": "/chosen"})
+    assert "TORCHINDUCTOR_CACHE_DIR" not in temporary_folder.variables("/own", {"TORCHINDUCTOR_CACHE_DIR": "/chosen"})
 
 
 def _wait(is_so: object) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchwright.errors import OptionError
-from benchwright.images import recipes, wheels
-from benchwright.images.recipes import recipe
+from benchwright.execution.images import recipes, wheels
+from benchwright.execution.images.recipes import recipe
 from benchwright.records import Environment
 
 RECORDED = {"numpy": "2.4.6", "Typing_Extensions": "4.1", "benchwright": "0.1.0", "pip": "23.2", "torch": "2.9.0+cpu"}

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchwright.images import wheels
+from benchwright.execution.images import wheels
 
 
 def test_pip_installs_it_and_it_works(tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ def test_pip_installs_it_and_it_works(tmp_path: Path) -> None:
     assert Path(file).is_relative_to(target)
     assert version == wheels.VERSION
     assert {"console_scripts", "benchwright.runtimes", "benchwright.hosts"} <= set(groups)
-    assert (target / "benchwright" / "store" / "migrations" / "script.py.mako").is_file()  # not only Python
+    assert (target / "benchwright" / "store" / "sql" / "migrations" / "script.py.mako").is_file()  # not only Python
     assert not list(target.rglob("*.pyc.*"))
 
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchwright.interop.badge import COLOURS, LONGEST, svg
+from benchwright.exchange.exporters.badge import COLOURS, LONGEST, svg
 from benchwright.records import Verdict
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchwright import interop, plugins, schema
+from benchwright import exchange, plugins, schema
 from benchwright.errors import BenchwrightError, DecodeError, TargetError
-from benchwright.interop import making
-from benchwright.interop.given import Given
+from benchwright.exchange.importers import construction
+from benchwright.exchange.importers.source_file import Given
 from benchwright.records import Better, Estimate, Mode, Result, Run, Status
 
 FILES = Path(__file__).parent / "files"
@@ -34,7 +34,7 @@ COMMIT = "4f1e0d2c3b4a59687766554433221100ffeeddcc"
 
 
 def read(path: str, **how: str) -> list[Run]:
-    return [*interop.read_runs(path, **how)]
+    return [*exchange.read_runs(path, **how)]
 
 
 def only(name: str) -> Run:
@@ -229,7 +229,7 @@ def test_loadgen(tmp_path: Path) -> None:
     [("8", 8), ("-1.5", -1.5), ("1e3", 1000.0), ("1e999", "1e999"), ("9" * 5000, "9" * 5000), ("0x8", "0x8"), ("", "")],
 )
 def test_a_text_that_is_a_number_becomes_one(text: str, read: object) -> None:
-    assert (making.scalar(text), type(making.scalar(text))) == (read, type(read))
+    assert (construction.scalar(text), type(construction.scalar(text))) == (read, type(read))
 
 
 @pytest.mark.parametrize(

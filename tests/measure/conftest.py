@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from benchwright.measure.clock import FakeClock
-from benchwright.measure.subject import Subject
+from benchwright.worker.engine.clock import FakeClock
+from benchwright.worker.engine.subject import Subject
 
 
 class Script:

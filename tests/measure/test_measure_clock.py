@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from benchwright.measure.clock import (
+from benchwright.worker.engine.clock import (
     LEAST_MARGIN,
     MOST_MARGIN,
     FakeClock,

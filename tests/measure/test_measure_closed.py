@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from benchwright.errors import MeasureError, OptionError
-from benchwright.measure.clock import FakeClock, SystemClock
-from benchwright.measure.engine import Measured, prepare
-from benchwright.measure.subject import Subject
 from benchwright.records import Load, Mode
+from benchwright.worker.engine.clock import FakeClock, SystemClock
+from benchwright.worker.engine.engine import Measured, prepare
+from benchwright.worker.engine.subject import Subject
 
 MS = 1_000_000
 Scripted = Callable[..., Subject]

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from benchwright.measure.clock import FakeClock
-from benchwright.measure.engine import prepare
-from benchwright.measure.subject import Subject
 from benchwright.records import Arrivals, Load, Mode
+from benchwright.worker.engine.clock import FakeClock
+from benchwright.worker.engine.engine import prepare
+from benchwright.worker.engine.subject import Subject
 
 MS = 1_000_000
 

@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 import pytest
 
-from benchwright.measure import engine, recorder
-from benchwright.measure.clock import FakeClock, SystemClock
-from benchwright.measure.engine import collector_held_off, prepare
-from benchwright.measure.subject import Subject
 from benchwright.records import Arrivals, Load, Mode
 from benchwright.stats import histogram
+from benchwright.worker.engine import engine, recorder
+from benchwright.worker.engine.clock import FakeClock, SystemClock
+from benchwright.worker.engine.engine import collector_held_off, prepare
+from benchwright.worker.engine.subject import Subject
 
 Scripted = Callable[..., Subject]
 

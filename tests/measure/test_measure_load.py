@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchwright.errors import OptionError
-from benchwright.measure.load import MOST_ARRIVALS, arrivals, of_probe, of_round
 from benchwright.records import Arrivals, Load, Mode
+from benchwright.worker.engine.arrivals import MOST_ARRIVALS, arrivals, of_probe, of_round
 
 
 def _load(**fields: object) -> Load:

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from benchwright.errors import MeasureError
-from benchwright.measure.clock import FakeClock, SystemClock
-from benchwright.measure.engine import Measured, prepare
-from benchwright.measure.open import OpenCalls
-from benchwright.measure.subject import Subject
 from benchwright.records import Arrivals, Int64s, Load, Mode
+from benchwright.worker.engine.clock import FakeClock, SystemClock
+from benchwright.worker.engine.engine import Measured, prepare
+from benchwright.worker.engine.open_loop import OpenCalls
+from benchwright.worker.engine.subject import Subject
 
 MS = 1_000_000
 Scripted = Callable[..., Subject]

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchwright.errors import MeasureError
-from benchwright.measure import engine
-from benchwright.measure.recorder import ANCHOR_EVERY, BLOCK, DISTINCT, Recorder, zeros
 from benchwright.stats import histogram
+from benchwright.worker.engine import engine
+from benchwright.worker.engine.recorder import ANCHOR_EVERY, BLOCK, DISTINCT, Recorder, zeros
 
 _CHUNK = st.tuples(st.integers(0, 10**6), st.lists(st.integers(0, 10**9), min_size=1, max_size=12))
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchwright.errors import OptionError
-from benchwright.measure.clock import FakeClock
-from benchwright.measure.engine import prepare
-from benchwright.measure.search import CLOSE, LOWEST, MOST_PROBES, best, find_rate
-from benchwright.measure.subject import Subject
 from benchwright.records import Arrivals, Load, Mode, Objective
+from benchwright.worker.engine.clock import FakeClock
+from benchwright.worker.engine.engine import prepare
+from benchwright.worker.engine.rate_search import CLOSE, LOWEST, MOST_PROBES, best, find_rate
+from benchwright.worker.engine.subject import Subject
 
 MS = 1_000_000
 Scripted = Callable[..., Subject]

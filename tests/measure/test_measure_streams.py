@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from benchwright.measure.engine import prepare
-from benchwright.measure.streams import FanOut
-from benchwright.measure.subject import Subject
 from benchwright.records import Load, Mode
+from benchwright.worker.engine.engine import prepare
+from benchwright.worker.engine.streams import FanOut
+from benchwright.worker.engine.subject import Subject
 
 MS = 1_000_000
 

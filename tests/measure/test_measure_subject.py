@@ -7,9 +7,9 @@ from itertools import islice
 
 import pytest
 
-from benchwright.measure.clock import ClockFacts, FakeClock
-from benchwright.measure.subject import MOST_LOOPS, TARGET_SAMPLE, Subject, calibrated_loops
 from benchwright.records import Load
+from benchwright.worker.engine.clock import ClockFacts, FakeClock
+from benchwright.worker.engine.subject import MOST_LOOPS, TARGET_SAMPLE, Subject, calibrated_loops
 
 FACTS = ClockFacts(read=50, loop=60, resolution=1)
 Scripted = Callable[..., Subject]

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from benchwright.measure.clock import FakeClock
-from benchwright.measure.engine import prepare
-from benchwright.measure.subject import Subject
-from benchwright.measure.warmup import BLOCKS, Warmup, blocks, first_call, warm_up
 from benchwright.records import Load
+from benchwright.worker.engine.clock import FakeClock
+from benchwright.worker.engine.engine import prepare
+from benchwright.worker.engine.subject import Subject
+from benchwright.worker.engine.warmup import BLOCKS, Warmup, blocks, first_call, warm_up
 
 MS = 1_000_000
 Scripted = Callable[..., Subject]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from benchwright.monitors.gpu import GpuMonitor
-from benchwright.monitors.tree import Totals, Use
+from benchwright.machine.monitors.gpu import GpuMonitor
+from benchwright.machine.monitors.tree import Totals, Use
 
 GIB = 2**30
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import pytest
 
-from benchwright.monitors.power import PowerMonitor
+from benchwright.machine.monitors.power import PowerMonitor
 
 RANGE = 262_143_328_850
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.monitors import Observation, system_cpu
-from benchwright.monitors.pressure import PressureMonitor
-from benchwright.monitors.system_cpu import SystemCpu
-from benchwright.monitors.tree import Totals, Use
+from benchwright.machine.monitors import Observation, system_cpu
+from benchwright.machine.monitors.pressure import PressureMonitor
+from benchwright.machine.monitors.system_cpu import SystemCpu
+from benchwright.machine.monitors.tree import Totals, Use
 
 
 class OneProcess:

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from benchwright.monitors import Observation
-from benchwright.monitors.process import ProcessMonitor
-from benchwright.monitors.tree import Totals, Use
+from benchwright.machine.monitors import Observation
+from benchwright.machine.monitors.process import ProcessMonitor
+from benchwright.machine.monitors.tree import Totals, Use
 from benchwright.records import Metric
 
 

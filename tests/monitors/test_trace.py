@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchwright.monitors.trace import Trace, metric
+from benchwright.machine.monitors.trace import Trace, metric
 from benchwright.records import Estimate
 
 

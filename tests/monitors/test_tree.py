@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.monitors.proctree import ProcTree
-from benchwright.monitors.psutiltree import PsutilTree
-from benchwright.monitors.tree import Tree, open_tree
+from benchwright.machine.monitors.proctree import ProcTree
+from benchwright.machine.monitors.psutiltree import PsutilTree
+from benchwright.machine.monitors.tree import Tree, open_tree
 
 BOTH = pytest.mark.parametrize("opened", [ProcTree, PsutilTree])
 Opened = Callable[[list[int]], Tree]

@@ -7,7 +7,7 @@ import sys
 
 import psutil
 
-from benchwright.monitors.vms import VirtualMemoryMonitor
+from benchwright.machine.monitors.vms import VirtualMemoryMonitor
 
 MAPS = "import mmap, sys; m = mmap.mmap(-1, 512 << 20); print('ready', flush=True); sys.stdin.read()"
 

@@ -9,9 +9,9 @@ from typing import ClassVar
 import pytest
 
 from benchwright.errors import OptionError
-from benchwright.monitors import Observation
-from benchwright.monitors.trace import metric
-from benchwright.monitors.watch import Watch
+from benchwright.machine.monitors import Observation
+from benchwright.machine.monitors.trace import metric
+from benchwright.machine.monitors.watch import Watch
 
 
 class Recording:

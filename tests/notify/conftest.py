@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from benchwright.findings import Finding, Suspect
 from benchwright.records import Estimate, Verdict
+from benchwright.records.findings import Finding, Suspect
 
 
 @dataclass

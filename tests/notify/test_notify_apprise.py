@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from benchwright.errors import NotInstalledError, UploadError
-from benchwright.findings import Finding
 from benchwright.notify import Message, Notice, sender_at
+from benchwright.records.findings import Finding
 
 Make = Callable[..., Finding]
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 64

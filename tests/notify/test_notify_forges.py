@@ -12,11 +12,11 @@ import pytest
 
 from benchwright.config import Notify
 from benchwright.errors import OptionError, UploadError
-from benchwright.fetch.transport import PassingError
-from benchwright.findings import Finding, State
 from benchwright.notify import Message, Notice, Notifier, Outcome, sender_at, try_target
 from benchwright.records import Verdict
+from benchwright.records.findings import Finding, State
 from benchwright.store import Store, open_store
+from benchwright.system.http import PassingError
 
 Make = Callable[..., Finding]
 TOKEN = "ghp_deadbeef"

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from benchwright.findings import Finding, Suspect
 from benchwright.notify import Message, Notice
 from benchwright.notify.messages import IN_ALL, IN_FULL
 from benchwright.notify.notices import link_to
 from benchwright.records import Estimate
+from benchwright.records.findings import Finding, Suspect
 
 Make = Callable[..., Finding]
 

@@ -16,9 +16,9 @@ import pytest
 
 from benchwright import plugins
 from benchwright.config import Notify
-from benchwright.findings import Finding, Remark, State
 from benchwright.notify import Notifier, Outcome, open_notifier
 from benchwright.records import Verdict
+from benchwright.records.findings import Finding, Remark, State
 from benchwright.store import open_store
 
 Make = Callable[..., Finding]

@@ -12,9 +12,9 @@ import pytest
 
 from benchwright import schema
 from benchwright.errors import OptionError, UploadError
-from benchwright.fetch.transport import PassingError
-from benchwright.findings import Finding
 from benchwright.notify import Message, Notice, sender_at, try_target
+from benchwright.records.findings import Finding
+from benchwright.system.http import PassingError
 
 Make = Callable[..., Finding]
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from benchwright.server.app import create_app
-from benchwright.server.serving import address_of, listen, server_for
+from benchwright.server.process import address_of, listen, server_for
 from benchwright.server.settings import Settings
 
 PATIENCE = 15  # seconds

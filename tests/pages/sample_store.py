@@ -22,8 +22,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from benchwright import schema
-from benchwright.findings import Finding, Remark, State, Suspect
 from benchwright.records import Estimate, Value, Verdict
+from benchwright.records.findings import Finding, Remark, State, Suspect
 from benchwright.store.sql import SqlStore
 
 made = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("sample_project.py"))))

@@ -15,7 +15,7 @@ from urllib.request import urlopen
 import pytest
 from playwright.sync_api import expect
 
-from benchwright.findings import Remark, State
+from benchwright.records.findings import Remark, State
 from benchwright.server.settings import Settings
 from benchwright.store.sql import SqlStore
 from page_widths import check_width

@@ -14,8 +14,8 @@ from typing import ClassVar
 import pytest
 
 from benchwright import plugins
-from benchwright.profilers import Profiler, Session, windows
 from benchwright.records import Case, Profile, ResultWarning, Target
+from benchwright.worker.profilers import Profiler, Session, windows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

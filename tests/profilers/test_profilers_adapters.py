@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from benchwright.errors import DecodeError, MeasureError
-from benchwright.profilers import onnxruntime
-from benchwright.profilers.onnxruntime import OnnxRuntimeProfiler
-from benchwright.profilers.sidecar import reason
-from benchwright.profilers.tensorflow import events_in
 from benchwright.records import Case, Target
+from benchwright.worker.profilers import onnxruntime
+from benchwright.worker.profilers.onnxruntime import OnnxRuntimeProfiler
+from benchwright.worker.profilers.sidecar import reason
+from benchwright.worker.profilers.tensorflow import events_in
 
 
 def test_onnxruntime_is_told_to_record_and_the_other_options_stay(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from benchwright.profilers.flamegraph import WIDTH, flame_graph, from_speedscope
+from benchwright.worker.profilers.flamegraph import WIDTH, flame_graph, from_speedscope
 
 SVG = "{http://www.w3.org/2000/svg}"
 

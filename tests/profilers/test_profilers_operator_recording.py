@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from benchwright import plugins
-from benchwright.profilers.recording import DETAIL, MOST, Calls, Recording
 from benchwright.records import Case, Inputs, Operator, Target
-from benchwright.runtimes import Report
+from benchwright.worker.profilers.operator_pass import DETAIL, MOST, Calls, Recording
+from benchwright.worker.runtimes import Report
 
 
 def test_onnxruntime_tells_every_node_once_a_call(tiny_model: Path, tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from benchwright.profilers import recording
-from benchwright.profilers.per_call import Spent, own_times, typical
 from benchwright.records import Case, Expected, Load, Mode, Target
-from benchwright.runtimes import Loaded, Report
+from benchwright.worker.profilers import operator_pass
+from benchwright.worker.profilers.per_call import Spent, own_times, typical
+from benchwright.worker.runtimes import Loaded, Report
 
 
 def test_times_are_those_of_one_call_and_the_longest_come_first() -> None:
@@ -59,7 +59,7 @@ def test_time_of_nodes_within_a_loop_is_not_the_loops_own() -> None:
 def test_the_pass_is_one_copy_and_one_worker_whatever_was_measured() -> None:
     load = Load(mode=Mode.OPEN, workers=4, copies=2, rate=100.0, duration=30.0, timeout=7.0, seed=3)
     case = Case(name="m", target=Target(runtime="onnxruntime", uri="m.onnx"), load=load, expected=Expected())
-    of_pass = recording.case_of(case)
+    of_pass = operator_pass.case_of(case)
     assert (of_pass.load.mode, of_pass.load.workers, of_pass.load.copies) == (Mode.CLOSED, 1, 1)
     assert (of_pass.load.samples, of_pass.load.timeout, of_pass.load.seed, of_pass.expected) == (1, 7.0, 3, None)
 
@@ -73,21 +73,21 @@ def test_the_pass_is_one_copy_and_one_worker_whatever_was_measured() -> None:
     ],
 )
 def test_a_runtime_that_tells_no_times_is_refused_with_what_to_do_instead(runtime: str, remedy: str) -> None:
-    refused = recording.refusal(_case(runtime))
+    refused = operator_pass.refusal(_case(runtime))
     assert refused is not None and refused.code == "operators"
     assert runtime in refused.seen and remedy in refused.remedy
 
 
 @pytest.mark.parametrize("runtime", ["onnxruntime", "openvino", "torch", "jax", "python"])
 def test_the_others_are_not_refused(runtime: str) -> None:
-    assert recording.refusal(_case(runtime)) is None
+    assert operator_pass.refusal(_case(runtime)) is None
 
 
 def test_recording_that_fails_is_a_note_beside_what_the_report_had(tmp_path: Path) -> None:
     def broken(*given: Any) -> None:
         raise RuntimeError("the device went away")
 
-    session = recording.Recording(_case("torch"), tmp_path)
+    session = operator_pass.Recording(_case("torch"), tmp_path)
     report = session.told(Report(details={"kept": 1}), Loaded(call=broken))
     assert (report.operators, report.details) == ((), {"kept": 1})
     assert [(w.code, w.seen) for w in report.warnings] == [("operators", "recording failed: the device went away")]
@@ -95,15 +95,15 @@ def test_recording_that_fails_is_a_note_beside_what_the_report_had(tmp_path: Pat
 
 def test_calls_go_through_the_inputs_in_turn_and_are_counted() -> None:
     seen: list[int] = []
-    calls = recording.Calls(Loaded(call=seen.append, arguments=[(1,), (2,)]), most=7, seconds=60.0)
+    calls = operator_pass.Calls(Loaded(call=seen.append, arguments=[(1,), (2,)]), most=7, seconds=60.0)
     for call in calls:
         call()
     assert (seen, len(calls.latencies)) == ([1, 2, 1, 2, 1, 2, 1], 7)
 
 
 def test_slow_calls_end_early_but_not_before_there_are_a_few() -> None:
-    calls = recording.Calls(Loaded(call=lambda: None), seconds=-1.0)
-    assert len(list(calls)) == recording.FEWEST
+    calls = operator_pass.Calls(Loaded(call=lambda: None), seconds=-1.0)
+    assert len(list(calls)) == operator_pass.FEWEST
 
 
 def _case(runtime: str) -> Case:

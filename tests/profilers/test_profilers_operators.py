@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchwright.profilers.operators import from_chrome_trace, summed, table
+from benchwright.worker.profilers.operators import from_chrome_trace, summed, table
 
 
 def test_time_within_another_operator_is_not_its_own() -> None:

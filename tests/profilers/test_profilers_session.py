@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from benchwright import plugins, profilers
-from benchwright.profilers import Profiler, Session, windows
+from benchwright import plugins
 from benchwright.records import Case, Load, Profile, Target
+from benchwright.worker import profilers
+from benchwright.worker.profilers import Profiler, Session, windows
 
 SOON = 30.0  # seconds after which something that should happen will not happen
 NEVER = "5000:6000"

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from benchwright.errors import MeasureError
-from benchwright.profilers import sidecar
-from benchwright.profilers.pyspy import PySpy
+from benchwright.worker.profilers import sidecar
+from benchwright.worker.profilers.pyspy import PySpy
 
 WINDOWS = "0.2:0.5,0.8"
 SECONDS = 1.2
@@ -148,7 +148,7 @@ def test_a_program_that_is_refused_leaves_a_note_with_the_remedy(
     stand_in = tmp_path / "refused"
     stand_in.write_text(f"#!{sys.executable}\nimport sys\nsys.exit({printed!r})\n")
     stand_in.chmod(0o755)
-    monkeypatch.setattr(f"benchwright.profilers.{tool.replace('-', '')}.program", lambda name: str(stand_in))
+    monkeypatch.setattr(f"benchwright.worker.profilers.{tool.replace('-', '')}.program", lambda name: str(stand_in))
     (tmp_path / "work.py").write_text(WORK)
     done = profiled("python", f"{tmp_path / 'work.py'}::busy", (tool,), "0:0.1", 0.5)
     assert [note.code for note in done.notes] == ["profile-failed"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from benchwright.errors import NotInstalledError, OptionError
-from benchwright.profilers import chosen, windows
-from benchwright.profilers.opener import FOREVER, label
-from benchwright.profilers.torch import TorchProfiler
 from benchwright.records import Case, Profile, Target
+from benchwright.worker.profilers import chosen, windows
+from benchwright.worker.profilers.torch import TorchProfiler
+from benchwright.worker.profilers.windows import FOREVER, label
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_what_is_not_installed_is_named_with_the_command_that_installs_it(monkey
 @pytest.mark.parametrize("tool", ["py-spy", "perf"])
 def test_a_program_that_is_not_there_is_told(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module = tool.replace("-", "")
-    monkeypatch.setattr(f"benchwright.profilers.{module}.program", lambda name: None)
+    monkeypatch.setattr(f"benchwright.worker.profilers.{module}.program", lambda name: None)
     with pytest.raises((NotInstalledError, OptionError), match=f"profiler {tool} is not installed"):
         chosen(Profile(windows=windows("1:2"), tools=(tool,)), _case("python"))
 

@@ -18,7 +18,7 @@ def answered(path: Path, draw: random.Random) -> None:
     """Every verb of a store on a server, to which this is the answer."""
     from benchwright.errors import StoreError
     from benchwright.store import remote
-    from benchwright.store.remote.calling import Answer, Caller
+    from benchwright.store.remote.client import Answer, Caller
     from benchwright.store.remote.spool import Spool
 
     class Told(Caller):
@@ -83,11 +83,11 @@ def compressed_body(path: Path, draw: random.Random) -> None:
 
 
 def notices(path: Path, draw: random.Random) -> None:
-    from benchwright.interop import posting
-    from benchwright.notify.calling import Answer
+    from benchwright.exchange import perfzero_hook
+    from benchwright.notify.client import Answer
 
     Answer(status=200, headers={}, text=path.read_bytes()).json()
-    posting._said(_Said(path.read_bytes()))  # type: ignore[arg-type]
+    perfzero_hook._said(_Said(path.read_bytes()))  # type: ignore[arg-type]
 
 
 class _Said(io.BytesIO):

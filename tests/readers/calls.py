@@ -18,7 +18,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchwright import config, interop, records, schema
+from benchwright import config, exchange, records, schema
 from benchwright.cli import dispatch, main
 from benchwright.stats import hdr
 
@@ -84,7 +84,7 @@ def bring(path: Path, draw: random.Random) -> None:
 
 def bring_as(name: str) -> Call:
     def call(path: Path, draw: random.Random) -> None:
-        runs = [*interop.read_runs(str(path), format=name)]
+        runs = [*exchange.read_runs(str(path), format=name)]
         out = path.with_name("imported.json")
         out.write_text(schema.dumps(runs[0]))
         if draw.random() < 0.3:
@@ -102,7 +102,7 @@ def bring_folder(name: str, inner: str, others: tuple[Path, ...]) -> Call:
         for other in others:
             (folder / other.name).write_bytes(other.read_bytes())
         (folder / inner).write_bytes(path.read_bytes())
-        [*interop.read_runs(str(folder), format=name)]
+        [*exchange.read_runs(str(folder), format=name)]
 
     return call
 
@@ -152,37 +152,37 @@ def older_spec(path: Path, draw: random.Random) -> None:
 
 
 def numbers(path: Path, draw: random.Random) -> None:
-    from benchwright.runtimes import array_files, inputs
+    from benchwright.worker.runtimes.inputs import array_files, feeds
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # numpy's, of files that Python 2 wrote
         if draw.random() < 0.5:
-            inputs._from_file(path)
+            feeds._from_file(path)
         else:
             array_files.read(str(path), "a")
 
 
 def text_numbers(path: Path, draw: random.Random) -> None:
-    from benchwright.runtimes import array_files
+    from benchwright.worker.runtimes.inputs import array_files
 
     array_files.read(str(path), "a", (3,))
 
 
 def trace(path: Path, draw: random.Random) -> None:
-    from benchwright.measure import load
+    from benchwright.worker.engine import arrivals
 
-    load._trace(records.Load(mode=records.Mode.OPEN, trace=str(path)))
+    arrivals._trace(records.Load(mode=records.Mode.OPEN, trace=str(path)))
 
 
 def spooled(path: Path, draw: random.Random) -> None:
-    from benchwright.store.remote import sending
+    from benchwright.store.remote import sender
     from benchwright.store.remote.spool import Spool
 
     spool = Spool("http://127.0.0.1:1/")
     spool._make()
     (spool.folder / "00000000000000000001-a.entry").write_bytes(path.read_bytes())
     with redirect_stderr(io.StringIO()):
-        sending.Outbox(lambda request, silence=0.0: {}, spool).finish()  # type: ignore[arg-type]
+        sender.Outbox(lambda request, silence=0.0: {}, spool).finish()  # type: ignore[arg-type]
     for left in spool.folder.rglob("*.entry"):
         left.unlink()
 
@@ -195,7 +195,7 @@ def told(path: Path, draw: random.Random) -> None:
 
 
 def watched(path: Path, draw: random.Random) -> None:
-    from benchwright.watching import journal as watching
+    from benchwright.workflows.watch import journal as watching
 
     watching._read(path)
 
@@ -208,8 +208,8 @@ def index(path: Path, draw: random.Random) -> None:
 
 def summaries(path: Path, draw: random.Random) -> None:
     from benchwright.compat.perfzero import differences
-    from benchwright.interop import perfzero
-    from benchwright.parsing import json_value
+    from benchwright.exchange.importers import perfzero
+    from benchwright.schema.parsing import json_value
 
     found, _ = differences.differences(path.parent)
     [str(one) for one in found]
@@ -217,9 +217,9 @@ def summaries(path: Path, draw: random.Random) -> None:
 
 
 def process_log(path: Path, draw: random.Random) -> None:
-    from benchwright.compat.perfzero import plotting
+    from benchwright.compat.perfzero import plots
 
-    plotting.read(path)
+    plots.read(path)
 
 
 def harness_info(path: Path, draw: random.Random) -> None:
@@ -262,7 +262,7 @@ def partial_note(path: Path, draw: random.Random) -> None:
 
 
 def build_mark(path: Path, draw: random.Random) -> None:
-    from benchwright import builds
+    from benchwright.execution import builds
 
     class Kept(builds.Builder):
         def __init__(self) -> None:
@@ -277,20 +277,20 @@ def build_mark(path: Path, draw: random.Random) -> None:
 
 
 def project(path: Path, draw: random.Random) -> None:
-    from benchwright.builds import surroundings
+    from benchwright.execution.builds import surroundings
 
     surroundings.needs_of(path.parent)
 
 
 def device(path: Path, draw: random.Random) -> None:
-    from benchwright.devices import listing
+    from benchwright.machine.devices import listing
 
     listing._described(path.read_bytes().decode("utf-8", "replace"))
 
 
 def constructor(path: Path, draw: random.Random) -> None:
     from benchwright.compat.perfzero import flags
-    from benchwright.runtimes import classes
+    from benchwright.worker.runtimes import classes
 
     text = path.read_bytes().decode("utf-8", "replace")
     flags.json_object(text, "constructor")
@@ -306,14 +306,14 @@ def accelerators(path: Path, draw: random.Random) -> None:
 
 
 def signature(path: Path, draw: random.Random) -> None:
-    from benchwright import signatures
+    from benchwright.targets import signatures
 
     signatures.read(path)
 
 
 def exported(path: Path, draw: random.Random) -> None:
     """The program inside of an archive, whose other bytes are right or not."""
-    from benchwright import signatures
+    from benchwright.targets import signatures
 
     program = path.read_bytes()
     packed = io.BytesIO()

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy
 
 from benchwright import records, schema
-from benchwright.findings import Finding
 from benchwright.records import Verdict
+from benchwright.records.findings import Finding
 from benchwright.stats import histogram
 
 
@@ -109,7 +109,7 @@ def of(*places: Path) -> Callable[[], list[bytes]]:
 
 
 def parquet_file() -> list[bytes]:
-    from benchwright.store import parquet
+    from benchwright.store.files import parquet
 
     file = io.BytesIO()
     parquet.write([run()], file)
@@ -178,9 +178,9 @@ def watch_journal() -> list[bytes]:
 
 
 def summary() -> list[bytes]:
-    from benchwright.compat.perfzero import exporting
+    from benchwright.compat.perfzero import export
 
-    return [exporting.document(replace(run(), results=run().results[:1])).encode()]
+    return [export.document(replace(run(), results=run().results[:1])).encode()]
 
 
 def noted() -> list[bytes]:

@@ -52,47 +52,53 @@ READERS: dict[str, Reader] = {
         file="tasks.toml",
         bodies=seeds.of(ROOT / "examples" / "tasks.toml"),
         call=calls.tasks,
-        modules=("tasks.toml_form",),
+        modules=("targets.tasks.toml_form",),
         ways=TEXT,
     ),
     "older tasks": Reader(
-        file="tasks.cfg", bodies=lambda: [seeds.OLDER_TASKS], call=calls.tasks, modules=("tasks.old_form",), ways=TEXT
+        file="tasks.cfg",
+        bodies=lambda: [seeds.OLDER_TASKS],
+        call=calls.tasks,
+        modules=("targets.tasks.old_form",),
+        ways=TEXT,
     ),
     "spec": Reader(
         file="spec.yaml",
         bodies=seeds.of(ROOT / "examples" / "specs" / "basic-pitch.yaml"),
         call=calls.spec,
-        modules=("specs.places",),
+        modules=("targets.specs.places",),
         ways=TEXT,
     ),
     "older spec": Reader(
         file="spec.json",
         bodies=seeds.of(*sorted((ROOT / "examples" / "harness").glob("*.json"))),
         call=calls.older_spec,
-        modules=("specs.json_text",),
+        modules=("targets.specs.json_text",),
     ),
     "document": Reader(
         file="run.json",
         bodies=seeds.document,
         call=calls.show,
-        modules=("schema", "store.codec", "store.columns"),
+        modules=("schema", "store.sql.codec", "store.sql.columns"),
     ),
-    "lines": Reader(file="runs.jsonl", bodies=seeds.lines, call=calls.bring, modules=("store.transfer",), ways=TEXT),
+    "lines": Reader(
+        file="runs.jsonl", bodies=seeds.lines, call=calls.bring, modules=("store.files.transfer",), ways=TEXT
+    ),
     "packed lines": Reader(
         file="runs.jsonl.gz",
         bodies=lambda: [gzip.compress(seeds.lines()[0], mtime=0)],
         call=calls.bring,
-        modules=("store.transfer",),
+        modules=("store.files.transfer",),
         ways=BYTES,
     ),
     "parquet": Reader(
-        file="runs.parquet", bodies=seeds.parquet_file, call=calls.bring, modules=("store.parquet",), ways=BYTES
+        file="runs.parquet", bodies=seeds.parquet_file, call=calls.bring, modules=("store.files.parquet",), ways=BYTES
     ),
     "google-benchmark": Reader(
         file="a.json",
         bodies=seeds.of(FILES / "google-benchmark.json"),
         call=calls.bring_as("google-benchmark"),
-        modules=("interop.given",),
+        modules=("exchange.importers.source_file",),
     ),
     "pytest-benchmark": Reader(
         file="a.json",
@@ -121,20 +127,20 @@ READERS: dict[str, Reader] = {
         file="mlperf_log_detail.txt",
         bodies=seeds.of(FILES / "loadgen" / "mlperf_log_detail.txt"),
         call=calls.bring_as("loadgen"),
-        modules=("interop.loadgen",),
+        modules=("exchange.importers.loadgen",),
         ways=TEXT,
     ),
     "perfzero summary": Reader(
         file="perfzero_summary.json",
         bodies=seeds.summary,
         call=calls.summaries,
-        modules=("compat.perfzero.differences", "compat.perfzero.uploading"),
+        modules=("compat.perfzero.differences", "compat.perfzero.uploads"),
     ),
     "process log": Reader(
         file="process_info.log",
         bodies=lambda: [seeds.PROCESS],
         call=calls.process_log,
-        modules=("compat.perfzero.plotting",),
+        modules=("compat.perfzero.plots",),
         ways=TEXT,
     ),
     "harness info": Reader(
@@ -156,7 +162,7 @@ READERS: dict[str, Reader] = {
         file="a.npz",
         bodies=seeds.arrays,
         call=calls.numbers,
-        modules=("runtimes.array_files", "runtimes.inputs"),
+        modules=("worker.runtimes.inputs.array_files", "worker.runtimes.inputs.feeds"),
         ways=BYTES,
     ),
     "npy": Reader(file="a.npy", bodies=seeds.array_file, call=calls.numbers, modules=(), ways=BYTES),
@@ -167,7 +173,7 @@ READERS: dict[str, Reader] = {
         file="a.trace",
         bodies=lambda: [b"0.1\n0.2 # first\n\n0.5\n"],
         call=calls.trace,
-        modules=("measure.load",),
+        modules=("worker.engine.arrivals",),
         ways=TEXT,
     ),
     "spool": Reader(
@@ -177,7 +183,11 @@ READERS: dict[str, Reader] = {
         file="notify.jsonl", bodies=seeds.journal, call=calls.told, modules=("notify.journal",), ways=TEXT
     ),
     "journal of a watch": Reader(
-        file="watch.jsonl", bodies=seeds.watch_journal, call=calls.watched, modules=("watching.journal",), ways=TEXT
+        file="watch.jsonl",
+        bodies=seeds.watch_journal,
+        call=calls.watched,
+        modules=("workflows.watch.journal",),
+        ways=TEXT,
     ),
     "distribution": Reader(
         file="a.hdr",
@@ -199,20 +209,20 @@ READERS: dict[str, Reader] = {
         file="a.mark",
         bodies=lambda: [seeds.MARK],
         call=calls.build_mark,
-        modules=("builds",),
+        modules=("execution.builds",),
     ),
     "project": Reader(
         file="pyproject.toml",
         bodies=lambda: [seeds.PROJECT],
         call=calls.project,
-        modules=("builds.surroundings",),
+        modules=("execution.builds.surroundings",),
         ways=TEXT,
     ),
     "setup.cfg of a project": Reader(
         file="setup.cfg",
         bodies=lambda: [b"[metadata]\nname = a\n[options]\ninstall_requires =\n  numpy\n  click>=8\n"],
         call=calls.project,
-        modules=("builds.surroundings",),
+        modules=("execution.builds.surroundings",),
         ways=TEXT,
     ),
     "setup.py of a project": Reader(
@@ -221,19 +231,19 @@ READERS: dict[str, Reader] = {
             b'from setuptools import setup\nneeded = ["numpy"]\nsetup(name="a", install_requires=needed)\n'
         ],
         call=calls.project,
-        modules=("builds.surroundings",),
+        modules=("execution.builds.surroundings",),
         ways=TEXT,
     ),
     "answer of a server": Reader(
-        file="answer", bodies=seeds.server_answers, call=answering.answered, modules=("store.remote.calling",)
+        file="answer", bodies=seeds.server_answers, call=answering.answered, modules=("store.remote.client",)
     ),
     "answer to a message": Reader(
         file="answer",
         bodies=lambda: [b'{"error": "no", "id": 3}'],
         call=answering.notices,
         modules=(
-            "notify.calling",
-            "interop.posting",
+            "notify.client",
+            "exchange.perfzero_hook",
             "compat.harness.remote_post",
             "compat.harness.remote_reporter",
             "compat.perfzero.tpus",
@@ -253,19 +263,22 @@ READERS: dict[str, Reader] = {
         ways=BYTES,
     ),
     "device": Reader(
-        file="device", bodies=lambda: [b'{"kind": "a", "hash": "b"}'], call=calls.device, modules=("devices.listing",)
+        file="device",
+        bodies=lambda: [b'{"kind": "a", "hash": "b"}'],
+        call=calls.device,
+        modules=("machine.devices.listing",),
     ),
     "constructor": Reader(
         file="constructor",
         bodies=lambda: [b'{"a": 1, "b": [2]}'],
         call=calls.constructor,
-        modules=("runtimes.classes", "compat.perfzero.flags"),
+        modules=("worker.runtimes.classes", "compat.perfzero.flags"),
     ),
     "exported program": Reader(
         file="model.pt2",
         bodies=lambda: [seeds.EXPORTED],
         call=calls.exported,
-        modules=("signatures.exported",),
+        modules=("targets.signatures.exported",),
         ways=("by_structure", "by_token", "by_byte"),
     ),
     "model": Reader(file="model.onnx", bodies=seeds.models, call=calls.signature, modules=(), ways=BYTES),

@@ -14,9 +14,9 @@ import pytest
 
 from benchwright.errors import StoreError
 from benchwright.store import remote
-from benchwright.store.remote import calling
-from benchwright.store.remote.calling import PassingError
-from benchwright.system.answers import Patience
+from benchwright.store.remote import client
+from benchwright.store.remote.client import PassingError
+from benchwright.system.http_answers import Patience
 
 hostile = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent.parent / "hostile.py")))
 ABOUT = hostile.plain(b'{"version": "1", "scopes": ["read", "write"]}')
@@ -26,7 +26,7 @@ ABOUT = hostile.plain(b'{"version": "1", "scopes": ["read", "write"]}')
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same bounds on time, a hundredth of them."""
     brief = replace(Patience(), silence=0.5, start=0.6, longest=5.0)
-    monkeypatch.setattr(calling, "Patience", lambda **_: brief)
+    monkeypatch.setattr(client, "Patience", lambda **_: brief)
 
 
 @pytest.mark.parametrize("kind", ["drip", "drip_head", "continues"])

@@ -17,10 +17,10 @@ from benchwright import schema
 from benchwright.errors import StoreError
 from benchwright.records import Artifact, Result, Run
 from benchwright.store import open_store
-from benchwright.store.remote import RemoteStore, sending, waiting
-from benchwright.store.remote.calling import SILENCE, Caller
+from benchwright.store.remote import RemoteStore, pending, sender
+from benchwright.store.remote.client import SILENCE, Caller
 from benchwright.store.remote.request import Request
-from benchwright.store.remote.sending import BRIEF
+from benchwright.store.remote.sender import BRIEF
 from benchwright.store.remote.spool import Spool
 
 
@@ -134,7 +134,7 @@ def test_a_server_that_asks_to_wait_is_waited_for_at_the_end(
     desk: Any, results: list[Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slept: list[float] = []
-    monkeypatch.setattr(sending.time, "sleep", slept.append)
+    monkeypatch.setattr(sender.time, "sleep", slept.append)
     store = RemoteStore(desk.address)
     desk.fail(3, 429, Retry_After="4")
     store.begin(_run(results))
@@ -154,7 +154,7 @@ def test_what_is_refused_is_moved_aside_and_does_not_block_the_rest(
     store.close()
     assert [len(Spool(desk.address)), Spool(desk.address).refused] == [0, 1]
     assert any(f"result {results[1].id} is refused" in text for text in caplog.messages)
-    (sent,) = waiting.send(refused=True)
+    (sent,) = pending.send(refused=True)
     assert (sent.sent, sent.refused, sent.waiting) == (1, 0, 0)
     assert desk.writes[-1] == _puts(results)[1]
 
@@ -231,7 +231,7 @@ def test_a_server_that_nobody_answers_for_is_away(results: list[Result], caplog:
 def test_files_follow_their_result_small_ones_by_way_of_the_spool_large_ones_from_their_place(
     desk: Any, results: list[Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sending, "COPIED", 10)
+    monkeypatch.setattr(sender, "COPIED", 10)
     result = _with_files(results[0], tmp_path, {"small.txt": b"0123", "deep/large.bin": b"x" * 3000})
     store = RemoteStore(desk.address)
     store.add("run-0000", result)
@@ -248,7 +248,7 @@ def test_files_follow_their_result_small_ones_by_way_of_the_spool_large_ones_fro
 def test_a_file_that_vanished_or_changed_is_told_of_and_blocks_nothing(
     desk: Any, results: list[Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(sending, "COPIED", 1)
+    monkeypatch.setattr(sender, "COPIED", 1)
     result = _with_files(results[0], tmp_path, {"gone.bin": b"12345", "shorter.bin": b"12345", "here.bin": b"12345"})
     store = RemoteStore(desk.address)
     desk.fail(1)
@@ -292,7 +292,7 @@ def test_a_client_that_is_killed_between_spool_and_sending_leaves_everything_to_
 def test_every_outage_of_a_store_that_stays_open_is_told_of_once_and_so_is_its_end(
     desk: Any, results: list[Result], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sending, "MOST_PAUSE", 0.0)
+    monkeypatch.setattr(sender, "MOST_PAUSE", 0.0)
     store = RemoteStore(desk.address)
     for result in results[:2]:
         desk.fail(2)
@@ -331,7 +331,7 @@ def test_notes_go_to_standard_error_when_nobody_listens(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(logging.Logger, "hasHandlers", lambda self: False)
-    sending.tell("three wait")
+    sender.tell("three wait")
     assert capsys.readouterr().err == "benchwright: three wait\n"
 
 

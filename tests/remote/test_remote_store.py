@@ -13,8 +13,8 @@ import pytest
 
 from benchwright import schema
 from benchwright.errors import StoreError
-from benchwright.findings import Finding, Mute, Remark, State, Threshold
 from benchwright.records import Artifact, Estimate, Failure, Result, Run, Samples, Status, Verdict
+from benchwright.records.findings import Finding, Mute, Remark, State, Threshold
 from benchwright.store.archive import Progress
 from benchwright.store.remote import RemoteStore
 from benchwright.store.remote.spool import Spool

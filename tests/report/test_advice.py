@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from benchwright.analysis.rows import Row
+from benchwright.analysis.scaling import advice, cautions
 from benchwright.errors import OptionError
 from benchwright.records import Better, Case, Estimate, Metric, Objective, Run, Status, Target, Value
-from benchwright.report.advice import advice, cautions
-from benchwright.report.rows import Row
 
 
 def _estimate(point: float, half: float) -> Estimate:

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchwright.attempt import Answer
-from benchwright.measure.engine import _from_recorders
-from benchwright.measure.recorder import Recorder
-from benchwright.metrics import derive
+from benchwright.analysis.calls import calls, over_time, thin
+from benchwright.execution.attempt import Answer
+from benchwright.execution.metrics import derive
 from benchwright.records import Run, Samples, Value
-from benchwright.report.calls import calls, over_time, thin
+from benchwright.worker.engine.engine import _from_recorders
+from benchwright.worker.engine.recorder import Recorder
 
 
 def test_every_call_of_every_copy_and_round_is_there(run: Run) -> None:

@@ -7,13 +7,13 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from benchwright.analysis import doubt
+from benchwright.analysis.comparison import ComparedRow, check_in_common, compare_runs, worst
+from benchwright.analysis.rows import rows
 from benchwright.errors import OptionError
 from benchwright.records import Better, Estimate, Metric, Result, Revision, Run, Status, Verdict
-from benchwright.report import doubt
 from benchwright.report.columns import columns
-from benchwright.report.comparison import ComparedRow, check_in_common, compare_runs, worst
 from benchwright.report.comparison_text import comparison_json, comparison_markdown, print_comparison, summary
-from benchwright.report.rows import rows
 
 NAMES = ("onnxruntime", "openvino")
 

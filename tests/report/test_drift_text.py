@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from benchwright.findings import Drift, Finding, Part
 from benchwright.notify.forges import _worse
 from benchwright.notify.journal import Ledger, Record
 from benchwright.notify.messages import Message, Notice
-from benchwright.notify.standing import to_take_back
+from benchwright.notify.statuses import to_take_back
 from benchwright.records import Estimate, Verdict
+from benchwright.records.findings import Drift, Finding, Part
 from benchwright.report.change_picture import Trace, sketch
 from benchwright.report.findings import graph, show_finding, title
 

@@ -5,8 +5,8 @@ import pytest
 
 from benchwright import schema
 from benchwright.errors import DecodeError, OptionError
+from benchwright.exchange.named_runs import Finder, find_run, find_runs
 from benchwright.records import Run
-from benchwright.report.files import Finder, find_run, find_runs
 
 
 class OneRun:

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from benchwright.findings import Finding, Remark, State, Suspect
 from benchwright.records import Estimate, Verdict
+from benchwright.records.findings import Finding, Remark, State, Suspect
 from benchwright.report import findings as text
 from benchwright.report import reasons
 from benchwright.report.table import emit

@@ -4,7 +4,7 @@ import pytest
 
 from benchwright.errors import NotInstalledError
 from benchwright.records import Run
-from benchwright.report.frames import to_pandas
+from benchwright.report.data_frames import to_pandas
 
 
 def test_tidy_one_row_for_each_result_and_metric(run: Run) -> None:

@@ -11,13 +11,13 @@ from xml.etree import ElementTree
 
 import pytest
 
+from benchwright.analysis.gate import Gate, Sides, check, condition
 from benchwright.errors import OptionError
-from benchwright.findings import Mute, Threshold
-from benchwright.judging import Rules
 from benchwright.records import Case, Failure, Run, Status
+from benchwright.records.findings import Mute, Threshold
+from benchwright.records.judgement import Rules
 from benchwright.report import gate_text
 from benchwright.report.annotations import github_annotations
-from benchwright.report.gate import Gate, Sides, check, condition
 from benchwright.report.junit import junit_xml
 
 made = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[1] / "series_of_runs.py")))

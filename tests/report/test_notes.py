@@ -3,13 +3,14 @@ from dataclasses import replace
 import pytest
 
 from benchwright import schema
+from benchwright.analysis import instrument_facts as facts
+from benchwright.analysis import notes
+from benchwright.analysis.ranges import most_common
+from benchwright.analysis.rows import rows
 from benchwright.records import Failure, Run, Status, Value
-from benchwright.report import facts, notes
 from benchwright.report.html import html_page
 from benchwright.report.markdown import run_markdown
 from benchwright.report.notebook import html_table
-from benchwright.report.ranges import most_common
-from benchwright.report.rows import rows
 from benchwright.report.table import run_text
 
 

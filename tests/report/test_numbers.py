@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchwright.records import Estimate
-from benchwright.report.numbers import Scale, cell, ends, line_up, printable, scale_of
+from benchwright.units.numbers import Scale, cell, ends, line_up, printable, scale_of
 
 MS = Scale(factor=1e-3, unit="ms")
 

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchwright.analysis.operator_changes import became_worse, changed, check_in_common, matched
+from benchwright.analysis.operators import OUTSIDE, by_family, by_kind, family, recorded
+from benchwright.analysis.rows import rows
 from benchwright.errors import OptionError
 from benchwright.records import Operator, Result, ResultWarning, Run, Status, Verdict
 from benchwright.report import operator_picture
 from benchwright.report.html import html_page
-from benchwright.report.operator_changes import became_worse, changed, check_in_common, matched
 from benchwright.report.operator_text import cases_of, changes_json, run_json, show_cases, show_changes
-from benchwright.report.operators import OUTSIDE, by_family, by_kind, family, recorded
-from benchwright.report.rows import rows
 from benchwright.report.table import emit, run_text
 
 CASE = "runtime=onnxruntime batch_size=1"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from benchwright.analysis.rows import rows
 from benchwright.errors import OptionError
 from benchwright.records import Run
 from benchwright.report.picture import check_picture, write_scaling
-from benchwright.report.rows import rows
 
 BEGINNINGS = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
 

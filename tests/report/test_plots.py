@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchwright.analysis.pareto import pareto
+from benchwright.analysis.rows import rows
 from benchwright.records import Run
 from benchwright.report.images import case_plots, overview_plots, write_svgs
-from benchwright.report.pareto import pareto
 from benchwright.report.plots import distribution, percentiles, tradeoff
-from benchwright.report.rows import rows
 from benchwright.report.svg import drawing
 from benchwright.report.timeplots import latency_over_time, timelines
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchwright.records import Better, Estimate, Failure, Revision, Verdict
+from benchwright.records.trials import Contender, Heat, Pair, Rules, Stage, Trial, TrialRow
 from benchwright.report.ab import print_trial, trial_json, trial_markdown
 from benchwright.report.ab_picture import write_trial
-from benchwright.trials import Contender, Heat, Pair, Rules, Stage, Trial, TrialRow
 
 
 def _pairs(*ratios: float | None) -> tuple[Pair, ...]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from benchwright.analysis.rows import Row, rows
 from benchwright.records import Case, Environment, Result, Run, Status, Target
 from benchwright.report.answers import HEADS, cells, summary
-from benchwright.report.rows import Row, rows
 
 GOOD: dict[str, Any] = {
     "within": True,

@@ -3,8 +3,8 @@ from types import ModuleType
 
 import pytest
 
+from benchwright.analysis.rows import param_names, rows, show_scalar
 from benchwright.records import Metric, Run, Status
-from benchwright.report.rows import param_names, rows, show_scalar
 from benchwright.stats.summary import combine
 
 

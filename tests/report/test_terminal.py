@@ -1,8 +1,8 @@
 from dataclasses import replace
 
+from benchwright.analysis.calls import Calls, calls
+from benchwright.analysis.rows import rows
 from benchwright.records import Run
-from benchwright.report.calls import Calls, calls
-from benchwright.report.rows import rows
 from benchwright.report.terminal import histogram, plots, scatter, sparkline
 
 

@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
+from benchwright.analysis import notes
+from benchwright.analysis.rows import rows
 from benchwright.records import Case as RecordedCase
 from benchwright.records import Environment, Estimate, Load, Metric, Mode, Result, Run, Status, Target
-from benchwright.report import notes
-from benchwright.report.rows import rows
 
 
 def _measured(workers: int, rates: tuple[float, ...], mode: Mode = Mode.CLOSED) -> tuple[Result, ...]:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchwright.analysis.comparison import compare_runs
+from benchwright.analysis.trend import Judging, Step, sparkline, steps
 from benchwright.records import Better, Estimate, Run, Status, Verdict
-from benchwright.report.comparison import compare_runs
-from benchwright.report.trend import Judging, Step, sparkline, steps
 from benchwright.stats.summary import combine
 
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from benchwright.errors import LoadError
-from benchwright.runtimes import conventions
-from benchwright.runtimes.classes import STYLES
-from benchwright.runtimes.conventions import Dimensions, dimensions_of, shown
+from benchwright.worker.runtimes.classes import STYLES, conventions
+from benchwright.worker.runtimes.classes.conventions import Dimensions, dimensions_of, shown
 
 
 class Plain:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchwright.errors import DecodeError
-from benchwright.runtimes.entries import Entry, EntryMetric, decode
+from benchwright.worker.runtimes.classes.entries import Entry, EntryMetric, decode
 
 VECTOR = bytes.fromhex(
     "0a5c0a1144656d6f2e62656e63686d61726b5f6f6b1005210000000000000440320d0a046e6f7465120512036162633a240a0361636311"

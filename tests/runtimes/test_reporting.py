@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from benchwright.errors import DecodeError
-from benchwright.instrument import OBJECTIVE_MISSED
+from benchwright.execution.instrument import OBJECTIVE_MISSED
 from benchwright.records import Better
-from benchwright.runtimes import reporting
-from benchwright.runtimes.entries import Entry, EntryMetric
-from benchwright.runtimes.reporting import Reporter, Told
+from benchwright.worker.runtimes.classes import reports
+from benchwright.worker.runtimes.classes.entries import Entry, EntryMetric
+from benchwright.worker.runtimes.classes.reports import Reporter, Told
 
 NAN, INF = math.nan, math.inf
 
@@ -27,7 +27,7 @@ def _report(*arguments: object, **keywords: object) -> list[Told]:
 
 def test_what_is_reported_is_a_metric_with_its_bounds() -> None:
     told = _report("recall", np.float32(0.5), unit="1", better="higher", least=0.25, most=None)
-    (metric,), warnings = reporting.metrics(told)
+    (metric,), warnings = reports.metrics(told)
     assert (metric.name, metric.unit, metric.better, metric.least, metric.most) == (
         "recall",
         "1",
@@ -39,7 +39,7 @@ def test_what_is_reported_is_a_metric_with_its_bounds() -> None:
 
 
 def test_a_bound_of_zero_is_a_bound() -> None:
-    (metric,), _ = reporting.metrics(_report("loss", 0, least=0, most=0))
+    (metric,), _ = reports.metrics(_report("loss", 0, least=0, most=0))
     assert (metric.least, metric.most) == (0.0, 0.0)
 
 
@@ -74,21 +74,21 @@ def test_a_name_is_reported_once() -> None:
 
 @pytest.mark.parametrize("name", ["wall_time", "latency", "latency_p99", "rss_peak", "gpu_energy", "throughput"])
 def test_our_own_names_are_not_taken(name: str) -> None:
-    (metric,), _ = reporting.metrics([Told(name=name, value=1.0)])
+    (metric,), _ = reports.metrics([Told(name=name, value=1.0)])
     assert metric.name == f"reported_{name}"
 
 
 def test_names_are_unique_in_the_end() -> None:
     told = [Told(name=name, value=1.0) for name in ("a", "a", "a_2", "wall_time", "reported_wall_time")]
-    names = [metric.name for metric in reporting.metrics(told)[0]]
+    names = [metric.name for metric in reports.metrics(told)[0]]
     assert names == ["a", "a_2", "a_2_2", "reported_wall_time", "reported_wall_time_2"]
 
 
 @pytest.mark.parametrize("value", [NAN, INF, -INF])
 def test_what_is_not_finite_is_a_warning_and_its_bound_missed(value: float) -> None:
-    found, warnings = reporting.metrics([Told(name="x", value=value)])
+    found, warnings = reports.metrics([Told(name="x", value=value)])
     assert (found, [w.code for w in warnings]) == ([], ["not-finite"])
-    found, warnings = reporting.metrics([Told(name="x", value=value, most=3.0)])
+    found, warnings = reports.metrics([Told(name="x", value=value, most=3.0)])
     assert (found, [w.code for w in warnings]) == ([], ["not-finite", OBJECTIVE_MISSED])
 
 
@@ -97,7 +97,7 @@ def test_what_is_not_finite_is_a_warning_and_its_bound_missed(value: float) -> N
     [(-INF, INF, 0), (INF, None, 1), (None, -INF, 1), (NAN, None, 1)],
 )
 def test_bounds_that_are_not_finite(least: float | None, most: float | None, missed: int) -> None:
-    (metric,), warnings = reporting.metrics([Told(name="x", value=1.0, least=least, most=most)])
+    (metric,), warnings = reports.metrics([Told(name="x", value=1.0, least=least, most=most)])
     assert (metric.least, metric.most) == (None, None)
     assert [w.code for w in warnings] == [OBJECTIVE_MISSED] * missed
 
@@ -109,14 +109,14 @@ def test_an_entry_as_metrics() -> None:
         wall_time=2.5,
         metrics=(EntryMetric(name="acc", value=1.0, least=0.5), EntryMetric(name="", value=2.0)),
     )
-    told = reporting.told_by(entry)
+    told = reports.told_by(entry)
     assert [(t.name, t.value, t.unit) for t in told] == [
         ("acc", 1.0, ""),
         ("metric", 2.0, ""),
         ("reported_wall_time", 2.5, "s"),
         ("reported_iters", 3.0, ""),
     ]
-    assert [t.name for t in reporting.told_by(entry, within="Demo.b.")][:3:2] == [
+    assert [t.name for t in reports.told_by(entry, within="Demo.b.")][:3:2] == [
         "Demo.b.acc",
         "Demo.b.reported_wall_time",
     ]
@@ -129,7 +129,7 @@ def test_details_keep_what_was_told_in_words_json_knows() -> None:
         extras=(("note", "abc"), ("speed", NAN)),
         metrics=(EntryMetric(name="b", value=-INF, least=0.0), EntryMetric(name="a", value=1.0, most=2.0)),
     )
-    details = reporting.as_details(entry)
+    details = reports.as_details(entry)
     assert json.loads(json.dumps(details, allow_nan=False)) == {
         "name": "n",
         "iters": 0,
@@ -148,4 +148,4 @@ def test_a_file_that_is_no_report_is_named(tmp_path: Path) -> None:
     file = tmp_path / "proto_Demo.b"
     file.write_bytes(b"\x0a\x10cut")
     with pytest.raises(DecodeError, match=r"^proto_Demo\.b: byte 1: "):
-        reporting.read_entries([file])
+        reports.read_entries([file])

@@ -13,9 +13,11 @@ import pytest
 
 from benchwright import plugins
 from benchwright.records import Case, Expected, Failure, Inputs, Target, Tolerance
-from benchwright.runtimes import Loaded, Report, answers, array_files, comparing, tensors, tolerances
-from benchwright.runtimes.answers import KEPT, checked
 from benchwright.stats.errors import compare
+from benchwright.worker.runtimes import Loaded, Report
+from benchwright.worker.runtimes.inputs import array_files
+from benchwright.worker.runtimes.outputs import answers, comparison, tensors, tolerances
+from benchwright.worker.runtimes.outputs.answers import KEPT, checked
 
 MakeCase = Callable[..., Case]
 Y = np.array([[0.1, 0.25, 0.65]], np.float32)
@@ -61,7 +63,7 @@ def test_one_output_within_tolerance(tmp_path: Path) -> None:
     assert told["values"] == pytest.approx(found.ravel().tolist()) and told["golden"] == pytest.approx(
         Y.ravel().tolist()
     )
-    assert all(metric.estimate.method == comparing.COMPARED for metric in report.metrics)
+    assert all(metric.estimate.method == comparison.COMPARED for metric in report.metrics)
 
 
 def test_an_output_out_of_tolerance_is_a_missed_objective_that_names_the_worst_element(tmp_path: Path) -> None:
@@ -88,7 +90,7 @@ def test_several_outputs_have_metrics_of_their_own(tmp_path: Path) -> None:
 
 
 def test_elements_are_told_one_by_one_while_there_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparing, "MOST_LISTED", 4)
+    monkeypatch.setattr(comparison, "MOST_LISTED", 4)
     files = {"a": _saved(tmp_path, "a.npy"), "b": _saved(tmp_path, "b.npy")}
     report = checked(Report(), _loaded([Y, Y], ("a", "b")), _case(Expected(outputs=files)), "")
     assert "values" in _told(report, "a") and "values" not in _told(report, "b")

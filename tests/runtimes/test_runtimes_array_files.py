@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from benchwright.errors import LoadError
-from benchwright.runtimes import array_files, tensors
+from benchwright.worker.runtimes.inputs import array_files
+from benchwright.worker.runtimes.outputs import tensors
 
 Y = np.array([[0.1, 0.25, 0.65]], np.float32)
 

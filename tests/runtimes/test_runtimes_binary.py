@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from benchwright import runner
 from benchwright.errors import LoadError
 from benchwright.events import Event, Reached
+from benchwright.execution import rounds
 from benchwright.records import Better, Case, Load, Mode, Status, Target
-from benchwright.runtimes import Report
-from benchwright.runtimes.binary import Binary
-from benchwright.specs import passes
-from benchwright.specs.passes import File, Pass, Step
+from benchwright.targets.specs import passes
+from benchwright.targets.specs.passes import File, Pass, Step
+from benchwright.worker.runtimes import Report
+from benchwright.worker.runtimes.binary import Binary
 
 ROW = 'Caffe2Observer {"type":"NET","metric":"latency","unit":"us","value":"%s"}'
 SEED_FLAGS = "{program} --init_net {files.init} --net {files.predict} --warmup 1 --iter 50 "
@@ -77,8 +77,8 @@ def test_t1_a_delay_test_on_this_machine(tmp_path: Path) -> None:
         iterations=5,
     )
     heard: list[Event] = []
-    plan = runner.Plan(cases=[_case(one)], rounds=1, monitors=())
-    (result,) = runner.execute(plan, None, heard.append).results
+    plan = rounds.Plan(cases=[_case(one)], rounds=1, monitors=())
+    (result,) = rounds.execute(plan, None, heard.append).results
     assert result.status is Status.OK and not result.warnings
     entries: Any = result.details["entries"]
     assert entries == {
@@ -116,7 +116,7 @@ def test_t2_the_seed_dialect_tells_delays_in_blocks_on_standard_error(tmp_path: 
         commands=(SEED_FLAGS + flags,),
         files=files,
     )
-    (result,) = runner.execute(runner.Plan(cases=[_case(one)], rounds=1, monitors=()), None).results
+    (result,) = rounds.execute(rounds.Plan(cases=[_case(one)], rounds=1, monitors=()), None).results
     assert result.status is Status.OK and not result.warnings
     assert result.details["entries"] == {
         "NET_DELAY": {"type": "NET_DELAY", "values": [1.5] * 50},
@@ -235,8 +235,8 @@ def test_a_program_that_fails_is_run_once_and_its_rows_and_output_are_kept(
 
 
 def test_a_failed_program_is_a_failed_result_with_the_end_of_its_output(tmp_path: Path) -> None:
-    plan = runner.Plan(cases=[_case(_pass(tmp_path, f"{_rows(4)}\necho why\nkill -SEGV $$"))], rounds=1, monitors=())
-    (result,) = runner.execute(plan, None).results
+    plan = rounds.Plan(cases=[_case(_pass(tmp_path, f"{_rows(4)}\necho why\nkill -SEGV $$"))], rounds=1, monitors=())
+    (result,) = rounds.execute(plan, None).results
     assert result.status is Status.FAILED and result.metric("NET latency") is not None
     assert result.error is not None and result.error.log_tail.endswith("why\n")
     assert (result.error.kind, result.error.message.endswith("was ended by SIGSEGV")) == ("signal", True)

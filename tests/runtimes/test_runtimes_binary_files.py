@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.devices.local import LocalDevice
-from benchwright.runtimes.binary_files import Placing
-from benchwright.specs.passes import Pass
+from benchwright.machine.devices.local import LocalDevice
+from benchwright.targets.specs.passes import Pass
+from benchwright.worker.runtimes.binary.files import Placing
 
 
 @pytest.fixture

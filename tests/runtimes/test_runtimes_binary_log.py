@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.runtimes import binary_log
-from benchwright.runtimes.binary_log import Log
+from benchwright.worker.runtimes.binary import log as binary_log
+from benchwright.worker.runtimes.binary.log import Log
 
 
 def _logged(path: Path, *pieces: bytes) -> bytes:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from benchwright.errors import DecodeError
-from benchwright.runtimes.binary_words import Names, words
+from benchwright.worker.runtimes.binary.words import Names, words
 
 
 def test_paths_with_spaces_stay_one_word_and_other_values_are_split() -> None:

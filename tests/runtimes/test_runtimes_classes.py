@@ -16,8 +16,8 @@ import pytest
 
 from benchwright.errors import DeviceError, LoadError, MeasureError
 from benchwright.records import Case, Load, Mode
-from benchwright.runtimes import Loaded, Report
-from benchwright.runtimes.classes import Class
+from benchwright.worker.runtimes import Loaded, Report
+from benchwright.worker.runtimes.classes import Class
 
 MakeCase = Callable[..., Case]
 

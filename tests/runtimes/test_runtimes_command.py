@@ -11,7 +11,7 @@ import pytest
 
 from benchwright.errors import DeviceError, LoadError, MeasureError
 from benchwright.records import Case
-from benchwright.runtimes.command import Command
+from benchwright.worker.runtimes.command import Command
 
 MakeCase = Callable[..., Case]
 

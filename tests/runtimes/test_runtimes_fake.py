@@ -17,9 +17,9 @@ import pytest
 
 from benchwright.errors import DeviceError, LoadError
 from benchwright.records import Case, Inputs, Scalar
-from benchwright.runtimes import Loaded
-from benchwright.runtimes.fake import DISTRIBUTIONS, Fake, cycle, options_of, truth
-from benchwright.runtimes.faults import FAULTS, FLOOD_BYTES
+from benchwright.worker.runtimes import Loaded
+from benchwright.worker.runtimes.fake import DISTRIBUTIONS, Fake, cycle, options_of, truth
+from benchwright.worker.runtimes.faults import FAULTS, FLOOD_BYTES
 
 MakeCase = Callable[..., Case]
 
@@ -143,7 +143,7 @@ def test_an_absent_device_fails(make_case: MakeCase) -> None:
 _SCRIPT = """
 import sys
 from benchwright.records import Case, Target
-from benchwright.runtimes.fake import Fake
+from benchwright.worker.runtimes.fake import Fake
 loaded = Fake().load(Case(name="f", target=Target(runtime="fake", uri=sys.argv[1])))
 loaded.call()
 print("still here", flush=True)

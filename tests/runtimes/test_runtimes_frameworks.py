@@ -15,9 +15,9 @@ import pytest
 
 from benchwright.errors import DeviceError, LoadError
 from benchwright.records import Case, Inputs, Load
-from benchwright.runtimes import Loaded
-from benchwright.runtimes.onnxruntime import OnnxRuntime, _nodes
-from benchwright.runtimes.openvino import OpenVino
+from benchwright.worker.runtimes import Loaded
+from benchwright.worker.runtimes.onnxruntime import OnnxRuntime, _nodes
+from benchwright.worker.runtimes.openvino import OpenVino
 
 MakeCase = Callable[..., Case]
 RUNTIMES: dict[str, Any] = {"onnxruntime": OnnxRuntime, "openvino": OpenVino}
@@ -34,7 +34,7 @@ def _reference(path: Path, batch_size: int, index: int = 0, seed: int = 0) -> np
     import onnx
     from onnx import numpy_helper
 
-    from benchwright.runtimes.inputs import Spec, random_array
+    from benchwright.worker.runtimes.inputs.feeds import Spec, random_array
 
     graph = onnx.load(str(path)).graph
     weights = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
@@ -280,7 +280,7 @@ def test_the_precision_hint_is_the_one_asked_for(tiny: Path, make_case: MakeCase
 
 
 def test_a_precision_that_is_not_used_fails() -> None:
-    from benchwright.runtimes.openvino import _check_used
+    from benchwright.worker.runtimes.openvino import _check_used
 
     class Type:
         def get_type_name(self) -> str:
@@ -304,7 +304,7 @@ def test_dynamic_models_can_stay_dynamic(tiny: Path, make_case: MakeCase) -> Non
 
 
 def test_an_xml_model_equals_its_onnx_source(tiny: Path, tmp_path: Path, make_case: MakeCase) -> None:
-    from benchwright.runtimes.openvino import _import
+    from benchwright.worker.runtimes.openvino import _import
 
     openvino = _import()
     openvino.save_model(openvino.Core().read_model(str(tiny)), str(tmp_path / "tiny.xml"), compress_to_fp16=False)
@@ -332,7 +332,8 @@ def test_an_absent_device_fails(tiny: Path, make_case: MakeCase) -> None:
 
 def test_telemetry_stays_off(tiny: Path) -> None:
     script = (
-        "import sys; from benchwright.records import Case, Target; from benchwright.runtimes.openvino import OpenVino\n"
+        "import sys; from benchwright.records import Case, Target\n"
+        "from benchwright.worker.runtimes.openvino import OpenVino\n"
         f"OpenVino().load(Case(name='m', target=Target(runtime='openvino', uri={str(tiny)!r})))\n"
         "print([m for m in sys.modules if m.startswith('openvino_telemetry.')], sys.modules['openvino_telemetry'])"
     )

@@ -12,7 +12,7 @@ import pytest
 
 from benchwright import plugins
 from benchwright.errors import NotInstalledError, OptionError
-from benchwright.runtimes import check_installed, is_installed
+from benchwright.worker.runtimes import check_installed, is_installed
 
 _FRAMEWORKS = ("torch", "onnxruntime", "openvino", "jax", "ai_edge_litert", "numpy")
 _ELSEWHERE = {"tensorflow"}  # has an environment of its own, and tests there
@@ -29,7 +29,7 @@ def test_every_runtime_declares_itself_and_is_installed_here(name: str) -> None:
 
 def test_asking_imports_no_framework() -> None:
     script = (
-        "import sys; from benchwright import plugins; from benchwright.runtimes import check_installed\n"
+        "import sys; from benchwright import plugins; from benchwright.worker.runtimes import check_installed\n"
         f"[check_installed(name) for name in plugins.BUILTIN['runtimes'] if name not in {_ELSEWHERE}]\n"
         f"print([name for name in {_FRAMEWORKS} if name in sys.modules])"
     )
@@ -52,17 +52,17 @@ def test_an_unknown_runtime_names_the_nearest() -> None:
 def test_the_modules_stay_importable_without_their_library(tmp_path: Path) -> None:
     for name in ("torch", "onnxruntime", "openvino"):
         (tmp_path / f"{name}.py").write_text("raise ImportError('not here')")
-    script = "import benchwright.runtimes.torch, benchwright.runtimes.onnxruntime, benchwright.runtimes.openvino"
+    script = "from benchwright.worker.runtimes import onnxruntime, openvino, torch"
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
 
 
 def test_every_option_is_documented(root: Path) -> None:
     page = (root / "docs" / "runtimes.md").read_text(encoding="utf-8")
     known = {
-        *importlib.import_module("benchwright.runtimes.fake").OPTIONS,
-        *importlib.import_module("benchwright.runtimes.command").OPTIONS,
-        *importlib.import_module("benchwright.runtimes.torch").OPTIONS,
-        *importlib.import_module("benchwright.runtimes.onnxruntime").OWN_OPTIONS,
-        *importlib.import_module("benchwright.runtimes.openvino").OWN_OPTIONS,
+        *importlib.import_module("benchwright.worker.runtimes.fake").OPTIONS,
+        *importlib.import_module("benchwright.worker.runtimes.command").OPTIONS,
+        *importlib.import_module("benchwright.worker.runtimes.torch").OPTIONS,
+        *importlib.import_module("benchwright.worker.runtimes.onnxruntime").OWN_OPTIONS,
+        *importlib.import_module("benchwright.worker.runtimes.openvino").OWN_OPTIONS,
     } - {"distribution"}  # written after the colon
     assert [name for name in sorted(known) if f"`{name}`" not in page] == []

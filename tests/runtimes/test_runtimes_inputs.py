@@ -11,7 +11,7 @@ import pytest
 
 from benchwright.errors import LoadError
 from benchwright.records import Inputs
-from benchwright.runtimes.inputs import MOST_ITEMS, Spec, build, random_array
+from benchwright.worker.runtimes.inputs.feeds import MOST_ITEMS, Spec, build, random_array
 
 IMAGE = Spec(name="image", shape=("batch", 3, None, None), dtype="float32")
 IDS = Spec(name="ids", shape=("batch", 16), dtype="int64")

@@ -13,8 +13,8 @@ import pytest
 
 from benchwright.errors import DeviceError, LoadError
 from benchwright.records import Case, Inputs
-from benchwright.runtimes.inputs import Spec, random_array
-from benchwright.runtimes.jax import Jax
+from benchwright.worker.runtimes.inputs.feeds import Spec, random_array
+from benchwright.worker.runtimes.jax import Jax
 
 MakeCase = Callable[..., Case]
 SOURCE = """

@@ -12,8 +12,8 @@ import pytest
 
 from benchwright.errors import DeviceError, LoadError
 from benchwright.records import Case, Inputs, Load
-from benchwright.runtimes.inputs import Spec, random_array
-from benchwright.runtimes.litert import LiteRt
+from benchwright.worker.runtimes.inputs.feeds import Spec, random_array
+from benchwright.worker.runtimes.litert import LiteRt
 
 MakeCase = Callable[..., Case]
 WEIGHTS = np.arange(12, dtype=np.float32).reshape(3, 4) / 10

@@ -11,22 +11,22 @@ from pathlib import Path
 import pytest
 
 from benchwright.errors import LoadError
-from benchwright.runtimes import loading
+from benchwright.worker.runtimes import failures
 
 
 def test_the_log_tells_where_foreign_code_failed_without_our_calls(capsys: pytest.CaptureFixture[str]) -> None:
-    from benchwright.runtimes.importing import load_object
+    from benchwright.worker.runtimes.user_objects import load_object
 
     try:
         load_object("json:loads")("[1,")
     except json.JSONDecodeError as error:
-        loading.log_traceback(error)
+        failures.log_traceback(error)
     log = capsys.readouterr().err
     assert log.startswith("Traceback") and "json/decoder.py" in log and "JSONDecodeError" in log
 
 
 def test_calls_of_ours_that_led_there_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from benchwright.runtimes.importing import load_module
+    from benchwright.worker.runtimes.user_objects import load_module
 
     (tmp_path / "bad_bench.py").write_text("def f():\n    return {}['weights']\nf()\n", encoding="utf-8")
     with pytest.raises(LoadError, match=r"importing .*bad_bench\.py failed: KeyError: 'weights'"):
@@ -45,25 +45,25 @@ def test_a_failure_of_our_own_is_told_in_full(capsys: pytest.CaptureFixture[str]
     except TypeError as error:
         failure = error.with_traceback(error.__traceback__ and error.__traceback__.tb_next)
     assert failure is not None
-    loading.log_traceback(failure)
+    failures.log_traceback(failure)
     assert "parse_quantity" in capsys.readouterr().err
 
 
 def test_an_empty_file_is_refused_before_a_library_sees_it(tmp_path: Path) -> None:
     (tmp_path / "m.onnx").touch()
     with pytest.raises(LoadError, match=r"m\.onnx is empty\n  was it written or copied to its end"):
-        loading.refuse_empty(str(tmp_path / "m.onnx"))
-    loading.refuse_empty("package.module:factory")
+        failures.refuse_empty(str(tmp_path / "m.onnx"))
+    failures.refuse_empty("package.module:factory")
 
 
 def test_what_a_library_said_is_in_the_log_and_its_first_line_in_the_sentence(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    told = loading.refused("torch", "load m.pt", RuntimeError("\nno such layer\nat 0x1234"))
+    told = failures.refused("torch", "load m.pt", RuntimeError("\nno such layer\nat 0x1234"))
     assert told.message == "torch could not load m.pt: no such layer"
-    assert told.remedy == loading.WHOLE
+    assert told.remedy == failures.WHOLE
     assert capsys.readouterr().err == "RuntimeError: no such layer\nat 0x1234\n"
-    assert loading.refused("torch", "load m.pt", RuntimeError("std::bad_alloc")).remedy == loading.memory_remedy()
+    assert failures.refused("torch", "load m.pt", RuntimeError("std::bad_alloc")).remedy == failures.memory_remedy()
 
 
 @pytest.mark.parametrize(
@@ -79,19 +79,19 @@ def test_what_a_library_said_is_in_the_log_and_its_first_line_in_the_sentence(
     ],
 )
 def test_a_want_of_memory_is_known_by_its_words(error: Exception, lacks: bool) -> None:
-    assert loading.lacks_memory(error) is lacks
+    assert failures.lacks_memory(error) is lacks
     wrapped = ImportError("import failed")
     wrapped.__cause__ = error
-    assert loading.lacks_memory(wrapped) is lacks
+    assert failures.lacks_memory(wrapped) is lacks
 
 
 def test_the_remedy_knows_the_limit() -> None:
     assert resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
-    assert loading.memory_remedy() == "free memory, or measure something smaller"
+    assert failures.memory_remedy() == "free memory, or measure something smaller"
     script = (
         "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\n"
-        "from benchwright.runtimes import loading\n"
-        "print(loading.lacks_memory(RuntimeError('Resource temporarily unavailable')), loading.memory_remedy())"
+        "from benchwright.worker.runtimes import failures\n"
+        "print(failures.lacks_memory(RuntimeError('Resource temporarily unavailable')), failures.memory_remedy())"
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ended.stdout.startswith("True give --memory-limit more than 1.00 GiB")
@@ -100,8 +100,8 @@ def test_the_remedy_knows_the_limit() -> None:
 def test_a_want_of_memory_names_the_file() -> None:
     with (
         pytest.raises(LoadError, match=r"torch had too little memory to load m\.pt"),
-        loading.memory_told("torch", "m.pt"),
+        failures.memory_told("torch", "m.pt"),
     ):
         raise MemoryError
-    with pytest.raises(RuntimeError, match="something else"), loading.memory_told("torch", "m.pt"):
+    with pytest.raises(RuntimeError, match="something else"), failures.memory_told("torch", "m.pt"):
         raise RuntimeError("something else")

@@ -11,7 +11,7 @@ import pytest
 
 from benchwright import schema
 from benchwright.records import Better, Run
-from benchwright.runtimes import object_sizes
+from benchwright.worker.runtimes.classes import object_sizes
 
 BENCHMARKS = """
 class Memory:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchwright.errors import LoadError
-from benchwright.runtimes import options as read
+from benchwright.worker.runtimes import options as read
 
 
 @pytest.mark.parametrize("value", [True, "true", "Yes", "on", "1", 1])

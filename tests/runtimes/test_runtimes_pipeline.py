@@ -18,8 +18,8 @@ import torch
 
 from benchwright.errors import LoadError, MeasureError
 from benchwright.records import Case, Histogram, Inputs, Load, Scalar, Target
-from benchwright.runtimes import Loaded, examples, feeding, parts
-from benchwright.runtimes.pipeline import Pipeline
+from benchwright.worker.runtimes import Loaded
+from benchwright.worker.runtimes.pipeline import Pipeline, examples, feeds, parts
 
 CODE = """
 import numpy as np
@@ -351,6 +351,6 @@ def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 def test_a_column_is_the_target() -> None:
-    assert feeding.without_target((1, 2), -1) == 1
-    assert feeding.without_target((1, 2, 3), 0) == (2, 3)
-    assert feeding.target_of([1, 2, 3], 0) == 1
+    assert feeds.without_target((1, 2), -1) == 1
+    assert feeds.without_target((1, 2, 3), 0) == (2, 3)
+    assert feeds.target_of([1, 2, 3], 0) == 1

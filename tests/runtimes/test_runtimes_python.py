@@ -12,15 +12,15 @@ import pytest
 
 from benchwright.errors import DeviceError, LoadError
 from benchwright.records import Case
-from benchwright.runtimes import Loaded
-from benchwright.runtimes.python import Python
+from benchwright.worker.runtimes import Loaded
+from benchwright.worker.runtimes.python import Python
 
 MakeCase = Callable[..., Case]
 
 FILE = """
 import dataclasses
 import helper_beside
-from benchwright.marks import benchmark
+from benchwright.decorator import benchmark
 
 events = []
 

@@ -13,7 +13,7 @@ import pytest
 from benchwright import plugins
 from benchwright.errors import RequestError
 from benchwright.records import Case, Inputs, Load
-from benchwright.runtimes import Loaded
+from benchwright.worker.runtimes import Loaded
 
 MakeCase = Callable[..., Case]
 WriteModel = Callable[[str, Path], Path]

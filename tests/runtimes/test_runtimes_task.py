@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from benchwright import runner
 from benchwright.errors import DeviceError, LoadError, OptionError
 from benchwright.events import Event, Reached
+from benchwright.execution import rounds
 from benchwright.records import Case, Load, Mode, Status, Target
-from benchwright.runtimes import Report
-from benchwright.runtimes.task import TaskRuntime
-from benchwright.tasks.definition import BACKSTOP
+from benchwright.targets.tasks.definition import BACKSTOP
+from benchwright.worker.runtimes import Report
+from benchwright.worker.runtimes.task import TaskRuntime
 
 SPEED = r"metrics.speed = { pattern = 'speed (\S+)', compute = 'mean', unit = 'samples/s', better = 'higher' }"
 
@@ -52,7 +52,7 @@ def test_what_a_command_prints_becomes_metrics_and_timelines(tmp_path: Path, cap
 def test_whoever_listens_to_a_run_hears_live_values(tmp_path: Path) -> None:
     heard: list[Event] = []
     case = _case(tmp_path, "echo speed 3; sleep 0.5; exit 4")
-    (result,) = runner.execute(runner.Plan(cases=[case], rounds=1, monitors=()), None, heard.append).results
+    (result,) = rounds.execute(rounds.Plan(cases=[case], rounds=1, monitors=()), None, heard.append).results
     assert "speed 3" in [event.phase for event in heard if isinstance(event, Reached)]
     assert (result.status, [m.name for m in result.metrics][-1]) == (Status.FAILED, "speed")
     assert result.error is not None and result.error.log_tail == "speed 3\n"

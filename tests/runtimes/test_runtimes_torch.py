@@ -18,8 +18,8 @@ import torch
 
 from benchwright.errors import DeviceError, LoadError
 from benchwright.records import Case, Inputs
-from benchwright.runtimes.onnxruntime import OnnxRuntime
-from benchwright.runtimes.torch import Torch
+from benchwright.worker.runtimes.onnxruntime import OnnxRuntime
+from benchwright.worker.runtimes.torch import Torch
 
 MakeCase = Callable[..., Case]
 

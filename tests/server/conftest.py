@@ -13,8 +13,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from benchwright import schema
-from benchwright.findings import Finding
 from benchwright.records import Estimate, Verdict
+from benchwright.records.findings import Finding
 from benchwright.server.app import create_app
 from benchwright.server.settings import Limits, Settings
 from benchwright.store.sql import SqlStore

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from benchwright.findings import State
-from benchwright.interop.badge import COLOURS
+from benchwright.exchange.exporters.badge import COLOURS
 from benchwright.records import Verdict
+from benchwright.records.findings import State
 
 ROOT = "http://127.0.0.1:8765"
 RED, GREEN = COLOURS[Verdict.WORSE], COLOURS[Verdict.SAME]

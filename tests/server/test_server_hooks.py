@@ -17,14 +17,14 @@ import pytest
 from benchwright.compat.harness import remote_reporter
 from benchwright.compat.harness.documents import Document
 from benchwright.compat.harness.door import main
-from benchwright.compat.harness.merging import merged
+from benchwright.compat.harness.merge import merged
 from benchwright.compat.harness.remote_reporter import How, send
-from benchwright.compat.perfzero import exporting
+from benchwright.compat.perfzero import export
 from benchwright.errors import UploadError
 from benchwright.events import nobody
-from benchwright.interop import posting
+from benchwright.exchange import perfzero_hook
 from benchwright.records import Status
-from benchwright.server.serving import listen, server_for
+from benchwright.server.process import listen, server_for
 
 WHEN = 1770109200  # 2026-02-03T09:00:00Z
 ROW = 'Caffe2Observer {"type":"NET","metric":"latency","unit":"us","value":"%s"}'
@@ -180,7 +180,7 @@ def test_perfzero_sends_its_summaries(reached: Any, tmp_path: Path) -> None:
     methods = "demo_bench.Demo.benchmark_ok,demo_bench.Demo.benchmark_raise"
     ended = project.run(
         f"--benchmark_methods={methods}",
-        "--result_upload_methods=benchwright.interop.posting.perfzero",
+        "--result_upload_methods=benchwright.exchange.perfzero_hook.perfzero",
         env={
             "BENCHWRIGHT_STORE": reached.address,
             "BENCHWRIGHT_TOKEN": reached.token,
@@ -191,7 +191,7 @@ def test_perfzero_sends_its_summaries(reached: Any, tmp_path: Path) -> None:
     kept = [reached.store.run(run_id) for run_id in reached.store.run_ids()]
     # The door itself keeps what it measured there as well, as a run of its own.
     good, bad = [run for run in kept if run.reason == "imported from perfzero"]
-    assert [exporting.summary_of(run, run.results[0]) for run in (good, bad)] == summaries
+    assert [export.summary_of(run, run.results[0]) for run in (good, bad)] == summaries
     [result] = good.results
     accuracy = result.metric("acc")
     assert accuracy is not None and (accuracy.estimate.point, accuracy.least, accuracy.most) == (0.75, 0.5, 1.0)
@@ -203,7 +203,7 @@ def test_a_summary_that_cannot_be_sent_says_why(reached: Any, monkeypatch: pytes
     def posted(address: str, token: str = "") -> None:
         monkeypatch.setenv("BENCHWRIGHT_STORE", address)
         monkeypatch.setenv("BENCHWRIGHT_TOKEN", token)
-        posting.perfzero({"execution_timestamp": WHEN, "benchmark_result": {"name": "a.b", "wall_time": 2.5}})
+        perfzero_hook.perfzero({"execution_timestamp": WHEN, "benchmark_result": {"name": "a.b", "wall_time": 2.5}})
 
     before = len([*reached.store.run_ids()])
     for address, token, said in (

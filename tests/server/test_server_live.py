@@ -19,15 +19,15 @@ from typing import Any
 import pytest
 
 from benchwright.errors import StoreError
+from benchwright.pages.live import Looking
 from benchwright.server.app import create_app
+from benchwright.server.process import listen, server_for
 from benchwright.server.routes import live as route
 from benchwright.server.routes.live import Broadcast
-from benchwright.server.serving import listen, server_for
 from benchwright.server.settings import Settings
 from benchwright.store.archive import Progress
+from benchwright.store.live import STALE_AFTER
 from benchwright.store.sql import SqlStore
-from benchwright.telling import STALE
-from benchwright.views.live import Looking
 
 WORD = Progress(run="r", started_at="2026-11-16T10:00:00+00:00", planned=4, done=1, case="f", phase="measuring")
 
@@ -49,7 +49,7 @@ def test_a_look_shows_who_spoke_lately(store: SqlStore, monkeypatch: pytest.Monk
     assert (seen.run, seen.done, seen.planned, seen.phase) == ("r", 1, 4, "measuring")
     assert seen.started_at == 1794823200000 and abs(seen.spoke_at - time.time() * 1000) < 60_000
     assert seen.results == []  # the run itself is not there yet
-    later = time.time_ns() + round((STALE + 60) * 1e9)
+    later = time.time_ns() + round((STALE_AFTER + 60) * 1e9)
     monkeypatch.setattr(time, "time_ns", lambda: later)
     assert looking.look().runs == []  # it was killed
 

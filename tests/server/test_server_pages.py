@@ -9,7 +9,7 @@ from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
-from benchwright import dashboard
+from benchwright.pages import dashboard
 
 ROOT = "http://127.0.0.1:8765"
 POLICY = (

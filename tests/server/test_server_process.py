@@ -24,7 +24,7 @@ import pytest
 from benchwright import schema
 from benchwright.records import Run, Samples
 from benchwright.server import connections
-from benchwright.server.serving import listen, server_for
+from benchwright.server.process import listen, server_for
 
 Call = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.server.upkeep import Upkeep, tidy
-from benchwright.store.retention import Rules
+from benchwright.store.sql.retention import Rules
 
 
 def test_what_is_too_old_goes_by_itself(serving: Callable[..., Any], runs: Any, tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from benchwright import schema
-from benchwright.findings import Finding, Mute, Remark, State, Threshold
 from benchwright.records import Estimate, Verdict
+from benchwright.records.findings import Finding, Mute, Remark, State, Threshold
 from benchwright.server.routes.verbs import VERBS
 from benchwright.store import Store
 

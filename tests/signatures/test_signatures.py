@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from benchwright import signatures
-from benchwright.signatures import Signature, Spec, Table, guesses, shown
-from benchwright.signatures.guesses import Kind
+from benchwright.targets import signatures
+from benchwright.targets.signatures import Signature, Spec, Table, guesses, shown
+from benchwright.targets.signatures.guesses import Kind
 
 WriteModel = Callable[[str, Path], Path]
 
@@ -84,7 +84,7 @@ def test_the_reader_imports_no_library(write_model: WriteModel, tmp_path: Path) 
 
     path = write_model("tokens", tmp_path / "m.onnx")
     code = (
-        "import sys; from benchwright import signatures; from benchwright.sources import model_inputs; "
+        "import sys; from benchwright.targets import signatures; from benchwright.targets.sources import model_inputs; "
         f"assert signatures.read({str(path)!r}); "
         "print([name for name in ('numpy', 'onnx', 'onnxruntime', 'torch', 'google.protobuf') if name in sys.modules])"
     )

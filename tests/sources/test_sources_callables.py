@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from benchwright.errors import TargetError
-from benchwright.orphans import TOKEN_VARIABLE
 from benchwright.records import Inputs, Load
-from benchwright.sources import Request, discover, plan
+from benchwright.system.scratch import JOB_VARIABLE
+from benchwright.targets.sources import Request, discovery, plan
 
 FILE = """
 import sys
-from benchwright.marks import benchmark
+from benchwright.decorator import benchmark
 
 print("hello from the user", flush=True)
 print('{"benchmarks": []}', file=sys.stderr)
@@ -129,8 +129,8 @@ def test_dotted_names_are_found_from_the_present_folder(file: Path, tmp_path: Pa
     (package.parent / "__init__.py").write_text("raise RuntimeError('imported in the parent')\n")
     (package / "__init__.py").write_text("")
     (package / "speed.py").write_text("def run(size=1):\n    pass\n")
-    assert discover.locate("suite.inner.speed") == package / "speed.py"
-    assert discover.locate("suite.missing.speed") is None
+    assert discovery.locate("suite.inner.speed") == package / "speed.py"
+    assert discovery.locate("suite.missing.speed") is None
     (package.parent / "__init__.py").write_text("")
     (case,) = plan(Request(targets=["suite.inner.speed:run"]))
     assert case.name == case.target.uri == "suite.inner.speed:run"
@@ -185,9 +185,12 @@ def test_wrong_requests(target: str, request_: dict[str, object], message: str, 
         ("import sys; sys.exit('leaving')", "SystemExit: leaving"),
         ("def f(:", "SyntaxError"),
         ("def helper():\n    pass", r"marks no benchmark\n  name a function, as in .*bench.py::helper"),
-        ("from benchwright.marks import benchmark\n@benchmark(params={'x': [[1]]})\ndef f(x): pass", "holds a list"),
         (
-            "from benchwright.marks import benchmark\n@benchmark(params={'y': [1]})\ndef f(x): pass",
+            "from benchwright.decorator import benchmark\n@benchmark(params={'x': [[1]]})\ndef f(x): pass",
+            "holds a list",
+        ),
+        (
+            "from benchwright.decorator import benchmark\n@benchmark(params={'y': [1]})\ndef f(x): pass",
             "takes no parameter 'y'",
         ),
     ],
@@ -206,7 +209,7 @@ def test_a_file_that_hangs_is_given_up_with_all_its_children(file: Path, tmp_pat
         "time.sleep(600)\n"
     )
     with pytest.raises(TargetError, match="not done after 6 s"):
-        discover.benchmarks(str(file), timeout=6.0)
+        discovery.benchmarks(str(file), timeout=6.0)
     assert _gone(int((tmp_path / "pid").read_text()))
 
 
@@ -220,7 +223,7 @@ def test_a_file_may_take_as_long_as_the_request_allows_and_its_last_words_are_sh
 def test_what_the_file_started_in_a_session_of_its_own_is_ended(content: str, file: Path, tmp_path: Path) -> None:
     file.write_text(f"{_LEAVES_A_CHILD.format(folder=str(tmp_path))}\n{content}\n")
     with contextlib.suppress(TargetError):
-        discover.benchmarks(str(file), "f")
+        discovery.benchmarks(str(file), "f")
     assert _gone(int((tmp_path / "child").read_text()))
 
 
@@ -228,7 +231,7 @@ def test_what_the_file_started_in_a_session_of_its_own_is_ended(content: str, fi
 def test_nothing_outlives_a_parent_that_is_killed(number: signal.Signals, file: Path, tmp_path: Path) -> None:
     own = "(folder / 'own.partial').write_text(str(os.getpid()))\n(folder / 'own.partial').rename(folder / 'own')"
     file.write_text(f"{_LEAVES_A_CHILD.format(folder=str(tmp_path))}\n{own}\nimport time\ntime.sleep(600)\n")
-    script = f"from benchwright.sources import discover; discover.benchmarks({str(file)!r}, 'f')"
+    script = f"from benchwright.targets.sources import discovery; discovery.benchmarks({str(file)!r}, 'f')"
     with subprocess.Popen([sys.executable, "-c", script]) as parent:
         _await(tmp_path / "own")
         parent.send_signal(number)
@@ -238,12 +241,12 @@ def test_nothing_outlives_a_parent_that_is_killed(number: signal.Signals, file: 
 
 def test_a_closed_stdout_and_a_changed_folder_do_no_harm(file: Path) -> None:
     file.write_text("import os, sys\nos.chdir('/')\nos.close(1)\ndef f(): pass\n")
-    assert [found.name for found in discover.benchmarks(str(file), "f")] == ["f"]
+    assert [found.name for found in discovery.benchmarks(str(file), "f")] == ["f"]
 
 
 def test_the_answer_is_the_only_output(file: Path, tmp_path: Path) -> None:
     answer = tmp_path / "answer.json"
-    command = [sys.executable, "-m", "benchwright.sources.discover", str(file), "plain", str(answer)]
+    command = [sys.executable, "-m", "benchwright.targets.sources.discovery", str(file), "plain", str(answer)]
     lifeline, kept = os.pipe()
     ended = subprocess.run(
         [*command, str(lifeline)],
@@ -251,7 +254,7 @@ def test_the_answer_is_the_only_output(file: Path, tmp_path: Path) -> None:
         check=True,
         pass_fds=(lifeline,),
         start_new_session=True,
-        env={**os.environ, TOKEN_VARIABLE: "00"},
+        env={**os.environ, JOB_VARIABLE: "00"},
     )
     os.close(lifeline)
     os.close(kept)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchwright.sources import source_of
+from benchwright.targets.sources import source_of
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 from benchwright.errors import TargetError
 from benchwright.events import Noted
 from benchwright.records import Case, Load, Mode
-from benchwright.sources import Request, described, plan
-from benchwright.sources.classes import Classes, case_for, expand
+from benchwright.targets.sources import Request, described, plan
+from benchwright.targets.sources.classes import Classes, case_for, expand
 
 MODULE = '''
 import sys

@@ -10,7 +10,7 @@ import pytest
 
 from benchwright.errors import TargetError
 from benchwright.records import Inputs
-from benchwright.sources import Request, plan
+from benchwright.targets.sources import Request, plan
 
 
 def test_a_command_is_kept_exactly() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from benchwright.errors import NotInstalledError, OptionError, TargetError
 from benchwright.records import Inputs, Load, Mode
-from benchwright.sources import Request, plan
+from benchwright.targets.sources import Request, plan
 
 
 @pytest.fixture

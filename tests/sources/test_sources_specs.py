@@ -13,9 +13,9 @@ import pytest
 from benchwright.errors import DecodeError, FetchError, TargetError
 from benchwright.events import Event, Noted
 from benchwright.records import Case, Inputs, Load, Mode, Objective, Tolerance
-from benchwright.sources import Request, listing, plan
-from benchwright.specs import passes
-from benchwright.specs.places import to_yaml
+from benchwright.targets.sources import Request, listing, plan
+from benchwright.targets.specs import passes
+from benchwright.targets.specs.places import to_yaml
 
 SPEC: dict[str, Any] = {
     "benchwright": 1,

@@ -8,9 +8,9 @@ import pytest
 from benchwright.errors import OptionError, TargetError, UserError
 from benchwright.records import Inputs, Load, Mode
 from benchwright.schema import case_key
-from benchwright.sources import Request, plan
-from benchwright.sources.tasks import Tasks
-from benchwright.tasks.definition import BACKSTOP, DAY
+from benchwright.targets.sources import Request, plan
+from benchwright.targets.sources.tasks import Tasks
+from benchwright.targets.tasks.definition import BACKSTOP, DAY
 
 TEXT = r"""
 [tasks.train]

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from benchwright.specs.checking import check
-from benchwright.specs.places import to_yaml
+from benchwright.targets.specs.check import check
+from benchwright.targets.specs.places import to_yaml
 
 
 class _Site(http.server.BaseHTTPRequestHandler):

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchwright.errors import DecodeError, TargetError
-from benchwright.specs.places import parse, read, to_yaml
+from benchwright.targets.specs.places import parse, read, to_yaml
 
 _TEXT = st.text(
     st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufeff\ufffe\uffff\u2028\u2029"), max_size=8

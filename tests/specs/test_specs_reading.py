@@ -12,8 +12,8 @@ import pytest
 
 from benchwright.errors import DecodeError, TargetError
 from benchwright.records import Objective, Tolerance
-from benchwright.specs import form, places, reading
-from benchwright.specs.problems import Problem, errors
+from benchwright.targets.specs import form, places, reader
+from benchwright.targets.specs.problems import Problem, errors
 
 WHOLE: dict[str, Any] = {
     "benchwright": 1,
@@ -49,7 +49,7 @@ WHOLE: dict[str, Any] = {
 
 def _look(value: Any, tmp_path: Path) -> tuple[Any, list[Problem]]:
     path = tmp_path / "spec.yaml"
-    return reading.look(places.parse(places.to_yaml(value), str(path)), path)
+    return reader.look(places.parse(places.to_yaml(value), str(path)), path)
 
 
 def test_everything_that_a_spec_says(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_what_leads_nowhere_is_told_at_its_key(
     changed = copy.deepcopy(WHOLE)
     _set(changed, path, value)
     text = places.to_yaml(changed)
-    _, problems = reading.look(places.parse(text, "spec.yaml"), tmp_path / "spec.yaml")
+    _, problems = reader.look(places.parse(text, "spec.yaml"), tmp_path / "spec.yaml")
     if not said:
         assert errors(problems) == []
         return
@@ -172,7 +172,7 @@ def test_every_problem_is_told_not_only_the_first(tmp_path: Path) -> None:
     path = tmp_path / "spec.json"
     path.write_text('{"benchwright": 1,\n "benchwright": 1,\n "modell": {},\n "tags": 5}', encoding="utf-8")
     with pytest.raises(DecodeError) as caught:
-        reading.read(path)
+        reader.read(path)
     message = str(caught.value)
     for place, said in (("2:2", "stands twice"), ("3:2", "did you mean 'model'?"), ("4:2", "must be a list")):
         assert f"{path}:{place}: " in message and said in message
@@ -190,11 +190,11 @@ def test_other_files_are_told_apart(tmp_path: Path) -> None:
     older = tmp_path / "older.json"
     older.write_text('{"model": {}, "tests": []}', encoding="utf-8")
     with pytest.raises(TargetError, match="spec convert"):
-        reading.read(older)
+        reader.read(older)
     other = tmp_path / "other.yaml"
     other.write_text("services: []\n", encoding="utf-8")
     with pytest.raises(DecodeError, match="'benchwright' is missing"):
-        reading.read(other)
+        reader.read(other)
 
 
 def _set(document: Any, path: list[str | int], value: Any) -> None:

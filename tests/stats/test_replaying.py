@@ -7,7 +7,7 @@ import random
 import pytest
 
 from benchwright.records import Estimate
-from benchwright.stats.replaying import CHANGES, Rate, Usual, pairs_called, rounds_called, smallest_found
+from benchwright.stats.replay import CHANGES, Rate, Usual, pairs_called, rounds_called, smallest_found
 
 USUAL = Usual(pairs=20)
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from benchwright import soundness
 from benchwright.records import Estimate
+from benchwright.schema import soundness
 from benchwright.stats import summary
 from benchwright.units import Limits
 

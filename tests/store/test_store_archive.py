@@ -11,9 +11,8 @@ import pytest
 from benchwright import schema
 from benchwright.errors import StoreError
 from benchwright.records import Environment, Result, Revision, Run, Status
-from benchwright.store import columns_of, counting
 from benchwright.store.archive import Archive, Chosen
-from benchwright.store.sql import SqlStore
+from benchwright.store.sql import SqlStore, counts, series_columns
 
 MakeResult = Callable[..., Result]
 MakeRun = Callable[..., Run]
@@ -120,9 +119,9 @@ def test_what_is_remembered_is_what_is_there(
     store: SqlStore, make_run: MakeRun, make_result: MakeResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Counts, machines and histories of a store that grows and shrinks, against a store that remembers nothing."""
-    for module in (counting, columns_of):
+    for module in (counts, series_columns):
         monkeypatch.setattr(module, "UNSETTLED", 2)
-    monkeypatch.setattr(columns_of, "_LONG", 3)
+    monkeypatch.setattr(series_columns, "_LONG", 3)
     store.begin(make_run("run-1", commit="c"))
     draw = [5, 3, 9, 1, 7, 8, 2, 6, 4, 11, 10, 12]
     for number, minute in enumerate(draw):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchwright.errors import StoreError
-from benchwright.store.columns import pack, unpack
+from benchwright.store.sql.columns import pack, unpack
 
 INT64 = st.integers(min_value=-(2**63), max_value=2**63 - 1)
 NAMES = ("latency", "end", "scheduled", "lateness", "service", "other")

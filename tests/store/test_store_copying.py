@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from benchwright.errors import OptionError
-from benchwright.findings import Finding, Mute, Threshold
 from benchwright.records import Estimate, Result, Run, Verdict
-from benchwright.store import copying
+from benchwright.records.findings import Finding, Mute, Threshold
+from benchwright.store import copies
 from benchwright.store.archive import Annotation
 from benchwright.store.sql import SqlStore
 
@@ -52,13 +52,13 @@ def _content(store: SqlStore) -> Any:
 
 def test_everything_arrives_and_comes_back(source: SqlStore, store: SqlStore, tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
-    done = copying.copy(source, store, lambda *now: seen.append(now))
+    done = copies.copy(source, store, lambda *now: seen.append(now))
     assert (done.runs, done.added, done.completed, done.results, done.differing) == (3, 3, 0, 6, ())
     assert (done.findings, done.mutes, done.thresholds, done.notes) == (1, 1, 1, 1)
     assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
     assert _content(store) == _content(source) and store.tokens() == []
     back = SqlStore(f"sqlite:///{tmp_path / 'back.db'}")
-    copying.copy(store, back)
+    copies.copy(store, back)
     assert _content(back) == _content(source)
     back.close()
 
@@ -69,9 +69,9 @@ def test_copying_again_adds_what_is_missing(
     first = source.run("run-0")
     store.add_run(replace(first, results=first.results[:1]))  # as it was when the copy was cut off
     store.add_run(make_run("theirs", results=(make_result("their-0"),)))
-    done = copying.copy(source, store)
+    done = copies.copy(source, store)
     assert (done.added, done.completed, done.differing) == (2, 1, ())
-    again = copying.copy(source, store)
+    again = copies.copy(source, store)
     assert (again.runs, again.added, again.completed, again.findings, again.notes) == (3, 0, 0, 0, 0)
     assert again.differing == ()
     assert sorted(store.run_ids()) == ["run-0", "run-1", "run-2", "theirs"]
@@ -82,7 +82,7 @@ def test_what_differs_is_told_and_left(source: SqlStore, store: SqlStore, make_r
     theirs = replace(make_run("run-1"), reason="another")
     store.add_run(theirs)
     store.keep_finding(_finding("same-change", "run-1"))
-    done = copying.copy(source, store)
+    done = copies.copy(source, store)
     assert done.differing == (
         "run run-1 is another one there",
         "finding f tells of the same change as same-change there",
@@ -92,10 +92,10 @@ def test_what_differs_is_told_and_left(source: SqlStore, store: SqlStore, make_r
 
 
 def test_a_store_is_not_copied_into_itself(tmp_path: Path) -> None:
-    copying.refuse_same("a.db", "sqlite:///b.db")
+    copies.refuse_same("a.db", "sqlite:///b.db")
     for source, target in (
         (f"{tmp_path}/a.db", f"sqlite:///{tmp_path}/a.db"),
         ("postgresql://x/y", "postgresql://x/y"),
     ):
         with pytest.raises(OptionError, match="both FROM and TO"):
-            copying.refuse_same(source, target)
+            copies.refuse_same(source, target)

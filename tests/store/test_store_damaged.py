@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 
 from benchwright.errors import StoreError
+from benchwright.pages.matrix import matrix
+from benchwright.pages.overview import overview
+from benchwright.pages.runs import runs_page
 from benchwright.records import Result, Run, Status
-from benchwright.store.copying import copy
+from benchwright.store.copies import copy
 from benchwright.store.sql import SqlStore
-from benchwright.views.matrix import matrix
-from benchwright.views.overview import overview
-from benchwright.views.runs import runs_page
 
 Inside = Callable[..., "subprocess.CompletedProcess[str]"]
 MakeRun, MakeResult = Callable[..., Run], Callable[..., Result]

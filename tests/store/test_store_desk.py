@@ -8,9 +8,8 @@ from dataclasses import replace
 import pytest
 
 from benchwright.errors import DecodeError, OptionError, StoreError
-from benchwright.store import audit, tokens
 from benchwright.store.archive import ENDED, SCOPES, Annotation, Progress
-from benchwright.store.sql import SqlStore
+from benchwright.store.sql import SqlStore, audit, tokens
 
 
 def test_a_token_is_known_by_its_hash_alone(store: SqlStore) -> None:

@@ -12,10 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from benchwright.errors import StoreError
-from benchwright.findings import Finding, Mute, Remark, State, Suspect, Threshold
 from benchwright.records import Estimate, Verdict
-from benchwright.store import codec
-from benchwright.store.sql import SqlStore
+from benchwright.records.findings import Finding, Mute, Remark, State, Suspect, Threshold
+from benchwright.store.sql import SqlStore, codec
 
 
 def _finding(name: str = "f1", *, series: str = "s1", minute: int = 0, runs: tuple[str, ...] = ("r1", "r2")) -> Finding:

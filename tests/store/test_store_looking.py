@@ -12,8 +12,7 @@ from sqlalchemy import event
 
 from benchwright.errors import StoreError
 from benchwright.records import Better, Result, Run
-from benchwright.store import names
-from benchwright.store.sql import SqlStore
+from benchwright.store.sql import SqlStore, names
 
 MakeResult = Callable[..., Result]
 MakeRun = Callable[..., Run]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchwright.analysis.judged import headline_metrics
+from benchwright.analysis.judged_metrics import headline_metrics
 from benchwright.errors import OptionError, StoreError, TargetError
 from benchwright.records import Status
 from benchwright.store.lookup import look_up

@@ -11,13 +11,12 @@ import pytest
 
 from benchwright import config
 from benchwright.errors import OptionError
-from benchwright.findings import Finding, State
 from benchwright.records import Estimate, Result, Run, Verdict
+from benchwright.records.findings import Finding, State
 from benchwright.stats import histogram
-from benchwright.store import engine, retention
 from benchwright.store.archive import Chosen
-from benchwright.store.retention import Rules
-from benchwright.store.sql import SqlStore
+from benchwright.store.sql import SqlStore, engine, retention
+from benchwright.store.sql.retention import Rules
 
 MakeResult = Callable[..., Result]
 MakeRun = Callable[..., Run]

@@ -14,7 +14,7 @@ from sqlalchemy import event
 from benchwright.errors import StoreError
 from benchwright.records import Result, Run
 from benchwright.store.sql import SqlStore
-from benchwright.store.together import Job, Together
+from benchwright.store.sql.group_commit import Job, Together
 
 MakeResult = Callable[..., Result]
 MakeRun = Callable[..., Run]

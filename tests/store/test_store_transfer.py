@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 from benchwright.errors import DecodeError, NotInstalledError, OptionError, TargetError
 from benchwright.records import Run, Status
-from benchwright.store import parquet
+from benchwright.store.files import parquet
+from benchwright.store.files.transfer import export_runs, import_runs, read_lines, read_runs, write_lines
 from benchwright.store.sql import SqlStore
-from benchwright.store.transfer import export_runs, import_runs, read_lines, read_runs, write_lines
 
 Make = Callable[..., Any]
 ENDINGS = (".jsonl", ".jsonl.gz", ".parquet")
@@ -229,7 +229,7 @@ def test_parquet_without_pyarrow_says_what_to_install(
 
 
 def test_json_lines_need_no_pyarrow() -> None:
-    program = "import sys, benchwright.store.transfer; sys.exit('pyarrow' in sys.modules)"
+    program = "import sys, benchwright.store.files.transfer; sys.exit('pyarrow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 

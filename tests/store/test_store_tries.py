@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from benchwright.errors import StoreError
+from benchwright.pages.overview import overview
 from benchwright.records import Result, Run, Status
 from benchwright.store.sql import SqlStore
-from benchwright.views.overview import overview
 
 MakeResult = Callable[..., Result]
 MakeRun = Callable[..., Run]

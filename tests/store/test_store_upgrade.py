@@ -15,9 +15,8 @@ from alembic.migration import MigrationContext
 from sqlalchemy import create_engine, inspect
 
 from benchwright.errors import StoreError
-from benchwright.store import engine as engines
-from benchwright.store import tables, upgrade
-from benchwright.store.sql import SqlStore
+from benchwright.store.sql import SqlStore, tables, upgrade
+from benchwright.store.sql import engine as engines
 
 
 def _described(url: str) -> dict[str, Any]:

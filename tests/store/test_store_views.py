@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
+from benchwright.pages.compare import compare
+from benchwright.pages.encoding import dumps
+from benchwright.pages.findings import finding_view, findings_page
+from benchwright.pages.matrix import matrix
+from benchwright.pages.results import result_view
+from benchwright.pages.series import series_page, series_view
 from benchwright.records import ResultWarning
 from benchwright.store.archive import Chosen
 from benchwright.store.sql import SqlStore
-from benchwright.views.compare import compare
-from benchwright.views.encoding import dumps
-from benchwright.views.findings import finding_view, findings_page
-from benchwright.views.matrix import matrix
-from benchwright.views.results import result_view
-from benchwright.views.series import series_page, series_view
 
 PAGES = Path(__file__).parents[1] / "pages"
 project = SimpleNamespace(**runpy.run_path(str(PAGES / "sample_project.py")))

@@ -15,11 +15,11 @@ import pytest
 from benchwright.compat.harness import remote_post
 from benchwright.compat.perfzero import tpus
 from benchwright.errors import FetchError
-from benchwright.fetch import transport, web
+from benchwright.exchange import perfzero_hook
+from benchwright.fetch import web
 from benchwright.fetch.downloads import fetch
-from benchwright.interop import posting
-from benchwright.notify import calling
-from benchwright.system import answers
+from benchwright.notify import client
+from benchwright.system import http, http_answers
 
 hostile = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent.parent / "hostile.py")))
 
@@ -29,7 +29,7 @@ KINDS = ("drip", "drip_head", "endless", "continues", "trailers", "bomb", "deep"
 
 
 def notify(address: str) -> Any:
-    return calling.call("POST", address, headers={}, body=b"{}").json()
+    return client.call("POST", address, headers={}, body=b"{}").json()
 
 
 def report(address: str) -> Any:
@@ -39,20 +39,20 @@ def report(address: str) -> Any:
 def post(address: str) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BENCHWRIGHT_STORE", address)
-        posting.perfzero({"a": 1})
+        perfzero_hook.perfzero({"a": 1})
 
 
 def ask(address: str) -> Any:
-    request = transport.opener().open(address, timeout=5.0)
+    request = http.opener().open(address, timeout=5.0)
     with request as response:
-        return answers.read(response, most=1 << 20)
+        return http_answers.read(response, most=1 << 20)
 
 
 @pytest.fixture
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    brief = replace(answers.QUICK, silence=0.5, start=0.6, longest=5.0)
-    monkeypatch.setattr(answers, "QUICK", brief)
-    monkeypatch.setattr(transport.opener, "__kwdefaults__", {"patience": brief})
+    brief = replace(http_answers.QUICK, silence=0.5, start=0.6, longest=5.0)
+    monkeypatch.setattr(http_answers, "QUICK", brief)
+    monkeypatch.setattr(http.opener, "__kwdefaults__", {"patience": brief})
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -63,7 +63,7 @@ def test_no_answer_is_read_without_end(caller: Callable[[str], Any], kind: str) 
     with hostile.serving(getattr(hostile, kind)) as address:
         try:
             caller(address)
-        except (TimeoutError, answers.TooLargeError, calling.PassingError, calling.UploadError) as error:
+        except (TimeoutError, http_answers.TooLargeError, client.PassingError, client.UploadError) as error:
             assert any(
                 word in str(error)
                 for word in ("slowly", "silent", "timed out", "more than", "not JSON", "digits", "deep")
@@ -72,11 +72,11 @@ def test_no_answer_is_read_without_end(caller: Callable[[str], Any], kind: str) 
 
 
 def test_the_bounds_on_time_name_themselves() -> None:
-    clock = answers.Clock(answers.Patience(silence=1.0, start=0.0, pace=1.0, longest=10.0))
+    clock = http_answers.Clock(http_answers.Patience(silence=1.0, start=0.0, pace=1.0, longest=10.0))
     clock.saw(5)
     assert 0 < clock.left() <= 1.0
-    late = answers.Clock(answers.Patience(silence=1.0, start=-1.0, pace=1.0, longest=10.0))
-    with pytest.raises(answers.SlowError, match=r"the answer comes too slowly: 0 bytes in 0 s"):
+    late = http_answers.Clock(http_answers.Patience(silence=1.0, start=-1.0, pace=1.0, longest=10.0))
+    with pytest.raises(http_answers.SlowError, match=r"the answer comes too slowly: 0 bytes in 0 s"):
         late.left()
 
 
@@ -107,7 +107,7 @@ def test_a_length_that_is_none_is_not_stated(stated: str, tmp_path: Path) -> Non
 
 
 def test_a_download_that_drips_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "DOWNLOAD", replace(answers.DOWNLOAD, start=0.3))
+    monkeypatch.setattr(http_answers, "DOWNLOAD", replace(http_answers.DOWNLOAD, start=0.3))
     with hostile.serving(hostile.drip) as address, pytest.raises(FetchError, match="comes too slowly"):
         fetch(f"{address}model.onnx", tmp_path / "model.onnx", retries=0, timeout=0.3)
 
@@ -130,4 +130,4 @@ def test_a_body_in_the_smallest_chunks_is_read() -> None:
 
 
 def test_a_tpu_is_asked_in_the_same_way() -> None:
-    assert tpus.opener is transport.opener
+    assert tpus.opener is http.opener

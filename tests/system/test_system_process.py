@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.builds import commands
-from benchwright.measuring import Plan
+from benchwright.execution.builds import commands
+from benchwright.execution.rounds import execute
+from benchwright.execution.session import Plan
 from benchwright.records import Case, Load, Status, Target
-from benchwright.runner import execute
 from benchwright.system import process
 
 Hidden = Callable[[], list[int]]

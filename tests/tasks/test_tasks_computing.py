@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchwright.errors import OptionError
-from benchwright.tasks.computing import POINTS, Series, UncomputableError, canonical, compute
-from benchwright.tasks.quantiles import ERROR, Quantiles
+from benchwright.worker.tasks.aggregates import POINTS, Series, UncomputableError, canonical, compute
+from benchwright.worker.tasks.quantiles import ERROR, Quantiles
 
 numbers = st.floats(min_value=-1e9, max_value=1e9, allow_subnormal=False)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchwright.tasks.expressions import inspect
+from benchwright.worker.tasks.expressions import inspect
 
 # Pieces of which expressions are put together, the awkward ones among them.
 ATOMS = [

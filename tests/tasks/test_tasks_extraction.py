@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchwright.records import Better
-from benchwright.tasks import guard
-from benchwright.tasks.definition import Pattern, Task, Wanted
-from benchwright.tasks.extraction import Extracted, Extractor
+from benchwright.targets.tasks.definition import Pattern, Task, Wanted
+from benchwright.worker.tasks import guard
+from benchwright.worker.tasks.extraction import Extracted, Extractor
 
 PATTERN = Pattern(text=r"v=(\S+)", series={"v": 1})
 

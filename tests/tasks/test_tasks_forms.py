@@ -8,10 +8,10 @@ import pytest
 
 from benchwright.errors import DecodeError, OptionError, TargetError, UserError
 from benchwright.records import Better
-from benchwright.tasks import definition, old_form, reading
-from benchwright.tasks.binding import bind
-from benchwright.tasks.definition import Task
-from benchwright.tasks.extraction import Extractor
+from benchwright.targets.tasks import definition, old_form, reader
+from benchwright.targets.tasks.binding import bind
+from benchwright.targets.tasks.definition import Task
+from benchwright.worker.tasks.extraction import Extractor
 
 TOML = r"""
 [tasks.train]
@@ -54,7 +54,7 @@ def _cfg(folder: Path, text: str) -> Path:
 
 
 def test_everything_a_task_says_is_read(tmp_path: Path) -> None:
-    train, other = reading.read(_toml(tmp_path, TOML))
+    train, other = reader.read(_toml(tmp_path, TOML))
     assert (train.name, train.timeout, train.interval) == ("train", 7200, 0.5)
     assert [p.name for p in train.parameters] == ["epochs", "size", "num_gpus"]
     speed, p90, step, errors = train.metrics
@@ -66,7 +66,7 @@ def test_everything_a_task_says_is_read(tmp_path: Path) -> None:
 
 
 def test_parameters_fill_the_command_and_are_never_split(tmp_path: Path) -> None:
-    train = reading.read(_toml(tmp_path, TOML), "train")[0]
+    train = reader.read(_toml(tmp_path, TOML), "train")[0]
     ready = bind(train, {"epochs": 3, "size": "a b; rm", "num_gpus": 2}, {"PATH": "/bin"})
     assert ready.argv == ("python", "train.py", "--epochs", "3", "--json", '{"a": 1}')
     assert ready.environment["SIZE"] == "a b; rm" and ready.environment["PATH"] == "/bin"
@@ -74,7 +74,7 @@ def test_parameters_fill_the_command_and_are_never_split(tmp_path: Path) -> None
 
 
 def test_parameters_have_types_bounds_and_defaults(tmp_path: Path) -> None:
-    train = reading.read(_toml(tmp_path, TOML), "train")[0]
+    train = reader.read(_toml(tmp_path, TOML), "train")[0]
     assert definition.chosen(train, {}) == {"epochs": (2,), "size": ("small", "large"), "num_gpus": (1,)}
     assert definition.chosen(train, {"epochs": [1, 2], "size": [5]})["size"] == ("5",)
     for given, told in (
@@ -90,7 +90,7 @@ def test_parameters_have_types_bounds_and_defaults(tmp_path: Path) -> None:
 
 def test_a_parameter_without_a_default_must_be_given(tmp_path: Path) -> None:
     text = '[tasks.a]\ncommand = "x {n}"\n[tasks.a.parameters]\nn = { type = "int", choices = [1, 2] }\n'
-    (task,) = reading.read(_toml(tmp_path, text))
+    (task,) = reader.read(_toml(tmp_path, text))
     with pytest.raises(OptionError, match="needs a value for 'n'"):
         definition.chosen(task, {})
     with pytest.raises(OptionError, match="choose from: 1, 2"):
@@ -128,23 +128,23 @@ def test_a_parameter_without_a_default_must_be_given(tmp_path: Path) -> None:
 )
 def test_a_mistake_is_told_with_its_place(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(DecodeError) as caught:
-        reading.read(_toml(tmp_path, text))
+        reader.read(_toml(tmp_path, text))
     assert told in str(caught.value)
     assert str(caught.value).startswith("tasks.toml")
 
 
 def test_a_task_that_is_not_there_is_told_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(TargetError, match="did you mean 'train'"):
-        reading.read(_toml(tmp_path, TOML), "trian")
+        reader.read(_toml(tmp_path, TOML), "trian")
 
 
 def test_a_computation_over_workers_is_refused_before_anything_runs(tmp_path: Path) -> None:
     text = '[tasks.a]\ncommand = "x"\nmetrics.m = { pattern = "a", compute = "mean_of_all_workers" }\n'
-    (task,) = reading.read(_toml(tmp_path, text))
+    (task,) = reader.read(_toml(tmp_path, text))
     with pytest.raises(OptionError, match="needs the number of workers"):
         bind(task, {}, {})
     assert bind(task, {}, {"DEEPLEARNING_WORKERS_COUNT": "3"}).workers == 3
-    (task,) = reading.read(_toml(tmp_path, text.replace('"x"', '"x"\nworkers = 4')))
+    (task,) = reader.read(_toml(tmp_path, text.replace('"x"', '"x"\nworkers = 4')))
     assert bind(task, {}, {"DEEPLEARNING_WORKERS_COUNT": "3"}).workers == 4
 
 
@@ -173,16 +173,16 @@ def _found(task: Task, data: bytes) -> dict[str, float]:
 
 
 def test_the_older_form_is_read_raw(tmp_path: Path) -> None:
-    (demo,) = reading.read(_cfg(tmp_path, OLDER))
+    (demo,) = reader.read(_cfg(tmp_path, OLDER))
     assert demo.older and demo.command[0].endswith("%(nothing)s") and demo.num_gpus == 16
     assert [pattern.text for pattern in demo.patterns] == [r"\bv=(\d+)", r"it's (\d+)\%", r"back\slash (\d)", r"\\(\d)"]
     assert _found(demo, b"v=3\nav=4\nit's 5%\n\\7\n") == {"v": 3, "Images per sec": 5, "b": 7}
     assert old_form.names(tmp_path / "tasks.cfg") == ["demo", "metrics_only"]
-    assert reading.read(tmp_path / "tasks.cfg", "metrics_only")[0].patterns[0].text == "ab"
+    assert reader.read(tmp_path / "tasks.cfg", "metrics_only")[0].patterns[0].text == "ab"
 
 
 def test_flags_rewrite_whole_values_of_an_older_command(tmp_path: Path) -> None:
-    (demo,) = reading.read(_cfg(tmp_path, OLDER))
+    (demo,) = reader.read(_cfg(tmp_path, OLDER))
     ready = bind(demo, {"num_gpus": 4, "epochs": 3, "kvstore": "a b"}, {})
     assert ready.argv[:2] == ("/bin/sh", "-c")
     assert "--gpus 4 --epochs 3 --kvstore 'a b'" in ready.argv[2]
@@ -195,15 +195,15 @@ def test_flags_rewrite_whole_values_of_an_older_command(tmp_path: Path) -> None:
 def test_a_section_that_was_pasted_with_a_blank_in_front_is_a_section(tmp_path: Path) -> None:
     pasted = "".join(f" {line}\n" for line in OLDER.replace("demo", "pasted").strip().splitlines()[:6])
     file = _cfg(tmp_path, OLDER + "command_to_execute = true\n" + pasted)
-    assert [task.name for task in reading.read(file)] == ["demo", "metrics_only", "pasted"]
-    assert reading.read(file, "metrics_only")[0].command == ("true",)
+    assert [task.name for task in reader.read(file)] == ["demo", "metrics_only", "pasted"]
+    assert reader.read(file, "metrics_only")[0].command == ("true",)
 
 
 def test_one_wrong_section_does_not_stop_the_others(tmp_path: Path) -> None:
     file = _cfg(tmp_path, OLDER + "[wrong]\npatterns = nonsense\n")
-    assert reading.read(file, "demo")[0].name == "demo"
+    assert reader.read(file, "demo")[0].name == "demo"
     with pytest.raises(DecodeError, match="is not a list"):
-        reading.read(file, "wrong")
+        reader.read(file, "wrong")
 
 
 @pytest.mark.parametrize(
@@ -224,11 +224,11 @@ def test_one_wrong_section_does_not_stop_the_others(tmp_path: Path) -> None:
 )
 def test_a_mistake_in_the_older_form_is_told(tmp_path: Path, section: str, told: str) -> None:
     with pytest.raises(UserError) as caught:
-        reading.read(_cfg(tmp_path, f"[demo]\n{section}\ncommand_to_execute = true\n"))
+        reader.read(_cfg(tmp_path, f"[demo]\n{section}\ncommand_to_execute = true\n"))
     assert told in str(caught.value) and "tasks.cfg" in str(caught.value)
 
 
 def test_a_metric_with_a_name_of_ours_is_recorded_beside_ours(tmp_path: Path) -> None:
     text = "[demo]\npatterns = ['(\\d)']\nmetrics = ['cpu']\ncompute_method = ['last']\ncommand_to_execute = true\n"
-    (task,) = reading.read(_cfg(tmp_path, text))
+    (task,) = reader.read(_cfg(tmp_path, text))
     assert task.metrics[0].name == "log.cpu"

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from benchwright.tasks import guard
+from benchwright.worker.tasks import guard
 
 
 def test_an_expression_that_never_ends_is_ended() -> None:

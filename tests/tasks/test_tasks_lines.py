@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchwright.tasks.lines import Lines
+from benchwright.worker.tasks.lines import Lines
 
 
 @given(st.text(alphabet="ab\n\r", max_size=60), st.lists(st.integers(1, 5), max_size=60))

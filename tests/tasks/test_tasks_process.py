@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.tasks.definition import Ready
-from benchwright.tasks.gpus import MIB, GpuWatch
-from benchwright.tasks.memory import TreeMemory
-from benchwright.tasks.process import STDERR, STDOUT, follow
+from benchwright.targets.tasks.definition import Ready
+from benchwright.worker.tasks.gpus import MIB, GpuWatch
+from benchwright.worker.tasks.memory import TreeMemory
+from benchwright.worker.tasks.process import STDERR, STDOUT, follow
 
 
 def _ready(*argv: str, folder: Path | None = None) -> Ready:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchwright.tasks.needles import LEARN, Needle
-from benchwright.tasks.scanning import Block, Scanner, SpanningScanner, scanner
+from benchwright.worker.tasks.needles import LEARN, Needle
+from benchwright.worker.tasks.scanner import Block, Scanner, SpanningScanner, scanner
 
 PATTERNS = [
     r"v=(\S+)",

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from benchwright.profilers.tensorflow import events_in
+from benchwright.worker.profilers.tensorflow import events_in
 
 SCRIPT = """
 import json, sys, time
 from pathlib import Path
 
-from benchwright.profilers import Session, windows
+from benchwright.worker.profilers import Session, windows
 from benchwright.records import Case, Profile, Target
 
 

@@ -63,8 +63,8 @@ class Cases(tf.test.Benchmark, metaclass=tf.__internal__.test.ParameterizedBench
 
 VIA_RUNTIME = """
 import json
-from benchwright.runtimes.classes import Class
-from benchwright.sources.classes import case_for
+from benchwright.worker.runtimes.classes import Class
+from benchwright.targets.sources.classes import case_for
 
 case = case_for("demo_bench.Demo.benchmark_ok", style="perfzero", root_data_dir="/d", tpu="t", log="run.log")
 loaded = Class().load(case)

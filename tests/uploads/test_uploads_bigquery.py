@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from benchwright.errors import NotInstalledError, OptionError, UploadError
-from benchwright.uploads import bigquery
+from benchwright.exchange.uploads import bigquery
 
 BigQueryPeer = runpy.run_path(str(Path(__file__).with_name("bigquery_peer.py")))["BigQueryPeer"]
 SUMMARY: dict[str, Any] = {
@@ -201,7 +201,7 @@ def test_only_the_two_datasets_that_moved_have_moved(named: str, meant: str) -> 
 def test_the_package_is_needed_only_when_rows_are_sent() -> None:
     code = (
         "import sys; sys.modules['google'] = None; sys.modules['google.cloud'] = None\n"
-        "from benchwright.uploads import bigquery\n"
+        "from benchwright.exchange.uploads import bigquery\n"
         "bigquery.row_of({'a': {}})\n"
         "bigquery.insert({}, 'p', 'd.t')\n"
     )

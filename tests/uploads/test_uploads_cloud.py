@@ -11,8 +11,8 @@ import fsspec
 import pytest
 
 from benchwright.errors import UploadError
-from benchwright.uploads import folders
-from benchwright.uploads.folders import Progress, upload
+from benchwright.exchange.uploads import folders
+from benchwright.exchange.uploads.folders import Progress, upload
 
 EMULATORS = runpy.run_path(str(Path(__file__).parents[1] / "emulators.py"))
 CONTENT = {"summary.json": b"{}", "logs/a b#1?.log": b"line\n" * 1000, "ü/empty": b""}

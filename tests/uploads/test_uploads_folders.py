@@ -16,8 +16,8 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from benchwright.errors import NotInstalledError, OptionError, UploadError
-from benchwright.uploads import folders, stores
-from benchwright.uploads.folders import Progress, upload
+from benchwright.exchange.uploads import folders, stores
+from benchwright.exchange.uploads.folders import Progress, upload
 
 CONTENT = {
     "summary.json": b"{}",
@@ -353,7 +353,7 @@ def test_a_missing_package_says_what_installs_it(folder: Path) -> None:
 def test_the_extra_is_named(absent: str, scheme: str) -> None:
     code = (
         f"import sys; sys.modules[{absent!r}] = None\n"
-        f"from benchwright.uploads import stores\nstores.check('{scheme}://bucket/x')"
+        f"from benchwright.exchange.uploads import stores\nstores.check('{scheme}://bucket/x')"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert f"{absent}, which" in ended.stderr

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from benchwright.errors import UploadError
-from benchwright.uploads import hooks
+from benchwright.exchange.uploads import hooks
 
 SUMMARY = {"execution_id": "at1", "benchmark_result": {"wall_time": 2.5, "note": "größer"}, "list": [1, None, True]}
 HOOKS = """
@@ -172,7 +172,7 @@ def test_one_that_hangs_is_ended_with_all_it_started(paths: list[str], tmp_path:
 
 
 def test_none_outlives_the_process_that_called_it(paths: list[str], tmp_path: Path) -> None:
-    code = f"from benchwright.uploads import hooks; hooks.call(['mine.hooks.hangs'], {{}}, paths={paths!r})"
+    code = f"from benchwright.exchange.uploads import hooks; hooks.call(['mine.hooks.hangs'], {{}}, paths={paths!r})"
     caller = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL)
     begun = tmp_path / "mine" / "hook"
     try:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from benchwright import schema
-from benchwright.artifacts import collect
+from benchwright.exchange.uploads.runs import lost, send_run
+from benchwright.execution.artifacts import collect
 from benchwright.records import Artifact, Case, Environment, Result, Run, Status, Target
-from benchwright.uploads.runs import lost, send_run
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from benchwright.analysis.comparison import compare_runs, notes_of
 from benchwright.errors import OptionError, StoreError
+from benchwright.pages.compare import compare
 from benchwright.records import Environment, Failure, Result, Run, Status, Verdict
-from benchwright.report.comparison import compare_runs, notes_of
 from benchwright.store.sql import SqlStore
-from benchwright.views.compare import compare
 
 Keep = Callable[[Sequence[Run]], SqlStore]
 sample: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[1] / "report" / "sample_runs.py"))

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchwright.pages.encoding import dumps, plainly
+from benchwright.pages.overview import overview
+from benchwright.pages.series import series_view
 from benchwright.records import Better, Estimate, Metric, Verdict
 from benchwright.store.archive import Chosen
 from benchwright.store.sql import SqlStore
-from benchwright.views.encoding import dumps, plainly
-from benchwright.views.overview import overview
-from benchwright.views.series import series_view
 
 ESTIMATE = Estimate(point=1.5, low=None, high=math.inf, method="é<script>")
 

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import pytest
 
 from benchwright.errors import StoreError
-from benchwright.findings import Finding, State
+from benchwright.pages.findings import finding_view, findings_page
 from benchwright.records import Estimate, Run, Verdict
+from benchwright.records.findings import Finding, State
 from benchwright.store.sql import SqlStore
-from benchwright.views.findings import finding_view, findings_page
 
 
 def test_the_list_by_states_with_all_counts(archive: SqlStore) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from benchwright.pages.machines import machines
+from benchwright.pages.names import machine_name, names_of
 from benchwright.records import Environment, Value
 from benchwright.stats.summary import combine
 from benchwright.store.sql import SqlStore
-from benchwright.views.machines import machines
-from benchwright.views.names import machine_name, names_of
 
 
 def test_who_measured_what_and_how_noisily(archive: SqlStore) -> None:

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from benchwright.errors import StoreError
+from benchwright.pages.matrix import ABSENT, matrix
+from benchwright.pages.shapes import Matrix
 from benchwright.records import Run
 from benchwright.store.sql import SqlStore
-from benchwright.views.matrix import ABSENT, matrix
-from benchwright.views.shapes import Matrix
 
 made = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[1] / "series_of_runs.py")))
 

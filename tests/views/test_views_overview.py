@@ -8,11 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from benchwright.pages.names import suite_of
+from benchwright.pages.overview import overview
 from benchwright.records import Run, Status, Verdict
 from benchwright.store.archive import Chosen
 from benchwright.store.sql import SqlStore
-from benchwright.views.names import suite_of
-from benchwright.views.overview import overview
 
 
 def test_it_tells_what_a_visitor_should_look_at(archive: SqlStore, project: SimpleNamespace) -> None:

@@ -13,12 +13,12 @@ import pytest
 
 from benchwright import schema
 from benchwright.errors import StoreError
+from benchwright.pages.distributions import distributions
+from benchwright.pages.results import AGED, FOLDED, result_view
+from benchwright.pages.runs import run_view, runs_page
 from benchwright.records import Objective, Run, Samples, Status
 from benchwright.stats.histogram import fold
 from benchwright.store.sql import SqlStore
-from benchwright.views.distributions import distributions
-from benchwright.views.results import AGED, FOLDED, result_view
-from benchwright.views.runs import run_view, runs_page
 
 Keep = Callable[[Sequence[Run]], SqlStore]
 

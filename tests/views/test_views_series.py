@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from benchwright.errors import StoreError
-from benchwright.findings import State
+from benchwright.pages.lines import milliseconds
+from benchwright.pages.series import series_page, series_view
 from benchwright.records import Run
+from benchwright.records.findings import State
 from benchwright.store.archive import Annotation, Chosen
 from benchwright.store.sql import SqlStore
-from benchwright.views.lines import milliseconds
-from benchwright.views.series import series_page, series_view
 
 made = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[1] / "series_of_runs.py")))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchwright.watching.choosing import gaps, stepped, thinned
+from benchwright.workflows.watch.selection import gaps, stepped, thinned
 
 LED = [str(i) for i in range(10)]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchwright.errors import OptionError
-from benchwright.watching import files
+from benchwright.workflows.watch import files
 
 
 def test_a_status_file_stops_when_it_holds_zero(tmp_path: Path) -> None:

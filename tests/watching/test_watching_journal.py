@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchwright.errors import DecodeError, OptionError
-from benchwright.watching.journal import Entry, Journal, Outcome, State, What
+from benchwright.workflows.watch.journal import Entry, Journal, Outcome, State, What
 
 
 def _add(journal: Journal, *entries: Entry) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.findings import Finding, State
 from benchwright.records import Estimate, Verdict
+from benchwright.records.findings import Finding, State
 from benchwright.store import open_store
-from benchwright.watching.pairing import settle
+from benchwright.workflows.watch.pairs import settle
 
 SUSPECTED = Finding(
     id="found",

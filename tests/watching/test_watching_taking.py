@@ -9,7 +9,7 @@ import pytest
 
 from benchwright.errors import StoreError
 from benchwright.store import Store
-from benchwright.watching.taking import known_cases
+from benchwright.workflows.watch.commit import known_cases
 
 
 class Damaged:

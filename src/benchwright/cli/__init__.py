@@ -10,36 +10,42 @@ from benchwright._version import VERSION
 
 # verb -> (module, one line). The module holds a click command named `command`.
 VERBS: dict[str, tuple[str, str]] = {
-    "run": ("benchwright.cli.run", "Measure targets; print a table, save a run."),
-    "list": ("benchwright.cli.list", "What could be run; without a target, the runs in the store."),
-    "show": ("benchwright.cli.show", "One run in full."),
-    "compare": ("benchwright.cli.compare", "Two runs, revisions or files."),
-    "ab": ("benchwright.cli.ab", "Control against treatment, in interleaved pairs."),
-    "bisect": ("benchwright.cli.bisect", "The commit behind a change, found despite noise."),
-    "history": ("benchwright.cli.history", "A target's results over time."),
-    "scaling": ("benchwright.cli.scaling", "Throughput against latency: which configuration to choose."),
-    "findings": ("benchwright.cli.findings", "Changes found in series: list, show, acknowledge, resolve, mute."),
-    "check": ("benchwright.cli.check", "A gate for any CI: may this run pass?"),
-    "watch": ("benchwright.cli.watch", "Every new commit of a repository: build, measure, judge, tell."),
-    "operators": ("benchwright.cli.operators", "Where a model's time goes; with two runs, what changed."),
-    "report": ("benchwright.cli.report", "Write a single-file HTML report."),
-    "serve": ("benchwright.cli.serve", "A dashboard and a JSON API on a store, for browsers and programs."),
-    "token": ("benchwright.cli.token", "Who may use a server, and what they may do there."),
-    "notify": ("benchwright.cli.notify", "Tell people of findings; try whether a target works."),
-    "devices": ("benchwright.cli.devices", "Phones and other devices that programs can be measured on."),
-    "env": ("benchwright.cli.env", "This machine, its noise, and what to change."),
-    "export": ("benchwright.cli.export", "Write runs to a file: JSON Lines, Parquet, or as other tools read them."),
-    "import": ("benchwright.cli.import_", "Read runs from files that export wrote, or that other tools left."),
-    "store": ("benchwright.cli.store", "What a store holds, what may go, and all of it elsewhere."),
-    "upload": ("benchwright.cli.upload", "Send a run's files and results somewhere, again if need be."),
-    "cache": ("benchwright.cli.cache", "Models that were fetched: list, verify, prune."),
-    "image": ("benchwright.cli.image", "Build a container image to measure in."),
-    "spec": ("benchwright.cli.spec", "Check a model spec, bring an older one over, print the JSON Schema."),
-    "tasks": ("benchwright.cli.tasks", "Check a task file, and its patterns on a saved log."),
-    "driver": ("benchwright.cli.driver", "The Deep Learning Benchmark driver's command line."),
-    "harness": ("benchwright.cli.harness", "FAI-PEP's command line: model specs, programs, treatment and control."),
-    "repo-driver": ("benchwright.cli.repo_driver", "FAI-PEP's repo_driver: builds commits, runs the harness."),
-    "perfzero": ("benchwright.cli.perfzero", "PerfZero's command line: benchmark classes and their JSON."),
+    "run": ("benchwright.cli.verbs.run", "Measure targets; print a table, save a run."),
+    "list": ("benchwright.cli.verbs.list", "What could be run; without a target, the runs in the store."),
+    "show": ("benchwright.cli.verbs.show", "One run in full."),
+    "compare": ("benchwright.cli.verbs.compare", "Two runs, revisions or files."),
+    "ab": ("benchwright.cli.verbs.ab", "Control against treatment, in interleaved pairs."),
+    "bisect": ("benchwright.cli.verbs.bisect", "The commit behind a change, found despite noise."),
+    "history": ("benchwright.cli.verbs.history", "A target's results over time."),
+    "scaling": ("benchwright.cli.verbs.scaling", "Throughput against latency: which configuration to choose."),
+    "findings": ("benchwright.cli.verbs.findings", "Changes found in series: list, show, acknowledge, resolve, mute."),
+    "check": ("benchwright.cli.verbs.check", "A gate for any CI: may this run pass?"),
+    "watch": ("benchwright.cli.verbs.watch", "Every new commit of a repository: build, measure, judge, tell."),
+    "operators": ("benchwright.cli.verbs.operators", "Where a model's time goes; with two runs, what changed."),
+    "report": ("benchwright.cli.verbs.report", "Write a single-file HTML report."),
+    "serve": ("benchwright.cli.verbs.serve", "A dashboard and a JSON API on a store, for browsers and programs."),
+    "token": ("benchwright.cli.verbs.token", "Who may use a server, and what they may do there."),
+    "notify": ("benchwright.cli.verbs.notify", "Tell people of findings; try whether a target works."),
+    "devices": ("benchwright.cli.verbs.devices", "Phones and other devices that programs can be measured on."),
+    "env": ("benchwright.cli.verbs.env", "This machine, its noise, and what to change."),
+    "export": (
+        "benchwright.cli.verbs.export",
+        "Write runs to a file: JSON Lines, Parquet, or as other tools read them.",
+    ),
+    "import": ("benchwright.cli.verbs.import_", "Read runs from files that export wrote, or that other tools left."),
+    "store": ("benchwright.cli.verbs.store", "What a store holds, what may go, and all of it elsewhere."),
+    "upload": ("benchwright.cli.verbs.upload", "Send a run's files and results somewhere, again if need be."),
+    "cache": ("benchwright.cli.verbs.cache", "Models that were fetched: list, verify, prune."),
+    "image": ("benchwright.cli.verbs.image", "Build a container image to measure in."),
+    "spec": ("benchwright.cli.verbs.spec", "Check a model spec, bring an older one over, print the JSON Schema."),
+    "tasks": ("benchwright.cli.verbs.tasks", "Check a task file, and its patterns on a saved log."),
+    "driver": ("benchwright.cli.verbs.driver", "The Deep Learning Benchmark driver's command line."),
+    "harness": (
+        "benchwright.cli.verbs.harness",
+        "FAI-PEP's command line: model specs, programs, treatment and control.",
+    ),
+    "repo-driver": ("benchwright.cli.verbs.repo_driver", "FAI-PEP's repo_driver: builds commits, runs the harness."),
+    "perfzero": ("benchwright.cli.verbs.perfzero", "PerfZero's command line: benchmark classes and their JSON."),
 }
 
 INTERRUPTED = "benchwright: interrupted\n"
@@ -130,7 +136,7 @@ def _call(argv: list[str]) -> int:
     gc.disable()  # what is imported now stays: collecting in between costs milliseconds and finds nothing
     host = None
     if argv[0] == "run" and not any(word.startswith(("--help", "--host")) for word in argv):
-        from benchwright.hosts.local import LocalHost
+        from benchwright.execution.hosts.local import LocalHost
 
         host = LocalHost()
         host.get_ready()

@@ -15,7 +15,7 @@ from benchwright.cli import INTERRUPTED, VERBS, allow_interrupt
 from benchwright.errors import BenchwrightError, OptionError, did_you_mean
 
 if TYPE_CHECKING:
-    from benchwright.hosts.local import LocalHost
+    from benchwright.execution.hosts.local import LocalHost
 
 
 def dispatch(argv: list[str], host: LocalHost | None = None) -> int:
@@ -55,7 +55,7 @@ def dispatch(argv: list[str], host: LocalHost | None = None) -> int:
 
 def _lacks_memory(error: BaseException) -> bool:
     try:
-        from benchwright.runtimes.loading import lacks_memory
+        from benchwright.worker.runtimes.failures import lacks_memory
 
         return lacks_memory(error)
     except (OSError, MemoryError, ImportError, SystemError):  # there is not even enough to look

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from benchwright.sources import Request
-    from benchwright.versus import Making
+    from benchwright.targets.sources import Request
+    from benchwright.workflows.ab.run import Making
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -87,30 +87,30 @@ def build_options(function: F) -> F:
 
 def request_of(given: Mapping[str, Any], command: Sequence[str] = ()) -> Request:
     """The request that these options describe; what they do not say is as `benchwright run` has it by default."""
-    from benchwright.cli import asked
-    from benchwright.cli.run import command as run
+    from benchwright.cli import run_request
+    from benchwright.cli.verbs.run import command as run
 
     usual = run.make_context("run", []).params
-    return asked.request_of({**usual, **{name: given[name] for name in _NAMES}}, list(command))
+    return run_request.request_of({**usual, **{name: given[name] for name in _NAMES}}, list(command))
 
 
 def cpus_of(given: Mapping[str, Any]) -> Sequence[int]:
     """The CPUs that were chosen; none: any."""
-    from benchwright import asking
+    from benchwright.workflows import arguments
 
-    return asking.cpu_list(given["cpus"]) if given["cpus"] else ()
+    return arguments.cpu_list(given["cpus"]) if given["cpus"] else ()
 
 
 def making_of(given: Mapping[str, Any]) -> Making:
     """How revisions are built, as these options say."""
-    from benchwright import asking
-    from benchwright.builds.surroundings import Surroundings
-    from benchwright.versus import Making
+    from benchwright.execution.builds.surroundings import Surroundings
+    from benchwright.workflows import arguments
+    from benchwright.workflows.ab.run import Making
 
     return Making(
         repo=Path(given["repo"]),
         command=given["build"],
-        timeout=asking.positive(given["build_timeout"], "s", "--build-timeout"),
+        timeout=arguments.positive(given["build_timeout"], "s", "--build-timeout"),
         again=given["rebuild"],
         surroundings=Surroundings(
             environment=given["environment"],

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from benchwright.errors import FetchError
-from benchwright.fetch.locks import locked
 from benchwright.fetch.members import DAMAGE, PIECE, Kind, Member, kind_of, members_of
 from benchwright.fetch.partials import remove
+from benchwright.system.locks import locked
 
 MOST_BYTES = 256 << 30
 MOST_FILES = 5_000_000

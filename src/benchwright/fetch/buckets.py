@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 from benchwright.errors import FetchError, NotInstalledError, UserError
 from benchwright.fetch import clouds
-from benchwright.fetch.addresses import scheme_of, scrubbed, shown
 from benchwright.fetch.partials import Note, Partial, Progress, remove
+from benchwright.system.addresses import scheme_of, scrubbed, shown
 
 T = TypeVar("T")
 

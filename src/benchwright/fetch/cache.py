@@ -11,13 +11,13 @@ from pathlib import Path
 
 from benchwright import config
 from benchwright.errors import FetchError
-from benchwright.fetch.addresses import name_of, shown
 from benchwright.fetch.cache_content import Content, content_of, protect, stamp_of
 from benchwright.fetch.cache_incoming import bring, local
 from benchwright.fetch.cache_shelf import Entry, Shelf, key_of
 from benchwright.fetch.digests import Digest, expected
-from benchwright.fetch.locks import locked
 from benchwright.fetch.partials import Progress, beside, remove
+from benchwright.system.addresses import name_of, shown
+from benchwright.system.locks import locked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

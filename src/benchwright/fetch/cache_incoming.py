@@ -8,11 +8,11 @@ import shutil
 from pathlib import Path
 
 from benchwright.errors import FetchError
-from benchwright.fetch.addresses import local_path, scheme_of, shown
 from benchwright.fetch.cache_content import Content, content_of
 from benchwright.fetch.digests import Digest
 from benchwright.fetch.downloads import fetch
 from benchwright.fetch.partials import Partial, Progress, remove
+from benchwright.system.addresses import local_path, scheme_of, shown
 
 ROOM = "free some: benchwright cache prune --keep 10GB"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})

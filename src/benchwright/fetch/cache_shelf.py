@@ -19,10 +19,10 @@ from benchwright import schema
 from benchwright.errors import DecodeError
 from benchwright.fetch.cache_content import Content
 from benchwright.fetch.digests import LENGTHS
-from benchwright.fetch.locks import locked
 from benchwright.fetch.partials import beside, remove
-from benchwright.parsing import json_value
-from benchwright.system import reading
+from benchwright.schema.parsing import json_value
+from benchwright.system import streams
+from benchwright.system.locks import locked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class Shelf:
     def read(self, sha256: str) -> Entry | None:
         """What is noted about a content; None when nothing is, or nothing that can be read."""
         try:
-            entry = schema.decode(Entry, json_value(reading.read_file(self._note(sha256))))
+            entry = schema.decode(Entry, json_value(streams.read_file(self._note(sha256))))
         except (OSError, ValueError, DecodeError):
             return None
         return entry if entry.sha256 == sha256 else None

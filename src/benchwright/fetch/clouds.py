@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from types import MethodType
 from typing import Any
 
-from benchwright.fetch.addresses import scheme_of
+from benchwright.system.addresses import scheme_of
 
 CONNECT = 5.0  # seconds at most for a connection; reading may take as long as is asked for
 

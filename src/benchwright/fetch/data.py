@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Unpack
 
-from benchwright.fetch.addresses import name_of
 from benchwright.fetch.archives import is_archive, unpack
 from benchwright.fetch.downloads import How, fetch
+from benchwright.system.addresses import name_of
 
 PACKED = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".zip", ".gz")
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TypedDict
 
 from benchwright.errors import FetchError, did_you_mean
-from benchwright.fetch.addresses import local_path, scheme_of, shown
 from benchwright.fetch.digests import Digest, expected, mismatch
-from benchwright.fetch.locks import locked
 from benchwright.fetch.partials import Partial, Progress, beside
+from benchwright.system.addresses import local_path, scheme_of, shown
+from benchwright.system.locks import locked
 
 BUCKETS = ("abfs", "az", "ftp", "gs", "hdfs", "hf", "oci", "oss", "s3", "s3a", "sftp", "smb", "ssh", "webhdfs")
 SCHEMES = tuple(sorted(("http", "https", "file", *BUCKETS)))

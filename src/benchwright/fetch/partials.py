@@ -14,8 +14,8 @@ from pathlib import Path
 
 from benchwright import schema
 from benchwright.errors import DecodeError
-from benchwright.parsing import json_value
-from benchwright.system import reading
+from benchwright.schema.parsing import json_value
+from benchwright.system import streams
 
 Progress = Callable[[int, int | None], None]  # bytes that are here, and in all where that is known
 
@@ -52,7 +52,7 @@ class Partial:
     def note(self, url: str) -> Note | None:
         """What is known of the bytes that are here, if they can be continued from this address."""
         try:
-            note = schema.decode(Note, json_value(reading.read_text(self._note_path)), where="note")
+            note = schema.decode(Note, json_value(streams.read_text(self._note_path)), where="note")
         except (OSError, ValueError, DecodeError):
             return None
         fits = note.source == Note.of(url).source and bool(note.validator) and self.path.exists()

@@ -9,9 +9,9 @@ import re
 import time
 
 from benchwright.errors import FetchError
-from benchwright.fetch.addresses import shown
 from benchwright.fetch.partials import Note, Partial, Progress
-from benchwright.fetch.transport import PassingError, StaleError, in_words, open_url
+from benchwright.system.addresses import shown
+from benchwright.system.http import PassingError, StaleError, in_words, open_url
 from benchwright.units import whole_number
 
 PIECE = 1 << 20

@@ -9,10 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchwright import config
+from benchwright.notify.delivery import Notifier, Outcome, Told
 from benchwright.notify.messages import Message, Notice
 from benchwright.notify.senders import Sender, Withdrawing, sender_at
-from benchwright.notify.telling import Notifier, Outcome, Told
-from benchwright.notify.trying import try_target
+from benchwright.notify.tryout import try_target
 
 __all__ = [
     "Message",

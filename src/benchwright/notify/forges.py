@@ -12,11 +12,11 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from benchwright.errors import OptionError, UploadError, did_you_mean
-from benchwright.findings import Finding
 from benchwright.notify.addresses import Address
-from benchwright.notify.calling import Answer, accepted, call, check_server
+from benchwright.notify.client import Answer, accepted, call, check_server
 from benchwright.notify.messages import Message, Notice, headline
 from benchwright.records import Verdict
+from benchwright.records.findings import Finding
 from benchwright.report.findings import title
 
 MOST_PAGES = 10  # of comments that are looked through, a hundred each

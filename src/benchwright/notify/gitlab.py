@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from benchwright.notify import forges
 from benchwright.notify.addresses import Address
-from benchwright.notify.calling import Answer
+from benchwright.notify.client import Answer
 from benchwright.notify.messages import Message
 
 TOKENS = forges.Tokens(variables=("GITLAB_TOKEN",), file="GITLAB_TOKEN_FILE")

@@ -19,10 +19,10 @@ from typing import Any
 
 from benchwright import schema
 from benchwright.errors import DecodeError
-from benchwright.fetch.locks import locked
-from benchwright.findings import Finding
-from benchwright.parsing import json_value
-from benchwright.system import reading
+from benchwright.records.findings import Finding
+from benchwright.schema.parsing import json_value
+from benchwright.system import streams
+from benchwright.system.locks import locked
 
 HOUR = 3600.0
 FIRST_PAUSE, LONGEST_PAUSE = 60.0, 6 * HOUR  # after failures; each doubles it
@@ -115,7 +115,7 @@ class Journal:
     def _lines(self) -> Iterator[Any]:
         try:
             with self.path.open("rb") as file:
-                for line in reading.lines(reading.pieces(file)):
+                for line in streams.lines(streams.pieces(file)):
                     try:
                         yield json_value(line)
                     except ValueError:  # cut off by a crash

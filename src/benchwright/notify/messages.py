@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from benchwright.findings import Finding
+from benchwright.records.findings import Finding
 from benchwright.report import reasons
 from benchwright.report.drifts import beside_text, since_text, slope_text
 from benchwright.report.findings import change_text, title
-from benchwright.report.numbers import printable
 from benchwright.units import format_probability, format_value
+from benchwright.units.numbers import printable
 
 IN_FULL = 10  # findings of one message; of the others, a line each
 IN_ALL = 100  # of which more are only counted

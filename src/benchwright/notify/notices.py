@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from benchwright.errors import StoreError
-from benchwright.findings import Finding
 from benchwright.notify.messages import Notice, headline
 from benchwright.records import Estimate, Status
+from benchwright.records.findings import Finding
 from benchwright.stats.summary import combine
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import Protocol, runtime_checkable
 
 from benchwright import plugins
 from benchwright.errors import BenchwrightError, UploadError
-from benchwright.fetch.transport import PassingError
 from benchwright.notify import addresses
 from benchwright.notify.addresses import Address
 from benchwright.notify.messages import Message
+from benchwright.system.http import PassingError
 
 
 class Sender(Protocol):

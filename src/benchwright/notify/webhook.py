@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from benchwright import schema
 from benchwright.errors import OptionError
 from benchwright.notify.addresses import Address
-from benchwright.notify.calling import accepted, call, check_server
+from benchwright.notify.client import accepted, call, check_server
 from benchwright.notify.messages import Message, Notice
 
 SECRET = "BENCHWRIGHT_WEBHOOK_SECRET"  # noqa: S105 - the name of a variable

@@ -10,15 +10,15 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from benchwright import schema
+from benchwright.analysis.comparison import ComparedMetric, sentence_of
+from benchwright.analysis.rows import show_scalar
 from benchwright.records import Estimate, Verdict
-from benchwright.report.comparison import ComparedMetric, sentence_of
+from benchwright.records.trials import Contender, Heat, Stage, Trial, TrialRow
 from benchwright.report.comparison_text import STYLES
 from benchwright.report.markdown import escaped, markdown_table
-from benchwright.report.numbers import printable
-from benchwright.report.rows import show_scalar
 from benchwright.report.table import UNLIMITED, emit
-from benchwright.trials import Contender, Heat, Stage, Trial, TrialRow
 from benchwright.units import format_value
+from benchwright.units.numbers import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

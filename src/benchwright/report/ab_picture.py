@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.records import Verdict
+from benchwright.records.trials import Trial, TrialRow
 from benchwright.report.ab import headline, labels
-from benchwright.report.numbers import printable
 from benchwright.report.picture import DOTS
-from benchwright.trials import Trial, TrialRow
+from benchwright.units.numbers import printable
 
 WIDTH, BASE, EACH = 8.0, 1.3, 0.9  # inches: of the picture, and its height without cases and for each
 COLOURS = {Verdict.WORSE: "tab:red", Verdict.BETTER: "tab:green", Verdict.UNCLEAR: "tab:orange", Verdict.SAME: "0.4"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchwright.report.gate import Gate
+from benchwright.analysis.gate import Gate
 from benchwright.report.gate_text import headline, told
 
 SHOWN = 10  # GitHub shows so many of a step

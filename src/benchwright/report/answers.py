@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from benchwright.analysis.rows import Row
 from benchwright.records import Value
-from benchwright.report.numbers import number
-from benchwright.report.rows import Row
 from benchwright.units import format_number
+from benchwright.units.numbers import number
 
 MOST_TOLD = 8  # cases with a sentence of their own; more are counted
 HEADS = (

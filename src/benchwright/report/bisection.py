@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator, Sequence
 
 from benchwright import schema
-from benchwright.bisected import Bisected
-from benchwright.findings import Suspect
 from benchwright.records import Estimate
-from benchwright.report.numbers import printable
+from benchwright.records.bisections import Bisected
+from benchwright.records.findings import Suspect
 from benchwright.units import format_probability
+from benchwright.units.numbers import printable
 
 _SHOWN = 12  # suspects that get a line of their own
 _NOTABLE = 0.02  # the probability from which on one of them has

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchwright.bisected import Bisected
+from benchwright.records.bisections import Bisected
 from benchwright.report.bisection import headline
-from benchwright.report.numbers import printable
 from benchwright.report.picture import DOTS, SIZE
+from benchwright.units.numbers import printable
 
 
 def write_bisected(found: Bisected, path: Path) -> Path:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from benchwright.report.numbers import printable, scale_of
-from benchwright.report.trend import sparkline
+from benchwright.analysis.trend import sparkline
+from benchwright.units.numbers import printable, scale_of
 
 WIDEST = 60  # bars
 SIZE, DOTS = (7.0, 3.0), 120  # inches, and dots for each

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchwright.analysis.judged import directions_of, judged_metrics
-from benchwright.pricing import COST, THROUGHPUT
+from benchwright.analysis.judged_metrics import directions_of, judged_metrics
+from benchwright.analysis.rows import Row
+from benchwright.execution.pricing import COST, THROUGHPUT
 from benchwright.records import Better
-from benchwright.report.numbers import Cell, Scale, cell, scale_of
-from benchwright.report.rows import Row
+from benchwright.units.numbers import Cell, Scale, cell, scale_of
 
 # metric -> heading, in the order of the table; a metric that no row has gets no column.
 SHOWN = {

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from benchwright import schema
+from benchwright.analysis.comparison import FALSE_RATE, ComparedRow, is_of_one_process, notes_of
 from benchwright.records import Run, Verdict
-from benchwright.report.comparison import FALSE_RATE, ComparedRow, is_of_one_process, notes_of
 from benchwright.report.markdown import escaped, markdown_table
-from benchwright.report.numbers import printable
 from benchwright.report.table import UNLIMITED, emit
+from benchwright.units.numbers import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

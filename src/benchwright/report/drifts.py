@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from benchwright.findings import Drift, Finding, Part
-from benchwright.report.comparison import WORDS
-from benchwright.report.numbers import printable, scale_of
+from benchwright.analysis.comparison import WORDS
+from benchwright.records.findings import Drift, Finding, Part
 from benchwright.units import format_number
+from benchwright.units.numbers import printable, scale_of
 
 _SHORT = 10  # digits of a commit
 _MARGIN = 12  # of the graph, for the numbers at its left

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from benchwright import schema
-from benchwright.findings import Finding, Remark
-from benchwright.parsing import json_mapping
+from benchwright.analysis.comparison import WORDS
 from benchwright.records import Estimate, Verdict
+from benchwright.records.findings import Finding, Remark
 from benchwright.report import drifts, reasons
-from benchwright.report.comparison import WORDS
-from benchwright.report.numbers import cell, instant, printable, scale_of
+from benchwright.schema.parsing import json_mapping
 from benchwright.units import format_number, format_probability
+from benchwright.units.numbers import cell, instant, printable, scale_of
 
 if TYPE_CHECKING:
     from rich.console import Console

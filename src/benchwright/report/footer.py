@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from benchwright.analysis import notes
+from benchwright.analysis.rows import Row
 from benchwright.records import Run
-from benchwright.report import answers, notes
-from benchwright.report.numbers import printable
-from benchwright.report.rows import Row
+from benchwright.report import answers
+from benchwright.units.numbers import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,11 +7,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from benchwright import schema
+from benchwright.analysis.gate import Breach, Checked, Gate
 from benchwright.records import Verdict
 from benchwright.report.comparison_text import HEADS, STYLES, rules
-from benchwright.report.gate import Breach, Checked, Gate
 from benchwright.report.markdown import escaped, markdown_table
-from benchwright.report.numbers import printable
+from benchwright.units.numbers import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

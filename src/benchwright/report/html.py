@@ -10,10 +10,15 @@ from importlib.resources import files
 from pathlib import Path
 
 from benchwright import schema
-from benchwright.environment.page import sections
+from benchwright.analysis import instrument_facts, notes
+from benchwright.analysis.operators import recorded
+from benchwright.analysis.rows import Row, rows
+from benchwright.analysis.scaling import advice, cautions
+from benchwright.machine.environment.page import sections
 from benchwright.records import Environment, Run
-from benchwright.report import answers, facts, notes
-from benchwright.report.advice import advice, cautions
+from benchwright.report import answers
+from benchwright.report.destination import SIGNATURE, write_target
+from benchwright.report.destination import check_target as check_target
 from benchwright.report.images import case_plots, overview_plots
 from benchwright.report.markup import (
     EVERY_METRIC,
@@ -25,16 +30,12 @@ from benchwright.report.markup import (
     results_table,
     tag,
 )
-from benchwright.report.numbers import instant
 from benchwright.report.operator_text import in_words
-from benchwright.report.operators import recorded
 from benchwright.report.plots import BINS, LEVELS
-from benchwright.report.rows import Row, rows
 from benchwright.report.svg import Plot, colour, drawing
-from benchwright.report.target import SIGNATURE, write_target
-from benchwright.report.target import check_target as check_target
 from benchwright.report.timeplots import SLOTS
 from benchwright.units import format_value
+from benchwright.units.numbers import instant
 
 LINES_AT_FIRST = 8  # more lines than colours cannot be told apart; the others wait behind their keys
 VALUES_SHOWN = 3
@@ -242,7 +243,9 @@ def _instrument(row: Row) -> str:
         return ""
     names = list(dict.fromkeys(name for r in stated for name in r.instrument))
     lines = {
-        facts.words(name): [facts.value(name, r.instrument[name]) if name in r.instrument else "" for r in stated]
+        instrument_facts.words(name): [
+            instrument_facts.value(name, r.instrument[name]) if name in r.instrument else "" for r in stated
+        ]
         for name in names
     }
     return pairs(INSTRUMENT, lines, [f"round {r.round + 1}" for r in stated])
@@ -286,7 +289,7 @@ def _some(values: Sequence[str]) -> str:
 
 
 def _comparisons(runs: Sequence[Run]) -> str:
-    from benchwright.report.comparison import SMALLEST, compare_runs, notes_of
+    from benchwright.analysis.comparison import SMALLEST, compare_runs, notes_of
     from benchwright.report.comparison_text import rules, summary
 
     parts, all_compared = [tag("h1", "Comparison")], []

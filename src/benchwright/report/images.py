@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchwright.analysis.rows import Row, rows
 from benchwright.records import Run
 from benchwright.report.operator_picture import case_icicle
 from benchwright.report.plots import distribution, percentiles, tradeoff
-from benchwright.report.rows import Row, rows
 from benchwright.report.svg import Plot, drawing
 from benchwright.report.timeplots import latency_over_time, timelines
 

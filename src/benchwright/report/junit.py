@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
-from benchwright.report.gate import Breach, Checked, Gate
+from benchwright.analysis.gate import Breach, Checked, Gate
 from benchwright.report.gate_text import headline
 
 _SUITE = "benchwright"

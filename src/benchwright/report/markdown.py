@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from benchwright.analysis import notes
+from benchwright.analysis.rows import param_names, rows, show_scalar
 from benchwright.records import Run
-from benchwright.report import answers, notes
+from benchwright.report import answers
 from benchwright.report.columns import columns
-from benchwright.report.numbers import printable
-from benchwright.report.rows import param_names, rows, show_scalar
+from benchwright.units.numbers import printable
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~#!$&@])")
 

@@ -6,14 +6,14 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from benchwright.analysis.rows import Row, param_names, show_scalar
 from benchwright.records import Estimate
 from benchwright.report.columns import Column, columns
-from benchwright.report.numbers import Scale, cell, ends, line_up, printable, scale_of
-from benchwright.report.rows import Row, param_names, show_scalar
 from benchwright.report.svg import colour, element
+from benchwright.units.numbers import Scale, cell, ends, line_up, printable, scale_of
 
 if TYPE_CHECKING:
-    from benchwright.report.comparison import ComparedMetric, ComparedRow
+    from benchwright.analysis.comparison import ComparedMetric, ComparedRow
 
 EVERY_METRIC = "Every metric"
 FIGURE_SPACE = "\u2007"

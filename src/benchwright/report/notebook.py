@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from benchwright.analysis import notes
+from benchwright.analysis.rows import rows
 from benchwright.records import Run
-from benchwright.report import notes
 from benchwright.report.markup import escape, results_table, tag
-from benchwright.report.rows import rows
 
 
 def html_table(run: Run) -> str:

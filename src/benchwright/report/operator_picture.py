@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchwright.analysis.operators import OUTSIDE, Recorded, by_kind, family, recorded
+from benchwright.analysis.rows import Row
 from benchwright.errors import NotInstalledError, OptionError
 from benchwright.records import Operator
-from benchwright.report.numbers import printable
-from benchwright.report.operators import OUTSIDE, Recorded, by_kind, family, recorded
-from benchwright.report.rows import Row
+from benchwright.report.destination import SIGNATURE, check_target, write_target
 from benchwright.report.svg import NUMBER_OF_COLOURS, Plot, drawing, element, text
-from benchwright.report.target import SIGNATURE, check_target, write_target
 from benchwright.units import format_value
+from benchwright.units.numbers import printable
 
 ENDINGS = (".svg", ".html", ".png")
 WIDTH, MARGIN = 960.0, 8.0

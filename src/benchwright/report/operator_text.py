@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from benchwright import schema
+from benchwright.analysis.operator_changes import ChangedCase
+from benchwright.analysis.operators import OUTSIDE, Recorded, by_kind, recorded
+from benchwright.analysis.rows import rows
 from benchwright.errors import OptionError
 from benchwright.records import Operator, Run
 from benchwright.report.comparison_text import STYLES
-from benchwright.report.numbers import printable, scale_of
-from benchwright.report.operator_changes import ChangedCase
-from benchwright.report.operators import OUTSIDE, Recorded, by_kind, recorded
-from benchwright.report.rows import rows
 from benchwright.units import format_number, format_value
+from benchwright.units.numbers import printable, scale_of
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchwright.analysis.pareto import pareto
+from benchwright.analysis.rows import Row
 from benchwright.errors import NotInstalledError, OptionError
-from benchwright.report.numbers import printable, scale_of
-from benchwright.report.pareto import pareto
-from benchwright.report.rows import Row
-from benchwright.report.target import check_target
+from benchwright.report.destination import check_target
+from benchwright.units.numbers import printable, scale_of
 
 ENDINGS = (".png", ".svg", ".pdf")
 SIZE, DOTS = (8.0, 5.5), 160  # inches, and dots for each

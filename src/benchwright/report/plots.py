@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from benchwright.analysis.calls import Calls, calls
+from benchwright.analysis.pareto import pareto
+from benchwright.analysis.rows import Row, show_scalar
 from benchwright.records import Estimate
 from benchwright.report.axes import Axis, axis, bottom, exact, frame
-from benchwright.report.calls import Calls, calls
-from benchwright.report.numbers import printable
-from benchwright.report.pareto import pareto
-from benchwright.report.rows import Row, show_scalar
 from benchwright.report.svg import Plot, colour, element, path, text, tips
+from benchwright.units.numbers import printable
 
 WIDTH, HEIGHT = 560.0, 340.0
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 26.0, 28.0, 48.0

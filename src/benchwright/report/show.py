@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from benchwright import schema
+from benchwright.analysis.rows import rows
 from benchwright.errors import OptionError
 from benchwright.records import Result, Run
+from benchwright.report.ascii import emit_text
 from benchwright.report.csv import run_csv, samples_csv
 from benchwright.report.markdown import run_markdown
-from benchwright.report.numbers import instant, printable
-from benchwright.report.rows import rows
-from benchwright.report.spelling import emit_text
 from benchwright.report.table import print_run, width_of
 from benchwright.report.terminal import plots
+from benchwright.units.numbers import instant, printable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

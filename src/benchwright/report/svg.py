@@ -6,7 +6,7 @@ import html
 from dataclasses import dataclass
 from importlib.resources import files
 
-from benchwright.report.numbers import printable
+from benchwright.units.numbers import printable
 
 NUMBER_OF_COLOURS = 8  # then the same colours again, dashed
 

@@ -13,13 +13,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
+from benchwright.analysis.calls import calls
+from benchwright.analysis.rows import Row, param_names, rows, show_scalar
 from benchwright.records import Run, Status
-from benchwright.report.calls import calls
+from benchwright.report.ascii import emit_text, takes_unicode
 from benchwright.report.columns import Column, columns
-from benchwright.report.numbers import cell, line_up, printable, scale_of
-from benchwright.report.rows import Row, param_names, rows, show_scalar
-from benchwright.report.spelling import emit_text, takes_unicode
 from benchwright.report.terminal import sparkline
+from benchwright.units.numbers import cell, line_up, printable, scale_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -82,8 +82,8 @@ def _show(console: Console, run: Run, next_steps: str, saved: bool) -> None:
 def _show_operators(console: Console, run: Run, table: Sequence[Row], *, saved: bool) -> None:
     if not any(result.operators for row in table for result in row.results):
         return
+    from benchwright.analysis.operators import recorded
     from benchwright.report.operator_text import IN_SHORT, show_cases
-    from benchwright.report.operators import recorded
 
     more = f"All operators, and a picture: benchwright operators {run.id} --top 0 -o operators.svg" if saved else ""
     console.print()

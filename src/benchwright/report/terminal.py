@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchwright.report.calls import Calls, Floats, calls
-from benchwright.report.numbers import Scale, line_up, printable, scale_of
-from benchwright.report.pareto import pareto
-from benchwright.report.rows import Row
+from benchwright.analysis.calls import Calls, Floats, calls
+from benchwright.analysis.pareto import pareto
+from benchwright.analysis.rows import Row
 from benchwright.units import format_number
+from benchwright.units.numbers import Scale, line_up, printable, scale_of
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 BARS = " ▏▎▍▌▋▊▉█"

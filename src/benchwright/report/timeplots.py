@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from benchwright.analysis.calls import Track, over_time, thin
+from benchwright.analysis.rows import Row
 from benchwright.records import Timeline
 from benchwright.report.axes import Axis, axis, exact, frame
-from benchwright.report.calls import Track, over_time, thin
-from benchwright.report.numbers import printable
-from benchwright.report.rows import Row
 from benchwright.report.svg import NUMBER_OF_COLOURS, Plot, colour, element, path, text, tips
+from benchwright.units.numbers import printable
 
 WIDTH, HEIGHT = 560.0, 230.0
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 26.0, 28.0, 48.0

@@ -18,11 +18,11 @@ from starlette.concurrency import run_in_threadpool
 
 from benchwright import config
 from benchwright._version import VERSION
+from benchwright.pages.shapes import About
+from benchwright.server.context import frame
 from benchwright.server.errors import refusal
-from benchwright.server.frame import frame
 from benchwright.server.limits import neighbourhood
 from benchwright.store.archive import SCOPES
-from benchwright.views.shapes import About
 
 COOKIE = "benchwright_token"
 WHO = "benchwright.who"  # in a request's scope: the name of the token, for the audit log

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchwright.findings import State
 from benchwright.records import Value
+from benchwright.records.findings import State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

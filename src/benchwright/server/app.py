@@ -11,9 +11,10 @@ import anyio.to_thread
 from fastapi import FastAPI
 
 from benchwright.errors import OptionError
-from benchwright.server import described, errors, pages
-from benchwright.server.frame import Frame
+from benchwright.server import errors, openapi, pages
+from benchwright.server.context import Frame
 from benchwright.server.limits import Buckets
+from benchwright.server.middleware import Shield
 from benchwright.server.routes import (
     about,
     artifacts,
@@ -21,14 +22,15 @@ from benchwright.server.routes import (
     hooks,
     live,
     metrics,
-    reading,
     session,
     triage,
     uploads,
     verbs,
 )
+from benchwright.server.routes import (
+    pages as reading,
+)
 from benchwright.server.settings import Settings
-from benchwright.server.shield import Shield
 from benchwright.server.upkeep import Upkeep
 from benchwright.store import open_store
 from benchwright.store.sql import SqlStore
@@ -49,7 +51,7 @@ def create_app(settings: Settings) -> FastAPI:
         openapi_url=f"{API}/openapi.json",
         docs_url=None,
         redoc_url=None,
-        responses=described.PROBLEMS,
+        responses=openapi.PROBLEMS,
         lifespan=_life,
         redirect_slashes=False,
     )
@@ -61,7 +63,7 @@ def create_app(settings: Settings) -> FastAPI:
     for other in OTHERS:
         app.include_router(other.router)
     app.include_router(pages.router)
-    described.describe(app)
+    openapi.describe(app)
     return app
 
 

@@ -8,10 +8,10 @@ from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request
 
+from benchwright.server.context import frame
 from benchwright.server.errors import refusal
-from benchwright.server.frame import frame
 from benchwright.server.settings import MIB, Limits
-from benchwright.system import reading
+from benchwright.system import streams
 from benchwright.units import whole_number
 
 
@@ -113,21 +113,21 @@ class _Plain:
         pass
 
 
-class _Gunzip(reading.Gunzip):
+class _Gunzip(streams.Gunzip):
     """Refuses what is damaged, or unpacks to an absurd size, as an answer to whoever sent it."""
 
     def __call__(self, piece: bytes) -> Iterator[bytes]:
         try:
             yield from super().__call__(piece)
-        except reading.TooLargeError as error:
+        except streams.TooLargeError as error:
             raise refusal(413, str(error).replace("it unpacks", "this unpacks"), "send it plain") from None
-        except reading.DamagedError:
+        except streams.DamagedError:
             raise _damaged() from None
 
     def end(self) -> None:
         try:
             super().end()
-        except reading.DamagedError:
+        except streams.DamagedError:
             raise _damaged() from None
 
 

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from benchwright import schema
 from benchwright.errors import DecodeError
-from benchwright.parsing import TextError, json_value
 from benchwright.records import Result, Run
+from benchwright.schema.parsing import TextError, json_value
 from benchwright.server.errors import refusal
 from benchwright.server.settings import MIB, Limits
 

@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from benchwright.errors import BenchwrightError, DecodeError, NotInstalledError, StoreError, StoreFullError, UserError
-from benchwright.server.frame import frame
+from benchwright.server.context import frame
 
 MOST_SHOWN = 1000  # characters of a message: what was sent is not sent back at length
 

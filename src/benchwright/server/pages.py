@@ -7,10 +7,10 @@ from functools import lru_cache
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from benchwright import dashboard
 from benchwright.errors import OptionError
+from benchwright.pages import dashboard
+from benchwright.server.context import packed
 from benchwright.server.errors import refusal
-from benchwright.server.frame import packed
 
 TYPES = {
     ".html": "text/html; charset=utf-8",

@@ -7,8 +7,8 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from benchwright.findings import Finding, Remark, State
-from benchwright.regress import OURS
+from benchwright.analysis.detection import OURS
+from benchwright.records.findings import Finding, Remark, State
 from benchwright.server.access import Visitor
 
 TRIAGED = frozenset({"state", "assignee"})  # the fields of a finding that belong to people

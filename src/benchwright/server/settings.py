@@ -6,8 +6,8 @@ import ipaddress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchwright.store.glance import database_file
-from benchwright.store.retention import Rules
+from benchwright.store.probe import database_file
+from benchwright.store.sql.retention import Rules
 
 MIB = 1 << 20
 

@@ -6,8 +6,8 @@ import sys
 import threading
 
 from benchwright.errors import BenchwrightError
-from benchwright.server.frame import Frame
-from benchwright.store import retention
+from benchwright.server.context import Frame
+from benchwright.store.sql import retention
 
 DAY = 86400.0
 

@@ -11,8 +11,8 @@ import zlib
 from collections.abc import Iterator, Mapping
 
 from benchwright.errors import DecodeError
-from benchwright.parsing import inflate
 from benchwright.records import Histogram
+from benchwright.schema.parsing import inflate
 from benchwright.stats import histogram
 
 _DIGITS = {5: 1, 8: 2, 11: 3, 15: 4, 18: 5}  # bits -> significant digits

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from benchwright import plugins
-from benchwright.findings import Finding, Mute, Remark, State, Threshold
 from benchwright.records import Estimate, Result, Revision, Run, Samples, Status
+from benchwright.records.findings import Finding, Mute, Remark, State, Threshold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from benchwright.records import Environment, Estimate, Failure, Result, Run, Status
 from benchwright.store import RunSummary, Series, Store
-from benchwright.store.progress import ENDED as ENDED
-from benchwright.store.progress import Progress as Progress
+from benchwright.store.live import ENDED as ENDED
+from benchwright.store.live import Progress as Progress
 
 if TYPE_CHECKING:
     from numpy import float64, int64

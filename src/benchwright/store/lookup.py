@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.errors import OptionError, TargetError, did_you_mean
-from benchwright.parsing import json_mapping
+from benchwright.schema.parsing import json_mapping
 from benchwright.store import Miss, Series, Store
 from benchwright.store.references import names_of
 

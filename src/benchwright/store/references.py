@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import Connection, Select, func, or_, select
 
 from benchwright.errors import StoreError, did_you_mean
-from benchwright.store import tables
-from benchwright.store.codec import plain
-from benchwright.store.read import is_run, matching_names
+from benchwright.store.sql import tables
+from benchwright.store.sql.codec import plain
+from benchwright.store.sql.read import is_run, matching_names
 
 _LAST = re.compile(r"last(?:~([0-9]{1,18}))?(?::(.+))?", re.DOTALL)  # a database counts to 2**63
 _SHOWN = 5

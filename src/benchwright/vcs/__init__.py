@@ -94,7 +94,7 @@ def answer(command: list[str], timeout: float | None = None) -> str:
     except OSError as error:
         raise UserError(f"{command[0]}: {error.strerror}") from None
     if done.returncode != 0:
-        from benchwright.fetch.git import readable  # what goes well need not wait for it
+        from benchwright.vcs.git_program import readable  # what goes well need not wait for it
 
         words = readable(done.stderr.decode("utf-8", "replace")) or f"exit code {done.returncode}"
         raise UserError(f"{command[0]}: {words}")

@@ -8,9 +8,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from benchwright.errors import FetchError, TargetError
-from benchwright.fetch.git import Git
-from benchwright.fetch.locks import locked
 from benchwright.records import Revision
+from benchwright.system.locks import locked
+from benchwright.vcs.git_program import Git
 from benchwright.vcs.history import ALL, NEEDED, Commit
 
 _FORMAT = "%H%x00%cI%x00%aI%x00%P%x00%an%x00%s%x01"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchwright.compat.driver import result_file, stale
-from benchwright.compat.driver.running import log_name
+from benchwright.compat.driver.run import log_name
 from benchwright.records import Case, Environment, Estimate, Metric, Result, Status, Target
 
 MIB = 2**20

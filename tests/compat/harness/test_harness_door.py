@@ -15,16 +15,18 @@ from typing import Any
 
 import pytest
 
-from benchwright import api, runner
-from benchwright.compat.harness import cores, remote_reporter, running
+from benchwright.compat.harness import cores, remote_reporter
 from benchwright.compat.harness import flags as harness_flags
 from benchwright.compat.harness import info as harness_info
-from benchwright.devices import About, listing
+from benchwright.compat.harness import run as running
+from benchwright.compat.harness.specs import planner
+from benchwright.compat.harness.specs.plans import Asked
 from benchwright.errors import BenchwrightError, DecodeError, OptionError, StoreError, TargetError
+from benchwright.execution import rounds
+from benchwright.machine.devices import About, listing
 from benchwright.records import Run, Status
-from benchwright.specs.older import planning
-from benchwright.specs.older.plans import Asked
 from benchwright.store import open_store
+from benchwright.workflows import run as api
 from harness_suite import GOOD, NEEDED, describe_sides, run_harness, write_program, write_spec
 
 
@@ -148,8 +150,8 @@ def test_the_network_comes_last_and_sigterm_keeps_what_was_to_be_sent(
 def test_a_run_that_the_store_refused_is_not_called_kept(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def refuse(plan: runner.Plan, **how: Any) -> Run:
-        run = runner.execute(replace(plan, monitors=()), None)
+    def refuse(plan: rounds.Plan, **how: Any) -> Run:
+        run = rounds.execute(replace(plan, monitors=()), None)
         error = StoreError("the store is full")
         error.measured = run
         raise error
@@ -219,26 +221,26 @@ def test_a_dry_run_only_prints(capsys: pytest.CaptureFixture[str]) -> None:
 class _PlannedError(Exception):
     """Carries the plan out of the door before anything runs."""
 
-    def __init__(self, plan: runner.Plan) -> None:
+    def __init__(self, plan: rounds.Plan) -> None:
         super().__init__()
         self.plan = plan
 
 
 @pytest.fixture
 def _only_planned(monkeypatch: pytest.MonkeyPatch) -> None:
-    def execute(plan: runner.Plan, **how: Any) -> Run:
+    def execute(plan: rounds.Plan, **how: Any) -> Run:
         raise _PlannedError(plan)
 
     monkeypatch.setattr(api, "execute", execute)
 
 
-def _plan(*arguments: Any, **named: Any) -> runner.Plan:
+def _plan(*arguments: Any, **named: Any) -> rounds.Plan:
     with pytest.raises(_PlannedError) as caught:
         run_harness(*arguments, **named)
     return caught.value.plan
 
 
-def _rests(plan: runner.Plan) -> list[float]:
+def _rests(plan: rounds.Plan) -> list[float]:
     assert plan.pause is not None
     return [plan.pause(case) for case in plan.cases]
 
@@ -293,7 +295,7 @@ class TestPlan:
 
             __hash__ = str.__hash__
 
-        planned = planning.plan(
+        planned = planner.plan(
             Path(write_spec({}, {"identifier": "same"}, {"identifier": "same"})), Asked(framework="generic")
         )
         tests = [replace(planned.tests[0], identifier=Name(n)) for n in range(200)] + [*planned.tests[1:]]

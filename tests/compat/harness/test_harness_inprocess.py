@@ -15,7 +15,8 @@ from onnx import TensorProto, helper
 from benchwright.compat.harness import inprocess
 from benchwright.compat.harness.door import main
 from benchwright.compat.harness.entries import entries
-from benchwright.compat.harness.exporting import document
+from benchwright.compat.harness.export import document
+from benchwright.compat.harness.specs.plans import Entry, Role, Test
 from benchwright.errors import TargetError
 from benchwright.events import nobody
 from benchwright.records import (
@@ -30,7 +31,6 @@ from benchwright.records import (
     Status,
     Target,
 )
-from benchwright.specs.older.plans import Entry, Role, Test
 
 
 def _model(path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchwright.compat.harness.merging import merged
+from benchwright.compat.harness.merge import merged
 from benchwright.compat.harness.summaries import Rules
 
 

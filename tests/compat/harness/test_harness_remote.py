@@ -15,7 +15,7 @@ import pytest
 
 from benchwright.compat.harness import remote_reporter
 from benchwright.compat.harness.documents import Document
-from benchwright.compat.harness.merging import merged
+from benchwright.compat.harness.merge import merged
 from benchwright.compat.harness.remote_post import endpoint
 from benchwright.compat.harness.remote_reporter import WAITS, How, send
 from benchwright.compat.harness.summaries import Rules

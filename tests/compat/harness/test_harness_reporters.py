@@ -14,7 +14,7 @@ import pytest
 
 from benchwright.compat.harness import local_reporter, screen_reporter
 from benchwright.compat.harness.documents import Document
-from benchwright.compat.harness.merging import merged
+from benchwright.compat.harness.merge import merged
 from benchwright.compat.harness.names import file_name, file_names
 from benchwright.compat.harness.summaries import Rules
 from benchwright.errors import DecodeError, UploadError

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchwright.compat.harness import door
+from benchwright.compat.harness.specs import planner
+from benchwright.compat.harness.specs.plans import Asked
 from benchwright.errors import OptionError, TargetError
-from benchwright.specs.older import planning
-from benchwright.specs.older.plans import Asked
 from harness_suite import GOOD, ROW, describe_sides, run_harness, write_program, write_spec
 
 
@@ -126,5 +126,5 @@ def test_a_phone_need_not_be_connected_for_a_plan() -> None:
 
 def test_wiping_comes_after_the_backend() -> None:
     asked = Asked(framework="generic", command_args="--x 1", backend="mkl", wipe_cache="true")
-    (test,) = planning.plan(Path(write_spec()), asked).tests
+    (test,) = planner.plan(Path(write_spec()), asked).tests
     assert test.commands[0].endswith("--x 1 --backend mkl --wipe_cache true")

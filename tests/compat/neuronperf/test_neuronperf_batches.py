@@ -12,7 +12,8 @@ import torch
 import benchwright.compat.neuronperf as npf
 from benchwright.compat.neuronperf.feeds import Feeds
 from benchwright.errors import LoadError, OptionError
-from benchwright.runtimes import batching, feeding
+from benchwright.worker.runtimes.pipeline import batches
+from benchwright.worker.runtimes.pipeline import feeds as feeding
 
 ONCE: dict[str, Any] = {"n_models": 1, "workers_per_model": 1, "duration": 20.0, "multiprocess": False, "verbosity": 0}
 IMAGE, VECTOR = np.ones((3, 4, 4), dtype=np.float32), np.ones(5, dtype=np.float32)
@@ -157,36 +158,36 @@ def test_an_index_says_how_many_items_its_model_takes() -> None:
     ],
 )
 def test_single_items_are_put_together_and_batches_are_left(item: Any, size: int, expected: int) -> None:
-    assert batching.grouping([item], item, size, None).together == expected
+    assert batches.grouping([item], item, size, None).together == expected
 
 
 def test_a_batch_beside_its_targets_is_not_stacked() -> None:
     with pytest.raises(LoadError, match=r"leading dimension of 4; the batch size asked for is 8"):
-        batching.grouping([], (np.ones((4, 5)), np.ones(4)), 8, None)
+        batches.grouping([], (np.ones((4, 5)), np.ones(4)), 8, None)
 
 
 def test_a_preprocess_that_makes_the_batch_itself_gets_single_items() -> None:
-    assert batching.grouping([], "a,b", 2, None, lambda item: np.zeros((2, 3))).together == 0
-    assert batching.grouping([], (IMAGE, 1), 3, None, lambda item: item[0]).together == 3
+    assert batches.grouping([], "a,b", 2, None, lambda item: np.zeros((2, 3))).together == 0
+    assert batches.grouping([], (IMAGE, 1), 3, None, lambda item: item[0]).together == 3
 
 
 def test_items_are_put_together_whatever_they_hold() -> None:
-    one = batching.put_together([(IMAGE, {"a": 1.5}, "x"), (IMAGE, {"a": 2.5}, "y")])
+    one = batches.put_together([(IMAGE, {"a": 1.5}, "x"), (IMAGE, {"a": 2.5}, "y")])
     assert one[0].shape == (2, 3, 4, 4) and one[1]["a"].tolist() == [1.5, 2.5] and one[2] == ["x", "y"]
-    assert isinstance(batching.put_together([torch.ones(2), torch.ones(2)]), torch.Tensor)
+    assert isinstance(batches.put_together([torch.ones(2), torch.ones(2)]), torch.Tensor)
     with pytest.raises(LoadError, match=r"differ in shape.*\(2,\), \(3,\)"):
-        batching.put_together([np.ones(2), np.ones(3)])
+        batches.put_together([np.ones(2), np.ones(3)])
     with pytest.raises(LoadError, match="different numbers of parts"):
-        batching.put_together([(1, 2), (1,)])
+        batches.put_together([(1, 2), (1,)])
 
 
 def test_rows_are_cut_wherever_they_are() -> None:
-    cut = batching.cut({"a": np.ones((4, 2)), "b": [np.ones((4, 1)), 7], "c": [1, 2, 3, 4]}, 3, 4)
+    cut = batches.cut({"a": np.ones((4, 2)), "b": [np.ones((4, 1)), 7], "c": [1, 2, 3, 4]}, 3, 4)
     assert cut["a"].shape == (3, 2) and cut["b"][0].shape == (3, 1) and cut["b"][1] == 7 and cut["c"] == [1, 2, 3]
 
 
 def test_looping_goes_through_whole_batches_again() -> None:
-    group = lambda data, item: batching.Grouping(together=2)  # noqa: E731
+    group = lambda data, item: batches.Grouping(together=2)  # noqa: E731
     feed = feeding.feed_from("dataset", [np.full(1, i) for i in range(5)], None, share=(0, 1), loop=True, group=group)
     feed.begin()
     assert [feed.take().ravel().tolist() for _ in range(4)] == [[0, 1], [2, 3], [0, 1], [2, 3]]

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import benchwright.compat.neuronperf as npf
-from benchwright.compat.neuronperf import compiling, tensorflow
+from benchwright.compat.neuronperf import compilation, tensorflow
 from benchwright.errors import DeviceError, OptionError, TargetError
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -74,12 +74,12 @@ def test_the_same_model_twice_is_two_files_so_that_one_can_be_deleted() -> None:
 
 
 def test_a_write_that_is_cut_off_leaves_no_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    def half(job: compiling.Job) -> None:
+    def half(job: compilation.Job) -> None:
         job.path.write_bytes(b"half")
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        compiling.compile_with(compiling.Compiler(runtime="", ending=".x", write=half), "m", ONE, **QUIET)
+        compilation.compile_with(compilation.Compiler(runtime="", ending=".x", write=half), "m", ONE, **QUIET)
     assert not files()
 
 
@@ -110,7 +110,7 @@ def test_without_links_no_file_is_overwritten_either(monkeypatch: pytest.MonkeyP
     def refused(*_: Any) -> None:
         raise PermissionError("no links here")
 
-    monkeypatch.setattr(compiling.os, "link", refused)
+    monkeypatch.setattr(compilation.os, "link", refused)
     model = Net(2)
     indexes = [npf.torch.compile(model, ONE, **QUIET) for _ in range(2)]
     assert len(files()) == 2 and [width_of(index) for index in indexes] == [2, 2]
@@ -175,7 +175,7 @@ def test_a_keras_model_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:
         def save(self, path: str) -> None:
             Path(path).write_text("keras")
 
-    monkeypatch.setattr(compiling, "check_installed", lambda name: None)
+    monkeypatch.setattr(compilation, "check_installed", lambda name: None)
     index = tensorflow.compile(Keras(), np.ones((2, 3)), **QUIET)
     (config,) = npf.model_index.load(index)["model_configs"]
     assert Path(config["filename"]).suffix == ".keras" and Path(config["filename"]).read_text() == "keras"

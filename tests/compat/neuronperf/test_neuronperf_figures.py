@@ -15,7 +15,7 @@ import pytest
 
 import benchwright.compat.neuronperf as npf
 from benchwright.compat.neuronperf import figures
-from benchwright.compat.neuronperf.measuring import Measured
+from benchwright.compat.neuronperf.measurement import Measured
 from benchwright.errors import OptionError
 from benchwright.records import Case, Environment, Result, Samples, Status, Target, Timeline
 from benchwright.stats import histogram

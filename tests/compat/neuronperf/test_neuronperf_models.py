@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import benchwright.compat.neuronperf as npf
-from benchwright.runtimes import examples
+from benchwright.worker.runtimes.pipeline import examples
 
 BRIEF: dict[str, Any] = {"n_models": 1, "workers_per_model": 1, "duration": 0.2}
 EXAMPLES = Path(__file__).parents[3] / "examples"

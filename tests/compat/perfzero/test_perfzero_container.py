@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from benchwright.compat.perfzero import imaging, setup
+from benchwright.compat.perfzero import images, setup
 
 CONTAINERS = runpy.run_path(str(Path(__file__).parents[2] / "containers.py"))
 engine, python_image = CONTAINERS["engine"], CONTAINERS["python_image"]
@@ -38,9 +38,9 @@ def test_a_shim_runs_in_the_image_that_setup_builds(
     kind: str, project: Any, python_image: str, engine: str, tag: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The interpreter that wrote the shims is not in the container. The base is one that is here."""
-    monkeypatch.setattr(imaging, kind, CONTAINERS["offline"](getattr(imaging, kind), python_image))
+    monkeypatch.setattr(images, kind, CONTAINERS["offline"](getattr(images, kind), python_image))
     wheel = _wheel(tmp_path, (project.site / "tensorflow.py").read_text())
-    arguments = ["--cache", f"--dockerfile_path={imaging.OURS[kind.lower()]}", f"--docker_tag={tag}"]
+    arguments = ["--cache", f"--dockerfile_path={images.OURS[kind.lower()]}", f"--docker_tag={tag}"]
     assert setup.main([*arguments, f"--tensorflow_pip_spec={wheel.as_uri()}"], project.root) == 0
     ended = _inside(engine, tag, project, *_lent(tmp_path))
     assert ended.returncode == 0, ended.stderr

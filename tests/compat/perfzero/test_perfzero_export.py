@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from benchwright.compat.perfzero import exporting
+from benchwright.compat.perfzero import export
 from benchwright.records import (
     Case,
     Environment,
@@ -65,7 +65,7 @@ def test_objectives_become_bounds(value: float, succeeded: bool) -> None:
     load = Load(objectives=(Objective(metric="latency_p99", relation="<", bound=0.02),))
     metric = Metric(name="latency_p99", unit="s", better=None, estimate=Estimate(point=value, low=None, high=None))
     run = Run(id="r", started_at="", harness="", results=(_result(load=load, metrics=(metric,)),))
-    told = json.loads(exporting.document(run))["benchmark_result"]
+    told = json.loads(export.document(run))["benchmark_result"]
     assert told["metrics"] == [{"name": "latency_p99", "value": value, "max_value": 0.02}]
     assert told["succeeded"] is succeeded
 
@@ -74,7 +74,7 @@ def test_parameters_of_a_class_that_reports_are_extras() -> None:
     told = {"report": {"wall_time": 1.0, "extras": [{"name": "note", "value": "abc"}], "metrics": []}}
     result = _result(details=told)
     result = replace(result, case=replace(result.case, params={"size": 3, "note": "mine"}))
-    shown = json.loads(exporting.document(Run(id="r", started_at="", harness="", results=(result,))))
+    shown = json.loads(export.document(Run(id="r", started_at="", harness="", results=(result,))))
     extras = shown["benchmark_result"]["extras"]
     assert extras == [{"name": "note", "value": "abc"}, {"name": "size", "value": 3.0}]
 
@@ -82,13 +82,13 @@ def test_parameters_of_a_class_that_reports_are_extras() -> None:
 def test_a_method_that_never_began_is_tensorflows_too() -> None:
     run = Run(id="r", started_at="", harness="", command=("benchwright", "perfzero"))
     case = Case(name="m", target=Target(runtime="class", uri="m:A.b"))
-    shown = exporting.summary_of(run, replace(_result(status=Status.SKIPPED), case=case))
+    shown = export.summary_of(run, replace(_result(status=Status.SKIPPED), case=case))
     assert shown["ml_framework_info"]["name"] == "tensorflow"
 
 
 def test_a_failed_result_has_no_numbers() -> None:
     run = Run(id="r", started_at="", harness="", results=(_result(status=Status.TIMEOUT),))
-    told = json.loads(exporting.document(run))
+    told = json.loads(export.document(run))
     assert (told["benchmark_result"]["wall_time"], told["benchmark_info"]["has_exception"]) == (-1, True)
 
 

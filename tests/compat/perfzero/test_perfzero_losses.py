@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from benchwright.compat.perfzero import keeping
+from benchwright.compat.perfzero import destination
 from benchwright.errors import StoreError
 from benchwright.store import open_store
 
@@ -278,9 +278,9 @@ def test_a_store_that_breaks_in_the_middle_costs_no_summary(project: Any, monkey
         def add(self, run_id: str, result: Any, *, instead_of: str = "") -> None:
             raise StoreError("disk full")
 
-    monkeypatch.setattr(keeping, "open_store", lambda url: Broken())
+    monkeypatch.setattr(destination, "open_store", lambda url: Broken())
     for wanted, failed in ((None, False), ("x.db", True)):
-        kept = keeping.Keeping(wanted, project.folder, finish)
+        kept = destination.Keeping(wanted, project.folder, finish)
         kept.add("r", "one")  # type: ignore[arg-type]
         kept.add("r", "two")  # type: ignore[arg-type]
         assert kept.failed is failed

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.compat.perfzero import plotting
+from benchwright.compat.perfzero import plots
 from benchwright.errors import DecodeError, OptionError
 
 Benchwright = Callable[..., subprocess.CompletedProcess[str]]
@@ -34,7 +34,7 @@ def test_a_pdf_here_with_a_page_for_each_number(log: Path, inside: Benchwright) 
 
 @pytest.mark.parametrize(("name", "begin"), [("p.png", b"\x89PNG"), ("p.svg", b"<?xml")])
 def test_pictures_hold_all_numbers(log: Path, tmp_path: Path, name: str, begin: bytes) -> None:
-    assert plotting.main([str(log), "--output", str(tmp_path / name)]) == 0
+    assert plots.main([str(log), "--output", str(tmp_path / name)]) == 0
     assert (tmp_path / name).read_bytes().startswith(begin)
 
 
@@ -49,24 +49,24 @@ def test_an_empty_file_is_said_to_be_empty(tmp_path: Path, inside: Benchwright) 
 def test_a_line_that_was_cut_short_is_left_out(log: Path) -> None:
     with log.open("a") as file:
         file.write('{"time": 5, "rs')
-    assert len(plotting.read(log)["rss"]) == 5
+    assert len(plots.read(log)["rss"]) == 5
 
 
 @pytest.mark.parametrize("text", ["words\nmore\n", '{"rss": 1}\n', "[1]\n"])
 def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "x").write_text(text)
     with pytest.raises(DecodeError):
-        plotting.read(tmp_path / "x")
+        plots.read(tmp_path / "x")
 
 
 def test_an_unknown_ending_is_refused(log: Path) -> None:
     with pytest.raises(OptionError, match="ending"):
-        plotting.main([str(log), "--output", "p.bmp"])
+        plots.main([str(log), "--output", "p.bmp"])
 
 
 def test_no_window_can_open(log: Path, tmp_path: Path) -> None:
     script = (
-        "import sys\nfrom benchwright.compat.perfzero import plotting\n"
+        "import sys\nfrom benchwright.compat.perfzero import plots as plotting\n"
         f"plotting.main([{str(log)!r}, '--output', {str(tmp_path / 'p.pdf')!r}])\n"
         "sys.exit('matplotlib.pyplot' in sys.modules)"
     )

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from benchwright.compat.perfzero import flags, preparing, tpus
-from benchwright.compat.perfzero.preparing import Download, parse_downloads
+from benchwright.compat.perfzero import flags, preparation, tpus
+from benchwright.compat.perfzero.preparation import Download, parse_downloads
 from benchwright.errors import FetchError, OptionError
 
 OK = "--benchmark_methods=demo_bench.Demo.benchmark_ok"
@@ -79,7 +79,7 @@ def server() -> Iterator[tuple[str, dict[str, bytes]]]:
 
 
 def _download(root: Path, text: str) -> None:
-    preparing.download_data(flags.parse([f"--root_data_dir={root}", f"--data_downloads={text}"]))
+    preparation.download_data(flags.parse([f"--root_data_dir={root}", f"--data_downloads={text}"]))
 
 
 def test_a_download_may_have_another_name_here(server: tuple[str, dict[str, bytes]], tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_older_downloads_come_first_and_zips_are_left_alone(tmp_path: Path) -> N
     (tmp_path / "one.zip").write_bytes(b"PK\x05\x06" + bytes(18))
     root = tmp_path / "data"
     source = f"file://{tmp_path}/one.zip"
-    preparing.download_data(
+    preparation.download_data(
         flags.parse([f"--root_data_dir={root}", f"--gcs_downloads={source}", f"--data_downloads={source};two.zip"])
     )
     assert sorted(p.name for p in root.iterdir()) == ["one.zip", "two.zip"]

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from benchwright.compat.perfzero import uploading
+from benchwright.compat.perfzero import uploads
 from benchwright.errors import OptionError
 from benchwright.records import Run
 
@@ -200,6 +200,6 @@ def test_a_place_that_cannot_be_is_told_before_the_method_runs(project: Any, fla
 def test_only_runs_of_this_door_can_be_repeated() -> None:
     run = Run(id="r", started_at="", harness="", command=("benchwright", "run", "x"))
     with pytest.raises(OptionError, match="not made by benchwright perfzero"):
-        uploading.repeat(run)
+        uploads.repeat(run)
     with pytest.raises(OptionError, match="names no place"):
-        uploading.repeat(Run(id="r", started_at="", harness="", command=("benchwright", "perfzero")))
+        uploads.repeat(Run(id="r", started_at="", harness="", command=("benchwright", "perfzero")))

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.compat.perfzero import imaging, setup
-from benchwright.images import building
-from benchwright.images.building import Order
+from benchwright.compat.perfzero import images, setup
+from benchwright.execution.images import builder as building
+from benchwright.execution.images.builder import Order
 
 CONTAINERS = runpy.run_path(str(Path(__file__).parents[2] / "containers.py"))
 engine, python_image = CONTAINERS["engine"], CONTAINERS["python_image"]
@@ -93,7 +93,7 @@ def test_the_key_is_fetched_and_told_to_libraries_only_when_google_is_needed(
     assert fetched.read_text(encoding="utf-8") == "{}" and fetched.stat().st_mode & 0o777 == 0o600
     assert setup.KEY_VARIABLE not in os.environ
     monkeypatch.setenv(setup.KEY_VARIABLE, "")  # so that it is put back
-    monkeypatch.setattr(imaging, "build", lambda request: None)
+    monkeypatch.setattr(images, "build", lambda request: None)
     arguments = [f"--gcloud_key_file_url={key.as_uri()}", "--tensorflow_pip_spec=gs://b/w.whl"]
     assert setup.main(arguments, project) == 0
     assert os.environ[setup.KEY_VARIABLE] == str(fetched)
@@ -220,7 +220,7 @@ def orders(monkeypatch: pytest.MonkeyPatch) -> list[Order]:
         return building.Image(name=order.tag, id="sha256:0")
 
     monkeypatch.setattr(building, "build", build)
-    monkeypatch.setattr(imaging, "NVIDIA_SMI", "no-such-program")
+    monkeypatch.setattr(images, "NVIDIA_SMI", "no-such-program")
     return found
 
 
@@ -304,7 +304,7 @@ def test_a_machine_with_nvidias_driver_gets_the_image_with_cuda(
         program = tmp_path / "nvidia-smi"
         program.write_text("#!/bin/sh\n")
         program.chmod(0o755)
-        monkeypatch.setattr(imaging, "NVIDIA_SMI", str(program))
+        monkeypatch.setattr(images, "NVIDIA_SMI", str(program))
     assert setup.main([flag] if flag else [], project) == 0
     text = orders[0].dockerfile.read_text(encoding="utf-8")
     assert ('ARG tensorflow_pip_spec="tensorflow[and-cuda]"' in text) is is_nvidias

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from benchwright.compat.harness.specs.check import check
+from benchwright.compat.harness.specs.planner import Asked, plan
 from benchwright.errors import DecodeError
-from benchwright.specs.older.checking import check
-from benchwright.specs.older.planning import Asked, plan
 
 Write = Callable[..., Path]
 FINE = {"commands": ["{program} --net {files.predict} {batch_sise}"]}

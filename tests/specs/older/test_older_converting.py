@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from benchwright.compat.harness.specs.conversion import convert
 from benchwright.errors import DecodeError, TargetError
-from benchwright.specs import reading
-from benchwright.specs.older.converting import convert
-from benchwright.specs.places import parse, to_yaml
-from benchwright.specs.problems import errors
+from benchwright.targets.specs import reader
+from benchwright.targets.specs.places import parse, to_yaml
+from benchwright.targets.specs.problems import errors
 
 Write = Callable[..., Path]
 
@@ -20,7 +20,7 @@ def _converted(path: Path) -> tuple[dict[str, Any], list[str]]:
     value, problems = convert(path)
     document = parse(to_yaml(value), str(path.with_suffix(".yaml")))
     assert document.value == value
-    assert errors(reading.look(document, path)[1]) == []
+    assert errors(reader.look(document, path)[1]) == []
     assert all(problem.severity == "warning" for problem in problems)
     return value, [problem.message for problem in problems]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from benchwright.compat.harness.specs.planner import Asked, Test, plan
 from benchwright.errors import DecodeError
-from benchwright.specs.older.planning import Asked, Test, plan
 
 Write = Callable[..., Path]
 CAFFE2 = Asked(framework="caffe2")

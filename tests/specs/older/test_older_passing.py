@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from benchwright.compat.harness.specs.planner import Asked, Entry, Role, Test, plan, to_pass
 from benchwright.errors import FetchError
-from benchwright.specs import passes
-from benchwright.specs.older.planning import Asked, Entry, Role, Test, plan, to_pass
+from benchwright.targets.specs import passes
 
 Write = Callable[..., Path]
 

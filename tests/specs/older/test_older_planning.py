@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from benchwright.compat.harness.specs import loader
+from benchwright.compat.harness.specs.planner import Asked, Role, described, plan
 from benchwright.errors import DecodeError
-from benchwright.specs.older import loading
-from benchwright.specs.older.planning import Asked, Role, described, plan
 
 Write = Callable[..., Path]
 CAFFE2 = Asked(framework="caffe2")
@@ -263,6 +263,6 @@ def test_a_list_names_what_is_wrong_with_it(write: Write, tmp_path: Path) -> Non
 
 def test_default_args_are_flags_of_the_file_itself(write: Write) -> None:
     path = write({"commands": ["{program}"]}, default_args={"--timeout": 500})
-    assert loading.default_args(path) == {"--timeout": 500}
+    assert loader.default_args(path) == {"--timeout": 500}
     with pytest.raises(DecodeError, match="default_args"):
-        loading.default_args(write({"commands": ["{program}"]}, default_args={"timeout": 500}))
+        loader.default_args(write({"commands": ["{program}"]}, default_args={"timeout": 500}))

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from benchwright.specs.older import settings
-from benchwright.specs.older.plans import Asked
+from benchwright.compat.harness.specs import settings
+from benchwright.compat.harness.specs.plans import Asked
 
 HOST = Asked(framework="generic", timeout=300.0, env={"A": "cli", "B": "cli"})
 PHONE = Asked(framework="generic", platform="android")

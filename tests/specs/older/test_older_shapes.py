@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from benchwright.specs.older.checking import check
-from benchwright.specs.older.planning import Asked, plan
-from benchwright.specs.problems import errors
+from benchwright.compat.harness.specs.check import check
+from benchwright.compat.harness.specs.planner import Asked, plan
+from benchwright.targets.specs.problems import errors
 
 Write = Callable[..., Path]
 NET = "--net {files.predict} --init_net {files.init} --iter {iter}"

@@ -8,20 +8,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchwright.errors import DecodeError
-from benchwright.specs.older import tokens
+from benchwright.targets.specs import placeholders
 
 
 def test_names_are_filled_in_until_nothing_changes() -> None:
     known = {"per": "{total}/{repeat}", "total": "500", "repeat": "2", "files.predict": "/p", "which": "predict"}
 
-    text, unresolved = tokens.resolve("{program} --n {per} --f {files.{which}} --u {nope}", known.get)
+    text, unresolved = placeholders.resolve("{program} --n {per} --f {files.{which}} --u {nope}", known.get)
 
     assert text == "{program} --n 500/2 --f /p --u {nope}"
     assert unresolved == ("program", "nope")
 
 
 def test_an_empty_value_counts_as_unresolved_and_text_without_names_is_left_alone() -> None:
-    assert tokens.resolve("--x {empty} awk '{print $1}' {}", {"empty": ""}.get) == (
+    assert placeholders.resolve("--x {empty} awk '{print $1}' {}", {"empty": ""}.get) == (
         "--x {empty} awk '{print $1}' {}",
         ("empty",),
     )
@@ -38,13 +38,13 @@ def test_an_empty_value_counts_as_unresolved_and_text_without_names_is_left_alon
 )
 def test_what_would_never_end_or_grow_without_bound_is_an_error(known: dict[str, str], said: str) -> None:
     with pytest.raises(DecodeError, match=re.escape(said)):
-        tokens.resolve("run {a}", known.get)
+        placeholders.resolve("run {a}", known.get)
 
 
 def test_tokens_are_replaced_in_strings_and_not_in_keys() -> None:
     value = {"{DATA}": ["{DATA}/x", 3, {"deep": "{A B}{GONE}{other}"}], "n": None}
 
-    found = tokens.replaced(value, {"DATA": "/d", "A B": "{DATA}", "GONE": ""})
+    found = placeholders.replaced(value, {"DATA": "/d", "A B": "{DATA}", "GONE": ""})
 
     assert found == {"{DATA}": ["/d/x", 3, {"deep": "/d{other}"}], "n": None}
     assert value["{DATA}"] == ["{DATA}/x", 3, {"deep": "{A B}{GONE}{other}"}], "the original stays as it is"
@@ -58,8 +58,8 @@ _TEXTS = st.lists(st.one_of(_NAMES.map(lambda name: f"{{{name}}}"), st.text(stri
 @given(command=_TEXTS.map("".join), known=st.dictionaries(_NAMES, _TEXTS.map("".join), max_size=4))
 def test_resolving_ends_and_what_is_left_is_unknown(command: str, known: dict[str, str]) -> None:
     try:
-        text, unresolved = tokens.resolve(command, known.get)
+        text, unresolved = placeholders.resolve(command, known.get)
     except DecodeError:
         return  # it leads back to itself
-    assert tokens.resolve(text, known.get) == (text, unresolved)
+    assert placeholders.resolve(text, known.get) == (text, unresolved)
     assert all(not known.get(name) for name in unresolved)

@@ -6,8 +6,8 @@ import pytest
 
 from benchwright.errors import MeasureError
 from benchwright.records import Better
-from benchwright.specs.rows import figures, outputs
-from benchwright.specs.rows.entries import Entries, Row
+from benchwright.targets.specs.rows import figures, outputs
+from benchwright.targets.specs.rows.entries import Entries, Row
 
 
 def _entries(*rows: Row) -> Entries:

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchwright.errors import LoadError
-from benchwright.specs.rows.converters import CAFFE2, Collector, check, readers
-from benchwright.specs.rows.entries import MOST_VALUES, Entries, Row
-from benchwright.specs.rows.json_rows import JsonRows
+from benchwright.targets.specs.rows.converters import CAFFE2, Collector, check, readers
+from benchwright.targets.specs.rows.entries import MOST_VALUES, Entries, Row
+from benchwright.targets.specs.rows.json_rows import JsonRows
 
 NET = '{"type": "NET", "metric": "latency", "unit": "us", "value": %s}'
 
@@ -187,8 +187,8 @@ def test_what_is_kept_without_a_limit_is_bounded() -> None:
 
 
 def test_entries_and_custom_outputs_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchwright.specs.rows.entries.MOST_ENTRIES", 2)
-    monkeypatch.setattr("benchwright.specs.rows.entries.MOST_CUSTOM", 3)
+    monkeypatch.setattr("benchwright.targets.specs.rows.entries.MOST_ENTRIES", 2)
+    monkeypatch.setattr("benchwright.targets.specs.rows.entries.MOST_CUSTOM", 3)
     rows = [(NET % value).replace("NET", kind) for value, kind in enumerate("ABCAB")]
     customs = [json.dumps({"custom_output": number, "table_name": f"t{number % 2}"}) for number in range(5)]
     found, _ = _read("\n".join([*rows, *customs]))

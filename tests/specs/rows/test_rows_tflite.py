@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from benchwright.specs.rows import figures
-from benchwright.specs.rows.converters import Collector, readers
-from benchwright.specs.rows.entries import Entries
+from benchwright.targets.specs.rows import figures
+from benchwright.targets.specs.rows.converters import Collector, readers
+from benchwright.targets.specs.rows.entries import Entries
 
 HEADER = "\t[node type]\t[start]\t[first]\t[avg ms]\t[%]\t[cdf%]\t[mem KB]\t[times called]\t[Name]"
 ORDER = "============================== Run Order =============================="

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from benchwright.errors import OptionError, UserError
 from benchwright.records import Result, Status
-from benchwright.tasks import binding, reading
-from benchwright.tasks.extraction import Extracted, Extractor
+from benchwright.targets.tasks import binding, reader
+from benchwright.worker.tasks.extraction import Extracted, Extractor
 
 _READ = 1 << 20
 
@@ -41,7 +41,7 @@ def with_found(result: Result, log: Path) -> Result:
 
 def _found(result: Result, log: Path) -> Extracted:
     file, _, name = result.case.target.uri.rpartition("::")
-    task = reading.read(Path(file), name)[0]
+    task = reader.read(Path(file), name)[0]
     params = {key: value for key, value in result.case.params.items() if key != "runtime"}
     command = str(result.case.target.options.get("command", ""))
     extractor = Extractor(task, workers=binding.bind(task, params, dict(os.environ), command=command).workers)

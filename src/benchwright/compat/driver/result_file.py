@@ -12,7 +12,7 @@ from typing import Any
 
 from benchwright.compat.driver.stale import NAME
 from benchwright.records import Metric, Result, Status
-from benchwright.tasks.definition import recorded
+from benchwright.targets.tasks.definition import recorded
 
 KIB, MIB = 2**10, 2**20
 _STAYS_WHOLE = ("first", "last", "min", "max", "sum", "count")

@@ -14,8 +14,8 @@ from typing import Any
 from benchwright.compat.harness.documents import Document
 from benchwright.compat.harness.local_reporter import META, OURS
 from benchwright.compat.harness.names import file_name
-from benchwright.parsing import json_value
-from benchwright.system import reading
+from benchwright.schema.parsing import json_value
+from benchwright.system import streams
 from benchwright.units import whole_number
 
 COMMITS = 12  # that are looked at, the present one among them
@@ -109,7 +109,7 @@ def _read(folder: Path) -> tuple[Mapping[str, Any], dict[str, Mapping[str, Any]]
 def _object(file: Path) -> dict[str, Any]:
     """A file that is gone or is not what it should be says nothing."""
     try:
-        found = json_value(reading.read_text(file), finite=False)
+        found = json_value(streams.read_text(file), finite=False)
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchwright.compat.harness.flags import Flags, json_object
-from benchwright.devices import About
 from benchwright.errors import OptionError
-from benchwright.system import reading
+from benchwright.machine.devices import About
+from benchwright.system import streams
 
 HOST = ("host", "linux", "mac")  # a platform's name begins so, as in `linux/clang`
 ANDROID = "android"
@@ -31,7 +31,7 @@ def chosen(flags: Flags) -> list[tuple[str, About]]:
     """Each device to measure on, as `devices.open_device` takes it, and what is known of it. At least one."""
     platform = flags.platform
     _check_platform(platform)
-    from benchwright.devices import listing
+    from benchwright.machine.devices import listing
 
     found = listing.chosen(
         ANDROID if platform.startswith(ANDROID) else "host",
@@ -51,7 +51,7 @@ def reboot(flags: Flags, found: Sequence[tuple[str, About]]) -> None:
     """Restarts every phone, when that was asked for; each is ready again when this returns."""
     if not flags.reboot:
         return
-    from benchwright.devices import adb_boot
+    from benchwright.machine.devices import adb_boot
 
     for _, about in found:
         if about.kind == ANDROID:
@@ -91,7 +91,7 @@ def _mapping(flags: Flags, name: str) -> Mapping[str, str]:
     if not path:
         return {}
     try:
-        text = reading.read_text(Path(path))
+        text = streams.read_text(Path(path))
     except OSError as error:
         raise OptionError(f"--{name} {path}: {error.strerror}") from None
     except ValueError as error:

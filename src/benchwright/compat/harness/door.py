@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchwright import schema
-from benchwright.attempt import INTERRUPTED
 from benchwright.compat.harness import (
     cores,
     devices,
@@ -20,23 +19,26 @@ from benchwright.compat.harness import (
     info,
     inprocess,
     outcome,
-    reporting,
-    running,
+    reporters,
 )
 from benchwright.compat.harness import flags as harness_flags
+from benchwright.compat.harness import (
+    run as running,
+)
 from benchwright.compat.harness.documents import Document
 from benchwright.compat.harness.escalation import Ladder, Step
 from benchwright.compat.harness.flags import Flags
 from benchwright.compat.harness.info import Info
-from benchwright.compat.harness.reporting import Reports
-from benchwright.compat.harness.running import Work
-from benchwright.devices import About
+from benchwright.compat.harness.reporters import Reports
+from benchwright.compat.harness.run import Work
+from benchwright.compat.harness.specs import loader, lookups, planner
+from benchwright.compat.harness.specs.plans import Asked, Planned, Test
 from benchwright.errors import OptionError, StoreError, TargetError, did_you_mean
 from benchwright.events import Event, Listener, nobody
+from benchwright.execution.attempt import INTERRUPTED
+from benchwright.machine.devices import About
 from benchwright.records import Run, Status, Value
-from benchwright.report.numbers import printable
-from benchwright.specs.older import loading, lookups, planning
-from benchwright.specs.older.plans import Asked, Planned, Test
+from benchwright.units.numbers import printable
 
 PROGRAMS = ("caffe2", "pytorch", "generic", "tflite", "glow", "oculus")  # frameworks that are programs of their own
 COMMAND = ("benchwright", "harness")
@@ -98,7 +100,7 @@ def _once(arguments: Sequence[str], watching: Watching, *, only: Step | None = N
     )
     planned = _planned(flags, given)
     if flags.dry_run:
-        sys.stdout.write(planning.described(planned).rstrip() + "\n")
+        sys.stdout.write(planner.described(planned).rstrip() + "\n")
         sys.stdout.flush()  # before a refusal is said on standard error
         _refuse(flags, planned)
         return _Done(flags=flags, info=given, code=0)
@@ -156,7 +158,7 @@ def _carry_out(
     reported = [each.document for each in told]
     if stopped:
         return INTERRUPTED_CODE, reported
-    for text in reporting.send(flags, _say):  # last: a server that does not answer is waited for
+    for text in reporters.send(flags, _say):  # last: a server that does not answer is waited for
         failures.append(text)
         _say(text)
     return int(bool(failures) or any(result.status is not Status.OK for result in run.results)), reported
@@ -167,7 +169,7 @@ def _flags(arguments: Sequence[str], say: Callable[[str], None] | None = None) -
     file = harness_flags.benchmark_file(arguments)
     if file is not None and not file.is_file():
         raise TargetError(f"there is no spec {file}", remedy="-b names a file of JSON")
-    defaults = loading.default_args(file) if file else {}
+    defaults = loader.default_args(file) if file else {}
     flags = harness_flags.parse(harness_flags.with_defaults(arguments, defaults))
     known = (*PROGRAMS, *inprocess.FRAMEWORKS)
     if flags.framework not in known:
@@ -190,7 +192,7 @@ def _refuse(flags: Flags, planned: Planned) -> None:
     A phone need not be connected yet.
     """
     devices.check(flags)
-    reporting.check(flags)
+    reporters.check(flags)
     if flags.model_cache.exists() and not flags.model_cache.is_dir():
         raise OptionError(
             f"--model_cache {flags.model_cache} is a file", remedy="name a folder; it is made when missing"
@@ -199,7 +201,7 @@ def _refuse(flags: Flags, planned: Planned) -> None:
 
 
 def _planned(flags: Flags, given: Info) -> Planned:
-    planned = planning.plan(flags.benchmark_file, _asked(flags, given))
+    planned = planner.plan(flags.benchmark_file, _asked(flags, given))
     return replace(planned, tests=tuple(_with_root(test) for test in planned.tests))
 
 

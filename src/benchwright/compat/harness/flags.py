@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from benchwright.errors import OptionError, did_you_mean
-from benchwright.fetch.addresses import shown
-from benchwright.parsing import json_value
+from benchwright.schema.parsing import json_value
+from benchwright.system.addresses import shown
 
 RUN_TYPES = ("benchmark", "verify", "regress")
 RULES = ("today", "seed")

@@ -11,8 +11,8 @@ from typing import Any
 
 from benchwright.compat.harness.documents import NO_COMMIT
 from benchwright.errors import OptionError, did_you_mean
-from benchwright.parsing import json_value
-from benchwright.system import reading
+from benchwright.schema.parsing import json_value
+from benchwright.system import streams
 
 PROGRAM = "program"
 TREATMENT, CONTROL = "treatment", "control"
@@ -82,7 +82,7 @@ def _read(text: str) -> tuple[str, dict[str, Any]]:
     if text and not text.lstrip().startswith(("{", "[", '"')):
         where = text
         try:
-            body = reading.read_text(Path(text))
+            body = streams.read_text(Path(text))
         except (OSError, ValueError) as error:
             raise OptionError(
                 f"--info is neither JSON nor a file that can be read: {text[:80]}: {error}",

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchwright import plugins
+from benchwright.compat.harness.specs.plans import LIBRARIES, Role, Test
 from benchwright.errors import TargetError
 from benchwright.records import Case, Expected, Inputs, Load, Scalar, Target, Tolerance
-from benchwright.runtimes import check_installed
-from benchwright.sources import content
-from benchwright.specs.older.plans import LIBRARIES, Role, Test
+from benchwright.targets.sources import content
+from benchwright.worker.runtimes import check_installed
 
 FRAMEWORKS = LIBRARIES
 USUAL_ITERATIONS = 50  # of a test that says none

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from benchwright.attempt import INTERRUPTED
-from benchwright.compat.harness import documents, inprocess, merging, summaries
+from benchwright.compat.harness import documents, inprocess, merge, summaries
 from benchwright.compat.harness.documents import Document, Facts
 from benchwright.compat.harness.entries import Entry, entries
 from benchwright.compat.harness.flags import Flags, names
 from benchwright.compat.harness.info import CONTROL, TREATMENT, Info, Side
-from benchwright.compat.harness.running import Work
+from benchwright.compat.harness.run import Work
 from benchwright.compat.harness.summaries import Rules
+from benchwright.execution.attempt import INTERRUPTED
 from benchwright.records import Result, Run, Status, Value
 
 DETAILS = "harness"  # where a result keeps what its document needs
@@ -94,7 +94,7 @@ def _told(kept: _Kept, result: Result, control: Result | None) -> Told:
     other = None
     if control is not None and control.status is Status.OK:
         other = entries(control, metric=kept.metric, operators=kept.operators)
-    whole = merging.merged(found, other, rules=kept.rules, statistics=kept.statistics)
+    whole = merge.merged(found, other, rules=kept.rules, statistics=kept.statistics)
     data = {key: _marked(key, entry, kept.regressed) for key, entry in whole.data.items()}
     label = f"{kept.meta['net_name']} {kept.meta['identifier']}"
     said = [f"{label}: {warning}" for warning in whole.warnings]

@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchwright.builds import commands
 from benchwright.compat.harness.driver_flags import DriverFlags
 from benchwright.errors import TargetError
-from benchwright.fetch.locks import locked
+from benchwright.execution.builds import commands
 from benchwright.records import Failure
+from benchwright.system.locks import locked
 from benchwright.vcs.history import ALL, Commit, Repository
 
 SCRIPT = "build.sh"

@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 
 from benchwright._version import VERSION
 from benchwright.errors import OptionError, UploadError
-from benchwright.fetch.addresses import shown
-from benchwright.fetch.transport import PASSING, PassingError, in_words, opener
-from benchwright.parsing import json_value
-from benchwright.system import answers
+from benchwright.schema.parsing import json_value
+from benchwright.system import http_answers
+from benchwright.system.addresses import shown
+from benchwright.system.http import PASSING, PassingError, in_words, opener
 
 MOST_ANSWER = 1 << 20  # bytes
 # Refusals of whoever sends, or of the address. Any other 4xx that does not pass is of what was sent.
@@ -82,8 +82,8 @@ def post(to: Endpoint, body: Mapping[str, Any], *, timeout: float) -> Any:
     try:
         # Without redirects: what is posted holds a token, and is meant for one server.
         with opener().open(request, timeout=timeout) as response:
-            text = answers.read(response, most=MOST_ANSWER)
-    except answers.TooLargeError as error:
+            text = http_answers.read(response, most=MOST_ANSWER)
+    except http_answers.TooLargeError as error:
         raise UploadError(f"{to.shown} answered {error}", remedy="is it the server that it should be?") from None
     except urllib.error.HTTPError as error:
         with error:

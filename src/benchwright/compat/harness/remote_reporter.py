@@ -15,9 +15,9 @@ from benchwright.compat.harness.documents import Document, as_json
 from benchwright.compat.harness.remote_post import Endpoint, RefusedError
 from benchwright.compat.harness.summaries import Rules
 from benchwright.errors import UploadError
-from benchwright.fetch.locks import locked
-from benchwright.parsing import json_value
-from benchwright.system import reading
+from benchwright.schema.parsing import json_value
+from benchwright.system import streams
+from benchwright.system.locks import locked
 
 SPOOL = Path(".benchwright") / "unsent"
 REFUSED = ".refused"  # ends the name of what a server will never take
@@ -148,7 +148,7 @@ class _Sending:
             path.replace(f"{path}{REFUSED}")
 
         try:
-            batch = json_value(reading.read_text(path), finite=False)["logs"]
+            batch = json_value(streams.read_text(path), finite=False)["logs"]
             if not isinstance(batch, list):
                 raise TypeError("its logs are no list")
         except (OSError, ValueError, KeyError, TypeError) as error:

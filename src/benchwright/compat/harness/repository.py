@@ -15,8 +15,8 @@ from benchwright.compat.harness.driver_flags import DriverFlags
 from benchwright.compat.harness.programs import Program, Programs
 from benchwright.errors import FetchError, TargetError
 from benchwright.vcs.history import Commit, Repository, open_repository
-from benchwright.watching import commits, files
-from benchwright.watching.choosing import stepped
+from benchwright.workflows.watch import commits, files
+from benchwright.workflows.watch.selection import stepped
 
 Say = Callable[[str], None]
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
+from benchwright.compat.harness.specs.statistics import USUAL, is_known, percent_of
 from benchwright.errors import OptionError, did_you_mean
-from benchwright.specs.older.statistics import USUAL, is_known, percent_of
 
 Summary = dict[str, float | None]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchwright.compat.neuronperf import (
-    benchmarking,
+    benchmark_calls,
     cpu,
     gpu,
     jax,
@@ -22,17 +22,9 @@ from benchwright.compat.neuronperf import (
     tensorflow,
     torch,
 )
-from benchwright.compat.neuronperf.benchmarking import evaluate
-from benchwright.compat.neuronperf.compiling import Compiler, compile_with, made_by
-from benchwright.compat.neuronperf.metrics import (
-    BaseEvalMetric,
-    list_metrics,
-    register_metric,
-    register_metric_from_existing,
-)
-from benchwright.compat.neuronperf.planning import MAX
-from benchwright.compat.neuronperf.reports import get_report_by_tag, get_reports
-from benchwright.compat.neuronperf.showing import (
+from benchwright.compat.neuronperf.benchmark_calls import evaluate
+from benchwright.compat.neuronperf.compilation import Compiler, compile_with, made_by
+from benchwright.compat.neuronperf.display import (
     CSV_COLS,
     PRINT_COLS,
     REPORT_COLS,
@@ -41,7 +33,15 @@ from benchwright.compat.neuronperf.showing import (
     write_csv,
     write_json,
 )
-from benchwright.compat.neuronperf.telling import set_verbosity
+from benchwright.compat.neuronperf.messages import set_verbosity
+from benchwright.compat.neuronperf.metrics import (
+    BaseEvalMetric,
+    list_metrics,
+    register_metric,
+    register_metric_from_existing,
+)
+from benchwright.compat.neuronperf.plan import MAX
+from benchwright.compat.neuronperf.reports import get_report_by_tag, get_reports
 from benchwright.errors import OptionError, TargetError
 
 __all__ = [
@@ -87,14 +87,14 @@ def benchmark(
     `npf.benchmark(model, inputs)`, what loads the model follows from what it is.
     """
     if inputs is _NOT_GIVEN:
-        return benchmarking.benchmark(load_fn, model_filename, *arguments, **named)
+        return benchmark_calls.benchmark(load_fn, model_filename, *arguments, **named)
     if not callable(load_fn):
         raise OptionError(
             f"load_fn: {load_fn!r} cannot be called",
             remedy="npf.benchmark(load_fn, model_filename, inputs, ...) takes a function first; "
             "npf.cpu.benchmark(model_filename, inputs, ...) does not",
         )
-    return benchmarking.benchmark(model_filename, inputs, *arguments, load_fn=load_fn, **named)
+    return benchmark_calls.benchmark(model_filename, inputs, *arguments, load_fn=load_fn, **named)
 
 
 def compile(  # noqa: A001 - the name its users know
@@ -120,7 +120,7 @@ def _in_front(name: str, rest: Callable[..., Any], behind: int) -> inspect.Signa
     return whole.replace(parameters=[first, *others])
 
 
-benchmark.__signature__ = _in_front("load_fn", benchmarking.benchmark, 0)  # type: ignore[attr-defined]
+benchmark.__signature__ = _in_front("load_fn", benchmark_calls.benchmark, 0)  # type: ignore[attr-defined]
 compile.__signature__ = _in_front("compile_fn", compile_with, 1)  # type: ignore[attr-defined]
 
 

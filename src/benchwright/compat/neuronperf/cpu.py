@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from benchwright.compat.neuronperf import benchmarking
+from benchwright.compat.neuronperf import benchmark_calls
 
-benchmark = partial(benchmarking.benchmark, device_type="cpu")
-evaluate = partial(benchmarking.evaluate, device_type="cpu")
+benchmark = partial(benchmark_calls.benchmark, device_type="cpu")
+evaluate = partial(benchmark_calls.evaluate, device_type="cpu")

@@ -46,7 +46,7 @@ def count_devices(device_type: str) -> int:
     """How many there are; an absent device is an error."""
     if device_of(device_type) == "cpu":
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    from benchwright import environment
+    from benchwright.machine import environment
 
     count = len(environment.collect().accelerators)
     if not count:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchwright.compat.neuronperf.handing import Refer
-from benchwright.compat.neuronperf.telling import VOICE
+from benchwright.compat.neuronperf.handover import Refer
+from benchwright.compat.neuronperf.messages import VOICE
 from benchwright.errors import LoadError, OptionError, TargetError
-from benchwright.runtimes import batching, examples, feeding
+from benchwright.worker.runtimes.pipeline import batches, examples, feeds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,12 +82,12 @@ class Feeds:
             return [self._loaders_size(self._loader)]
         data, item = self._first_item()
         with _told_of_inputs():
-            feeding.without_target(item, self._column)  # refuses an item without a target
-        return [batching.natural_size(data, item, self._column)]
+            feeds.without_target(item, self._column)  # refuses an item without a target
+        return [batches.natural_size(data, item, self._column)]
 
     def _first_item(self) -> tuple[Any, Any]:
         data = _made(self._inputs)
-        for item in feeding.items_of(data):
+        for item in feeds.items_of(data):
             self._inputs = _again(self._inputs, data, item)
             return data, item
         raise OptionError("the data set is empty")
@@ -99,8 +99,8 @@ class Feeds:
                 "the batch size of dataset_loader_fn's batches is not known before the data set is used up",
                 remedy="give batch_sizes",
             )
-        for item in feeding.items_of(feeding.loaded_by(loader, _made(self._inputs), 1)):
-            return examples.batch_size(feeding.without_target(item, self._column))
+        for item in feeds.items_of(feeds.loaded_by(loader, _made(self._inputs), 1)):
+            return examples.batch_size(feeds.without_target(item, self._column))
         raise OptionError("dataset_loader_fn gives no batch")
 
     def _written(self, size: int, number: int | None, folder: Path) -> Fed:
@@ -118,8 +118,8 @@ class Feeds:
         once = isinstance(self._inputs, list | _Resumed) or hasattr(self._inputs, "__next__")
         if not once:  # what can be iterated once only must do for every configuration
             with contextlib.suppress(TargetError):
-                return Fed(source=refer(self._inputs, "inputs"), kind=feeding.DATA_SET)
-        return self._write(folder / "items", feeding.items_of(_made(self._inputs)))
+                return Fed(source=refer(self._inputs, "inputs"), kind=feeds.DATA_SET)
+        return self._write(folder / "items", feeds.items_of(_made(self._inputs)))
 
     def _write(self, folder: Path, items: Any) -> Fed:
         with _told_of_inputs():
@@ -131,7 +131,7 @@ class Feeds:
                 f"the data set is used up to its item {count}; "
                 "give a function that makes it, at the top level of a file, to use all of it"
             )
-        return Fed(source=str(folder), kind=feeding.EXAMPLES, count=count, cut=not complete)
+        return Fed(source=str(folder), kind=feeds.EXAMPLES, count=count, cut=not complete)
 
 
 @contextlib.contextmanager

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from benchwright.compat.neuronperf import benchmarking
+from benchwright.compat.neuronperf import benchmark_calls
 
-benchmark = partial(benchmarking.benchmark, device_type="gpu")
-evaluate = partial(benchmarking.evaluate, device_type="gpu")
+benchmark = partial(benchmark_calls.benchmark, device_type="gpu")
+evaluate = partial(benchmark_calls.evaluate, device_type="gpu")

@@ -8,11 +8,12 @@ import sys
 import threading
 from collections.abc import Iterator
 
-from benchwright import schema, worker
-from benchwright.channel import FrameReader, Job, Message, write_message
+from benchwright import schema
 from benchwright.errors import BenchwrightError
-from benchwright.orphans import TOKEN_BYTES
-from benchwright.runtimes.loading import log_traceback
+from benchwright.system.orphans import TOKEN_BYTES
+from benchwright.worker import main
+from benchwright.worker.channel import FrameReader, Job, Message, write_message
+from benchwright.worker.runtimes.failures import log_traceback
 
 _READ = 1 << 20
 _loading = threading.Lock()  # copies load one after another: what they are told is in the process's environment
@@ -77,7 +78,7 @@ class ThreadWorker:
         return ""
 
 
-class _Line(worker.Line):
+class _Line(main.Line):
     """Holds the others off while this copy loads, until it has loaded or is given up."""
 
     def __init__(self, control: int, answer: int, token: bytes) -> None:
@@ -117,7 +118,7 @@ def _work(line: _Line, control: int, answer: int) -> None:
     try:
         with contextlib.suppress(BrokenPipeError):
             try:
-                worker.work(line)
+                main.work(line)
             except SystemExit as ended:  # the caller gave up
                 line.say("failed", kind="exit", message=str(ended), remedy="")
             except BaseException as failure:  # the border of this thread: whatever user code raises becomes an answer

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from benchwright.compat.neuronperf import benchmarking
-from benchwright.compat.neuronperf.compiling import Compiler, Job, compile_with
+from benchwright.compat.neuronperf import benchmark_calls
+from benchwright.compat.neuronperf.compilation import Compiler, Job, compile_with
 
-benchmark = partial(benchmarking.benchmark, runtime="jax")
-evaluate = partial(benchmarking.evaluate, runtime="jax")
+benchmark = partial(benchmark_calls.benchmark, runtime="jax")
+evaluate = partial(benchmark_calls.evaluate, runtime="jax")
 
 
 def _write(job: Job) -> None:

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from benchwright.compat.neuronperf import benchmarking
+from benchwright.compat.neuronperf import benchmark_calls
 
-benchmark = partial(benchmarking.benchmark, runtime="litert")
-evaluate = partial(benchmarking.evaluate, runtime="litert")
+benchmark = partial(benchmark_calls.benchmark, runtime="litert")
+evaluate = partial(benchmark_calls.evaluate, runtime="litert")

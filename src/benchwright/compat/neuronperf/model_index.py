@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.errors import DecodeError, OptionError, TargetError, did_you_mean
-from benchwright.parsing import json_value
-from benchwright.system import reading
+from benchwright.schema.parsing import json_value
+from benchwright.system import streams
 
 Index = dict[str, Any]
 Given = Mapping[str, Any] | str | os.PathLike[str]
@@ -135,7 +135,7 @@ def _generated_name(model_name: str, text: str) -> str:
 def load(path: str | os.PathLike[str]) -> Index:
     """The index in a file; a key that is missing in a config takes its default."""
     try:
-        told = json_value(reading.read_text(Path(path)), finite=False)
+        told = json_value(streams.read_text(Path(path)), finite=False)
     except OSError as error:
         raise TargetError(f"{os.fspath(path)}: {error.strerror or error}") from None
     except ValueError as error:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from benchwright.compat.neuronperf import benchmarking
-from benchwright.compat.neuronperf.compiling import Compiler, Job, compile_with, existing_file
+from benchwright.compat.neuronperf import benchmark_calls
+from benchwright.compat.neuronperf.compilation import Compiler, Job, compile_with, existing_file
 
-benchmark = partial(benchmarking.benchmark, runtime="onnxruntime")
-evaluate = partial(benchmarking.evaluate, runtime="onnxruntime")
+benchmark = partial(benchmark_calls.benchmark, runtime="onnxruntime")
+evaluate = partial(benchmark_calls.evaluate, runtime="onnxruntime")
 
 _LEVELS = ("ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from benchwright.compat.neuronperf import benchmarking
-from benchwright.compat.neuronperf.compiling import Compiler, Job, compile_with
+from benchwright.compat.neuronperf import benchmark_calls
+from benchwright.compat.neuronperf.compilation import Compiler, Job, compile_with
 
-benchmark = partial(benchmarking.benchmark, runtime="openvino")
-evaluate = partial(benchmarking.evaluate, runtime="openvino")
+benchmark = partial(benchmark_calls.benchmark, runtime="openvino")
+evaluate = partial(benchmark_calls.evaluate, runtime="openvino")
 
 
 def _write(job: Job) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from benchwright.compat.neuronperf import figures, planning
-from benchwright.compat.neuronperf.measuring import Measured
-from benchwright.compat.neuronperf.planning import Configuration
+from benchwright.compat.neuronperf import figures, plan
+from benchwright.compat.neuronperf.measurement import Measured
+from benchwright.compat.neuronperf.plan import Configuration
 from benchwright.errors import OptionError
 from benchwright.records import Histogram, Result, Samples, Status, Timeline
-from benchwright.runtimes.parts import NAMES
+from benchwright.worker.runtimes.pipeline.parts import NAMES
 
 Report = dict[str, Any]
 FINISHED, FAILED, PARTIAL = "finished", "failed", "partial"
@@ -53,7 +53,7 @@ def _corrected(batch_sizes: int | Sequence[int] | None, count: int) -> list[int 
         raise OptionError(
             f"batch_sizes has {len(given)} numbers for {count} results", remedy="give one, or one for each result"
         )
-    return [planning.listed(size, "batch_sizes")[0] for size in given]
+    return [plan.listed(size, "batch_sizes")[0] for size in given]
 
 
 def get_report_by_tag(reports: Iterable[Report], tag: str) -> Report:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from benchwright.compat.neuronperf import benchmarking
-from benchwright.compat.neuronperf.compiling import Compiler, Job, compile_with, made
+from benchwright.compat.neuronperf import benchmark_calls
+from benchwright.compat.neuronperf.compilation import Compiler, Job, compile_with, made
 
-benchmark = partial(benchmarking.benchmark, runtime="tensorflow")
-evaluate = partial(benchmarking.evaluate, runtime="tensorflow")
+benchmark = partial(benchmark_calls.benchmark, runtime="tensorflow")
+evaluate = partial(benchmark_calls.evaluate, runtime="tensorflow")
 
 
 def _write(job: Job) -> None:

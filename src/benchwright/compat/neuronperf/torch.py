@@ -6,11 +6,11 @@ import copy
 from functools import partial
 from typing import Any
 
-from benchwright.compat.neuronperf import benchmarking
-from benchwright.compat.neuronperf.compiling import Compiler, Job, compile_with, made
+from benchwright.compat.neuronperf import benchmark_calls
+from benchwright.compat.neuronperf.compilation import Compiler, Job, compile_with, made
 
-benchmark = partial(benchmarking.benchmark, runtime="torch")
-evaluate = partial(benchmarking.evaluate, runtime="torch")
+benchmark = partial(benchmark_calls.benchmark, runtime="torch")
+evaluate = partial(benchmark_calls.evaluate, runtime="torch")
 
 
 def _write(job: Job) -> None:

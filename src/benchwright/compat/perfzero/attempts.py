@@ -12,13 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchwright.artifacts import kind_of
 from benchwright.compat.perfzero import console, processes, summary
 from benchwright.compat.perfzero.console import Echo, log
 from benchwright.compat.perfzero.summary import Execution, Facts
 from benchwright.compat.perfzero.workspace import LOG, PROCESS_INFO, PROFILE, SUMMARY
 from benchwright.config import shown_url
 from benchwright.errors import LoadError
+from benchwright.execution.artifacts import kind_of
 from benchwright.records import Artifact, Failure, Result, Status, Value
 
 _TENSORBOARD = """

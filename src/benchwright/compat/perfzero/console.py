@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from benchwright.report.spelling import emit_text
+from benchwright.report.ascii import emit_text
 
 LOGGER = "benchwright.perfzero"
 FORMAT = "%(asctime)s %(levelname)s: %(message)s"

@@ -16,10 +16,10 @@ from typing import Any
 from benchwright import schema
 from benchwright.compat.perfzero.workspace import SUMMARY
 from benchwright.errors import OptionError
-from benchwright.parsing import json_value
 from benchwright.records import Better, Estimate, Verdict
+from benchwright.schema.parsing import json_value
 from benchwright.stats.compare import compare
-from benchwright.system import reading
+from benchwright.system import streams
 from benchwright.units import format_number
 
 WALL_TIME = "wall_time"
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
     if given.json:
         sys.stdout.write(json.dumps([schema.encode(difference) for difference in found], indent=2) + "\n")
     else:
-        from benchwright.report.spelling import emit_text
+        from benchwright.report.ascii import emit_text
 
         emit_text(sys.stdout, "\n\n".join("\n".join(_text(difference)) for difference in found) + "\n")
     return 0
@@ -87,7 +87,7 @@ def differences(folder: Path) -> tuple[list[Difference], list[str]]:
     problems = []
     for path in sorted(path for path in folder.rglob(f"*{SUMMARY}") if path.is_file()):
         try:
-            name, trial = _read(json_value(reading.read_text(path), finite=False))
+            name, trial = _read(json_value(streams.read_text(path), finite=False))
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             problems.append(f"{path}: is no summary, and is left out: {error!r}")
             continue

@@ -13,7 +13,7 @@ from benchwright.errors import BenchwrightError
 PROGRAMS = {
     "setup": "benchwright.compat.perfzero.setup",
     "cloud": "benchwright.compat.perfzero.cloud",
-    "plot": "benchwright.compat.perfzero.plotting",
+    "plot": "benchwright.compat.perfzero.plots",
     "diff": "benchwright.compat.perfzero.differences",
     "shims": "benchwright.compat.perfzero.shims",
 }
@@ -26,9 +26,9 @@ def main(arguments: Sequence[str], project: Path | None = None) -> int:
     """
     word = arguments[0] if arguments else ""
     if word not in PROGRAMS:
-        from benchwright.compat.perfzero import running
+        from benchwright.compat.perfzero import run
 
-        return running.main(list(arguments), project or Path.cwd())
+        return run.main(list(arguments), project or Path.cwd())
     program = importlib.import_module(PROGRAMS[word])
     rest = list(arguments[1:])
     return int(program.main(rest, project=project) if word == "setup" else program.main(rest))

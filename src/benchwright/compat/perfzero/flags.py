@@ -17,7 +17,7 @@ from benchwright.compat.perfzero.secrets import DEFAULT_KEY
 from benchwright.compat.perfzero.workspace import DATA
 from benchwright.config import shown_url
 from benchwright.errors import OptionError
-from benchwright.parsing import json_value
+from benchwright.schema.parsing import json_value
 
 USUAL_LEVEL = logging.INFO
 YEAR = 365 * 86400.0  # seconds

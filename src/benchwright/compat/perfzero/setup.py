@@ -18,13 +18,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-from benchwright.compat.perfzero import copies, drives, imaging
+from benchwright.compat.perfzero import copies, drives, images
 from benchwright.compat.perfzero.console import log, start_logging
 from benchwright.compat.perfzero.secrets import DEFAULT_KEY
 from benchwright.compat.perfzero.workspace import Workspace
 from benchwright.config import shown_url
 from benchwright.errors import BenchwrightError
-from benchwright.fetch import addresses, downloads
+from benchwright.fetch import downloads
+from benchwright.system import addresses
 
 DEFAULT_TAG = "perfzero/tensorflow"
 KEY_VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
@@ -68,12 +69,12 @@ class _Steps:
             self._load()
         elif self._flags.dockerfile_path:
             with self._timed("build_docker"):
-                imaging.build(self._request())
+                images.build(self._request())
 
     def _load(self) -> None:
-        fetched = imaging.fetched(self._flags.dockerfile_path, self._timed("fetch_docker"))
+        fetched = images.fetched(self._flags.dockerfile_path, self._timed("fetch_docker"))
         with fetched as archive, self._timed("load_docker"):
-            imaging.load(archive)
+            images.load(archive)
 
     def _get_key(self) -> None:
         """Fetches the key, if one is named; libraries are told of it only when something else comes from gs://."""
@@ -88,9 +89,9 @@ class _Steps:
         if any(text.startswith("gs://") for text in (self._flags.dockerfile_path, self._flags.tensorflow_pip_spec)):
             os.environ[KEY_VARIABLE] = str(path)
 
-    def _request(self) -> imaging.Request:
+    def _request(self) -> images.Request:
         flags = self._flags
-        return imaging.Request(
+        return images.Request(
             dockerfile=flags.dockerfile_path,
             project=self._project,
             resources=self._workspace.root / "resources",
@@ -121,7 +122,7 @@ def _parser() -> _Parser:
     add = parser.add_argument
     add(
         "--dockerfile_path",
-        default=imaging.DEFAULT,
+        default=images.DEFAULT,
         help="Dockerfile, here or in the project; or URL of an image.tar.gz.",
     )
     add("--docker_tag", default=DEFAULT_TAG, help="Name of the image.")

@@ -17,8 +17,8 @@ from typing import Any
 import benchwright
 from benchwright._version import VERSION
 from benchwright.compat.perfzero.console import log
-from benchwright.fetch import addresses
-from benchwright.parsing import json_value
+from benchwright.schema.parsing import json_value
+from benchwright.system import addresses
 
 TIMEOUT = 30.0  # seconds for a program that only tells something
 IMPORTING = 120.0  # seconds that importing TensorFlow may take

@@ -13,9 +13,9 @@ from typing import Any
 from benchwright.compat.perfzero.console import log
 from benchwright.compat.perfzero.flags import json_object
 from benchwright.errors import OptionError
-from benchwright.fetch.transport import opener
-from benchwright.parsing import json_value
-from benchwright.system import answers
+from benchwright.schema.parsing import json_value
+from benchwright.system import http_answers
+from benchwright.system.http import opener
 
 HEALTHY = "HEALTHY"
 PATIENCE = 1200.0  # seconds until a TPU must be healthy
@@ -125,7 +125,7 @@ def _version(endpoint: str, label: str) -> dict[str, str]:
 def _ask(endpoint: str, path: str, data: bytes | None) -> bytes:
     url = f"http://{endpoint}:{PORT}/requestversion{path}"
     with opener().open(url, data, timeout=ANSWER) as answer:
-        return answers.read(answer, most=MOST_ANSWER)
+        return http_answers.read(answer, most=MOST_ANSWER)
 
 
 def _gcloud(*arguments: str) -> subprocess.CompletedProcess[bytes]:

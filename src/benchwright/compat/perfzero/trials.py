@@ -10,21 +10,23 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from benchwright import config, profilers, runner
-from benchwright.attempt import INTERRUPTED
-from benchwright.compat.perfzero import console, secrets, tpus, uploading
+from benchwright import config
+from benchwright.compat.perfzero import console, secrets, tpus, uploads
 from benchwright.compat.perfzero.attempts import Attempt
 from benchwright.compat.perfzero.console import log
-from benchwright.compat.perfzero.hosting import Hosting
-from benchwright.compat.perfzero.interrupting import unless_stopped
-from benchwright.compat.perfzero.keeping import Keeping
+from benchwright.compat.perfzero.destination import Keeping
+from benchwright.compat.perfzero.hosts import Hosting
+from benchwright.compat.perfzero.interrupts import unless_stopped
 from benchwright.compat.perfzero.outputs import Folders
 from benchwright.compat.perfzero.summary import Facts
 from benchwright.compat.perfzero.workspace import DATA, LOG, PROCESS_INFO, SUMMARY, Workspace
 from benchwright.errors import MeasureError, OptionError, StoreError
 from benchwright.events import Began, Ended, Event, Reached
+from benchwright.execution import rounds
+from benchwright.execution.attempt import INTERRUPTED
 from benchwright.records import Case, Profile, Result, Run
-from benchwright.sources import classes
+from benchwright.targets.sources import classes
+from benchwright.worker import profilers
 
 INTERRUPTED_CODE = 130  # as a shell says it
 
@@ -60,16 +62,16 @@ class Trials:
     def _executed(self, methods: Sequence[str], arguments: Sequence[str], keeping: Keeping) -> Run:
         """The run; where the store lost it, the log says in which file it is."""
         try:
-            return runner.execute(self._plan(methods, arguments), lambda: keeping, self._hear)
+            return rounds.execute(self._plan(methods, arguments), lambda: keeping, self._hear)
         except StoreError as error:
             if not isinstance(error.measured, Run):
                 raise
             log.error("%s", error)
             return error.measured
 
-    def _plan(self, methods: Sequence[str], arguments: Sequence[str]) -> runner.Plan:
+    def _plan(self, methods: Sequence[str], arguments: Sequence[str]) -> rounds.Plan:
         texts = self._flags.texts
-        return runner.Plan(
+        return rounds.Plan(
             cases=[self._case(method) for method in methods],
             rounds=self._flags.trials,
             host=self._host,
@@ -77,9 +79,9 @@ class Trials:
             folder=self._folder,
             profile=self._profile,
             profile_inline=True,
-            monitors=(*runner.MONITORS, "vms"),
+            monitors=(*rounds.MONITORS, "vms"),
             tags=(*config.load(self._workspace.project).tags, *filter(None, [texts["execution_label"]])),
-            command=secrets.shown_arguments((*uploading.COMMAND, *arguments)),
+            command=secrets.shown_arguments((*uploads.COMMAND, *arguments)),
             directory=self._workspace.project,
             cost_per_hour=self._flags.cost_per_hour,
         )
@@ -139,7 +141,7 @@ class Trials:
     def _close(self, result: Result, attempt: Attempt) -> None:
         """The summary is on disk: uploads may fail now."""
         begin = time.perf_counter()
-        failures = self._uploaded(result, attempt) if uploading.is_asked(self._flags) else ()
+        failures = self._uploaded(result, attempt) if uploads.is_asked(self._flags) else ()
         attempt.lasted["log_upload"] = round(time.perf_counter() - begin, 6)
         for failure in failures:
             log.error("%s: %s", result.case.name, failure)
@@ -158,7 +160,7 @@ class Trials:
         """What could not be sent. Ctrl-C is obeyed here too, and nothing is sent after it."""
         if _was_interrupted(result):
             return ["not uploaded: the run was interrupted"]
-        send = partial(uploading.upload_all, self._flags, attempt.folder, attempt.summary, paths=self._paths)
+        send = partial(uploads.upload_all, self._flags, attempt.folder, attempt.summary, paths=self._paths)
         delivery = unless_stopped(send)
         self._is_interrupted |= delivery is None
         return ["the upload was interrupted"] if delivery is None else delivery.failures

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from benchwright.pages.shapes import About
 from benchwright.server.access import Admins, Anyone, introduced
 from benchwright.server.answers import AuditLine, AuditPage
-from benchwright.server.described import told
-from benchwright.server.frame import answer, archive
-from benchwright.views.shapes import About
+from benchwright.server.context import answer, archive
+from benchwright.server.openapi import told
 
 router = APIRouter(tags=["server"])
 

@@ -19,10 +19,10 @@ from benchwright.records import Artifact
 from benchwright.server.access import Reads, Writes
 from benchwright.server.answers import Kept
 from benchwright.server.bodies import pieces
-from benchwright.server.described import takes_bytes, told
+from benchwright.server.context import answer, archive, frame, record
 from benchwright.server.documents import LONGEST_ID
 from benchwright.server.errors import refusal
-from benchwright.server.frame import answer, archive, frame, record
+from benchwright.server.openapi import takes_bytes, told
 from benchwright.server.settings import Settings
 
 router = APIRouter(tags=["artifacts"])

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
-from benchwright.analysis.judged import in_order, judged_metrics
-from benchwright.findings import State
-from benchwright.interop import badge
+from benchwright.analysis.judged_metrics import in_order, judged_metrics
+from benchwright.exchange.exporters import badge
 from benchwright.records import Verdict
+from benchwright.records.findings import State
 from benchwright.server.access import Reads
-from benchwright.server.frame import archive, frame, packed
+from benchwright.server.context import archive, frame, packed
 from benchwright.store.archive import Chosen, Listed
 from benchwright.units import format_value
 

@@ -12,15 +12,15 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from benchwright.errors import DecodeError
-from benchwright.interop import fai_pep, perfzero
+from benchwright.exchange.importers import fai_pep, perfzero
 from benchwright.records import Run
 from benchwright.server import bodies
 from benchwright.server.access import Anyone, Visitor, Writes, known, require, wrong_token
 from benchwright.server.answers import Kept, Taken
 from benchwright.server.bodies import Document
-from benchwright.server.described import takes_object, told
+from benchwright.server.context import answer, archive, frame, record
 from benchwright.server.documents import check_run, parsed
-from benchwright.server.frame import answer, archive, frame, record
+from benchwright.server.openapi import takes_object, told
 from benchwright.server.settings import MIB
 
 router = APIRouter(tags=["hooks"])

@@ -13,13 +13,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from benchwright.errors import StoreError
+from benchwright.pages.encoding import dumps
+from benchwright.pages.live import Looking
+from benchwright.pages.shapes import Live
 from benchwright.server.access import Reads
-from benchwright.server.described import told
+from benchwright.server.context import answer, archive, frame, stopping
 from benchwright.server.errors import refusal
-from benchwright.server.frame import answer, archive, frame, stopping
-from benchwright.views.encoding import dumps
-from benchwright.views.live import Looking
-from benchwright.views.shapes import Live
+from benchwright.server.openapi import told
 
 EVENTS = "text/event-stream"
 PERIOD = 0.5  # seconds between two looks at the database, while anybody listens

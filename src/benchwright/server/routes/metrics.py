@@ -16,8 +16,8 @@ from starlette.responses import Response
 
 from benchwright._version import VERSION
 from benchwright.server.access import Reads
-from benchwright.server.frame import archive, frame, packed
-from benchwright.server.traffic import BOUNDS, Traffic
+from benchwright.server.context import archive, frame, packed
+from benchwright.server.request_counts import BOUNDS, Traffic
 from benchwright.store.archive import Chosen
 from benchwright.store.sql import SqlStore
 

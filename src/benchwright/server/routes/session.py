@@ -6,13 +6,13 @@ from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from benchwright.pages.shapes import About
 from benchwright.server.access import COOKIE, Anyone, introduced, known, wrong_token
 from benchwright.server.answers import Login
 from benchwright.server.bodies import Small
-from benchwright.server.described import takes, told
+from benchwright.server.context import answer, frame, record_once
 from benchwright.server.documents import record_of
-from benchwright.server.frame import answer, frame, record_once
-from benchwright.views.shapes import About
+from benchwright.server.openapi import takes, told
 
 router = APIRouter(tags=["server"])
 DAYS = 30

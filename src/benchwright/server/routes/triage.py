@@ -9,18 +9,18 @@ from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
 from benchwright.errors import DecodeError
-from benchwright.findings import Finding
+from benchwright.pages.findings import finding_view
+from benchwright.pages.shapes import FindingView, Note
+from benchwright.records.findings import Finding
 from benchwright.server.access import Triages
 from benchwright.server.answers import NewNote, Triage
 from benchwright.server.bodies import Small
-from benchwright.server.described import takes, told
+from benchwright.server.context import answer, archive, frame, record
 from benchwright.server.documents import LONGEST_ASSIGNEE, LONGEST_ID, check_text, record_of
 from benchwright.server.errors import refusal
-from benchwright.server.frame import answer, archive, frame, record
+from benchwright.server.openapi import takes, told
 from benchwright.server.remarks import describe_changes, name_state, new_remark, now, sign
 from benchwright.store.archive import Annotation, Chosen
-from benchwright.views.findings import finding_view
-from benchwright.views.shapes import FindingView, Note
 
 router = APIRouter(tags=["triage"])
 _INSTANTS = range(-62_135_596_800_000, 253_402_300_800_000)  # milliseconds: the years 1 to 9999

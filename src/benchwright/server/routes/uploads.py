@@ -18,10 +18,10 @@ from benchwright.server import bodies
 from benchwright.server.access import Reads, Writes
 from benchwright.server.answers import Answered, Kept, Uploaded
 from benchwright.server.bodies import Document, Small
-from benchwright.server.described import takes, takes_document, told, told_document
+from benchwright.server.context import answer, archive, frame, packed, record, record_once
 from benchwright.server.documents import LONGEST_ID, record_of, result_of, run_of
 from benchwright.server.errors import explained, problem, refusal, status_of
-from benchwright.server.frame import answer, archive, frame, packed, record, record_once
+from benchwright.server.openapi import takes, takes_document, told, told_document
 from benchwright.store.archive import Progress
 from benchwright.store.sql import SqlStore
 

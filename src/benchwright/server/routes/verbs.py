@@ -13,15 +13,15 @@ from starlette.responses import Response
 
 from benchwright import schema
 from benchwright.errors import DecodeError, did_you_mean
-from benchwright.findings import Finding, Mute, Remark, State, Threshold
 from benchwright.records import Value
+from benchwright.records.findings import Finding, Mute, Remark, State, Threshold
 from benchwright.server.access import Reads, Visitor, require
 from benchwright.server.answers import Answered
 from benchwright.server.bodies import whole
-from benchwright.server.described import takes_object, told
+from benchwright.server.context import answer, archive, frame, record
 from benchwright.server.documents import LONGEST_ASSIGNEE, check_id, check_names, check_text, parsed
 from benchwright.server.errors import refusal
-from benchwright.server.frame import answer, archive, frame, record
+from benchwright.server.openapi import takes_object, told
 from benchwright.server.remarks import TRIAGED, describe_changes, now, sign, sign_remark, sign_story
 from benchwright.store import Store
 

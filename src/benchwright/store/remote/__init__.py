@@ -15,14 +15,14 @@ from urllib.parse import quote
 
 from benchwright import schema
 from benchwright.errors import StoreError
-from benchwright.findings import Finding, Mute, Remark, State, Threshold
 from benchwright.records import Result, Run, Samples
+from benchwright.records.findings import Finding, Mute, Remark, State, Threshold
 from benchwright.store import Miss, RunSummary, Series
 from benchwright.store.archive import Progress
 from benchwright.store.remote import address, files
-from benchwright.store.remote.calling import Caller, DeniedError, PassingError, RefusedError
+from benchwright.store.remote.client import Caller, DeniedError, PassingError, RefusedError
 from benchwright.store.remote.request import Request
-from benchwright.store.remote.sending import Outbox, tell
+from benchwright.store.remote.sender import Outbox, tell
 from benchwright.store.remote.spool import Spool
 
 T = TypeVar("T")

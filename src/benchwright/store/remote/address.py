@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from benchwright.errors import DecodeError, StoreError
-from benchwright.parsing import toml_file
+from benchwright.schema.parsing import toml_file
 
 TOKEN = "BENCHWRIGHT_TOKEN"  # noqa: S105 - the variable's name
 FILE = "tokens.toml"

@@ -17,9 +17,9 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 
 from benchwright.errors import StoreError
-from benchwright.parsing import json_value
+from benchwright.schema.parsing import json_value
 from benchwright.store.remote.request import Request
-from benchwright.system import reading
+from benchwright.system import streams
 
 VARIABLE = "BENCHWRIGHT_SPOOL"
 FORMAT = 1
@@ -95,7 +95,7 @@ class Spool:
 
     def read(self, entry: Path) -> Request:
         """The request that an entry holds. What cannot be one is a `ValueError`."""
-        line, _, body = reading.read_file(entry).partition(b"\n")
+        line, _, body = streams.read_file(entry).partition(b"\n")
         head = json_value(line)
         if not isinstance(head, dict) or head.get("spool") != FORMAT or head.get("length") != len(body):
             raise ValueError("it is damaged, or of another version")

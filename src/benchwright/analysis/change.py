@@ -1,0 +1,191 @@
+"""A change in a series as a finding: how large, since which run, and which revisions may be behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import stdev
+from typing import TYPE_CHECKING, Any
+
+from benchwright import schema
+from benchwright.analysis.timeline import Moment
+from benchwright.errors import FetchError, TargetError
+from benchwright.records import Better, Estimate, Result, Run
+from benchwright.records.findings import Finding, Suspect
+from benchwright.records.judgement import verdict_of
+from benchwright.stats.distributions import student_quantile
+from benchwright.store import Series
+from benchwright.vcs.history import Repository
+
+if TYPE_CHECKING:
+    from benchwright.stats.changepoint import Change
+    from benchwright.stats.drift_sizes import Drift
+
+METHOD = "change points of the series"
+COMMITS = 5000  # of a repository, the newest: those further back stand in order of time
+_NEAR = 2  # runs on either side of a change that count as its place
+_LARGEST = 300.0  # of half an interval's logarithm: beyond, nothing is known
+_PROBABLE = 0.01  # a position below this is none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """A series, its values in order, and the changes and drifts in it."""
+
+    series: Series
+    moments: tuple[Moment, ...]
+    changes: tuple[Change, ...]
+    drifts: tuple[Drift, ...] = ()
+
+    def level(self) -> list[float]:
+        """The values with drifts taken out: what they would be if only steps had happened."""
+        return [moment.estimate.point / self.along(i) for i, moment in enumerate(self.moments)]
+
+    def sloped(self, change: Change) -> Change:
+        """A change of these values with the levels that it has among the drifts."""
+        along = self.along(change.index)
+        return replace(change, before=change.before * along, after=change.after * along)
+
+    def along(self, place: int) -> float:
+        """By which factor drifts have changed the level up to a place."""
+        ways = ((d.effect, (place - d.start) / (d.end - d.start)) for d in self.drifts)
+        return float(math.prod(effect ** min(max(way, 0.0), 1.0) for effect, way in ways))
+
+    def around(self, change: Change) -> tuple[str, ...]:
+        """The runs at which the change may have come, and their neighbours, oldest first."""
+        places = [i for i, _ in positions(change, len(self.moments))]
+        low, high = max(0, min(places) - _NEAR), max(places) + _NEAR
+        return tuple(dict.fromkeys(moment.run for moment in self.moments[low : high + 1]))
+
+
+def finding(seen: Seen, change: Change, *, repository: Repository | None, found_at: str) -> Finding:
+    """An open finding, without what differs between its sides."""
+    series, moments = seen.series, seen.moments
+    revisions, suspects = _behind(moments, positions(change, len(moments)), repository)
+    verdict = verdict_of(change.effect, Better(series.better))
+    first = moments[change.index].run
+    return Finding(
+        id=schema.fingerprint([series.key, first, verdict])[:10],
+        series=series.key,
+        method=METHOD,
+        verdict=verdict,
+        revisions=revisions,
+        case=series.case,
+        params=series.params,
+        metric=series.metric,
+        unit=series.unit,
+        machine=series.machine,
+        run=first,
+        runs=seen.around(change),
+        found_at=found_at,
+        suspects=suspects,
+        confidence=change.confidence,
+        **_sizes(seen, change),
+    )
+
+
+def news(
+    seen: Seen, change: Change, known: Finding, *, repository: Repository | None, bisected: bool
+) -> dict[str, Any]:
+    """The fields in which a known finding is out of date; what a bisection found out is left as it is."""
+    moments = seen.moments
+    fresh: dict[str, Any] = {**_sizes(seen, change), "confidence": change.confidence}
+    fresh["runs"] = tuple(dict.fromkeys([*known.runs, *seen.around(change)]))
+    if not bisected:
+        fresh["run"] = moments[change.index].run
+        revisions, suspects = _behind(moments, positions(change, len(moments)), repository)
+        if revisions != known.revisions:
+            fresh |= {"revisions": revisions, "suspects": suspects}
+    return {name: value for name, value in fresh.items() if getattr(known, name) != value}
+
+
+def order(repository: Repository | None, run: Run) -> tuple[str, ...]:
+    """The commits that led to what the run measured, oldest first; none where the repository does not know it."""
+    if repository is None or run.revision is None:
+        return ()
+    try:
+        return tuple(commit.revision.id for commit in repository.latest(run.revision.id, COMMITS))
+    except (TargetError, FetchError):
+        return ()
+
+
+def named(suspects: Sequence[Suspect], results: Sequence[Result]) -> tuple[Suspect, ...]:
+    """The suspects with subject and author where a result knows them."""
+    known = {r.revision.id: r.revision for r in results if r.revision}
+    return tuple(
+        replace(s, subject=s.subject or known[s.revision].subject, author=s.author or known[s.revision].author)
+        if s.revision in known
+        else s
+        for s in suspects
+    )
+
+
+def positions(change: Change, count: int) -> list[tuple[int, float]]:
+    """Where the change may have come, with probabilities that add up to one."""
+    likely = [(i, p) for i, p in change.position if p >= _PROBABLE and 0 < i < count] or [(change.index, 1.0)]
+    whole = sum(p for _, p in likely)
+    return sorted((i, p / whole) for i, p in likely)
+
+
+def _sizes(seen: Seen, change: Change) -> dict[str, Any]:
+    values = [moment.estimate.point for moment in seen.moments]
+    start = max((c.index for c in seen.changes if c.index < change.index), default=0)
+    end = min((c.index for c in seen.changes if c.index > change.index), default=len(values))
+    sides = values[start : change.index], values[change.index : end]
+    before, after = (_level(point, side) for point, side in zip((change.before, change.after), sides, strict=True))
+    effect = Estimate(point=change.effect, low=change.low, high=change.high, method="ratio of the levels")
+    return {"before": before, "after": after, "effect": effect}
+
+
+def _level(point: float, side: Sequence[float]) -> Estimate:
+    """The level with its 95 % interval, Student's t over the runs; none where there is one run only."""
+    count = len(side)
+    if count < 2:
+        return Estimate(point=point, low=None, high=None, method="one run")
+    ratios = min(point, *side) > 0.0
+    spread = stdev([math.log(value) for value in side] if ratios else side)
+    half = student_quantile(0.975, count - 1.0) * spread / math.sqrt(count)
+    factor = math.exp(min(half, _LARGEST))
+    low, high = (point / factor, point * factor) if ratios else (point - half, point + half)
+    method = f"t on logarithms over {count} runs" if ratios else f"t over {count} runs"
+    return Estimate(point=point, low=low, high=high, method=method)
+
+
+# ---- which revisions ----
+
+
+def _behind(
+    moments: Sequence[Moment], places: Sequence[tuple[int, float]], repository: Repository | None
+) -> tuple[tuple[str, ...], tuple[Suspect, ...]]:
+    """The last revision that was as before with those that may have changed it, and how probable each of these is."""
+    low, high = places[0][0], places[-1][0]
+    measured = [moment.revision for moment in moments[low - 1 : high + 1] if moment.revision]
+    revisions = list(dict.fromkeys(measured))
+    suspects: dict[str, Suspect] = {}
+    for i, probability in places:
+        candidates = between(moments[i - 1].revision, moments[i].revision, repository)
+        for suspect in candidates:
+            known = suspects.get(suspect.revision, suspect)
+            share = probability / len(candidates)
+            suspects[suspect.revision] = replace(known, probability=known.probability + share)
+    if repository is not None and len(revisions) > 1:
+        whole = between(revisions[0], revisions[-1], repository)
+        revisions = [revisions[0], *(suspect.revision for suspect in whole)]
+    ranked = sorted(suspects.values(), key=lambda suspect: -suspect.probability)
+    return tuple(revisions), tuple(ranked)
+
+
+def between(old: str, new: str, repository: Repository | None) -> list[Suspect]:
+    """The commits after `old` up to `new`; none when they are one."""
+    if not new or old == new:
+        return []
+    try:
+        commits = repository.after(old, new) if repository and old else []
+    except (TargetError, FetchError):
+        commits = []
+    found = [
+        Suspect(revision=c.revision.id, probability=0.0, subject=c.revision.subject, author=c.revision.author)
+        for c in commits
+    ]
+    return found or [Suspect(revision=new, probability=0.0)]

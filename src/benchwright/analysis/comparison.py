@@ -1,0 +1,383 @@
+"""Two runs against each other: ratios with intervals, and verdicts that may be "unclear".
+
+Many comparisons at 95 % make false alarms certain, so of all the changes seen only those stay that keep the expected
+share of false ones among them at 5 % (`stats.compare.benjamini_hochberg`). The others are unclear. So is whatever the
+noise of a side that the instrument itself calls unreliable can explain (`report.doubt`).
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from benchwright import schema
+from benchwright.analysis import doubt, notes
+from benchwright.analysis.judged_metrics import TOTALS, directions_of, judged_metrics
+from benchwright.analysis.rows import Row, rows, together
+from benchwright.errors import OptionError, did_you_mean
+from benchwright.records import Better, Estimate, Run, Status, Verdict
+from benchwright.stats.compare import WITHIN_ONE, benjamini_hochberg, compare
+from benchwright.units.numbers import cell, scale_of
+
+SMALLEST = 0.01  # a change below this counts as none
+FALSE_RATE = 0.05  # expected share of false ones among the changes that are named
+ONLY_FIRST, ONLY_SECOND = "only in the first run", "only in the second run"
+OTHER_MACHINES = "measured on different machines: a difference may be the machine's"
+OTHER_VERSION = "what is measured changed: its version is another in the second run"
+SEEN_ONCE = (
+    f"what was seen once on each side has no interval: only a change by a factor of {doubt.ONCE:g} is judged "
+    "(--rounds 3 or more tells smaller ones)"
+)
+ONE_PROCESS = (
+    "one process on each side: how processes of one program differ is not known, so no rate of false verdicts can be "
+    "promised, and only a change by a factor of 2 is called (--rounds 3 or more tells smaller ones)"
+)
+OFF_THE_MEANS = (
+    "rounds lie so far apart that the ratio is another than that of the two means shown: it is of the means of their "
+    "logarithms, in which single slow rounds count less"
+)
+_CLEARLY = 0.05  # how far the two ratios must differ to be worth a word
+NO_DIRECTION = (
+    "is not judged: nothing says which direction is better (the benchmark's `better` does; --metric shows it)"
+)
+A_TOTAL = "a total grows with how long was measured"
+WORDS = {"s": ("slower", "faster", "long"), "B": ("more", "less", "much")}  # above one, below one, "times as ..."
+TELLING = 100.0  # an interval that reaches a ratio beyond this tells nothing worth printing
+_WORST_FIRST = (Verdict.WORSE, Verdict.UNCLEAR, Verdict.BETTER, Verdict.SAME)
+
+
+class Rounds(NamedTuple):
+    """One metric of one case: what each round of both sides says."""
+
+    name: str
+    unit: str
+    better: Better | None
+    before: tuple[Estimate, ...]
+    after: tuple[Estimate, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedMetric:
+    """One metric of one case on both sides."""
+
+    name: str
+    unit: str
+    better: Better | None
+    before: Estimate
+    after: Estimate
+    ratio: Estimate | None  # after / before; None where a value is not positive
+    verdict: Verdict
+    sentence: str  # the verdict in words
+    why: str
+    p_value: float
+
+    @property
+    def before_text(self) -> str:
+        """The first side, in the unit of both."""
+        return self._text(self.before)
+
+    @property
+    def after_text(self) -> str:
+        """The second side, in the unit of both."""
+        return self._text(self.after)
+
+    @property
+    def ratio_text(self) -> str:
+        """The ratio with its interval."""
+        if self.ratio is None:
+            return "-"
+        if self.ratio.low is None or self.ratio.high is None:
+            return f"{self.ratio.point:.3f}"
+        return f"{self.ratio.point:.3f} [{_end(self.ratio.low)}, {_end(self.ratio.high)}]"
+
+    def _text(self, estimate: Estimate) -> str:
+        scale = scale_of([self.before.point, self.after.point], self.unit)
+        return f"{cell(estimate, scale)} {scale.unit}".strip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedRow:
+    """One case: its metrics on both sides, or notes that say why there are none."""
+
+    label: str
+    metrics: tuple[ComparedMetric, ...]
+    notes: tuple[str, ...]
+    verdict: Verdict  # the worst of its metrics; worse when the second side alone failed
+
+
+def compare_runs(a: Run, b: Run, *, smallest: float = SMALLEST, metrics: Sequence[str] = ()) -> list[ComparedRow]:
+    """Every case of either run, `b` against `a`; cases match by `schema.case_key`. Without `metrics`, those judged."""
+    before, after = rows(a), rows(b)
+    _check(metrics, [*before, *after])
+    return compare_rows(paired(before, after), smallest=smallest, metrics=metrics)
+
+
+def compare_rows(
+    pairs: Sequence[tuple[Row | None, Row | None]],
+    *,
+    smallest: float = SMALLEST,
+    metrics: Sequence[str] = (),
+    also: Sequence[str] = (),
+) -> list[ComparedRow]:
+    """Cases that somebody paired: the second of each against the first, all judged together.
+
+    Without `metrics` those of each case that are judged (`analysis.judged`), and those of `also` that it has.
+    """
+    return standing_out([_compared(x, y, smallest, metrics or _judged(x, y, also)) for x, y in pairs])
+
+
+def worst(compared: Sequence[ComparedRow]) -> Verdict:
+    """The worst verdict of all; `same` when there is none."""
+    return next((v for v in _WORST_FIRST if any(row.verdict is v for row in compared)), Verdict.SAME)
+
+
+def notes_of(compared: Sequence[ComparedRow]) -> list[str]:
+    """Each note once, with the cases it holds for when it does not hold for all."""
+    found: dict[str, list[str]] = {}
+    for row in compared:
+        for note in row.notes:
+            found.setdefault(note, []).append(row.label)
+    judged = {row.label for row in compared if row.metrics}
+    return [
+        n
+        if len(labels) == len(compared) > 1 or 1 < len(judged) == len(judged & {*labels})
+        else f"{notes.some(labels)}: {n}"
+        for n, labels in found.items()
+    ]
+
+
+def check_in_common(compared: Sequence[ComparedRow]) -> None:
+    """Raises when no case is in both runs."""
+    if all(note in (ONLY_FIRST, ONLY_SECOND) for row in compared for note in row.notes or ("",)):
+        raise OptionError(
+            "nothing to compare: no case is in both",
+            remedy="a case is the target with its parameters: `benchwright show` lists those of a run",
+        )
+
+
+# ---- which case goes with which ----
+
+
+def paired(before: Sequence[Row], after: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
+    """Cases of equal key; of several, those at the same place first. Then what one side alone has."""
+    left = list(after)
+    pairs: list[tuple[Row | None, Row | None]] = []
+    for row in before:
+        same = [other for other in left if other.key == row.key]
+        match = next((o for o in same if o.case.target.uri == row.case.target.uri), same[0] if same else None)
+        pairs.append((row, match))
+        if match:
+            left.remove(match)
+    return pairs + [(None, row) for row in left]
+
+
+def _compared(a: Row | None, b: Row | None, smallest: float, metrics: Sequence[str]) -> ComparedRow:
+    if a is None or b is None:
+        row = a or b
+        assert row is not None
+        only = ONLY_FIRST if b is None else ONLY_SECOND
+        return ComparedRow(label=row.short, metrics=(), notes=(only,), verdict=Verdict.UNCLEAR)
+    said = tuple(_sides(a, b))
+    found = tuple(m for name in metrics if (m := _metric(name, a, b, smallest)))
+    failed = (bool(a.ok) and not b.ok) or (len(a.ok) == len(a.results) and len(b.ok) < len(b.results))
+    verdict = Verdict.WORSE if failed else _worst_of(found)
+    told = (*said, *cautions(found), *_without_direction(a, b, metrics, smallest))
+    return ComparedRow(label=b.short, metrics=found, notes=told, verdict=verdict)
+
+
+def _without_direction(a: Row, b: Row, judged: Sequence[str], smallest: float) -> list[str]:
+    """What a benchmark itself reports, has changed and is not judged, in words; not what is measured beside it."""
+    left = []
+    for name in a.metrics.keys() & b.metrics.keys() - {*judged}:
+        before, after = a.metrics[name], b.metrics[name]
+        is_reported = all((m := r.metric(name)) and m.estimate.method.startswith("reported") for r in b.ok)
+        step = abs(after.estimate.point - before.estimate.point)
+        if is_reported and after.better is None and step > smallest * abs(before.estimate.point):
+            left.append(name)
+    return [f"{', '.join(sorted(left))} changed and {NO_DIRECTION}"] if left else []
+
+
+def _judged(a: Row | None, b: Row | None, also: Sequence[str]) -> list[str]:
+    known = directions_of(metric for row in (b, a) if row for metric in row.metrics.values())
+    return list(dict.fromkeys([*judged_metrics(known), *also]))
+
+
+def _sides(a: Row, b: Row) -> list[str]:
+    """What a reader must know before taking the ratios at their word."""
+    said = []
+    if not a.ok or not b.ok:
+        said += [f"{side} run: {_reason(row)}" for side, row in (("first", a), ("second", b)) if not row.ok]
+    elif len(b.ok) < len(b.results) and len(a.ok) == len(a.results):
+        said.append(f"second run: {_reason(b)} in some rounds")
+    machines = [{schema.environment_key(r.environment) for r in row.results} for row in (a, b)]
+    if machines[0] != machines[1]:
+        said.append(OTHER_MACHINES)
+    if a.case.version != b.case.version:
+        said.append(OTHER_VERSION)
+    if unsure := _distrust(a, b):
+        said.append(doubted(unsure))
+    return said
+
+
+def _reason(row: Row) -> str:
+    status = next(s for s in row.statuses if s is not Status.OK)
+    reason = notes.reason(row.failures[0][1])
+    return f"{status}: {reason}" if reason else str(status)
+
+
+def _distrust(a: Row, b: Row) -> str:
+    return notes.distrust({"first": a.results, "second": b.results})
+
+
+# ---- one metric ----
+
+
+def _metric(name: str, a: Row, b: Row, smallest: float) -> ComparedMetric | None:
+    if name not in a.metrics or name not in b.metrics:
+        return None
+    after = b.metrics[name]
+    before_rounds, after_rounds = (tuple(m.estimate for r in row.ok if (m := r.metric(name))) for row in (a, b))
+    rounds = Rounds(name=name, unit=after.unit, better=after.better, before=before_rounds, after=after_rounds)
+    return judge(rounds, smallest=smallest, unsure=_distrust(a, b))
+
+
+def judge(rounds: Rounds, *, smallest: float = SMALLEST, unsure: str = "") -> ComparedMetric:
+    """One metric by itself; `unsure` says why a side is not to be trusted. `standing_out` judges it among all."""
+    seen = compare(rounds.before, rounds.after, better=rounds.better, smallest=smallest)
+    judged = doubt.judged_by_size(seen, rounds.name, rounds.better, rounds.before, rounds.after)
+    found = ComparedMetric(
+        name=rounds.name,
+        unit=rounds.unit,
+        better=rounds.better,
+        before=together(rounds.name, rounds.unit, rounds.before),
+        after=together(rounds.name, rounds.unit, rounds.after),
+        ratio=judged.ratio,
+        verdict=judged.verdict,
+        sentence=sentence_of(judged.verdict, judged.ratio, rounds.unit, smallest, judged.why),
+        why=judged.why,
+        p_value=judged.p_value,
+    )
+    if rounds.name in TOTALS:
+        return _distrusted(found, A_TOTAL, f"but {A_TOTAL}")
+    by_size = judged.verdict is not seen.verdict or doubt.is_equal(rounds.before, rounds.after)
+    if by_size or not unsure or found.verdict is Verdict.UNCLEAR:
+        return found
+    if doubt.withstands(rounds.name, found.verdict, found.ratio):
+        return found
+    return _distrusted(found, unsure)
+
+
+def doubted(unsure: str) -> str:
+    """What it means that a side is not to be trusted."""
+    return f"{unsure}: only changes beyond {_percent(doubt.ALLOWANCE)} are judged (benchwright show says why)"
+
+
+def _distrusted(metric: ComparedMetric, why: str, said: str = "") -> ComparedMetric:
+    """Without a verdict: the ratio stays, and nothing is claimed of it. What the notes say is not said again."""
+    change = _change(metric.ratio.point, metric.unit) if metric.ratio else ""
+    sentence = f"unclear: {', '.join(part for part in (change, said) if part)}".removesuffix(": ")
+    return replace(metric, verdict=Verdict.UNCLEAR, sentence=sentence, why=why, p_value=1.0)
+
+
+def sentence_of(verdict: Verdict, ratio: Estimate | None, unit: str, smallest: float, why: str) -> str:
+    """A verdict in words: `worse: 3.1 % slower`."""
+    if ratio is None:
+        return f"{verdict}: {why}"
+    once = ratio.low is None or ratio.high is None
+    if verdict is Verdict.SAME and (once or ratio.low == ratio.high == 1.0):
+        return f"same: {why}"
+    if verdict is Verdict.SAME:
+        return f"same: within ±{_percent(smallest)}"
+    if verdict is not Verdict.UNCLEAR:
+        return f"{verdict}: {_change(ratio.point, unit)}{', seen once on each side' if once else ''}"
+    if ratio.low is None or ratio.high is None:
+        return f"unclear: {_change(ratio.point, unit)}, without an interval"
+    if ratio.low < 1 / TELLING or ratio.high > TELLING:
+        return "unclear: the intervals are too wide to tell anything"
+    return f"unclear: between {_change(ratio.low, unit)} and {_change(ratio.high, unit)}"
+
+
+def _change(ratio: float, unit: str) -> str:
+    above, below, times = WORDS.get(unit, ("higher", "lower", "high"))
+    if ratio >= 2:
+        return f"{ratio:.3g} times as {times}"
+    return f"{_percent(abs(ratio - 1))} {above if ratio >= 1 else below}"
+
+
+def _end(ratio: float) -> str:
+    if ratio > TELLING:
+        return f"over {TELLING:g}"
+    return f"{ratio:.3f}" if ratio > 1 / TELLING else f"under {1 / TELLING:g}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 0.0995 else f"{100 * share:.3g} %"
+
+
+# ---- all of them together ----
+
+
+def standing_out(found: Sequence[ComparedRow]) -> list[ComparedRow]:
+    """The same cases without the changes that so many comparisons would show by chance.
+
+    What was seen once on each side has no p-value, and stays as its size says.
+    """
+    all_metrics = [m for row in found for m in row.metrics if not _is_once(m)]
+    called = iter(benjamini_hochberg([m.p_value for m in all_metrics], FALSE_RATE) if all_metrics else ())
+    kept = []
+    for row in found:
+        fresh = tuple([m if _is_once(m) or next(called) else _doubted(m, len(all_metrics)) for m in row.metrics])
+        if any(map(operator.is_not, fresh, row.metrics)):
+            verdict = row.verdict if row.verdict is not _worst_of(row.metrics) else _worst_of(fresh)
+            row = replace(row, metrics=fresh, verdict=verdict)
+        kept.append(row)
+    return kept
+
+
+def _is_once(metric: ComparedMetric) -> bool:
+    return metric.ratio is not None and metric.ratio.low is None and doubt.is_once([metric.before], [metric.after])
+
+
+def cautions(metrics: Sequence[ComparedMetric]) -> list[str]:
+    """What a reader must know of how metrics were judged: seen once or in one process each, or of spread rounds."""
+    said = [SEEN_ONCE] if any(_is_once(m) and m.verdict is not Verdict.SAME for m in metrics) else []
+    if any(is_of_one_process(m) for m in metrics):
+        said.append(ONE_PROCESS)
+    apart = [m.name for m in metrics if _is_off_the_means(m)]
+    return [*said, f"{', '.join(apart)}: {OFF_THE_MEANS}"] if apart else said
+
+
+def _is_off_the_means(metric: ComparedMetric) -> bool:
+    """Whether a reader who divides the two means that are shown gets clearly another ratio than the one shown."""
+    if metric.ratio is None or min(metric.before.point, metric.after.point) <= 0:
+        return False
+    return abs(math.log(metric.after.point / metric.before.point / metric.ratio.point)) > math.log1p(_CLEARLY)
+
+
+def is_of_one_process(metric: ComparedMetric) -> bool:
+    """Whether each side is one process with an interval of its own, so that no rate can be promised."""
+    ratio = metric.ratio
+    return ratio is not None and ratio.low is not None and ratio.method.startswith(WITHIN_ONE)
+
+
+def _doubted(metric: ComparedMetric, count: int) -> ComparedMetric:
+    if metric.verdict not in (Verdict.BETTER, Verdict.WORSE):
+        return metric
+    assert metric.ratio is not None
+    sentence = f"unclear: {_change(metric.ratio.point, metric.unit)}, but {count} comparisons show as much by chance"
+    return replace(metric, verdict=Verdict.UNCLEAR, sentence=sentence, why=f"{metric.why}; one of {count} comparisons")
+
+
+def _worst_of(metrics: Sequence[ComparedMetric]) -> Verdict:
+    there = [m.verdict for m in metrics]
+    return next((v for v in _WORST_FIRST if v in there), Verdict.UNCLEAR)
+
+
+def _check(metrics: Sequence[str], table: Sequence[Row]) -> None:
+    known = {name for row in table for name in row.metrics}
+    for name in metrics:
+        if name not in known:
+            raise OptionError(f"neither run has a metric {name!r}", remedy=did_you_mean(name, known))

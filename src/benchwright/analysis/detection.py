@@ -1,0 +1,397 @@
+"""Looks for changes in the series that a run touched, and keeps them as findings.
+
+A change is kept once: change points move a little as runs are added, so one at a run that a known finding of the same
+verdict names is that finding. What slows every call shows in the latency, its percentiles and the throughput; it is one
+finding, of the metric that stands first, and one question (Bonferroni over the metrics). Of all new changes seen at a
+time only those are kept that hold the expected share of false ones at `FALSE_RATE` (Benjamini and Hochberg). That rate
+is low because a series is looked at again after every run; a true change that is left out for now is seen better with
+the next.
+
+A change is suspected first: kept and shown, but nobody is told. It is confirmed, and returned, when the series says
+enough for that (`stats.confirmation`), or when pairs of both sides, measured again, show it (`watching.pairing`). A
+suspicion that three runs in a row do not show has vanished. What was told stays until the values are as before for as
+long as it took to tell: then it is resolved.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from benchwright import schema
+from benchwright.analysis import causes
+from benchwright.analysis import change as reckoning
+from benchwright.analysis.comparison import SMALLEST
+from benchwright.analysis.judged_metrics import SPEED, families_of, names_of, rank
+from benchwright.analysis.timeline import Moment, timeline
+from benchwright.errors import StoreError
+from benchwright.records import Better, Result, Run, Value, Verdict
+from benchwright.records.findings import Finding, Remark, State
+from benchwright.records.judgement import Rules, verdict_of
+from benchwright.stats.compare import benjamini_hochberg
+from benchwright.stats.summary import combine
+from benchwright.store import Series, Store
+from benchwright.vcs.history import Repository
+
+if TYPE_CHECKING:
+    from benchwright.stats.changepoint import Change
+    from benchwright.stats.confirmation import Policy
+
+Detect = Callable[..., "list[Change]"]
+
+FALSE_RATE = 0.01  # expected share of false ones among the new findings of one look
+LOOKS = 3  # at different runs that do not show a known change before it has vanished
+POINTS = 10_000  # of a series, the newest
+OURS = "benchwright"  # who writes remarks that no person made
+VANISHED, RETURNED, RECOVERED, BISECTED = "vanished", "returned", "recovered", "bisected"
+SUSPECTED, CONFIRMED, REFUTED = "suspected", "confirmed", "refuted"
+DOUBTED, UNDECIDED = "doubted", "undecided"  # by pairs: less than half of it is seen, or nothing can be said
+ABSORBED = "absorbed"  # what was taken for a step is part of a drift
+_MEMORY = {"rss_peak": 0.05}  # a process's memory moves by a few pages with whatever is imported beside the target
+_LEAST = 1e-6  # who asks for every change, however small, means those that can be measured
+_NEAR = 3  # values between two places of one change
+_UNSEEN = "unseen"  # in `why`: the runs in a row that did not show the change
+_STANDING = (State.OPEN, State.ACKNOWLEDGED)
+
+
+def judge(
+    store: Store,
+    run_id: str,
+    *,
+    repository: Repository | None = None,
+    smallest: float = SMALLEST,
+    detect: Detect | None = None,
+    policy: Policy | None = None,
+) -> list[Finding]:
+    """The changes that are confirmed since the last look in the series that the run touched, open in the store.
+
+    Those that are only suspected are kept as well, in that state. Known findings are brought up to date; one whose
+    change was undone, and a suspicion that `LOOKS` runs do not show any more, is resolved with a remark.
+    With the `repository` values stand in the order of its commits, and the commits between are named. `smallest` counts
+    where no threshold is set, and never less than 5 % for memory; muted series are left out.
+    """
+    from benchwright.analysis import drift_findings  # which keeps findings as this module does
+
+    policy = policy or _policy()
+    looked = list(_look(store, store.run(run_id, samples=False), repository, smallest, detect or _detect()))
+    every = store.findings(series=sorted({key for one in looked for key in one.family}), limit=POINTS)
+    known = [finding for finding in every if finding.drift is None]
+    looked = [_with_newest(one, known, policy) for one in looked]
+    drifts = drift_findings.judge(store, looked, every, repository, run_id)
+    found: list[Finding] = []
+    for one in looked:
+        told = [finding for finding in known if finding.series == one.series.key]
+        found += _bring_up_to_date(store, one, told, repository, run_id, policy)
+    latest: dict[str, int] = {}  # series -> the last change in it that this look confirms
+    fresh = _standing_out(_candidates([(one, _unknown(one, known)) for one in looked]), looked)
+    for new in sorted(fresh, key=lambda new: new.change.index):
+        finding = reckoning.finding(new.one.seen, new.change, repository=repository, found_at=_now())
+        since = max(new.one.since, latest.get(finding.series, 0))
+        confirmed = _is_confirmed(replace(new.one, since=since), new.change, policy)
+        kept = store.keep_finding(_explained(store, new, finding, confirmed=confirmed))
+        if kept.id == finding.id and kept.state is State.OPEN:
+            latest[finding.series] = new.change.index
+            found.append(kept)
+    return [*found, *drifts]
+
+
+def remeasured(store: Store, reference: str, run_id: str) -> Finding:
+    """Records what a run of the old revision, made in today's environment, says of a finding's cause."""
+    finding = store.finding(reference)
+    run = store.run(run_id, samples=False)
+    old = finding.revisions[0] if finding.revisions else ""
+    again = [
+        metric.estimate
+        for result in _with_revisions(run)
+        if result.revision and result.revision.id == old
+        if schema.series_key(result.case, result.environment, finding.metric) == finding.series
+        if (metric := result.metric(finding.metric))
+    ]
+    if not again:
+        raise StoreError(f"run {run_id} has no {finding.metric} of {finding.case} at revision {old[:12] or '(none)'}")
+    cause = causes.told_apart(finding.before.point, finding.after.point, combine(again))
+    said = f"the old revision, measured again in run {run_id}, points to: {cause}"
+    remark = Remark(at=_now(), who=OURS, what="remeasured", text=said)
+    return store.update_finding(finding.id, remark, why={"cause": cause, "remeasured": run_id})
+
+
+# ---- looking ----
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Looked:
+    """A series with what is seen in it now."""
+
+    seen: reckoning.Seen
+    family: frozenset[str]  # keys of the series in which the same cause would show
+    smallest: float
+    since: int = 0  # where the last change that people were told of and that stands came
+    left: int | None = None  # where levels begin that the series left and came back from, if it did
+
+    @property
+    def series(self) -> Series:
+        return self.seen.series
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        return self.seen.changes
+
+    @property
+    def values(self) -> list[float]:
+        """With drifts taken out."""
+        return self.seen.level()
+
+
+def _policy() -> Policy:
+    from benchwright.stats import confirmation
+
+    return confirmation
+
+
+def _detect() -> Detect:
+    from benchwright.stats.changepoint import detect
+
+    return detect
+
+
+def _look(store: Store, run: Run, repository: Repository | None, smallest: float, detect: Detect) -> Iterator[_Looked]:
+    from benchwright.stats.drift import examine
+
+    rules = Rules(mutes=store.mutes(), thresholds=store.thresholds())
+    order = reckoning.order(repository, run)
+    families = families_of(run)
+    for name, metrics in names_of(run).items():
+        found = [series for series in store.history(name, metrics=metrics, limit=POINTS) if series.key in families]
+        for series in sorted(found, key=lambda one: rank(one.metric)):
+            if rules.muted(series.case, series.key):
+                continue
+            moments = timeline(series.points, order=order)
+            values = [moment.estimate.point for moment in moments]
+            if not values or min(values) <= 0:  # a change is a ratio
+                continue
+            usual = max(smallest, _MEMORY.get(series.metric, 0.0))
+            least = max(rules.smallest(series.case, series.metric, usual), _LEAST)
+            trend = examine(values, smallest=least, detect=detect)
+            yield _Looked(
+                seen=reckoning.Seen(series=series, moments=tuple(moments), changes=trend.changes, drifts=trend.drifts),
+                family=families[series.key],
+                smallest=least,
+            )
+
+
+def _with_newest(one: _Looked, known: Sequence[Finding], policy: Policy) -> _Looked:
+    """The series with the change that its newest values show, which a search for lasting levels sees later."""
+    places = {moment.run: i for i, moment in enumerate(one.seen.moments)}
+    told = [f for f in known if f.series in one.family and f.run in places and not _is_untold(f)]
+    standing = [places[finding.run] for finding in told if not _has(finding, RECOVERED)]
+    since = max(standing, default=0)
+    left = 0 if len(standing) < len(told) else None
+    one = replace(one, since=since, left=left)
+    shift = policy.newest(one.values, smallest=one.smallest, since=since, seen=left)
+    if shift is None or any(abs(change.index - shift.index) <= _NEAR for change in one.changes):
+        return one
+    newest = one.seen.sloped(policy.as_change(one.values, shift, since))
+    changes = sorted([*one.changes, newest], key=lambda change: change.index)
+    return replace(one, seen=replace(one.seen, changes=tuple(changes)))
+
+
+def _is_confirmed(one: _Looked, change: Change, policy: Policy) -> bool:
+    """Whether the series, up to the next change, says enough for people to be told."""
+    until = min((other.index for other in one.changes if other.index > change.index), default=None)
+    since = one.since if one.since < change.index else 0
+    shift = policy.judge(
+        one.values,
+        change.index,
+        smallest=one.smallest,
+        since=since,
+        seen=one.left,
+        until=until,
+        steady=one.series.metric not in SPEED,
+    )
+    return shift is not None and shift.confirmed
+
+
+# ---- what is known already ----
+
+
+def _unknown(one: _Looked, known: Sequence[Finding]) -> list[Change]:
+    """The changes that no known finding tells of."""
+    return [
+        change
+        for change in one.changes
+        if not any(_same(one, finding, _verdict(one, change), one.seen.around(change)) for finding in known)
+    ]
+
+
+def _same(one: _Looked, finding: Finding, verdict: Verdict, runs: Sequence[str]) -> bool:
+    return finding.series in one.family and finding.verdict is verdict and bool({*finding.runs} & {*runs})
+
+
+def _verdict(one: _Looked, change: Change) -> Verdict:
+    return verdict_of(change.effect, Better(one.series.better))
+
+
+def _bring_up_to_date(
+    store: Store, one: _Looked, known: Sequence[Finding], repository: Repository | None, run_id: str, policy: Policy
+) -> list[Finding]:
+    """Those of the known findings that are confirmed now."""
+    there = {moment.run for moment in one.seen.moments}
+    confirmed = []
+    for finding in known:
+        same = [c for c in one.changes if _same(one, finding, _verdict(one, c), one.seen.around(c))]
+        change = max(same, key=lambda change: change.confidence, default=None)
+        if change is not None:
+            _still_seen(store, one, finding, change, repository)
+        elif finding.run in there and finding.state is State.SUSPECTED:
+            _not_seen(store, finding, (*_unseen(finding), run_id))
+        now = store.finding(finding.id)
+        if now.state in _STANDING and finding.run in there:
+            _see_whether_it_is_over(store, one, now, policy)
+        elif now.state is not State.SUSPECTED or change is None or _has(now, DOUBTED):
+            continue
+        elif _is_confirmed(one, change, policy):
+            _tell(store, now, CONFIRMED, "the runs since then show it", State.OPEN)
+            confirmed.append(store.finding(now.id))
+    return confirmed
+
+
+def _still_seen(store: Store, one: _Looked, finding: Finding, change: Change, repository: Repository | None) -> None:
+    if _last(finding) == VANISHED:
+        state = State.SUSPECTED if finding.state is State.RESOLVED else finding.state
+        _tell(store, finding, RETURNED, "the change is seen again", state)
+    elif finding.state not in (*_STANDING, State.SUSPECTED):
+        return
+    _not_seen(store, finding, ())
+    bisected = _has(finding, BISECTED)
+    if news := reckoning.news(one.seen, change, finding, repository=repository, bisected=bisected):
+        store.update_finding(finding.id, None, **news)
+
+
+def _see_whether_it_is_over(store: Store, one: _Looked, finding: Finding, policy: Policy) -> None:
+    """Resolves what was told when the newest runs are as before it; whoever opens it again has the last word."""
+    after = [moment.run for moment in one.seen.moments].index(finding.run)
+    before, level = (side.point / one.seen.along(after) for side in (finding.before, finding.after))
+    is_back = policy.is_back(one.values[after:], before=before, after=level)
+    if is_back and not _has(finding, RECOVERED):
+        latest = max((c.index for c in one.changes if c.index > after), default=len(one.values) - 1)
+        run = one.seen.moments[latest].run
+        _tell(store, finding, RECOVERED, f"since run {run} the value is as before", State.RESOLVED)
+
+
+def _is_untold(finding: Finding) -> bool:
+    """Whether it is only suspected, was given up before anybody was told, or is part of a drift."""
+    return finding.state is State.SUSPECTED or _last(finding) in (VANISHED, REFUTED, ABSORBED)
+
+
+def _not_seen(store: Store, finding: Finding, runs: Sequence[str]) -> None:
+    """Keeps which runs in a row did not show the change, until they are enough to say that it has vanished."""
+    told = [*dict.fromkeys(runs)]
+    if len(told) >= LOOKS:
+        text = f"{LOOKS} runs in a row do not show the change any more"
+        _tell(store, finding, VANISHED, text, State.RESOLVED)
+        told = []
+    if told != _unseen(finding):
+        store.update_finding(finding.id, why={_UNSEEN: told})
+
+
+def _unseen(finding: Finding) -> list[str]:
+    told = finding.why.get(_UNSEEN)
+    return [str(run) for run in told] if isinstance(told, list) else []
+
+
+def _last(finding: Finding) -> str:
+    """The last thing that happened to it, comments apart."""
+    return next((remark.what for remark in reversed(finding.remarks) if remark.what != "comment"), "")
+
+
+def _has(finding: Finding, what: str) -> bool:
+    return any(remark.what == what for remark in finding.remarks)
+
+
+def _tell(store: Store, finding: Finding, what: str, text: str, state: State) -> None:
+    store.update_finding(finding.id, Remark(at=_now(), who=OURS, what=what, text=text), state=state)
+
+
+# ---- what is new ----
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Candidate:
+    """A change as the first of its metrics shows it, with the least doubt that any of them leaves."""
+
+    one: _Looked
+    change: Change
+    doubt: float
+    also: Mapping[str, Value]  # the effect in other metrics
+
+    def is_(self, one: _Looked, change: Change) -> bool:
+        """Whether the change in another metric is this one."""
+        if one.family != self.one.family or _verdict(one, change) is not _verdict(self.one, self.change):
+            return False
+        return bool({*one.seen.around(change)} & {*self.one.seen.around(self.change)})
+
+
+def _candidates(fresh: Sequence[tuple[_Looked, Sequence[Change]]]) -> list[_Candidate]:
+    found: list[_Candidate] = []
+    for one, changes in fresh:
+        for change in changes:
+            doubt = 1.0 - change.confidence
+            place = next((i for i, other in enumerate(found) if other.is_(one, change)), None)
+            if place is None:
+                found.append(_Candidate(one=one, change=change, doubt=doubt, also={}))
+            else:
+                same = found[place]
+                also = {**same.also, one.series.metric: change.effect}
+                found[place] = replace(same, doubt=min(same.doubt, doubt), also=also)
+    return found
+
+
+def _standing_out(candidates: Sequence[_Candidate], looked: Sequence[_Looked]) -> list[_Candidate]:
+    """Those that so many looks would not show by chance; a family without one counts as a look in vain."""
+    metrics = Counter(one.family for one in looked)
+    doubts = [min(1.0, candidate.doubt * metrics[candidate.one.family]) for candidate in candidates]
+    in_vain = [1.0] * len(metrics.keys() - {candidate.one.family for candidate in candidates})
+    called = benjamini_hochberg([*doubts, *in_vain], FALSE_RATE)
+    return [candidate for candidate, real in zip(candidates, called, strict=False) if real]
+
+
+def _explained(store: Store, new: _Candidate, finding: Finding, *, confirmed: bool) -> Finding:
+    moments = new.one.seen.moments
+    old, new_moment = moments[new.change.index - 1], moments[new.change.index]
+    before, after = _side(store, old), _side(store, new_moment)
+    told = _differences(store, finding, old, new_moment, new.also)
+    first = Remark(at=finding.found_at, who=OURS, what="opened" if confirmed else SUSPECTED)
+    suspects = reckoning.named(finding.suspects, [*before, *after])
+    state = State.OPEN if confirmed else State.SUSPECTED
+    return replace(finding, why=told, remarks=(first,), suspects=suspects, state=state)
+
+
+def _differences(
+    store: Store, finding: Finding, old: Moment, new: Moment, also: Mapping[str, Value]
+) -> dict[str, Value]:
+    """What differs between two runs, and what is to be measured where that does not tell the cause."""
+    before, after = _side(store, old), _side(store, new)
+    told = causes.differences(before, after)
+    if also:
+        told["also"] = dict(also)
+    if told["cause"] == causes.EITHER and len(finding.revisions) > 1:
+        target = after[0].case.target.uri or after[0].case.name
+        told["remeasure"] = causes.remeasuring(finding.revisions[0], finding.revisions[-1], target)
+    return told
+
+
+def _side(store: Store, moment: Moment) -> list[Result]:
+    run = store.run(moment.run, samples=False)
+    return [result for result in _with_revisions(run) if result.id in moment.results]
+
+
+def _with_revisions(run: Run) -> Iterator[Result]:
+    for result in run.results:
+        yield result if result.revision else replace(result, revision=run.revision)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,64 @@
+"""What may still be said of a change when a side is unreliable, or when each side was seen only once.
+
+Noise of the machine explains a change of some size, not every change: what is five times as slow is slower. Memory is
+no matter of who else used the CPU. A number that a benchmark told once has no interval, and no test can judge it; that
+it fell to less than half is not left unsaid for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchwright.analysis.judged_metrics import MEMORY
+from benchwright.records import Better, Estimate, Verdict
+from benchwright.records.judgement import verdict_of
+from benchwright.stats.compare import Comparison
+
+ALLOWANCE = 0.25  # a change up to this may be the noise of an unreliable side
+ONCE = 2.0  # a change by this factor is judged although each side was seen once
+UNTOUCHED = frozenset(["rss_peak"])  # a busy CPU does not change these
+
+
+def withstands(metric: str, verdict: Verdict, ratio: Estimate | None) -> bool:
+    """Whether a verdict holds although a side is unreliable.
+
+    Better and worse need a ratio beyond 1 + `ALLOWANCE`, or below its inverse, and an interval that lies wholly beyond
+    half of that; the inverse, so that swapping the sides changes nothing. Sameness cannot be shown at all.
+    """
+    if metric in UNTOUCHED:
+        return True
+    if verdict not in (Verdict.BETTER, Verdict.WORSE) or ratio is None or ratio.low is None or ratio.high is None:
+        return False
+    far, near = 1 + ALLOWANCE, 1 + ALLOWANCE / 2
+    return (ratio.point > far and ratio.low > near) or (ratio.point < 1 / far and ratio.high < 1 / near)
+
+
+def judged_by_size(
+    found: Comparison, metric: str, better: Better | None, before: Sequence[Estimate], after: Sequence[Estimate]
+) -> Comparison:
+    """The comparison with a verdict where values alone give one, though there is no interval.
+
+    Equal numbers in every round are the same, whoever else used the machine. Of one value on each side, a change by the
+    factor `ONCE` or more is better or worse. Memory is left out: its peak in a short process is seen by samples.
+    """
+    if is_equal(before, after):
+        return found._replace(verdict=Verdict.SAME, why="equal in every round", p_value=1.0)
+    ratio = found.ratio
+    if ratio is None or better is None or metric in MEMORY or not is_once(before, after):
+        return found
+    if max(ratio.point, 1 / ratio.point) < ONCE * (1 - 1e-9):
+        return found
+    return found._replace(
+        verdict=verdict_of(ratio.point, better), why=f"seen once on each side, and {ONCE:g} times apart"
+    )
+
+
+def is_once(before: Sequence[Estimate], after: Sequence[Estimate]) -> bool:
+    """Whether each side is one number without an interval."""
+    return len(before) == len(after) == 1 and before[0].low is None and after[0].low is None
+
+
+def is_equal(before: Sequence[Estimate], after: Sequence[Estimate]) -> bool:
+    """Whether every round of both sides told exactly the same number, as it is and not as an estimate."""
+    every = [*before, *after]
+    return len({one.point for one in every}) == 1 and all(one.low is None for one in every)

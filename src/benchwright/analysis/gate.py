@@ -1,0 +1,197 @@
+"""A gate: whether what a comparison shows may pass. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from benchwright.analysis import notes
+from benchwright.analysis.comparison import ComparedMetric, ComparedRow, check_in_common, compare_rows, paired
+from benchwright.analysis.rows import Row, rows
+from benchwright.errors import OptionError, did_you_mean
+from benchwright.records import Better, Run, Verdict
+from benchwright.records.judgement import Rules
+from benchwright.units import parse_quantity
+
+USUAL = ("failed", "worse")
+NAMES = {"memory": "rss_peak", "latency": "latency_p50", "median": "latency_p50"}
+_WORDS = ("failed", "missing", "unclear", "worse")
+_BEYOND = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(?:>\s*(\S.*?))?\s*")
+_PERCENTILE = re.compile(r"p\d+(?:\.\d+)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """What must not be: `failed`, `missing`, `unclear`, or `worse` - by more than a share, or in one metric."""
+
+    text: str  # as it was asked for
+    kind: str
+    metric: str = ""  # "" for every metric
+    beyond: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breach:
+    """A condition that was met, in words."""
+
+    condition: str
+    case: str
+    metric: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """One case: both sides compared, and what is wrong with it."""
+
+    name: str
+    compared: ComparedRow
+    breaches: tuple[Breach, ...]
+    failure: str = ""  # why it has no numbers in some round
+    muted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """A run against what it was compared with. `ok` when nothing that was asked for is breached."""
+
+    run: str
+    against: str
+    smallest: float
+    conditions: tuple[str, ...]
+    cases: tuple[Checked, ...]
+
+    @property
+    def breaches(self) -> tuple[Breach, ...]:
+        """Every breach of every case."""
+        return tuple(breach for case in self.cases for breach in case.breaches)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the gate is open."""
+        return not self.breaches
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """What is compared, and `measured`: the run in full, whose failures count, where `after` is a digest of it."""
+
+    before: Run
+    after: Run
+    measured: Run
+    against: str  # what the first side is, in words
+
+
+def check(sides: Sides, conditions: Sequence[Condition], *, smallest: float, rules: Rules) -> Gate:
+    """Compares the sides as `benchwright compare` does, and tells which conditions are met.
+
+    Muted cases pass. Where there is a threshold for a case, a change must be larger than that too.
+    """
+    before, after = rows(sides.before), rows(sides.after)
+    pairs = paired(before, after)
+    compared = compare_rows(pairs, smallest=smallest, also=_named(conditions, before, after))
+    if not any(asked.kind == "missing" for asked in conditions):  # a gate that compares nothing must not pass
+        check_in_common(compared)
+    failures = {row.key: _failure(row) for row in rows(sides.measured)}
+    checked = [_checked(pair, row, failures, conditions, rules) for pair, row in zip(pairs, compared, strict=True)]
+    return Gate(
+        run=sides.measured.id,
+        against=sides.against,
+        smallest=smallest,
+        conditions=tuple(condition.text for condition in conditions),
+        cases=tuple(checked),
+    )
+
+
+def condition(text: str) -> Condition:
+    """`failed`, `missing`, `unclear`, `worse`, `worse>2%`, or a metric: `memory>5%`, `p99>10%`, `throughput`."""
+    match = _BEYOND.fullmatch(text)
+    if match is None:
+        raise OptionError(f"--fail-on: {text!r} is not a condition", remedy="for example --fail-on 'worse>2%'")
+    word, size = match.groups()
+    if word in ("failed", "missing", "unclear"):
+        if size is not None:
+            raise OptionError(f"--fail-on: {word} has no size", remedy=f"write --fail-on {word}")
+        return Condition(text=text, kind=word)
+    beyond = 0.0 if size is None else share(size, "--fail-on")
+    if word == "worse":
+        return Condition(text=text, kind="worse", beyond=beyond)
+    name = f"latency_{word}" if _PERCENTILE.fullmatch(word) else NAMES.get(word, word)
+    return Condition(text=text, kind="worse", metric=name, beyond=beyond)
+
+
+def share(text: str, what: str) -> float:
+    """`2%` as 0.02."""
+    found = parse_quantity(text, "%", what=what) / 100
+    if not 0 <= found < 1:
+        raise OptionError(f"{what}: {text} is not between 0 and 100 %", remedy="write it so: 2%")
+    return found
+
+
+def _named(conditions: Sequence[Condition], before: Sequence[Row], after: Sequence[Row]) -> list[str]:
+    """The metrics that conditions name; one that no case has is an error."""
+    known = {name for row in (*before, *after) for name in row.metrics}
+    for one in conditions:
+        if one.metric and known and one.metric not in known:
+            near = did_you_mean(one.metric, {*known, *_WORDS, *NAMES})
+            raise OptionError(f"--fail-on: {one.text!r}: neither side has a metric {one.metric!r}", remedy=near)
+    return list(dict.fromkeys(one.metric for one in conditions if one.metric))
+
+
+def _checked(
+    pair: tuple[Row | None, Row | None],
+    compared: ComparedRow,
+    failures: dict[str, str],
+    conditions: Sequence[Condition],
+    rules: Rules,
+) -> Checked:
+    before, after = pair
+    row = after or before
+    assert row is not None
+    failure = failures.get(row.key, "")
+    found: list[Breach] = []
+    if not (muted := rules.muted(row.name)):
+        for one in conditions:
+            found += _breaches(one, pair, compared, failure, rules)
+    return Checked(name=row.label, compared=compared, breaches=_once(found), failure=failure, muted=muted)
+
+
+def _breaches(
+    asked: Condition, pair: tuple[Row | None, Row | None], compared: ComparedRow, failure: str, rules: Rules
+) -> Iterator[Breach]:
+    row = pair[1] or pair[0]
+    assert row is not None
+    if asked.kind == "failed" and failure:
+        yield Breach(condition=asked.text, case=row.label, metric="", sentence=failure)
+    elif asked.kind == "missing" and pair[1] is None:
+        yield Breach(condition=asked.text, case=row.label, metric="", sentence="not measured in this run")
+    for metric in compared.metrics:
+        if asked.kind == "unclear" and metric.verdict is Verdict.UNCLEAR:
+            yield Breach(condition=asked.text, case=row.label, metric=metric.name, sentence=metric.sentence)
+        elif asked.kind == "worse" and asked.metric in ("", metric.name) and metric.verdict is Verdict.WORSE:
+            least = max(asked.beyond, rules.smallest(row.name, metric.name, 0.0))
+            if _worsening(metric) > least:
+                yield Breach(condition=asked.text, case=row.label, metric=metric.name, sentence=metric.sentence)
+
+
+def _worsening(metric: ComparedMetric) -> float:
+    """By which share it became worse; a throughput that halved became worse by a half."""
+    assert metric.ratio is not None
+    return 1 - metric.ratio.point if metric.better is Better.HIGHER else metric.ratio.point - 1
+
+
+def _once(found: Sequence[Breach]) -> tuple[Breach, ...]:
+    """Each metric's breach once, though several conditions name it."""
+    first: dict[tuple[str, str], Breach] = {}
+    for breach in found:
+        first.setdefault((breach.metric, breach.sentence), breach)
+    return tuple(first.values())
+
+
+def _failure(row: Row) -> str:
+    if not row.failures:
+        return ""
+    result, failure = row.failures[0]
+    reason = notes.reason(failure)
+    return f"{result.status}: {reason}" if reason else str(result.status)

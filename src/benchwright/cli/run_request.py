@@ -1,0 +1,138 @@
+"""The flags of `benchwright run` as a request and a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from benchwright.errors import OptionError
+from benchwright.records import Arrivals, Inputs, Load, Mode, Profile
+from benchwright.targets.sources import Request
+from benchwright.units import parse_quantity
+from benchwright.workflows import arguments
+
+
+def request_of(given: Mapping[str, Any], command: list[str]) -> Request:
+    """The request that the flags describe."""
+    return Request(
+        targets=given["targets"],
+        command=command,
+        runtimes=_words(given["runtime"], "--runtime"),
+        devices=_words(given["device"], "--device"),
+        precisions=_words(given["numeric_precision"], "--numeric-precision") or ("",),
+        batch_sizes=arguments.several(given["batch_size"], arguments.whole("--batch-size"), "--batch-size"),
+        workers=arguments.several(given["workers"], arguments.whole("--workers"), "--workers"),
+        copies=arguments.several(given["copies"], arguments.copies, "--copies"),
+        rates=_rates(given["rate"]),
+        params=arguments.parameter_lists(given["param"]),
+        options=arguments.pairs(given["option"], "--option"),
+        inputs=Inputs(
+            source=given["input_source"],
+            shapes=arguments.shapes(given["shape"]),
+            dtypes=dict(text.rpartition(":")[::2] for text in given["dtype"]),
+            seed=given["seed"],
+            count=given["input_count"],
+            values=arguments.values(given["value"]),
+            feed_back=arguments.fed_back(given["feed_back"]),
+        ),
+        load=_load(given),
+        tags=given["tag"],
+        elsewhere=bool(given["host"]) and given["host"] != "local",
+    )
+
+
+def plan_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords of `runner.Plan` that flags set."""
+    memory = given["memory_limit"]
+    return {
+        "retries": given["retries"],
+        "cpus": arguments.cpu_list(given["cpus"]) if given["cpus"] else (),
+        "memory": int(arguments.positive(memory, "B", "--memory-limit")) if memory else None,
+        "reason": given["reason"],
+        "cost_per_hour": given["cost_per_hour"],
+        "profile": _profile(given),
+        "operators": given["operators"],
+        **({"host": arguments.host(given["host"])} if given["host"] else {}),
+        **({"monitors": _words(given["monitor"], "--monitor")} if given["monitor"] else {}),
+    }
+
+
+def answers_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords of `api.measure` that say what is to be done about the models' answers."""
+    return {
+        "golden": given["golden"],
+        "tolerance": arguments.tolerance(given["tolerance"]) if given["tolerance"] else None,
+        "keep_outputs": given["keep_outputs"],
+    }
+
+
+def _profile(given: Mapping[str, Any]) -> Profile | None:
+    if given["profile"] is None:
+        if given["profiler"]:
+            raise OptionError("--profiler without a stretch of time", remedy="add --profile 1:2, in seconds")
+        return None
+    from benchwright.worker import profilers
+
+    return Profile(windows=profilers.windows(given["profile"]), tools=tuple(_words(given["profiler"], "--profiler")))
+
+
+def _load(given: Mapping[str, Any]) -> Load:
+    if given["trace"] and given["arrivals"] != Arrivals.POISSON:
+        raise OptionError("a trace has the arrivals it has", remedy="give --trace or --arrivals, not both")
+    for flag in ("samples", "duration"):
+        if given["offline"] is not None and given[flag] is not None:
+            raise OptionError(f"--offline and --{flag} both say when to stop", remedy="leave one of them out")
+    return Load(
+        mode=_mode(given),
+        arrivals=Arrivals.TRACE if given["trace"] else Arrivals(given["arrivals"]),
+        trace=given["trace"] or "",
+        streams=1 if given["streams"] is None else given["streams"],
+        find_rate=given["find_rate"],
+        warmup=None if given["warmup"] is None else parse_quantity(given["warmup"], "s", what="--warmup"),
+        samples=given["samples"] if given["offline"] is None else given["offline"],
+        duration=_seconds(given, "duration"),
+        once=given["once"],
+        **_precision(given["precision"]),
+        loops=given["loops"],
+        timeout=_seconds(given, "timeout"),
+        seed=given["seed"],
+        objectives=tuple(map(arguments.objective, given["objective"])),
+    )
+
+
+def _seconds(given: Mapping[str, Any], name: str) -> float | None:
+    return None if given[name] is None else arguments.positive(given[name], "s", f"--{name}")
+
+
+def _precision(text: str | None) -> dict[str, Any]:
+    if text is None:
+        return {}
+    amount, percentile = arguments.precision(text)
+    return {"precision": amount, "precision_of": percentile}
+
+
+def _mode(given: Mapping[str, Any]) -> Mode:
+    asked = {
+        Mode.OPEN: bool(given["rate"] or given["trace"] or given["find_rate"]),
+        Mode.MULTISTREAM: given["streams"] is not None,
+        Mode.OFFLINE: given["offline"] is not None,
+    }
+    modes = [mode for mode, wanted in asked.items() if wanted]
+    if len(modes) > 1:
+        raise OptionError(
+            f"{modes[0]} and {modes[1]} exclude each other",
+            remedy="give one of --rate/--trace/--find-rate, --streams, --offline",
+        )
+    return modes[0] if modes else Mode.CLOSED
+
+
+def _words(text: str | None, flag: str) -> list[str]:
+    return arguments.several(text, str, flag) if text else []
+
+
+def _rates(text: str | None) -> list[float | None]:
+    return (
+        [None]
+        if not text
+        else [*arguments.several(text, lambda item: arguments.positive(item, "/s", "--rate"), "--rate")]
+    )

@@ -1,0 +1,124 @@
+"""`benchwright ab`: control against treatment, in interleaved pairs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from benchwright.cli.options import json_option, opened, store_option
+from benchwright.cli.targets import build_options, target_options
+
+if TYPE_CHECKING:
+    from benchwright.execution.noise.calibration import Calibration
+    from benchwright.records.trials import Rules
+    from benchwright.workflows.ab.run import Asked
+
+
+@click.command("ab")
+@target_options
+@build_options
+@click.option(
+    "--control", default="", metavar="REV", help="What to measure against. Default: main or master; in hg, default."
+)
+@click.option(
+    "--treatment", default="", metavar="REV", help="What may have changed something. Default: what is checked out."
+)
+@click.option("--control-dir", metavar="FOLDER", help="The control is this folder as it is.")
+@click.option("--treatment-dir", metavar="FOLDER", help="The treatment is this folder as it is.")
+@click.option("--control-python", metavar="FILE", help="The control is measured with this interpreter.")
+@click.option("--treatment-python", metavar="FILE", help="The treatment is measured with this interpreter.")
+@click.option(
+    "--metric",
+    default="",
+    metavar="NAME",
+    help="What to judge. Default: latency_p50; wall_time of what is called once.",
+)
+@click.option("--smallest", default="1%", show_default=True, metavar="SHARE", help="Smaller changes count as none.")
+@click.option("--false-alarms", default="1%", show_default=True, metavar="SHARE", help="How often chance may win.")
+@click.option("--pairs", type=click.IntRange(min=1), default=40, show_default=True, help="At most, per case and look.")
+@click.option("--no-verify", is_flag=True, help="Name a change after one look, without a second one.")
+@click.option("--seed", type=int, help="Of the order inside the pairs. Default: another one each time.")
+@click.option("--no-save", is_flag=True, help="Do not keep the runs in the store.")
+@click.option("--markdown", is_flag=True, help="Print a GitHub table.")
+@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Also draw the pairs: .png, .svg or .pdf.")
+@store_option
+@json_option
+def command(**given: Any) -> int:
+    """Set the treatment against the control: build both, measure each TARGET in pairs of fresh processes next to each
+    other until it is decided, and say for each case whether it became worse or better, with an interval.
+
+    Exit code 1 when a case became worse or could not be measured, or a side could not be built. How often this machine
+    gives a false alarm, `benchwright env --calibrate` finds out; what it found is quoted here.
+    """
+    from benchwright.cli.progress import Progress
+    from benchwright.cli.targets import cpus_of, making_of, request_of
+    from benchwright.report import ab
+
+    picture = Path(given["output"]) if given["output"] else None
+    if picture:
+        from benchwright.report.picture import check_picture
+
+        check_picture(picture, force=True)
+    from benchwright.analysis.false_alarms import beside_pairs
+    from benchwright.workflows.ab.run import contend
+    from benchwright.workflows.run import command_line
+
+    with Progress(sys.stderr) as progress:
+        trial = contend(
+            request_of(given),
+            _side(given, "control"),
+            _side(given, "treatment"),
+            _rules(given),
+            making_of(given),
+            store=given["store"],
+            save=not given["no_save"],
+            listener=progress,
+            cpus=cpus_of(given),
+            command=command_line(),
+        )
+    if picture and trial.rows:
+        from benchwright.report.ab_picture import write_trial
+
+        write_trial(trial, picture)
+    known = _calibration(given) if trial.rows else None
+    if given["as_json"]:
+        click.echo(ab.trial_json(trial, calibration=known))
+    elif given["markdown"]:
+        from benchwright.report.ascii import emit_text
+
+        emit_text(sys.stdout, ab.trial_markdown(trial, beside=beside_pairs(known)))
+    else:
+        ab.print_trial(trial, saved=not given["no_save"], beside=beside_pairs(known))
+    return 130 if trial.interrupted else int(not trial.ok)
+
+
+def _calibration(given: Mapping[str, Any]) -> Calibration | None:
+    from benchwright.analysis import false_alarms
+    from benchwright.machine import environment
+
+    return false_alarms.read(lambda: opened(given["store"], create=False), environment.collect())
+
+
+def _side(given: Mapping[str, Any], name: str) -> Asked:
+    from benchwright.workflows.ab.run import Asked
+
+    return Asked(revision=given[name], folder=given[f"{name}_dir"] or "", python=given[f"{name}_python"] or "")
+
+
+def _rules(given: Mapping[str, Any]) -> Rules:
+    from benchwright.records.trials import Rules
+    from benchwright.workflows import arguments
+    from benchwright.workflows.ab.run import fresh_seed
+
+    return Rules(
+        smallest=arguments.fraction(given["smallest"], "--smallest"),
+        false_alarms=arguments.fraction(given["false_alarms"], "--false-alarms"),
+        pairs=given["pairs"],
+        metric=given["metric"],
+        seed=fresh_seed() if given["seed"] is None else given["seed"],
+        verify=not given["no_verify"],
+    )

@@ -1,0 +1,101 @@
+"""`benchwright bisect`: the commit behind a change."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from benchwright.cli.options import json_option, store_option
+from benchwright.cli.targets import build_options, target_options
+
+if TYPE_CHECKING:
+    from benchwright.workflows.bisect.run import Range
+    from benchwright.workflows.bisect.search import Terms
+
+
+@click.command("bisect")
+@target_options
+@click.option("--good", default="", metavar="REV", help="The last revision that was as before.")
+@click.option("--bad", default="", metavar="REV", help="A later revision that shows the change.")
+@click.option("--finding", default="", metavar="ID", help="A finding, when targets are named too.")
+@click.option("--case", default="", metavar="NAME", help="The one to bisect, where the targets have several cases.")
+@build_options
+@click.option("--confidence", default="98%", show_default=True, metavar="SHARE", help="End when one commit is so sure.")
+@click.option("--most-runs", type=click.IntRange(min=2), default=200, show_default=True, help="End after so many.")
+@click.option("--all", "every", is_flag=True, help="Go on to the next culprit when one is named.")
+@click.option("--metric", default="", metavar="NAME", help="What to judge. Default: the first that compare judges.")
+@click.option("--seed", type=int, help="Of the order inside the pairs. Default: another one each time.")
+@click.option("--no-save", is_flag=True, help="Keep nothing in the store, and use nothing that is there.")
+@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Also draw it: .png, .svg or .pdf.")
+@store_option
+@json_option
+def command(**given: Any) -> int:
+    """Find the commit behind a change, despite noise, and say how sure that is.
+
+    With one argument and no --good and --bad, it is the id of a finding, whose range, case and suspects are known.
+    Otherwise TARGET is what to measure between --good and --bad. A bisection that was cut off goes on where it was.
+    It ends with pairs of the commit and its own parent, which tell the size of its change.
+
+    Exit code 1 when no commit is sure enough.
+    """
+    from benchwright.cli.progress import Progress
+    from benchwright.cli.targets import cpus_of, making_of, request_of
+    from benchwright.report import bisection
+    from benchwright.report.ascii import spelled
+    from benchwright.workflows.bisect.run import seek
+    from benchwright.workflows.run import command_line
+
+    asked = _range(given)
+    picture = Path(given["output"]) if given["output"] else None
+    if picture:
+        from benchwright.report.picture import check_picture
+
+        check_picture(picture, force=True)
+    with Progress(sys.stderr) as progress:
+        found = seek(
+            asked,
+            request_of(given),
+            _terms(given),
+            making_of(given),
+            store=given["store"],
+            save=not given["no_save"],
+            listener=progress,
+            cpus=cpus_of(given),
+            command=command_line(),
+        )
+    if picture:
+        from benchwright.report.bisection_picture import write_bisected
+
+        write_bisected(found, picture)
+    click.echo(
+        bisection.bisected_json(found) if given["as_json"] else spelled(sys.stdout, bisection.bisected_text(found))
+    )
+    return 130 if found.interrupted else int(not found.sure)
+
+
+def _range(given: dict[str, Any]) -> Range:
+    """Takes the only argument for a finding where no range is given."""
+    from benchwright.workflows.bisect.run import Range
+
+    finding = given["finding"]
+    if not finding and not (given["good"] or given["bad"]) and len(given["targets"]) == 1:
+        (finding,) = given["targets"]
+        given["targets"] = ()
+    return Range(finding=finding, good=given["good"], bad=given["bad"], case=given["case"])
+
+
+def _terms(given: dict[str, Any]) -> Terms:
+    from benchwright.workflows import arguments
+    from benchwright.workflows.ab.run import fresh_seed
+    from benchwright.workflows.bisect.search import Terms
+
+    return Terms(
+        confidence=arguments.fraction(given["confidence"], "--confidence"),
+        most_runs=given["most_runs"],
+        metric=given["metric"],
+        every=given["every"],
+        seed=fresh_seed() if given["seed"] is None else given["seed"],
+    )

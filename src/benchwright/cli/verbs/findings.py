@@ -1,0 +1,234 @@
+"""`benchwright findings`: changes that were found in series, and what people make of them."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from datetime import UTC, datetime
+
+import click
+
+from benchwright.cli.options import json_option, opened, store_option
+from benchwright.records.findings import Mute, Remark, State, Threshold
+
+WHO = "BENCHWRIGHT_USER"
+comment_option = click.option("--comment", default="", metavar="TEXT", help="What to add to its story.")
+
+
+@click.group("findings", invoke_without_command=True)
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice([*(state.value for state in State), "all"]),
+    help="Only these; repeatable. Default: open and acknowledged.",
+)
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="The newest so many.")
+@store_option
+@json_option
+@click.pass_context
+def command(context: click.Context, states: tuple[str, ...], limit: int, store: str | None, as_json: bool) -> None:
+    """Changes that were found in series over time: regressions, and improvements.
+
+    Without a command, lists them. ID is a finding's id or the beginning of one. Remarks are signed with the name in
+    BENCHWRIGHT_USER, else with the name of who is logged in.
+    """
+    from benchwright.report import findings as text
+    from benchwright.report.table import emit
+
+    context.obj = store
+    if context.invoked_subcommand is not None:
+        return
+    wanted = [State(state) for state in states or (State.OPEN, State.ACKNOWLEDGED) if state != "all"]
+    with closing(opened(store, create=False)) as results:
+        found = results.findings(states=[] if "all" in states else wanted, limit=limit)
+        suspected = [] if states or as_json else results.findings(states=[State.SUSPECTED], limit=limit)
+    if as_json:
+        click.echo(text.findings_json(found))
+    elif found:
+        emit(sys.stdout, lambda console: text.show_list(console, found))
+    else:
+        click.echo("no findings; benchwright findings judge looks for some")
+    if suspected:
+        count = "1 change is" if len(suspected) == 1 else f"{len(suspected)} changes are"
+        click.echo(f"{count} suspected, and told to nobody: benchwright findings --state suspected")
+
+
+@command.command("judge")
+@click.argument("run", default="last", metavar="[RUN]")
+@click.option(
+    "--repo", default=None, metavar="DIR", help="The repository that is measured: its commits give the order."
+)
+@click.option("--smallest", default="1%", show_default=True, metavar="SHARE", help="A change below this is none.")
+@store_option
+@json_option
+@click.pass_context
+def judge_(context: click.Context, run: str, repo: str | None, smallest: str, store: str | None, as_json: bool) -> int:
+    """Look for changes in the series that RUN (default: the last) touched. Exits with 1 when something became worse."""
+    from benchwright.analysis import detection
+    from benchwright.analysis.gate import share
+    from benchwright.records import Verdict
+    from benchwright.report import findings as text
+    from benchwright.report.table import emit
+    from benchwright.vcs.history import open_repository
+
+    least = share(smallest, "--smallest")
+    repository = open_repository(repo) if repo is not None else None
+    with closing(opened(store or context.obj, create=False)) as results:
+        found = detection.judge(results, results.find(run), repository=repository, smallest=least)
+    if as_json:
+        click.echo(text.findings_json(found))
+    elif found:
+        emit(sys.stdout, lambda console: text.show_list(console, found))
+    else:
+        click.echo("nothing new")
+    return 1 if any(finding.verdict is Verdict.WORSE for finding in found) else 0
+
+
+@command.command("show")
+@click.argument("finding", metavar="ID")
+@store_option
+@json_option
+@click.pass_context
+def show(context: click.Context, finding: str, store: str | None, as_json: bool) -> None:
+    """One finding in full: the graph of its series, the commits that may be behind it, what differs, its story."""
+    from benchwright.analysis.timeline import moments_of
+    from benchwright.report import findings as text
+    from benchwright.report.table import emit
+
+    with closing(opened(store or context.obj, create=False)) as results:
+        found = results.finding(finding)
+        moments, index = moments_of(results, found)
+    values = [moment.estimate.point for moment in moments]
+    if as_json:
+        click.echo(text.finding_json(found, moments))
+    else:
+        emit(sys.stdout, lambda console: text.show_finding(console, found, values, index))
+
+
+def _change_of_state(verb: str, state: State, what: str, line: str) -> None:
+    """Adds a command that puts a finding into a state."""
+
+    @command.command(verb, help=line)
+    @click.argument("finding", metavar="ID")
+    @comment_option
+    @store_option
+    @click.pass_context
+    def change(context: click.Context, finding: str, comment: str, store: str | None) -> None:
+        with closing(opened(store or context.obj, create=False)) as results:
+            changed = results.update_finding(finding, _remark(what, comment), state=state)
+        click.echo(f"{changed.id}: {changed.state}")
+
+
+_change_of_state("acknowledge", State.ACKNOWLEDGED, "acknowledged", "It is known and being looked at.")
+_change_of_state("resolve", State.RESOLVED, "resolved", "It was dealt with.")
+_change_of_state("ignore", State.IGNORED, "ignored", "It is as it should be, or does not matter.")
+_change_of_state("reopen", State.OPEN, "reopened", "It is open again.")
+
+
+@command.command("assign")
+@click.argument("finding", metavar="ID")
+@click.argument("who", metavar="WHO")
+@comment_option
+@store_option
+@click.pass_context
+def assign(context: click.Context, finding: str, who: str, comment: str, store: str | None) -> None:
+    """Say who looks after it; '' for nobody."""
+    with closing(opened(store or context.obj, create=False)) as results:
+        said = f"to {who}" if who else "to nobody"
+        changed = results.update_finding(
+            finding, _remark("assigned", f"{said}. {comment}" if comment else said), assignee=who
+        )
+    click.echo(f"{changed.id}: assigned {said}")
+
+
+@command.command("comment")
+@click.argument("finding", metavar="ID")
+@click.argument("text", metavar="TEXT")
+@store_option
+@click.pass_context
+def comment_(context: click.Context, finding: str, text: str, store: str | None) -> None:
+    """Add TEXT to its story."""
+    with closing(opened(store or context.obj, create=False)) as results:
+        changed = results.update_finding(finding, _remark("comment", text))
+    click.echo(f"{changed.id}: {len(changed.remarks)} remarks")
+
+
+@command.command("mute")
+@click.argument("what", metavar="CASE|SERIES")
+@click.option("--reason", default="", metavar="TEXT", help="Why, for those who wonder later.")
+@click.option("--off", is_flag=True, help="Report changes there again.")
+@store_option
+@click.pass_context
+def mute(context: click.Context, what: str, reason: str, off: bool, store: str | None) -> None:
+    """Report no change in a series, or in all series of the cases of that name; * stands for anything."""
+    with closing(opened(store or context.obj, create=False)) as results:
+        if off:
+            click.echo(f"{what}: {'no longer muted' if results.unmute(what) else 'was not muted'}")
+            return
+        results.mute(Mute(what=what, who=_who(), at=_now(), reason=reason))
+    click.echo(f"{what}: muted")
+
+
+@command.command("threshold")
+@click.argument("case", metavar="CASE")
+@click.argument("smallest", metavar="SHARE")
+@click.option("--metric", default="", metavar="NAME", help="Only for this metric.")
+@store_option
+@click.pass_context
+def threshold(context: click.Context, case: str, smallest: str, metric: str, store: str | None) -> None:
+    """Report only changes of at least SHARE (5%) for the cases of that name; `none` takes it away."""
+    from benchwright.analysis.gate import share
+
+    least = None if smallest == "none" else share(smallest, "SHARE")
+    with closing(opened(store or context.obj, create=False)) as results:
+        if least is None:
+            gone = results.drop_threshold(case, metric)
+            click.echo(f"{case}: {'no threshold any more' if gone else 'had no threshold'}")
+            return
+        results.set_threshold(Threshold(case=case, metric=metric, smallest=least))
+    click.echo(f"{case}: changes {f'of {metric} ' if metric else ''}below {100 * least:g} % are not reported")
+
+
+@command.command("rules")
+@store_option
+@json_option
+@click.pass_context
+def rules(context: click.Context, store: str | None, as_json: bool) -> None:
+    """What is muted, and the thresholds."""
+    import json
+
+    from benchwright import schema
+    from benchwright.units.numbers import printable
+
+    with closing(opened(store or context.obj, create=False)) as results:
+        mutes, thresholds = results.mutes(), results.thresholds()
+    if as_json:
+        click.echo(json.dumps(schema.encode({"mutes": mutes, "thresholds": thresholds}), indent=2))
+        return
+    for one in mutes:
+        click.echo(printable(f"muted  {one.what}  {one.who} {one.at[:10]} {one.reason}".rstrip()))
+    for bound in thresholds:
+        click.echo(printable(f"from {100 * bound.smallest:g} %  {bound.case}  {bound.metric or 'every metric'}"))
+    if not mutes and not thresholds:
+        click.echo("nothing is muted, and there are no thresholds")
+
+
+def _remark(what: str, text: str) -> Remark:
+    return Remark(at=_now(), who=_who(), what=what, text=text)
+
+
+def _who() -> str:
+    import getpass
+    import os
+
+    if named := os.environ.get(WHO):
+        return named
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container whose user has no name
+        return f"user {os.getuid()}"
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,46 @@
+"""`benchwright import`: runs from files that export wrote, and from files of other tools."""
+
+from __future__ import annotations
+
+import click
+
+from benchwright import plugins
+from benchwright.cli.options import json_option, opened, store_option
+
+OURS = "benchwright"
+
+
+@click.command(
+    epilog="Each run is one transaction. A line that cannot be read stops the import with its place; the runs before "
+    "it stay, and importing again adds only what is missing. - reads standard input: JSON Lines unless --format is "
+    "given. Files that export wrote are known by their endings (.jsonl, .jsonl.gz, .parquet), those of other tools by "
+    "their content; for asv and LoadGen a folder may be named."
+)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "--format",
+    metavar="NAME",
+    default="",
+    help=f"What wrote the files: {OURS}, {', '.join(plugins.BUILTIN['importers'])}. Default: it is recognised.",
+)
+@store_option
+@json_option
+def command(files: tuple[str, ...], format: str, store: str | None, as_json: bool) -> None:
+    """Add the runs in files to the store."""
+    import json
+    from contextlib import closing
+
+    from benchwright import exchange
+    from benchwright.store.files import transfer
+
+    done = []
+    with closing(opened(store)) as results:
+        for file in files:
+            ours = format == OURS or (not format and transfer.is_ours(file))
+            runs = transfer.read_runs(file) if ours else exchange.read_runs(file, format=format)
+            outcome = transfer.add_all(results, runs)
+            done.append({"file": file, "added": outcome.added, "present": outcome.present})
+            if not as_json:
+                click.echo(f"{file}: {len(outcome.added)} added, {len(outcome.present)} there already")
+    if as_json:
+        click.echo(json.dumps(done))

@@ -1,0 +1,129 @@
+"""`benchwright list`: the cases that targets give, or the runs in the store."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from benchwright.cli.options import json_option, store_option
+
+BACKUP = "restore this one from a backup of the store, if there is one"
+
+
+@click.command("list")
+@click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@click.option("--runtime", metavar="NAME,...", default="", help="Runtimes to plan for, instead of the default one.")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many runs to list.")
+@click.option("--all", "tries", is_flag=True, help="Also tries that were refused before anything was measured.")
+@store_option
+@json_option
+def command(targets: tuple[str, ...], runtime: str, limit: int, tries: bool, store: str | None, as_json: bool) -> int:
+    """What could be run: the cases of each TARGET, which may be a module or a package as well.
+
+    Without a target: the runs that were added to the store last, the newest first. Exit code 1 when one of them is
+    damaged; it is named, and the others are listed.
+    """
+    rows = _cases(targets, runtime) if targets else _runs(store, limit, tries)
+    damaged = [] if targets else [row for row in rows if row["damaged"]]
+    if as_json:
+        _write(json.dumps(rows, indent=2) + "\n")
+    elif targets:
+        _write_lines(_case_lines(rows))
+    elif rows:
+        _write_lines(map(_run_line, rows))
+    else:
+        click.echo("no runs yet: benchwright run TARGET makes one", err=True)
+    for row in damaged:
+        click.echo(f"benchwright: {row['damaged']}\n  the other runs are listed; {BACKUP}", err=True)
+    return int(bool(damaged))
+
+
+def _write_lines(lines: Iterable[str]) -> None:
+    """Writes each as one line, whatever the names in it hold: a store that others send to holds theirs."""
+    from benchwright.units.numbers import printable
+
+    _write("".join(f"{printable(line)}\n" for line in lines))
+
+
+def _write(text: str) -> None:
+    """Writes to a reader that may go when it has seen enough; click would call that a failure."""
+    from benchwright.report.ascii import emit_text
+
+    try:
+        emit_text(sys.stdout, text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _cases(targets: tuple[str, ...], runtime: str) -> list[dict[str, Any]]:
+    from benchwright.targets.sources import Request
+    from benchwright.targets.sources.listing import listed
+
+    names = tuple(name for name in runtime.split(",") if name)
+    pairs, broken = listed(Request(targets=targets, runtimes=names, listener=_noted, fetching=False))
+    for module, reason in broken:
+        click.echo(f"benchwright: {module} is left out: {reason}", err=True)
+    return [
+        {
+            "name": case.name,
+            "params": dict(case.params),
+            "version": case.version,
+            **({"summary": about.summary} if about.summary else {}),
+            **({"class": about.owner, "class_summary": about.owner_summary} if about.owner else {}),
+        }
+        for case, about in pairs
+    ]
+
+
+def _noted(event: Any) -> None:
+    from benchwright.events import Noted
+
+    if isinstance(event, Noted):
+        click.echo(f"benchwright: {event.text}", err=True)
+
+
+def _runs(store: str | None, limit: int, tries: bool) -> list[dict[str, Any]]:
+    from benchwright import config, schema
+    from benchwright.cli.options import opened
+
+    if store is None and config.store_url() == config.DEFAULT_STORE and not Path(config.DEFAULT_STORE).exists():
+        return []  # nothing was asked for by name, and nothing was measured here yet
+    kept = opened(store, create=False)
+    try:
+        rows: list[dict[str, Any]] = [schema.encode(run) for run in kept.runs(limit=limit, tries=tries)]
+    finally:
+        kept.close()
+    return rows
+
+
+def _case_lines(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """A line for each case; a class is named once, and what its author says of it, above its methods."""
+    last = ""
+    for row in rows:
+        owner = row.get("class", "")
+        if owner and owner != last:
+            yield f"{owner}: {row['class_summary']}" if row["class_summary"] else f"{owner}:"
+        last = owner
+        params = " ".join(f"{name}={value}" for name, value in row["params"].items())
+        told = f"  # {row['summary']}" if owner and row.get("summary") else ""
+        yield f"{'  ' if owner else ''}{row['name']}  {params}{told}"
+
+
+def _run_line(row: dict[str, Any]) -> str:
+    if row["damaged"]:
+        return f"{row['id']}  {row['started_at'][:19]}  damaged"
+    failed = f"  {row['failed']} failed" if row["failed"] else ""
+    tags = f"  [{', '.join(row['tags'])}]" if row["tags"] else ""
+    revision = f"  {row['revision']['id'][:10]}" if row["revision"] else ""
+    cases = ", ".join(row["cases"])
+    results = "1 result" if row["results"] == 1 else f"{row['results']} results"
+    if row["results"] < row["planned"]:  # cut off, or still being measured
+        results = f"{row['results']} of {row['planned']} results"
+    return f"{row['id']}  {row['started_at'][:19]}  {results}{failed}{revision}{tags}  {cases}"

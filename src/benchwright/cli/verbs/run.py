@@ -1,0 +1,135 @@
+"""`benchwright run`: measure, print a table, save a run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from benchwright.cli.options import json_option, store_option
+
+COMMAND = "benchwright.command"
+
+
+class _WithCommand(click.Command):
+    """Keeps what follows `--` apart: it is a command to measure, not targets."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta[COMMAND] = args[at + 1 :]
+            args = args[:at]
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_WithCommand)
+@click.argument("targets", nargs=-1, metavar="[TARGET]... [-- COMMAND...]")
+@click.option("--runtime", metavar="A,B", help="Runtimes to measure on. Default: the first installed that loads it.")
+@click.option("--device", default="cpu", metavar="A,B", help="Devices: cpu, cuda, ... Not used means failed.")
+@click.option("--numeric-precision", default="", metavar="A,B", help="fp32, fp16, bf16, where the runtime can.")
+@click.option("--batch-size", default="1", metavar="N,M", help="Items per call.")
+@click.option("--workers", default="1", metavar="N,M", help="Threads that issue calls, per copy.")
+@click.option("--copies", default="1", metavar="N,max", help="Processes, each with the model loaded; max: one per CPU.")
+@click.option("--shape", multiple=True, metavar="NAME:1x3x224x224", help="Fills dynamic dimensions of an input.")
+@click.option("--dtype", multiple=True, metavar="NAME:int64", help="Element type of an input.")
+@click.option(
+    "--input", "input_source", default="random", metavar="SOURCE", help="random, a .npy/.npz file, FILE::CALLABLE."
+)
+@click.option("--value", multiple=True, metavar="NAME=NUMBER", help="A number for an input: --value sr=16000.")
+@click.option(
+    "--feed-back", multiple=True, metavar="INPUT=OUTPUT", help="Each call's OUTPUT is the next call's INPUT: state."
+)
+@click.option("--input-count", type=int, default=1, help="Distinct inputs that calls go through in turn.")
+@click.option("--param", multiple=True, metavar="NAME=A,B", help="A callable's own parameter.")
+@click.option("--option", multiple=True, metavar="NAME=VALUE", help="Handed to the runtime.")
+@click.option("--rate", metavar="R,S", help="Open loop: arrivals per second.")
+@click.option("--arrivals", type=click.Choice(["poisson", "constant"]), default="poisson", help="How they are spread.")
+@click.option("--trace", type=click.Path(), help="Open loop: arrival instants in seconds from a file, one a line.")
+@click.option("--find-rate", is_flag=True, help="Search the highest rate that meets the objective.")
+@click.option("--objective", multiple=True, metavar="'p99<20ms'", help="A bound that must hold; missed means exit 1.")
+@click.option("--streams", type=int, help="Multi-stream: each query is this many calls at once.")
+@click.option("--offline", type=int, metavar="N", help="Offline: N calls, all due at time zero.")
+@click.option("--duration", metavar="SECONDS", help="Time calls for so long. Default: 1 s a round.")
+@click.option("--samples", type=int, help="Stop after so many samples: calls, or loops of them.")
+@click.option("--once", is_flag=True, help="Stop when every input was used once.")
+@click.option("--precision", metavar="1%", help="Stop when the median, or p99:5%, is known this well (95 %).")
+@click.option("--warmup", metavar="SECONDS", help="Warm up at most so long; 0: not at all. Default: until steady, 5 s.")
+@click.option("--loops", type=int, default=0, help="Calls per sample. Default: one, more only for very fast callables.")
+@click.option("--rounds", type=int, help="Fresh processes per case, interleaved. Default: 5, 1 if called once.")
+@click.option("--retries", type=click.IntRange(min=0), default=0, help="Try a failed case again so often.")
+@click.option("--timeout", metavar="SECONDS", help="Kill a worker that takes longer.")
+@click.option("--cpus", metavar="0,2-3", help="CPUs the workers may use.")
+@click.option("--memory-limit", metavar="4GiB", help="Address space a worker may use.")
+@click.option("--monitor", metavar="A,B", help="What watches the workers. Default: process, pressure, gpu, power.")
+@click.option("--operators", is_flag=True, help="Record where a model's time goes; `benchwright operators` shows it.")
+@click.option("--profile", metavar="10:20,30:40", help="Profile these seconds of the timed phase in a pass of its own.")
+@click.option("--profiler", metavar="A,B", help="Profilers: torch, onnxruntime, tensorflow, py-spy, perf.")
+@click.option("--golden", default="", metavar="RUNTIME|PATH", help="Outputs to give: a runtime's, or saved ones.")
+@click.option("--tolerance", metavar="1e-3", help="How far outputs may be off; or relative=,absolute=,cosine=,top=.")
+@click.option("--keep-outputs", is_flag=True, help="Save what the models answer with the run's files: outputs.npz.")
+@click.option(
+    "--host", metavar="KIND:NAME", help="Where it runs: container:IMAGE, or adb:SERIAL for a command. Default: here."
+)
+@click.option("--seed", type=int, default=0, help="Of random inputs and arrivals.")
+@click.option(
+    "--cost-per-hour", type=float, metavar="1.18", help="The machine's price: adds the cost of 1,000,000 items."
+)
+@click.option("--fork", is_flag=True, help="Import a Python file once a round, and fork for each of its cases.")
+@click.option("--resume", default="", metavar="RUN", help="Go on with RUN: measure what is missing or failed there.")
+@click.option("--tag", multiple=True, help="A word to find this run by.")
+@click.option("--reason", default="", help="Why this run was made.")
+@click.option("--no-save", is_flag=True, help="Do not keep the run in the store.")
+@click.option("--report", type=click.Path(), metavar="FILE", help="Also write an HTML report.")
+@store_option
+@json_option
+def command(**given: Any) -> int:
+    """Measure each TARGET: a model file, a model spec or a folder of them, FILE.py::CALLABLE, package.module:callable,
+    a benchmark class or one of its methods (package.module.Class.method, FILE.py::Class), a task of a task file, or any
+    command after `--`.
+
+    A list (A,B) in an option is a dimension: every combination becomes a case. Each case is measured in several fresh
+    processes. Exit code 1 when a case failed, an objective was missed or an output is out of tolerance.
+    """
+    from benchwright.cli.progress import Progress
+    from benchwright.cli.run_outcome import exit_code, show
+    from benchwright.cli.run_request import answers_of, plan_of, request_of
+    from benchwright.errors import StoreError
+    from benchwright.workflows import run as api
+
+    if given["report"]:
+        from benchwright.report.destination import check_target
+
+        check_target(Path(given["report"]), flag="--report")
+    if given["fork"] and given["host"] not in (None, "local"):
+        from benchwright.errors import OptionError
+
+        raise OptionError("--fork is for this machine", remedy="leave out --host or --fork")
+    context = click.get_current_context()
+    request = request_of(given, context.meta.get(COMMAND, []))
+    keep = not given["no_save"]
+    try:
+        with Progress(sys.stderr) as progress:
+            measured = api.measure(
+                request,
+                rounds=given["rounds"],
+                resume=given["resume"],
+                fork=given["fork"],
+                store=given["store"],
+                save=keep,
+                listener=progress,
+                command=api.command_line(),
+                by_hand=True,
+                **{"host": context.obj, **plan_of(given), **answers_of(given)},
+            )
+        run, failure = measured.record, None
+    except StoreError as error:
+        if error.measured is None:
+            raise
+        run, failure, keep = error.measured, error, False
+    show(run, as_json=given["as_json"], save=keep, store=given["store"], report=given["report"])
+    if failure is not None:  # measured and shown, but not kept where it was meant to be
+        sys.stderr.write(f"benchwright: {failure}\n")
+        return 1
+    return exit_code(run)

@@ -1,0 +1,90 @@
+"""benchwright serve"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from benchwright import config
+from benchwright.cli.options import json_option, store_option
+
+
+@click.command("serve")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on; 0.0.0.0 for all.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="The port; 0 takes a free one."
+)
+@store_option
+@click.option("--require-token", is_flag=True, help="Let nobody in without a token, not even to read.")
+@click.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="HOST",
+    help="A name under which people reach it, behind a proxy. Repeatable; with one, other names are refused, "
+    "and changes need a token.",
+)
+@click.option(
+    "--artifacts",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where files of results are kept. Default: `artifacts` beside the store's file.",
+)
+@click.option("--log", is_flag=True, help="Print a line for each request: method, path, status, milliseconds.")
+@json_option
+def command(
+    host: str,
+    port: int,
+    store: str | None,
+    require_token: bool,
+    names: tuple[str, ...],
+    artifacts: Path | None,
+    log: bool,
+    as_json: bool,
+) -> int:
+    """Show a store's results to browsers and take results from elsewhere, until Ctrl-C.
+
+    On this machine alone, whoever reaches the server may do everything. With another --host everyone may read, and
+    changes need a token (benchwright token create); with --require-token, reading needs one too.
+
+    Once a day it lets go what [retention] in benchwright.toml says is too old.
+    """
+    import json
+
+    try:
+        from benchwright.server.process import serve
+        from benchwright.server.settings import Settings, artifacts_of
+        from benchwright.store.probe import database_file
+        from benchwright.store.sql.retention import rules_of
+    except ModuleNotFoundError as error:
+        from benchwright.errors import NotInstalledError
+
+        if (error.name or "").startswith("benchwright"):
+            raise
+        raise NotInstalledError(f"{error.name}, which the server needs,", "'benchwright[server]'") from None
+
+    url = config.store_url(store)
+    new = url.partition("://")[0] in ("sqlite", url) and not database_file(url).exists()
+    settings = Settings(
+        store_url=url,
+        host=host,
+        require_token=require_token,
+        names=tuple(name.lower().rstrip(".") for name in names),
+        artifacts=(artifacts or artifacts_of(url)).absolute(),
+        log=log,
+        retention=rules_of(config.load().retention),
+    )
+
+    def ready(address: str) -> None:
+        shown = config.shown_url(url)
+        click.echo(json.dumps({"address": address, "store": shown}) if as_json else f"{address}  (store: {shown})")
+        if new:
+            click.echo("the store is new and empty: benchwright run TARGET fills it", err=True)
+        if not settings.on_loopback:
+            who = "a token is needed to read" if require_token else "everyone who reaches it can read"
+            click.echo(
+                f"listening on {host}: {who}; put a proxy with TLS before it, or tokens travel in the open", err=True
+            )
+
+    serve(settings, port=port, ready=ready)
+    return 0

@@ -1,0 +1,35 @@
+"""`benchwright store send`: what waits for a server, sent now."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from benchwright.cli.options import json_option
+
+
+@click.command()
+@click.argument("url", required=False)
+@click.option("--to", metavar="URL", help="Another server, that takes it in the place of the one at URL.")
+@click.option("--refused", is_flag=True, help="Also what a server refused before: it may take it now.")
+@json_option
+def command(url: str | None, to: str | None, refused: bool, as_json: bool) -> int:
+    """Send what waits on this machine for the server at URL, or for every server: results that it could not take when
+    they were measured. Exit code 1 when something still waits or was refused.
+    """
+    from benchwright import schema
+    from benchwright.errors import OptionError
+    from benchwright.store.remote import pending
+
+    if to and not url:
+        raise OptionError("--to needs the server that it stands for", remedy="benchwright store send URL --to OTHER")
+    sent = pending.send(url, to=to, refused=refused)
+    if as_json:
+        click.echo(json.dumps(schema.encode(sent), indent=2))
+    else:
+        for each in sent:
+            click.echo(f"{each.server}: {each.sent} sent, {each.refused} refused, {each.waiting} waiting")
+        if not sent:
+            click.echo("nothing waits")
+    return 1 if any(each.refused or each.waiting for each in sent) else 0

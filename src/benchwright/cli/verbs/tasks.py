@@ -1,0 +1,31 @@
+"""`benchwright tasks`: look at a task file before it runs for hours."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from benchwright.cli.options import json_option
+
+
+@click.group("tasks")
+def command() -> None:
+    """Task files: commands, and patterns for what they print."""
+
+
+@command.command("check")
+@click.argument("target", metavar="FILE[::TASK]")
+@click.option("--log", metavar="FILE", help="A saved log to try the patterns on.")
+@json_option
+def check(target: str, log: str | None, as_json: bool) -> int:
+    """Check a task file, and with --log what its patterns find in a saved log.
+
+    Exit code 1 when a metric that is not optional would have no value, 2 when the file is wrong.
+    """
+    from benchwright.targets.tasks import tryout
+
+    checks = tryout.check(target, None if log is None else Path(log))
+    click.echo(json.dumps(tryout.as_json(checks), indent=2) if as_json else tryout.as_text(checks))
+    return 1 if any(each.missing for each in checks) else 0

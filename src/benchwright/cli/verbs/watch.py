@@ -1,0 +1,117 @@
+"""`benchwright watch`: every new commit of a repository is built, measured and judged."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from benchwright.cli.options import json_option, store_option
+from benchwright.cli.targets import build_options, target_options
+
+if TYPE_CHECKING:
+    from benchwright.workflows.watch.loop import Watched
+
+
+@click.command("watch")
+@target_options
+@build_options
+@click.option("--interval", default="60", show_default=True, metavar="SECONDS", help="Look for new commits so often.")
+@click.option("--once", is_flag=True, help="Measure what is new, and end.")
+@click.option("--remote", default="origin", show_default=True, help="Where to fetch from; '' for this repository only.")
+@click.option("--branch", default="", help="The branch to follow. Default: the one that is checked out.")
+@click.option("--since", default="", metavar="REV", help="At the first start, begin after REV. Default: at the newest.")
+@click.option("--step", type=click.IntRange(min=1), default=1, show_default=True, help="Measure every N-th commit.")
+@click.option(
+    "--catch-up", type=click.IntRange(min=0), default=0, metavar="N", help="Of many, measure N. Default: all."
+)
+@click.option(
+    "--backfill",
+    type=click.IntRange(min=0),
+    default=16,
+    show_default=True,
+    metavar="N",
+    help="Measure up to N commits of a gap in which a change was found.",
+)
+@click.option(
+    "--pairs",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Measure both sides of a suspected change again, in up to N pairs, before anybody is told. 0: do not.",
+)
+@click.option("--rounds", type=click.IntRange(min=1), help="Fresh processes per case. Default: 5, 1 if called once.")
+@click.option("--smallest", default="1%", show_default=True, metavar="SHARE", help="Smaller changes count as none.")
+@click.option(
+    "--commit-file", metavar="FILE", help="Keeps the last commit that was finished; the first start reads it."
+)
+@click.option("--status-file", metavar="FILE", help="Stops at the next check when this file holds 0.")
+@click.option("--same-host", is_flag=True, help="Take turns with every other watch on this machine.")
+@store_option
+@json_option
+def command(**given: Any) -> int:
+    """Follow a branch: build each new commit, measure each TARGET, and judge what was measured of all commits so far.
+
+    A TARGET is a file of yours, used for every commit, or a path from the root of the repository, as each commit has
+    it. What was done is in a journal below .benchwright/watch, so that a watch that is stopped or killed goes on where
+    it was. Ctrl-C, SIGTERM or SIGHUP ends it after the present commit; a second one ends it at once. `benchwright
+    findings` shows what was found, `benchwright bisect` names the culprit.
+
+    With --once, exit code 1 when a commit could not be built or measured, or something became worse.
+    """
+    from benchwright.cli.progress import Progress
+    from benchwright.workflows import arguments
+    from benchwright.workflows.watch import loop
+    from benchwright.workflows.watch.messages import handled_json, handled_text
+
+    shown = handled_json if given["as_json"] else handled_text
+    interval = None if given["once"] else arguments.positive(given["interval"], "s", "--interval")
+    with Progress(sys.stderr) as progress:
+
+        def tell(handled: loop.Handled) -> None:
+            progress.clear()
+            click.echo(shown(handled))
+            sys.stdout.flush()
+
+        ok = loop.watch(_watched(given), interval=interval, listener=progress, tell=tell)
+    return 0 if ok or interval is not None else 1
+
+
+def _watched(given: Mapping[str, Any]) -> Watched:
+    from benchwright.cli.targets import cpus_of, making_of, request_of
+    from benchwright.workflows import arguments, run
+    from benchwright.workflows.watch.commits import Following
+    from benchwright.workflows.watch.loop import Watched
+
+    commit_file, status_file = (Path(given[name]) if given[name] else None for name in ("commit_file", "status_file"))
+    making = making_of(given)
+    return Watched(
+        repo=making.repo,
+        request=request_of(given),
+        following=Following(
+            remote=given["remote"],
+            branch=given["branch"],
+            since=given["since"],
+            step=given["step"],
+            catch_up=given["catch_up"],
+            commit_file=commit_file,
+        ),
+        build=making.command,
+        build_timeout=making.timeout,
+        rebuild=making.again,
+        surroundings=making.surroundings,
+        targets_from=making.targets_from,
+        rounds=given["rounds"],
+        smallest=arguments.fraction(given["smallest"], "--smallest"),
+        backfill=given["backfill"],
+        pairs=given["pairs"],
+        cpus=cpus_of(given),
+        status_file=status_file,
+        same_host=given["same_host"],
+        store=given["store"],
+        command=run.command_line(),
+    )

@@ -1,0 +1,147 @@
+"""Tells the reporters that were asked for. One that fails is told of, and the others still hear."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from benchwright.compat.harness import outcome
+from benchwright.compat.harness.documents import Document
+from benchwright.compat.harness.flags import Flags
+from benchwright.compat.harness.outcome import Told
+from benchwright.compat.harness.run import Work
+from benchwright.compat.harness.summaries import Rules
+from benchwright.errors import BenchwrightError, OptionError
+from benchwright.events import Began, Ended, Event
+from benchwright.records import Result, Run
+from benchwright.system.interrupts import Interrupt
+
+ONCE = 10.0  # seconds for a server to answer while there is more to measure
+
+
+def check(flags: Flags) -> None:
+    """Refuses places that cannot be reported to, before anything is measured."""
+    for name in ("local_reporter", "simple_local_reporter"):
+        place = Path(flags.texts[name] or ".")
+        if place.exists() and not place.is_dir():
+            raise OptionError(f"--{name} {place} is a file", remedy="name a folder; it is made when missing")
+    if flags.texts["remote_reporter"]:
+        from benchwright.compat.harness import remote_post
+
+        remote_post.endpoint(flags.texts["remote_reporter"])
+
+
+class Reports:
+    """The reporters of one run. Each test is told to them as soon as it is measured and kept: a kill loses none.
+
+    A server that does not answer is not waited for between tests: what it did not take waits in the spool, and `send`
+    tries again at the end.
+    """
+
+    def __init__(self, flags: Flags, works: Sequence[Work]) -> None:
+        self._flags = flags
+        self._pairs = [work.pair for work in works]
+        self._results: dict[int, Result] = {}
+        self._run: Run | None = None
+        self._reported: set[str] = set()
+        self._server_answers = True
+        self.told: list[Told] = []  # of tests that were measured, in order
+        self.failures: list[str] = []  # why a reporter failed, each once
+
+    def hear(self, event: Event) -> None:
+        """Listens to the runner: a test is over when its last result is there, the control's if it has one."""
+        if isinstance(event, Began) and event.run is not None:
+            self._run = event.run
+        elif isinstance(event, Ended):
+            self._results[event.index] = event.result
+            if self._run is not None:
+                self._report(self._run, self._pairs[event.index])
+
+    def finish(self, run: Run) -> None:
+        """Reports what the runner did not tell of: tests after an interruption, or of a run that was not kept."""
+        self._results = dict(enumerate(run.results))
+        for pair in dict.fromkeys(self._pairs):
+            self._report(run, pair)
+
+    def _report(self, run: Run, pair: str) -> None:
+        indexes = [index for index, other in enumerate(self._pairs) if other == pair]
+        if pair in self._reported or not all(index in self._results for index in indexes):
+            return
+        self._reported.add(pair)
+        results = tuple(self._results[index] for index in indexes)
+        for one in outcome.told(replace(run, results=results), failed=True):
+            self._write(one.document)
+            if one.document.data:
+                self.told.append(one)
+                sys.stdout.write(_screen(self._flags, one))
+                sys.stdout.flush()
+                self._send(one)
+
+    def _write(self, document: Document) -> None:
+        from benchwright.compat.harness import local_reporter
+
+        if place := self._flags.texts["local_reporter"]:
+            self._try("--local_reporter", lambda: local_reporter.write(Path(place), document))
+        if folder := self._flags.texts["simple_local_reporter"]:
+            self._try("--simple_local_reporter", lambda: local_reporter.write_simple(Path(folder), document))
+
+    def _send(self, one: Told) -> None:
+        if not self._flags.texts["remote_reporter"]:
+            return
+        from benchwright.compat.harness import remote_reporter
+
+        how = remote_reporter.How(rules=Rules(self._flags.rules), waits=(), timeout=ONCE)
+        address, token = self._flags.texts["remote_reporter"], self._flags.texts["remote_access_token"]
+        if not self._server_answers:
+            self._try("--remote_reporter", lambda: remote_reporter.keep(address, [one.document], how))
+            return
+        try:
+            remote_reporter.send(address, token, [one.document], how)
+        except (BenchwrightError, OSError):  # it is in the spool; `send` says in the end what came of it
+            self._server_answers = False
+
+    def _try(self, name: str, act: Callable[[], object]) -> None:
+        if (failure := _tried(name, act)) and failure not in self.failures:
+            self.failures.append(failure)
+
+
+def send(flags: Flags, say: Callable[[str], None]) -> list[str]:
+    """Sends what a server did not take before, which may take minutes: `say` hears of each wait.
+
+    What could not be sent. Ctrl-C and SIGTERM end it; what did not arrive waits for the next time.
+    """
+    if not flags.texts["remote_reporter"]:
+        return []
+    from benchwright.compat.harness import remote_reporter
+
+    name, interrupt = "--remote_reporter", Interrupt()
+    how = remote_reporter.How(rules=Rules(flags.rules), say=lambda text: say(f"{name}: {text}"))
+    address, token = flags.texts["remote_reporter"], flags.texts["remote_access_token"]
+    with interrupt.watched(), interrupt.allowed():
+        failure = _tried(name, lambda: remote_reporter.send(address, token, [], how))
+    return [failure] if failure else []
+
+
+def _screen(flags: Flags, one: Told) -> str:
+    """What the screen reporters say of a test; "" when there are none."""
+    from benchwright.compat.harness import screen_reporter
+
+    texts = []
+    if flags.screen:
+        texts.append(screen_reporter.text(one.document, rules=Rules(flags.rules)))
+    if flags.simple_screen:
+        texts.append(screen_reporter.simple_text(one.document))
+    return "".join(text.rstrip("\n") + "\n" for text in texts)
+
+
+def _tried(name: str, act: Callable[[], object]) -> str:
+    """Why a reporter failed; "" when it did not."""
+    try:
+        act()
+    except BenchwrightError as error:
+        return f"{name}: {error}"
+    except OSError as error:
+        return f"{name}: {error.filename or ''}: {error.strerror or error}"
+    return ""

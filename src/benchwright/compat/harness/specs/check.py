@@ -1,0 +1,132 @@
+"""Everything that is wrong or odd about a spec, before anything runs."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from benchwright.compat.harness.specs import keys, loader, planner
+from benchwright.compat.harness.specs.plans import LIBRARIES, Asked, Entry, Test
+from benchwright.errors import FetchError
+from benchwright.fetch.digests import expected, mismatch
+from benchwright.targets.specs import placeholders
+from benchwright.targets.specs.places import Document
+from benchwright.targets.specs.problems import Problem
+
+SIMILAR = 0.8  # of 1: how near an unknown key must be to a known one to look like a slip
+
+
+def check(path: Path, framework: str = "", *, offline: bool = True) -> list[Problem]:
+    """Every problem of a spec or a list of specs, in the order of the file. A file that cannot be parsed raises.
+
+    Without a framework, the one that the model names or that its format suggests decides what is asked of it. Files
+    behind addresses are looked at unless `offline`.
+    """
+    problems: list[Problem] = []
+    tests: list[Test] = []
+    for spec in loader.specs(path, {}, problems):
+        problems += _slips(spec.value, spec.document)
+        asked = Asked(framework=framework or suggested(spec.value))
+        tests += planner.tests_of_spec(spec, asked, problems, complete=False)
+    problems += [problem for test in tests for problem in _of_test(test)]
+    problems += _files(tests, offline)
+    return sorted(dict.fromkeys(problems), key=lambda problem: _order(problem.where))
+
+
+def suggested(value: Mapping[str, Any]) -> str:
+    """The framework that a spec is for, as far as it says."""
+    model = value.get("model")
+    if not isinstance(model, Mapping):
+        return "generic"
+    known = ("caffe2", "pytorch", "tflite", "oculus", "glow", *LIBRARIES)
+    return next((str(model[key]) for key in ("framework", "format") if model.get(key) in known), "generic")
+
+
+def _slips(value: Mapping[str, Any], document: Document) -> Iterator[Problem]:
+    """Keys that look like another one misspelt. Any key is legal, as a placeholder; one that is used is none."""
+    used = {part for text in texts(value) for name in placeholders.names(text) for part in name.split(".")}
+    for path, mapping, known in _levels(value):
+        for key in mapping:
+            near = difflib.get_close_matches(str(key), known, n=1, cutoff=SIMILAR)
+            if key not in known and key not in used and near:
+                message = f"{key} is no key that is known here, and is used by no placeholder"
+                where = document.at(*path, key)
+                yield Problem(where=where, message=message, remedy=f"did you mean {near[0]!r}?", severity="warning")
+
+
+def _levels(value: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any], frozenset[str]]]:
+    yield (), value, keys.TOP
+    model = value.get("model")
+    if isinstance(model, Mapping):
+        yield ("model",), model, keys.MODEL
+        yield from _file_levels(("model", "files"), model.get("files"))
+    tests = value.get("tests")
+    for i, test in enumerate(tests if isinstance(tests, list) else ()):
+        if isinstance(test, Mapping):
+            yield ("tests", i), test, keys.TEST
+            for group in ("input_files", "output_files", "files"):
+                yield from _file_levels(("tests", i, group), test.get(group))
+
+
+def _file_levels(
+    path: tuple[str | int, ...], files: Any
+) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any], frozenset[str]]]:
+    for name, one in files.items() if isinstance(files, Mapping) else ():
+        if isinstance(one, Mapping):
+            yield (*path, name), one, keys.FILE
+
+
+def _of_test(test: Test) -> Iterator[Problem]:
+    if test.reason:
+        yield Problem(where=test.place, message=f"cannot be run here: {test.reason}", severity="warning")
+
+
+def _files(tests: list[Test], offline: bool) -> Iterator[Problem]:
+    """Files that are not there, or are not those that the spec means; each is looked at once."""
+    wanted = {(entry.location, entry.md5): entry for test in tests for entry in test.files if entry.wanted}
+    for entry in wanted.values():
+        message = _unreachable(entry.location, offline) if _is_url(entry.location) else _wrong(entry)
+        if message:
+            yield Problem(where=entry.place, message=message, remedy="is the location right?")
+
+
+def _is_url(location: str) -> bool:
+    return "://" in location or location.startswith("//")  # the second kind is told as a reason
+
+
+def _unreachable(location: str, offline: bool) -> str:
+    if offline or location.startswith("//"):
+        return ""
+    from benchwright.fetch.probe import reachable
+
+    try:
+        return reachable(location)
+    except FetchError as error:
+        return error.message
+
+
+def _wrong(entry: Entry) -> str:
+    path = Path(entry.location)
+    if not path.exists():
+        return f"{path} is not there"
+    if entry.md5 in ("", "directory") or not path.is_file():
+        return ""
+    differing = mismatch(path, expected(md5=entry.md5))
+    return f"{path} has {differing[1]}, and the spec says {differing[0]}" if differing else ""
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Every text in it, however deep."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from texts(item)
+
+
+def _order(where: str) -> tuple[str, int, int]:
+    """By file, then line, then column."""
+    file, line, column = ([*where.rsplit(":", 2), "", ""])[:3]
+    return (file, int(line), int(column)) if line.isdigit() and column.isdigit() else (where, 0, 0)

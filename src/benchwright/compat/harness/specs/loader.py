@@ -1,0 +1,92 @@
+"""Spec files and lists of them. They are read and never written to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchwright.errors import DecodeError
+from benchwright.targets.specs import placeholders, places
+from benchwright.targets.specs.places import Document
+from benchwright.targets.specs.problems import Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """A model and its tests, as one file says them, and what the list that named the file adds."""
+
+    file: Path
+    document: Document
+    value: Mapping[str, Any]  # tokens of the command line are replaced
+    listed: Document | None = None
+    meta: Mapping[str, Any]
+
+
+def specs(path: Path, string_map: Mapping[str, str], problems: list[Problem]) -> list[Spec]:
+    """The spec of a file, or those of a list. What is wrong is added to `problems`; a file that is no JSON raises."""
+    document = opened(path, problems)
+    content = document.value
+    if "benchmarks" not in content:
+        return [_spec(path, document, string_map, None, {})]
+    meta = placeholders.replaced(content.get("meta"), string_map)
+    if not isinstance(meta, Mapping):
+        problems.append(
+            Problem(where=document.at("meta"), message="a list of benchmarks needs `meta`", remedy='"meta": {}')
+        )
+        meta = {}
+    names = content["benchmarks"]
+    if not isinstance(names, list) or not names:
+        problems.append(Problem(where=document.at("benchmarks"), message="`benchmarks` is a list of spec files"))
+        return []
+    found = []
+    for i, name in enumerate(names):
+        file = path.parent / str(name)
+        if not isinstance(name, str) or not file.is_file():
+            where = document.at("benchmarks", i)
+            problems.append(
+                Problem(where=where, message=f"{name} is not a file", remedy="paths start at the list's folder")
+            )
+            continue
+        inner = opened(file, problems)
+        if "benchmarks" in inner.value:
+            problems.append(
+                Problem(where=document.at("benchmarks", i), message=f"{name} is a list itself; lists do not nest")
+            )
+            continue
+        found.append(_spec(file, inner, string_map, document, meta))
+    return found
+
+
+def opened(path: Path, problems: list[Problem]) -> Document:
+    """What the file says: a mapping. Keys that stand twice are warnings, and the last one counts."""
+    document = places.read(path)
+    if not isinstance(document.value, dict):
+        raise DecodeError(f"{document.where}: a spec is a mapping with `model` and `tests`")
+    for place, line, column in document.duplicates:
+        name = ".".join(str(part) for part in place)
+        where = f"{document.where}:{line}:{column}"
+        problems.append(
+            Problem(where=where, message=f"{name} stands twice; this one counts", remedy="keep one", severity="warning")
+        )
+    return document
+
+
+def default_args(path: Path) -> dict[str, Any]:
+    """Flags that the file itself sets where the command line says nothing: `{"--timeout": 500}`."""
+    problems: list[Problem] = []
+    document = opened(path, problems)
+    found = document.value.get("default_args", {})
+    if not isinstance(found, dict) or not all(str(name).startswith("-") for name in found):
+        raise DecodeError(
+            f"{document.at('default_args')}: `default_args` is a mapping of flags", remedy='such as {"--timeout": 500}'
+        )
+    return found
+
+
+def _spec(
+    file: Path, document: Document, string_map: Mapping[str, str], listed: Document | None, meta: Mapping[str, Any]
+) -> Spec:
+    value = placeholders.replaced(document.value, string_map)
+    return Spec(file=file, document=document, value=value, listed=listed, meta=meta)

@@ -1,0 +1,164 @@
+"""From a spec file to tests that can be run: loaded, merged, expanded, with their files found. Nothing is fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchwright.compat.harness.specs import commands as running
+from benchwright.compat.harness.specs import expansion, loader, locations, notices, settings
+from benchwright.compat.harness.specs.description import described
+from benchwright.compat.harness.specs.merge import merged
+from benchwright.compat.harness.specs.plans import Asked, Entry, Planned, Role, Test
+from benchwright.compat.harness.specs.test_pass import to_pass
+from benchwright.compat.harness.specs.validator import validate
+from benchwright.targets.specs.problems import Problem, errors
+from benchwright.targets.specs.reader import refusal
+
+__all__ = ["Asked", "Entry", "Planned", "Role", "Test", "described", "plan", "to_pass"]
+
+
+def plan(file: Path, asked: Asked) -> Planned:
+    """Every test of the spec, or of the specs of a list, in order; a `DecodeError` tells all that is wrong with it.
+
+    A test that cannot be run here is in the plan, with the reason.
+    """
+    problems: list[Problem] = []
+    specs = loader.specs(file, asked.string_map, problems)
+    tests = [test for spec in specs for test in tests_of_spec(spec, asked, problems)]
+    wrong = errors(problems)
+    if wrong:
+        raise refusal(wrong)
+    return Planned(file=file, tests=tuple(tests), notices=tuple(problems))
+
+
+def tests_of_spec(spec: loader.Spec, asked: Asked, problems: list[Problem], *, complete: bool = True) -> list[Test]:
+    """The tests of one spec if it is fine; what is wrong or worth knowing is added to `problems`.
+
+    Unless `complete`, the tokens of the command line are not known yet.
+    """
+    wrong = validate(spec.value, spec.document, asked.framework, complete=complete)
+    problems += wrong
+    return [] if wrong else _tests(spec, asked, problems)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """A test of a spec, as it stands in the file."""
+
+    spec: loader.Spec
+    model: Mapping[str, Any]
+    asked: Asked
+    at: int
+
+
+def _tests(spec: loader.Spec, asked: Asked, problems: list[Problem]) -> list[Test]:
+    model = _model(spec, asked, problems)
+    expanded: list[dict[str, Any]] = []
+    at: list[int] = []
+    for i, test in enumerate(spec.value["tests"]):
+        tell = expansion.problem_of(spec.document.at, "tests", i, problems=problems)
+        several = expansion.expanded(test, tell)
+        expanded += several
+        at += [i] * len(several)
+        problems += notices.of_test(test, i, spec.document)
+    found = [
+        _test(one, _Place(spec=spec, model=model, asked=asked, at=i), problems)
+        for one, i in zip(expansion.numbered(expanded), at, strict=True)
+    ]
+    problems += notices.unresolved(found, asked)
+    return found
+
+
+def _model(spec: loader.Spec, asked: Asked, problems: list[Problem]) -> dict[str, Any]:
+    """The model with what the list and the command line add to it; what they say in vain is told."""
+    seed = all(running.is_seed(test) for test in spec.value["tests"])
+    further: Any = asked.info.get("meta")
+    further = dict(further) if isinstance(further, Mapping) else {}
+    appended = {"--backend": asked.backend, "--wipe_cache": asked.wipe_cache}  # in this order, after what was typed
+    typed = " ".join(filter(None, [asked.command_args, *(f"{flag} {text}" for flag, text in appended.items() if text)]))
+    if typed:
+        further["command_args"] = typed
+    near: Mapping[str, Any] = spec.value["model"]
+    listed = {key: value for key, value in spec.meta.items() if key != "timeout"}
+    model, hidden = merged(near, listed, missing_only=seed)
+    problems += [notices.hidden(one, spec.document.at("model", *one.path), "the list's `meta`") for one in hidden]
+    model, hidden = merged(model, further, missing_only=seed)
+    problems += [notices.hidden(one, _said(spec, one.path), "the command line") for one in hidden]
+    problems += notices.of_meta_timeout(spec, asked)
+    return model
+
+
+def _said(spec: loader.Spec, path: tuple[str, ...]) -> str:
+    """Where the value that counts stands: in the model, or in the list that names it."""
+    if ("model", *path) in spec.document.places or spec.listed is None:
+        return spec.document.at("model", *path)
+    return spec.listed.at("meta", *path)
+
+
+def _test(test: Mapping[str, Any], place: _Place, problems: list[Problem]) -> Test:
+    model, document = place.model, place.spec.document
+    framework = place.asked.framework or str(model.get("framework") or "")
+    metric, net = str(test["metric"]), str(model["name"])
+    files, reasons = _files(test, place)
+    problems += notices.equal_names(files, document.at("tests", place.at))
+    inputs = test.get("inputs") if metric != "generic" else None
+    inputs = inputs if isinstance(inputs, Mapping) else {}
+    found = Test(
+        file=place.spec.file.absolute(),
+        place=document.at("tests", place.at),
+        net=net,
+        format=str(model["format"]),
+        identifier=str(test.get("identifier") or net),
+        metric=metric,
+        framework=framework,
+        commands=running.commands(test, model, framework),
+        model=model,
+        test=test,
+        group=str(model.get("group") or ""),
+        files=files,
+        shapes={name: tuple(one["shapes"][0]) for name, one in inputs.items()},
+        dtypes={name: str(one["type"]) for name, one in inputs.items()},
+        flags=running.flags(test, model, framework),
+        statistics=tuple(str(name) for name in test.get("statistics", ())),
+        seed_dialect=running.is_seed(test),
+        power=settings.power(test),
+        reason="; ".join(dict.fromkeys([*notices.obstacles(test, model, framework, files), *reasons])),
+    )
+    return _as_asked(found, place.asked)
+
+
+def _as_asked(one: Test, asked: Asked) -> Test:
+    """The test with how it is run: what it says, what its model says, and what the command line says."""
+    test, model = one.test, one.model
+    return replace(
+        one,
+        cooldown=settings.number(model["cooldown"], 0.0) if "cooldown" in model else None,
+        iterations=settings.whole(test.get("iter"), -1),
+        warmup=settings.whole(test.get("warmup"), -1),
+        repeat=max(1, settings.whole(model.get("repeat"), 1)),
+        timeout=settings.timeout(test, model, asked),
+        env=settings.env(test, model, asked),
+        cpus=settings.cpus(test, model, asked),
+        sleep_before_run=settings.sleep_before_run(test, model, asked),
+        tokens=dict(asked.string_map),
+        log_output=settings.is_true(test.get("log_output")) or settings.is_true(model.get("log_output")),
+    )
+
+
+def _files(test: Mapping[str, Any], place: _Place) -> tuple[tuple[Entry, ...], list[str]]:
+    entries: list[Entry] = []
+    reasons: list[str] = []
+    for found in locations.found_files(place.model, test, place.at):
+        entry, reason = locations.entry(
+            found,
+            spec=place.spec.file,
+            asked=place.asked,
+            metric=str(test["metric"]),
+            place=place.spec.document.at(*found.path),
+        )
+        entries.append(entry)
+        reasons += [reason] if reason else []
+    return tuple(entries), reasons

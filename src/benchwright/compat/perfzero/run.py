@@ -1,0 +1,132 @@
+"""One call of benchmark.py: prepares, runs every method in every trial through the runner, and says how it went."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchwright.compat.perfzero import console, preparation, systems, tpus, uploads
+from benchwright.compat.perfzero import flags as perfzero_flags
+from benchwright.compat.perfzero.console import log
+from benchwright.compat.perfzero.flags import Flags
+from benchwright.compat.perfzero.summary import Facts
+from benchwright.compat.perfzero.tpus import Tpu
+from benchwright.compat.perfzero.trials import Trials
+from benchwright.compat.perfzero.workspace import Workspace
+from benchwright.errors import BenchwrightError
+from benchwright.targets.sources import classes
+
+Spent = dict[str, object]
+
+
+def main(arguments: Sequence[str], project: Path) -> int:
+    """Exit code 1 when a method or the preparation failed; a bound that does not hold counts only if asked."""
+    console.start_logging(perfzero_flags.USUAL_LEVEL)
+    try:
+        flags = perfzero_flags.parse(arguments)
+        console.start_logging(perfzero_flags.level(flags))
+        workspace = Workspace(project=project, name=flags.texts["workspace"])
+        if flags.dry:
+            return _list(flags, workspace)
+        return _run(flags, workspace, arguments)
+    except BenchwrightError as error:
+        log.error("%s", error)
+    except OSError as error:
+        log.error("%s: %s", error.filename or project, error.strerror or error)
+    return 1
+
+
+def import_paths(flags: Flags, workspace: Workspace) -> tuple[str, ...]:
+    """Where classes are imported from after Python's own places: `--python_path`, then the present folder."""
+    return (*workspace.python_path(flags.listed("python_path")), str(Path.cwd()))
+
+
+def _list(flags: Flags, workspace: Workspace) -> int:
+    for method in _expanded(flags, import_paths(flags, workspace)):
+        console.say(method)
+    return 0
+
+
+def _run(flags: Flags, workspace: Workspace, arguments: Sequence[str]) -> int:
+    spent: Spent = {}
+    uploads.check(flags)
+    tpu = tpus.parse(flags.texts["tpu_parameters"])
+    for path in flags.listed("python_path"):
+        log.info("Adding path %s to sys.path", path)
+    with _timed(spent, "activate_gcloud_service"):
+        preparation.activate_key(flags, workspace)
+    _make(workspace.output)
+    with _timed(spent, "download_data"):
+        preparation.download_data(flags)
+    with _timed(spent, "checkout_repository"):
+        packages = preparation.checkout_repositories(flags, workspace)
+    with _started(tpu, spent, packages) as deleted:
+        code = _measure(flags, workspace, arguments, packages, spent)
+    return code if all(deleted) else 1
+
+
+def _measure(
+    flags: Flags, workspace: Workspace, arguments: Sequence[str], packages: dict[str, dict[str, str]], spent: Spent
+) -> int:
+    paths = import_paths(flags, workspace)
+    methods = _expanded(flags, paths)
+    if not methods:
+        log.warning("there is no method to run: give --benchmark_methods")
+    log.info("The following benchmark methods will be executed: %s", methods)
+    facts = Facts(
+        flags=flags,
+        harness=systems.harness_info(),
+        env_vars=systems.env_vars(),
+        packages=packages,
+        paths=paths,
+        system=systems.system_info(
+            platform_name=flags.texts["platform_name"],
+            system_name=flags.texts["system_name"],
+            has_tpu=bool(flags.texts["tpu_parameters"]),
+        ),
+    )
+    console.say(f"Setup complete. Running {flags.trials} trials")
+    trials = Trials(facts, workspace, paths)
+    code = trials.run(methods, arguments)
+    console.block("Benchmark execution time in seconds by operation:", {**spent, **trials.seconds})
+    console.block("Benchmark success results:", trials.succeeded)
+    console.block("Benchmark local output directories:", trials.folders)
+    return code
+
+
+def _make(folder: Path) -> None:
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        log.info("Created directory %s", folder)
+
+
+def _expanded(flags: Flags, paths: Sequence[str]) -> list[str]:
+    return [found for method in flags.methods for found in _named(flags, method, paths)]
+
+
+def _named(flags: Flags, method: str, paths: Sequence[str]) -> list[str]:
+    return classes.expand(method, style=flags.style, last_paths=paths, timeout=flags.limit)
+
+
+@contextmanager
+def _started(tpu: Tpu | None, spent: Spent, packages: dict[str, dict[str, str]]) -> Iterator[list[bool]]:
+    """A TPU inside, if one was asked for; the list tells afterwards whether it is gone again."""
+    deleted: list[bool] = []
+    if tpu is None:
+        yield deleted
+        return
+    try:
+        with _timed(spent, "start_tpu"):
+            packages["tpu_version"] = tpus.start(tpu)
+        yield deleted
+    finally:
+        deleted.append(tpus.delete(tpu))
+
+
+@contextmanager
+def _timed(spent: Spent, operation: str) -> Iterator[None]:
+    begin = time.perf_counter()
+    yield
+    spent[operation] = round(time.perf_counter() - begin, 6)

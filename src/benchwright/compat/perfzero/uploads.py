@@ -1,0 +1,132 @@
+"""Sends what a method left: a row, hooks, the output folder. Each is tried; none can touch the summary on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchwright.compat.perfzero import flags as perfzero_flags
+from benchwright.compat.perfzero import preparation, summary
+from benchwright.compat.perfzero.console import log
+from benchwright.compat.perfzero.flags import Flags
+from benchwright.compat.perfzero.workspace import SUMMARY, Workspace
+from benchwright.config import HIDDEN, shown_url
+from benchwright.errors import BenchwrightError, OptionError, UploadError
+from benchwright.exchange.uploads import bigquery, folders, hooks, runs, stores
+from benchwright.exchange.uploads.runs import Delivery
+from benchwright.records import Result, Run, Status
+from benchwright.schema.parsing import json_value
+from benchwright.system import streams
+
+COMMAND = ("benchwright", "perfzero")
+
+
+def upload_all(flags: Flags, folder: Path, summary: Mapping[str, Any], *, paths: Sequence[str] = ()) -> Delivery:
+    """Everything that the flags ask for, in PerfZero's order; what arrived, and what failed, in words.
+
+    `paths` are where hooks may be imported from, beside the usual places.
+    """
+    sent, failures = [], []
+    for what, send in _wanted(flags, folder, summary, paths):
+        try:
+            sent.append(send())
+        except BenchwrightError as error:
+            failures.append(f"{what} failed: {error}")
+    return Delivery(sent=tuple(sent), failures=tuple(failures))
+
+
+def check(flags: Flags) -> None:
+    """Raises for what cannot be sent from here, before a method runs: an impossible address, a package that is absent.
+
+    No service is asked. Hooks are left alone: importing them may do anything.
+    """
+    project, table = flags.texts["bigquery_project_name"], flags.texts["bigquery_dataset_table_name"]
+    if project and table:
+        bigquery.check(project, bigquery.present_table(table))
+    if url := flags.texts["output_gcs_url"]:
+        stores.check(url)
+
+
+def repeat(run: Run) -> Delivery:
+    """Sends a run's outputs again, as the flags in its command say."""
+    if run.command[:2] != COMMAND:
+        raise OptionError(f"run {run.id} was not made by benchwright perfzero", remedy="upload it with a URL")
+    flags = perfzero_flags.parse(run.command[2:])
+    if not is_asked(flags):
+        raise OptionError(f"run {run.id} names no place to upload to", remedy="give a URL")
+    sent: list[str] = []
+    failures: list[str] = []
+    for result in run.results:
+        if result.status is Status.SKIPPED:  # it never began
+            continue
+        try:
+            delivery = _again(flags, result)
+        except UploadError as error:
+            failures.append(error.message)
+            continue
+        sent += delivery.sent
+        failures += delivery.failures
+    return Delivery(sent=tuple(sent), failures=tuple(failures))
+
+
+def is_asked(flags: Flags) -> bool:
+    """Whether anything is to be sent."""
+    return any(flags.texts[name] for name in ("output_gcs_url", "bigquery_project_name", "result_upload_methods"))
+
+
+def folder_of(result: Result) -> Path | None:
+    """The output folder that the result's artifacts lie in."""
+    found = runs.roots(result)
+    return found[0] if len(found) == 1 else None
+
+
+def _again(flags: Flags, result: Result) -> Delivery:
+    """One result as when it was new: the same files, places to import hooks from, and key."""
+    folder = folder_of(result)
+    if folder is None:
+        raise UploadError(f"{result.case.name}, trial {result.round + 1}: has no output folder")
+    try:
+        told = json_value(streams.read_text(folder / SUMMARY), finite=False)
+    except (OSError, ValueError) as error:
+        raise UploadError(f"{folder / SUMMARY}: cannot be read: {error}") from None
+    if not runs.is_its_own(result, folder):
+        raise UploadError(f"{folder}: holds other files now than this run left there; not sent")
+    workspace = Workspace(project=folder.parents[2], name=folder.parents[1].name)
+    preparation.reuse_key(flags, workspace)
+    kept = result.details.get(summary.DETAILS)
+    directory = kept.get("directory") if isinstance(kept, Mapping) else None
+    here = [directory] if isinstance(directory, str) else []
+    return upload_all(flags, folder, told, paths=(*workspace.python_path(flags.listed("python_path")), *here))
+
+
+def _wanted(
+    flags: Flags, folder: Path, summary: Mapping[str, Any], paths: Sequence[str]
+) -> Iterator[tuple[str, Callable[[], str]]]:
+    """What is to be sent, and what sends it: that tells where it went."""
+    project, table = flags.texts["bigquery_project_name"], flags.texts["bigquery_dataset_table_name"]
+    if project and table:
+        yield "the BigQuery row", lambda: _insert(summary, project, bigquery.present_table(table))
+    if names := flags.listed("result_upload_methods"):
+        yield "the result upload", lambda: _call(names, summary, paths)
+    if url := flags.texts["output_gcs_url"]:
+        yield "the copy of the output folder", lambda: _copy(folder, url)
+
+
+def _insert(summary: Mapping[str, Any], project: str, table: str) -> str:
+    bigquery.insert(summary, project, table)
+    log.info("Uploaded benchmark result to the table %s of the bigquery project %s.", table, project)
+    return f"bigquery:{project}.{table}"
+
+
+def _call(names: Sequence[str], summary: Mapping[str, Any], paths: Sequence[str]) -> str:
+    hooks.call(names, summary, paths=paths)
+    return ", ".join(names)
+
+
+def _copy(folder: Path, url: str) -> str:
+    if HIDDEN in url:
+        raise UploadError(f"{url}: the secrets of this address are not kept", remedy="send the run with --to URL")
+    sent = folders.upload(folder, url)
+    log.info("Uploaded data from local directory %s to gcs %s", folder, shown_url(url))
+    return sent

@@ -1,0 +1,1 @@
+"""Our runs in the formats of other tools."""

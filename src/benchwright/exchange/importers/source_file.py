@@ -1,0 +1,81 @@
+"""What somebody wants to import: a file, a folder or standard input, read once and looked at by each importer."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchwright.errors import TargetError
+from benchwright.schema.parsing import TextError, json_value
+from benchwright.system import streams
+
+STANDARD = "-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A file with its content, or a folder without."""
+
+    name: str  # as it was named
+    path: Path | None  # None for standard input
+    body: bytes = b""
+    data: Any = None  # the content as JSON; None when it is none
+    flaw: str = ""  # why it is none, though it begins as JSON does
+    modified_at: str = ""  # when the file was last written, UTC
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether a folder was named."""
+        return self.path is not None and self.path.is_dir()
+
+    @property
+    def text(self) -> str:
+        """The content as text."""
+        return self.body.decode(errors="replace")
+
+
+def given(path: str) -> Given:
+    """Reads what was named. Compressed files are unpacked, whatever they are called."""
+    if path == STANDARD:
+        return _of("standard input", None, sys.stdin.buffer, datetime.now(UTC))
+    place = Path(path)
+    try:
+        changed = datetime.fromtimestamp(place.stat().st_mtime, UTC)
+        if place.is_dir():
+            return Given(name=path, path=place, modified_at=_instant(changed))
+        with place.open("rb") as file:
+            return _of(path, place, file, changed)
+    except FileNotFoundError:
+        raise TargetError(f"{path}: no such file or folder") from None
+    except OSError as error:
+        raise TargetError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def _of(name: str, path: Path | None, file: streams.Stream, changed: datetime) -> Given:
+    parts = streams.pieces(file)
+    first = next(parts, b"")
+    whole = itertools.chain([first], parts)
+    try:
+        body = streams.joined(streams.gunzipped(whole) if first.startswith(streams.GZIP) else whole)
+    except TextError as error:
+        raise streams.refused(error, name, "was it copied to its end?") from None
+    data, flaw = _json(body)
+    return Given(name=name, path=path, body=body, data=data, flaw=flaw, modified_at=_instant(changed))
+
+
+def _json(body: bytes) -> tuple[Any, str]:
+    """The content, if it is JSON of any kind: some tools write NaN, which JSON does not know; else why it is none."""
+    if body.lstrip()[:1] not in (b"{", b"["):
+        return None, ""
+    try:
+        return json_value(body, finite=False), ""
+    except TextError as error:
+        return None, str(error)
+
+
+def _instant(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds")

@@ -1,0 +1,332 @@
+"""One case measured once: starts its copies, holds the barrier, watches, collects.
+
+Whatever a worker does, the answer is an outcome and never an exception.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import selectors
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+from benchwright.errors import BenchwrightError, ChannelError
+from benchwright.execution import frames
+from benchwright.execution.hosts import Host, Worker
+from benchwright.machine.monitors import Observation
+from benchwright.records import Case, Failure, Mode, Profile, Samples, Status
+from benchwright.units import format_value
+from benchwright.worker import channel
+from benchwright.worker.channel import PROTOCOL, Job, Message
+
+LOAD_ALLOWANCE = 300.0  # seconds for loading, before warm-up and measuring begin to count
+UNKNOWN = 3600.0  # seconds for a count of calls, of which nobody knows how long they take
+GRACE = 5.0  # seconds a worker may take to end after its answer
+HEAD_START = 3_000_000  # ns between the parent's word and time zero, per copy
+LOOK = 0.25  # seconds between two looks at the clock while waiting
+_ENDS = ("exit", "signal")  # the kinds of failure of a worker that has gone without a word
+CHANNEL = "channel"  # the kind of failure of a worker whose answer cannot be used
+_EARLY = ("starting", "loading", "warming")  # the phases before a copy is ready to be timed
+INTERRUPTED = "interrupted"  # the kind of failure that Ctrl-C makes
+_OUT_OF_TURN = "does the measured code write to the worker's line?"
+# What a worker says, and what it must be doing then: see `worker.work`.
+_BEFORE = {
+    "loading": ("starting",),
+    "warming": ("loading",),
+    "ready": ("warming",),
+    "done": ("measuring",),
+    "measured": ("done",),
+}
+_FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What one copy said."""
+
+    samples: Samples
+    ready: Mapping[str, Any]
+    measured: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How the attempt ended; answers of every copy when the status is ok."""
+
+    status: Status
+    answers: tuple[Answer, ...] = ()
+    failure: Failure | None = None
+    observation: Observation = field(default_factory=Observation)
+    log_tail: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)  # of a failed attempt: what was known before its calls
+    early: bool = False  # of a failed attempt: it ended before the copy that failed was ready to be timed
+
+
+@dataclass(slots=True, kw_only=True)
+class Copy:
+    """One worker and how far it has got."""
+
+    index: int
+    worker: Worker
+    phase: str = "starting"
+    ready: dict[str, Any] = field(default_factory=dict)
+    measured: Message | None = None
+
+
+class _BrokenError(Exception):
+    """A copy that can give no answer any more."""
+
+    def __init__(self, status: Status, failure: Failure, copy: Copy | None = None) -> None:
+        super().__init__(failure.message)
+        self.status, self.failure, self.copy = status, failure, copy
+
+
+class Attempt:
+    """Measures `case` on `host`. `while_loading` runs once the workers are started and before they are released."""
+
+    def __init__(
+        self,
+        case: Case,
+        host: Host,
+        *,
+        paths: Sequence[str] = (),
+        cpus: Sequence[int] = (),
+        memory: int | None = None,
+        last_paths: Sequence[str] = (),
+        folder: Path | None = None,
+        profile: Profile | None = None,
+        monitors: Sequence[str] = (),
+        while_loading: Callable[[], None] = lambda: None,
+        on_phase: Callable[[str], None] = lambda phase: None,
+    ) -> None:
+        self._case, self._host, self._monitors = case, host, monitors
+        self._job = Job(
+            protocol=PROTOCOL,
+            case=case,
+            paths=tuple(paths),
+            cpus=tuple(cpus),
+            memory=memory,
+            last_paths=tuple(last_paths),
+            folder="" if folder is None else str(folder.absolute()),
+            profile=profile,
+        )
+        self._while_loading, self._on_phase = while_loading, on_phase
+        self._copies: list[Copy] = []
+        self._selector = selectors.DefaultSelector()
+        self._watch: Any = None
+        self._observation = Observation()
+
+    def run(self) -> Outcome:
+        """Whatever happens to the workers, an outcome; none of their processes is left when it returns."""
+        try:
+            self._launch()
+            self._prepare_watching()
+            self._while_loading()
+            deadline = time.monotonic() + timeout(self._case)
+            self._collect(deadline, until="ready")
+            self._release()
+            self._collect(deadline, until="measured")
+            self._stop_watching()
+            return self._finished()
+        except _BrokenError as broken:
+            return self._broken(broken.status, broken.failure, broken.copy)
+        except KeyboardInterrupt as interrupt:
+            by = f"by {interrupt}" if str(interrupt) else "from the keyboard"
+            return self._broken(Status.KILLED, Failure(kind=INTERRUPTED, message=f"interrupted {by}"))
+        finally:
+            self._stop_watching()
+            for copy in self._copies:
+                copy.worker.end(0)
+            self._selector.close()
+
+    # ---- the steps ----
+
+    def _launch(self) -> None:
+        for index in range(self._case.load.copies):
+            job = _for_copy(self._job, index, self._case.load.copies)
+            try:
+                copy = Copy(index=index, worker=self._host.launch(job))
+            except OSError as error:
+                failure = Failure(kind="start", message=f"a worker could not be started: {error}")
+                raise _BrokenError(Status.FAILED, failure) from None
+            except BenchwrightError as error:  # a host that refuses says why
+                failure = Failure(kind=type(error).__name__, message=error.message, remedy=error.remedy)
+                raise _BrokenError(Status.FAILED, failure) from None
+            self._copies.append(copy)
+            self._selector.register(copy.worker.fileno(), selectors.EVENT_READ, copy)
+
+    def _release(self) -> None:
+        """The barrier: every copy is ready, so the clock may start."""
+        if self._watch is not None:
+            self._watch.start([copy.worker.pid for copy in self._copies])
+        zero = time.perf_counter_ns() + HEAD_START * len(self._copies)
+        for copy in self._copies:
+            copy.phase = "measuring"
+            copy.worker.tell(Message(kind="go", data={"zero": zero}))
+        self._on_phase("measuring")
+
+    def _collect(self, deadline: float, *, until: str) -> None:
+        while any(copy.phase != until for copy in self._copies):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise self._too_late(until)
+            for key, _ in self._selector.select(min(LOOK, left)):
+                self._hear(cast(Copy, key.data))
+            for copy in self._copies:
+                copy.worker.bound_log()
+                if copy.phase != until and copy.worker.gone():
+                    self._hear_out(copy, until)
+
+    def _hear(self, copy: Copy) -> None:
+        try:
+            messages = copy.worker.hear()
+        except ChannelError as error:
+            raise _BrokenError(Status.FAILED, _misheard(error), copy) from None
+        if messages is None:
+            self._selector.unregister(copy.worker.fileno())
+            if copy.phase == "measured":  # it has answered and gone; others may still be measuring
+                return
+            raise _BrokenError(*_silent(copy.worker), copy)
+        for message in messages:
+            try:
+                self._take(copy, frames.checked(message))
+            except ChannelError as error:
+                raise _BrokenError(Status.FAILED, _misheard(error), copy) from None
+
+    def _hear_out(self, copy: Copy, until: str) -> None:
+        """Its process has ended: what is still on the line counts; whoever else holds the line open does not."""
+        while copy.phase != until:
+            if not select.select([copy.worker], [], [], 0)[0]:
+                raise _BrokenError(*_died(copy.worker.end(0)), copy)
+            self._hear(copy)
+
+    def _take(self, copy: Copy, message: Message) -> None:
+        if message.kind == "failed":
+            if known := message.data.get("details"):
+                copy.ready.setdefault("details", known)
+            raise _BrokenError(Status.FAILED, frames.failure_of(message), copy)
+        if message.kind == "live":  # a word from what is measured, while it is measured
+            self._on_phase(str(message.data["text"]))
+            return
+        if copy.phase not in _BEFORE[message.kind]:
+            raise ChannelError(f"the worker said {message.kind!r} while it was {copy.phase}", remedy=_OUT_OF_TURN)
+        copy.phase = message.kind
+        if message.kind == "ready":
+            copy.ready = message.data
+        elif message.kind == "done" and all(each.phase in ("done", "measured") for each in self._copies):
+            self._stop_watching()  # the last copy has issued its last call
+        elif message.kind == "measured":
+            copy.measured = message
+        if copy.index == 0 and message.kind in ("loading", "warming", "ready"):
+            self._on_phase(message.kind)
+
+    def _finished(self) -> Outcome:
+        answers = []
+        for copy in self._copies:
+            assert copy.measured is not None
+            samples = channel.unpack_samples(copy.measured.data["samples"], copy.measured.arrays)
+            answers.append(Answer(samples=samples, ready=copy.ready, measured=copy.measured.data))
+            copy.worker.end(GRACE)
+        tail = self._copies[0].worker.log_tail()
+        return Outcome(status=Status.OK, answers=tuple(answers), observation=self._observation, log_tail=tail)
+
+    def _broken(self, status: Status, failure: Failure, guilty: Copy | None = None) -> Outcome:
+        self._stop_watching()  # what was seen until now counts
+        for copy in self._copies:
+            copy.worker.end(0)
+        tails = [copy.worker.log_tail().strip() for copy in ([guilty] if guilty else self._copies)]
+        told = replace(self._limited(failure, guilty), log_tail=tails[0] if tails else "")
+        known = guilty.ready.get("details", {}) if guilty else {}
+        return Outcome(
+            status=status,
+            failure=told,
+            observation=self._observation,
+            log_tail=told.log_tail,
+            details=known,
+            early=guilty is None or guilty.phase in _EARLY,
+        )
+
+    def _limited(self, failure: Failure, guilty: Copy | None) -> Failure:
+        """Libraries end their process in many ways when they get too little memory; most often while they load."""
+        if self._job.memory is None or guilty is None or guilty.phase != "loading" or failure.kind not in _ENDS:
+            return failure
+        given = format_value(self._job.memory, "B")
+        message = f"{failure.message}, loading {self._case.target.uri} with {given} of memory at most"
+        return replace(failure, message=message, remedy="give --memory-limit more, or leave it out")
+
+    def _too_late(self, until: str) -> _BrokenError:
+        late = [copy for copy in self._copies if copy.phase != until]
+        phases = sorted({copy.phase for copy in late})
+        message = f"no answer within {timeout(self._case):g} s; the worker was {', '.join(phases)}"
+        failure = Failure(kind="timeout", message=message, remedy="give --timeout more seconds")
+        return _BrokenError(Status.TIMEOUT, failure, late[0])
+
+    # ---- watching from outside ----
+
+    def _prepare_watching(self) -> None:
+        if self._monitors:
+            from benchwright.machine.monitors.watch import Watch
+
+            self._watch = Watch(names=list(self._monitors))
+
+    def _stop_watching(self) -> None:
+        if self._watch is not None:
+            self._observation = self._watch.stop()
+            self._watch = None
+
+
+def timeout(case: Case) -> float:
+    """Seconds an attempt may take: what the load says, or time enough for loading, warm-up and measuring."""
+    load = case.load
+    if load.timeout is not None:
+        return load.timeout
+    endless = load.samples or load.once or load.trace or load.mode is Mode.SINGLE
+    measuring = load.duration or (UNKNOWN if endless else 60.0)
+    if load.rate and load.samples:
+        measuring = max(measuring, load.samples / load.rate)
+    return LOAD_ALLOWANCE + (5.0 if load.warmup is None else load.warmup) + measuring * (20 if load.find_rate else 2)
+
+
+def _misheard(error: ChannelError) -> Failure:
+    """The record of a line that carried something else than a worker says."""
+    return Failure(kind=CHANNEL, message=error.message, remedy=error.remedy)
+
+
+def _for_copy(job: Job, index: int, copies: int) -> Job:
+    """The job of one copy: its share of the CPUs when there are enough to give each its own."""
+    cpus = job.cpus
+    if copies > 1 and len(cpus) >= copies:
+        share = len(cpus) // copies
+        cpus = cpus[index * share : (index + 1) * share]
+    return replace(job, copy=index, cpus=cpus)
+
+
+def _silent(worker: Worker) -> tuple[Status, Failure]:
+    """What a line that was closed without an answer means: an end that is due any moment, or a worker without voice."""
+    deadline = time.monotonic() + GRACE
+    while not worker.gone() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    if worker.gone():
+        return _died(worker.end(0))
+    message = "the worker closed its answer channel and went on"
+    remedy = "the measured code closes file descriptors it did not open"
+    return Status.FAILED, Failure(kind=CHANNEL, message=message, remedy=remedy)
+
+
+def _died(exit_status: int) -> tuple[Status, Failure]:
+    """What a line that ended without an answer means."""
+    if exit_status >= 0:
+        message = f"the worker ended with exit code {exit_status} before it answered"
+        return Status.FAILED, Failure(kind="exit", message=message, remedy="does the measured code call exit?")
+    number = -exit_status
+    with contextlib.suppress(ValueError):
+        name = signal.Signals(number).name
+        status = Status.KILLED if number in _FROM_OUTSIDE else Status.FAILED
+        remedy = "out of memory? see dmesg" if number == signal.SIGKILL else ""
+        return status, Failure(kind="signal", message=f"the worker was ended by {name}", remedy=remedy)
+    return Status.KILLED, Failure(kind="signal", message=f"the worker was ended by signal {number}")

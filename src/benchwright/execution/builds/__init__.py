@@ -1,0 +1,263 @@
+"""Revisions made ready to be measured: a working copy and an environment of its own for each, built once.
+
+The user's own working copy is never touched. What was built is kept and found again; what was cut off never looks
+built; what failed by itself is remembered with the end of its log, and not tried again unless asked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchwright import config, schema
+from benchwright.errors import BenchwrightError, DecodeError
+from benchwright.events import Listener, Noted, Staged, nobody
+from benchwright.execution.builds import commands, environments
+from benchwright.execution.builds.surroundings import HERE, OWN, Needs, Surroundings, needs_of
+from benchwright.records import Failure, Revision
+from benchwright.schema.parsing import json_value
+from benchwright.system import streams
+from benchwright.system.locks import locked
+from benchwright.vcs.history import open_repository
+
+MARK = "built.json"  # written last: a folder without it was cut off
+LOG = "build.log"
+TIMEOUT = 3600.0  # seconds a build may take
+_FORM = "2"  # of what is kept: another number, and nothing that was kept before is found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """A revision that can be measured, or the reason why it cannot."""
+
+    revision: Revision
+    folder: Path  # its working copy
+    python: str  # the interpreter to measure with
+    log: Path
+    failure: Failure | None = None
+    seconds: float = 0.0
+    cached: bool = False  # it was there from before
+    last_paths: tuple[str, ...] = ()  # what goes behind `sys.path`: folders of the user's own benchmark files
+    own: bool = False  # its environment holds nothing but its own packages
+    warnings: tuple[str, ...] = ()  # what is not as its files say
+
+    @property
+    def ok(self) -> bool:
+        """Whether it was built."""
+        return self.failure is None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that whatever runs in it must see."""
+        return environments.variables(Path(self.python), self.revision.id, self.folder, own=self.own)
+
+    @property
+    def packages(self) -> dict[str, str]:
+        """What is installed in an environment of its own, the project itself apart: name and version."""
+        return environments.packages(Path(self.python)) if self.own else {}
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """What goes in front of `sys.path`: the working copy, and its `src` where there is one."""
+        source = self.folder / "src"
+        return (str(self.folder), *([str(source)] if source.is_dir() else []))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mark:
+    """What is noted of a build that ended."""
+
+    failure: Failure | None
+    seconds: float
+    python: str
+    warnings: tuple[str, ...] = ()
+
+
+class Builder:
+    """Makes working copies of the repository around `repo` ready, each with an environment.
+
+    `command`, a shell line of the user's own, builds in an environment of the revision's own, first in PATH, so that
+    `pip install -e .` goes there. Without one, what the revision's files say that it needs is installed; revisions that
+    need the same share an environment. `root` is where all of it is kept. `listener` hears what
+    takes long, and once of each thing that is not as a revision's files say.
+    """
+
+    def __init__(
+        self,
+        repo: Path,
+        *,
+        command: str = "",
+        root: Path | None = None,
+        timeout: float = TIMEOUT,
+        python: str = "",
+        surroundings: Surroundings | None = None,
+        listener: Listener = nobody,
+    ) -> None:
+        self.repository = open_repository(repo)
+        self._command, self._timeout, self._listener = command, timeout, listener
+        self._told: set[str] = set()
+        self._lent: tuple[str, ...] = ()
+        self._around = surroundings or Surroundings()
+        self._around.check()
+        self._python = python or sys.executable
+        version = ".".join(map(str, sys.version_info[:3]))
+        told = [_FORM, str(self.repository.root), command, self._python, version, *self._around.key()]
+        key = hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
+        self._root = (root or config.cache_folder() / "builds") / f"{self.repository.root.name}-{key}"
+        self._made: set[str] = set()  # shared environments that this object has made: --rebuild makes each once
+
+    def prepare(self, name: str, *, rebuild: bool = False) -> Built:
+        """The revision that `name` means, built now or found as it was built; of several processes one builds.
+
+        A build that fails is an answer, not an exception; a name that means nothing is a `TargetError`.
+        """
+        revision = self.repository.resolve(name).revision
+        place = self._root / revision.id
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with locked(place.with_name(f".{revision.id}.lock")):
+            built = self._kept(place, revision)
+            if built is None or rebuild:
+                self._clear(place)
+                built = self._build(place, revision, rebuild=rebuild)
+        self._warn(built)
+        return built
+
+    def lend(self, folders: Sequence[str]) -> None:
+        """Puts folders of the user's own behind `sys.path` of every revision that is prepared from now on."""
+        self._lent = tuple(folders)
+
+    def drop(self, name: str) -> None:
+        """Forgets a revision with all that was built of it."""
+        revision = self.repository.resolve(name).revision
+        with locked((self._root / revision.id).with_name(f".{revision.id}.lock")):
+            self._clear(self._root / revision.id)
+
+    def _kept(self, place: Path, revision: Revision) -> Built | None:
+        try:
+            told = schema.decode(_Mark, json_value(streams.read_text(place / MARK)), where=MARK)
+            if not (place / "work").is_dir() or not Path(told.python).exists():
+                return None
+        except (OSError, ValueError, DecodeError):
+            return None
+        failure = told.failure
+        if failure is not None:
+            failure = replace(failure, message=f"{failure.message} earlier; --rebuild builds it again")
+        built = self._answer(place, revision, told.python)
+        return replace(built, cached=True, failure=failure, seconds=told.seconds, warnings=told.warnings)
+
+    def _build(self, place: Path, revision: Revision, *, rebuild: bool) -> Built:
+        begin = time.monotonic()
+        short = revision.id[:12]
+        doing = f"building {short}: {self._command}" if self._command else f"making a working copy of {short}"
+        self._listener(Staged(text=doing))
+        (place / "tmp").mkdir(parents=True)
+        built = self._answer(place, revision, self._python)
+        try:
+            left_out = self.repository.work_copy(revision.id, built.folder, submodules=self._around.submodules)
+            built = replace(built, warnings=tuple(left_out))
+            built = self._in_environment(place, built, rebuild=rebuild)
+        except (BenchwrightError, OSError) as error:
+            remedy = getattr(error, "remedy", "")
+            message = f"no working copy of {revision.id[:12]}: {error}"
+            built = replace(built, failure=Failure(kind="copy", message=message, remedy=remedy))
+        built = replace(built, seconds=time.monotonic() - begin)
+        failure = built.failure
+        if failure is None or failure.kind == commands.OWN_FAULT:  # others may not happen again
+            told = {"failure": schema.encode(failure), "seconds": built.seconds}
+            _write_whole(place / MARK, {**told, "python": built.python, "warnings": built.warnings})
+        return built
+
+    def _in_environment(self, place: Path, built: Built, *, rebuild: bool) -> Built:
+        """The revision with the environment that it is measured in, and with why it has none, if so."""
+        needs = Needs() if self._command else needs_of(built.folder)
+        if needs.unread:
+            unread = f"what {needs.unread} asks for is not installed; --build 'pip install -e .' installs it"
+            built = replace(built, warnings=(*built.warnings, unread))
+        if not self._command and self._around.environment == HERE and not self._around.install:
+            return built  # as everything that is installed here, so is what it needs
+        if self._command:
+            return self._with_command(place, built)
+        return self._sharing(place, built, needs if self._around.environment == OWN else Needs(), rebuild=rebuild)
+
+    def _with_command(self, place: Path, built: Built) -> Built:
+        folder = place / "environment"
+        environments.make(folder, self._python, sees_here=self._around.environment == HERE)
+        built = replace(built, python=str(environments.interpreter(folder)))
+        failure = self._install(folder, built, Needs(), log=built.log)
+        if failure is None:
+            variables = {**built.environment, **self._around.variables}
+            what = built.revision.id[:12]
+            failure = commands.run(
+                self._command, built.folder, variables, log=built.log, timeout=self._timeout, what=what
+            )
+        return replace(built, failure=failure)
+
+    def _sharing(self, place: Path, built: Built, needs: Needs, *, rebuild: bool) -> Built:
+        """The revision in an environment that all share who need the same; made where there is none yet."""
+        told = [*needs.pip_arguments, needs.content, *([] if needs.shared else [built.revision.id])]
+        key = hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
+        shared = self._root / "environments" / key
+        folder = shared / "environment"
+        built = replace(built, python=str(environments.interpreter(folder)))
+        shared.parent.mkdir(parents=True, exist_ok=True)
+        with locked(shared.with_name(f".{key}.lock")):
+            if (shared / MARK).is_file() and not (rebuild and key not in self._made):
+                return built
+            (shared / MARK).unlink(missing_ok=True)
+            commands.end_left_over(shared / LOG)
+            environments.remove(shared)
+            shared.mkdir()
+            environments.make(folder, self._python, sees_here=self._around.environment == HERE)
+            failure = self._install(folder, built, needs, log=shared / LOG)
+            if failure is None:
+                _write_whole(shared / MARK, {"needs": needs.pip_arguments})
+                self._made.add(key)
+        return replace(built, failure=failure)
+
+    def _install(self, folder: Path, built: Built, needs: Needs, *, log: Path) -> Failure | None:
+        """Installs what the revision needs and what was asked for besides."""
+        wanted = [*needs.pip_arguments, *self._around.install]
+        if not wanted:
+            return None
+        self._listener(Staged(text=f"installing {' '.join(wanted)}"))
+        command = environments.installing(folder, [*self._around.pip_arguments, *wanted])
+        what = built.revision.id[:12]
+        failed = commands.run(command, built.folder, built.environment, log=log, timeout=self._timeout, what=what)
+        if failed is None or failed.kind != commands.OWN_FAULT:
+            return failed
+        remedy = f"see {log}; without a network, --environment here takes what is installed here"
+        message = f"what {what} needs could not be installed: {' '.join(wanted)}"
+        return replace(failed, kind="packages", message=message, remedy=remedy)
+
+    def _answer(self, place: Path, revision: Revision, python: str) -> Built:
+        own = self._around.environment == OWN
+        bare = Built(revision=revision, folder=place / "work", python=python, log=place / LOG)
+        return replace(bare, own=own, last_paths=self._lent)
+
+    def _warn(self, built: Built) -> None:
+        for text in built.warnings:
+            if text not in self._told:
+                self._told.add(text)
+                self._listener(Noted(text=f"{built.revision.id[:12]}: {text}"))
+
+    def _clear(self, place: Path) -> None:
+        (place / MARK).unlink(missing_ok=True)  # first: what is half gone does not look built
+        commands.end_left_over(place / LOG)
+        self.repository.drop(place / "work")
+        environments.remove(place)
+
+
+def _write_whole(path: Path, content: dict[str, Any]) -> None:
+    fresh = path.with_name(f".{path.name}")
+    with fresh.open("w", encoding="utf-8") as file:
+        json.dump(content, file)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)

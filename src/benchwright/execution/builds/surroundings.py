@@ -1,0 +1,166 @@
+"""What stands around the code of a revision when it is measured: packages, and the repositories inside it."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchwright.errors import DecodeError, OptionError
+from benchwright.schema import parsing
+from benchwright.vcs.history import NEEDED, SUBMODULES
+
+OWN, HERE = "own", "here"
+ENVIRONMENTS = (OWN, HERE)
+_NOT_PLAIN = ("-", ".", "/")  # how a line of a requirements file begins that is more than a package's name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """How the packages and submodules of revisions are chosen; the same for all of them."""
+
+    environment: str = OWN  # "here": a revision also sees what is installed where this runs
+    install: tuple[str, ...] = ()  # requirements that every revision's environment has, beside those of its files
+    constraints: tuple[Path, ...] = ()  # pip's constraint files
+    submodules: str = NEEDED
+
+    def check(self) -> None:
+        """Refuses what cannot be had, before anything is built."""
+        for name, value, known in (
+            ("environment", self.environment, ENVIRONMENTS),
+            ("submodules", self.submodules, SUBMODULES),
+        ):
+            if value not in known:
+                raise OptionError(f"{name}: {value!r} is not known", remedy=f"one of {', '.join(known)}")
+        for wanted in self.install:
+            if not wanted.strip() or wanted.startswith("-"):
+                raise OptionError(f"--install {wanted!r} names no package", remedy="for example --install numpy==2.1.0")
+        for file in self.constraints:
+            if not file.is_file():
+                raise OptionError(f"there is no constraint file {file}", remedy="pip freeze makes one")
+
+    @property
+    def pip_arguments(self) -> list[str]:
+        """What pip is told of the constraints."""
+        return [word for file in self.constraints for word in ("--constraint", str(file.absolute()))]
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """What tells the pip and the uv of a build line of the constraints."""
+        files = " ".join(str(file.absolute()) for file in self.constraints)
+        return {"PIP_CONSTRAINT": files, "UV_CONSTRAINT": files} if files else {}
+
+    @property
+    def name(self) -> str:
+        """What tells these from others, for names that were there before there was a choice: "" for the usual ones."""
+        return "" if self == Surroundings() else "\0".join(self.key())
+
+    def key(self) -> list[str]:
+        """All that decides what comes of it. The content of the constraint files counts, not where they lie."""
+        digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in self.constraints]
+        return [self.environment, self.submodules, *self.install, "constrained by", *digests]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What the files of a revision say that it needs."""
+
+    requirements: tuple[str, ...] = ()
+    file: str = ""  # a requirements file, for pip to read; "": the requirements are all
+    content: str = ""  # of that file
+    unread: str = ""  # the file that may say more to whoever builds the project
+
+    @property
+    def shared(self) -> bool:
+        """Whether revisions with equal needs can share an environment: nothing in them lies in a working copy."""
+        lines = [line.strip() for line in (*self.requirements, *self.content.splitlines())]
+        return not any(line.startswith(_NOT_PLAIN) or "file:" in line or "@ ." in line for line in lines)
+
+    @property
+    def pip_arguments(self) -> list[str]:
+        """What pip is told to install."""
+        return [*self.requirements, *(["--requirement", self.file] if self.file else [])]
+
+
+def needs_of(folder: Path) -> Needs:
+    """What the project in `folder` needs, as far as its files tell without being run.
+
+    The first that tells: `dependencies` of `pyproject.toml`, `install_requires` of `setup.cfg` or of `setup.py` where
+    it is plainly written there, `requirements.txt`.
+    """
+    project = _table(folder / "pyproject.toml")
+    declared = project.get("project", {})
+    listed = declared.get("dependencies") if isinstance(declared, dict) else None
+    if isinstance(listed, list):
+        return Needs(requirements=tuple(str(each) for each in listed))
+    requirements = _of_setup_cfg(folder / "setup.cfg") or _of_setup_py(folder / "setup.py")
+    if requirements:
+        return Needs(requirements=requirements)
+    file = folder / "requirements.txt"
+    unread = _unread(folder, declared if isinstance(declared, dict) else {}, project)
+    if file.is_file():
+        return Needs(file=file.name, content=file.read_text(encoding="utf-8", errors="replace"), unread=unread)
+    return Needs(unread=unread)
+
+
+def _unread(folder: Path, declared: dict[str, Any], project: dict[str, Any]) -> str:
+    """The file that tells of dependencies in a way that only a build understands; "" when there is none."""
+    if "dependencies" in _held(declared, "dynamic") or "poetry" in _held(project, "tool"):
+        return "pyproject.toml"
+    setup = folder / "setup.py"
+    if not declared and setup.is_file() and "install_requires" in setup.read_text(encoding="utf-8", errors="replace"):
+        return "setup.py"
+    return ""
+
+
+def _held(table: dict[str, Any], name: str) -> list[Any] | dict[str, Any]:
+    """The list or the table of that name; an empty one for anything else."""
+    found = table.get(name)
+    return found if isinstance(found, list | dict) else []
+
+
+def _of_setup_py(file: Path) -> tuple[str, ...]:
+    """`install_requires` of a call in the file: a list of texts, or the name of one that is assigned once above."""
+    try:
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):  # the last two: nested too deep
+        return ()
+    assigned = {
+        target.id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg == "install_requires":
+            value = assigned.get(node.value.id, node.value) if isinstance(node.value, ast.Name) else node.value
+            try:
+                found = ast.literal_eval(value)
+            except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+                return ()
+            return tuple(found) if isinstance(found, list | tuple) and all(isinstance(x, str) for x in found) else ()
+    return ()
+
+
+def _table(file: Path) -> dict[str, Any]:
+    """A TOML file's content; nothing where it is not there or is none: whoever builds it will say so."""
+    try:
+        return parsing.toml_file(file)
+    except (OSError, DecodeError):
+        return {}
+
+
+def _of_setup_cfg(file: Path) -> tuple[str, ...]:
+    reader = configparser.ConfigParser(interpolation=None)
+    try:
+        reader.read_string(file.read_text(encoding="utf-8"))
+        told: Sequence[str] = reader.get("options", "install_requires", fallback="").splitlines()
+    except (OSError, ValueError, configparser.Error):
+        return ()
+    plain = [line.strip() for line in told if line.strip() and not line.strip().startswith("#")]
+    return () if any(line.startswith("file:") for line in plain) else tuple(plain)

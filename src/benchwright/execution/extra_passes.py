@@ -1,0 +1,48 @@
+"""Passes of their own after a measurement: profilers and the recording of operators, whose times are not kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from benchwright import schema
+from benchwright.execution.attempt import Outcome
+from benchwright.records import Case, Mode, Profile, ResultWarning
+
+
+def profiled(case: Case, profile: Profile | None) -> Case:
+    """The case for a pass with profilers: a closed loop that lasts until the last window closes."""
+    from benchwright.worker.profilers.windows import FOREVER
+
+    case = replace(case, expected=None)  # answers are compared where times are kept
+    load = case.load
+    if profile is None or load.mode is not Mode.CLOSED or load.once:
+        return case
+    last = max(end for _, end in profile.windows)
+    lasting = load.duration or 1.0
+    if last < FOREVER:
+        lasting = max(lasting, last)
+    return replace(case, load=replace(load, duration=lasting, samples=None, precision=None))
+
+
+def with_pass(measured: Outcome, extra: Outcome, code: str) -> Outcome:
+    """What was measured, with what a pass of its own found and what there is to say about it."""
+    if extra.failure is not None:
+        seen = f"the pass of its own failed: {extra.failure.message}"
+        return with_told(
+            measured, warnings=[schema.encode(ResultWarning(code=code, seen=seen, remedy=extra.failure.remedy))]
+        )
+    told = extra.answers[0].measured
+    return with_told(measured, **{name: told[name] for name in ("warnings", "operators", "details")})
+
+
+def with_told(measured: Outcome, *, warnings: Any, operators: Any = (), details: Any = None) -> Outcome:
+    """The outcome whose first worker also told these; of details, what it did not tell itself."""
+    first = measured.answers[0]
+    told = {
+        **first.measured,
+        "warnings": [*first.measured["warnings"], *warnings],
+        "operators": first.measured["operators"] or list(operators),
+        "details": {**(details or {}), **first.measured["details"]},
+    }
+    return replace(measured, answers=(replace(first, measured=told), *measured.answers[1:]))

@@ -1,0 +1,181 @@
+"""What a worker may say, checked in one place: a frame that is well formed may still hold anything.
+
+The measured code lives in the worker's process and can write to its line, and a worker elsewhere may be of another
+build. Whatever a frame holds, the parent goes on: what does not fit is a `ChannelError`, which becomes a record.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from benchwright import schema
+from benchwright.errors import ChannelError, DecodeError
+from benchwright.records import Failure, Metric, Operator, ResultWarning, Samples, Timeline, Value
+from benchwright.system.texts import shortened
+from benchwright.worker import channel
+from benchwright.worker.channel import Message
+
+SAYS_NOTHING = ("loading", "warming", "done")  # frames whose kind is all there is
+ALWAYS = ("latency", "end")  # columns of samples that are always there
+OPEN_LOOP = ("scheduled", "lateness", "service")  # and those that an open loop adds, all or none
+MOST_NESTING = 50  # levels of what a worker may tell as details
+_INT64 = 2**63
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Clock:
+    read: float
+    loop: float
+    resolution: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Warmup:
+    calls: int
+    elapsed: int
+    first: int
+    typical: float
+    steady: bool
+    cut: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ready:
+    load_time: float
+    device: str
+    items_per_call: int
+    versions: Mapping[str, str]
+    warnings: tuple[ResultWarning, ...]
+    clock: _Clock
+    warmup: _Warmup
+    oversleep: float
+    virtual: bool
+    details: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Probe:
+    rate: float
+    meets: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Measured:
+    samples: Samples
+    gc_collections: int
+    probes: tuple[_Probe, ...]
+    rate: float | None
+    details: Mapping[str, Value]
+    metrics: tuple[Metric, ...]
+    timelines: tuple[Timeline, ...]
+    operators: tuple[Operator, ...]
+    warnings: tuple[ResultWarning, ...]
+    failure: Failure | None
+    packages: Mapping[str, str]
+
+
+def checked(message: Message) -> Message:
+    """The message, with texts of bounded length; a `ChannelError` unless everything is there that will be read."""
+    try:
+        return _CHECKS[message.kind](message)
+    except KeyError:
+        raise _wrong(message, "nobody knows this kind of message") from None
+    except DecodeError as error:
+        raise _wrong(message, error.message) from None
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:  # numbers and nesting beyond all bounds
+        raise _wrong(message, f"{type(error).__name__}: {error}") from None
+
+
+def failure_of(message: Message) -> Failure:
+    """What a message of the kind `failed` tells."""
+    return Failure(**{name: str(message.data.get(name, "")) for name in ("kind", "message", "remedy")})
+
+
+def _plain(message: Message) -> Message:
+    return message
+
+
+def _failed(message: Message) -> Message:
+    told: dict[str, Any] = {name: shortened(str(message.data.get(name, ""))) for name in ("kind", "message", "remedy")}
+    if isinstance(known := message.data.get("details"), dict):  # what was found out before it failed
+        _refuse_deep(known)
+        told["details"] = known
+    return replace(message, data=told)
+
+
+def _live(message: Message) -> Message:
+    return replace(message, data={"text": shortened(str(message.data.get("text", "")))})
+
+
+def _ready(message: Message) -> Message:
+    told = _decoded(_Ready, message)
+    _refuse_unless(told.items_per_call >= 1, "items_per_call is below 1")
+    _refuse_deep(message.data["details"])
+    return message
+
+
+def _measured(message: Message) -> Message:
+    told = _decoded(_Measured, message)
+    _refuse_deep(message.data["details"])
+    _check_samples(told.samples, message)
+    if told.failure is None:
+        return message
+    bounded = replace(told.failure, message=shortened(told.failure.message), remedy=shortened(told.failure.remedy))
+    return replace(message, data={**message.data, "failure": schema.encode(bounded)})
+
+
+_CHECKS = {
+    **dict.fromkeys(SAYS_NOTHING, _plain),
+    "failed": _failed,
+    "live": _live,
+    "ready": _ready,
+    "measured": _measured,
+}
+
+
+def _decoded(kind: Any, message: Message) -> Any:
+    """The data as a record; keys that it does not have are nobody's concern."""
+    known = {each.name for each in dataclasses.fields(kind)}
+    return schema.decode(kind, {k: v for k, v in message.data.items() if k in known}, where=message.kind)
+
+
+def _check_samples(told: Samples, message: Message) -> None:
+    samples = channel.unpack_samples(message.data["samples"], message.arrays)
+    columns = set(samples.columns)
+    wanted = {*ALWAYS, *OPEN_LOOP} if columns & {*OPEN_LOOP} else {*ALWAYS}
+    _refuse_unless(wanted <= columns, f"the columns {sorted(wanted - columns)} are missing")
+    lengths = {len(values) for values in samples.columns.values()}
+    _refuse_unless(len(lengths) == 1, "the columns are of unequal length")
+    _refuse_unless(told.loops >= 1 and told.calls >= 1, "it holds no calls")
+    _refuse_unless(lengths != {0} or bool(samples.histograms), "it holds no calls")
+    _refuse_unless(0 <= told.elapsed < _INT64 and told.calls < _INT64 and told.loops < _INT64, "a number is no int64")
+
+
+def _refuse_deep(details: Any) -> None:
+    """Who keeps and shows details goes through them level by level."""
+    level, deep = [details], 0
+    while level and deep <= MOST_NESTING:
+        level = [
+            inner
+            for each in level
+            if isinstance(each, dict | list)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        deep += 1
+    _refuse_unless(deep <= MOST_NESTING, f"details nest deeper than {MOST_NESTING} levels")
+
+
+def _refuse_unless(holds: bool, why: str) -> None:
+    if not holds:
+        raise DecodeError(why)
+
+
+def _wrong(message: Message, why: str) -> ChannelError:
+    return ChannelError(
+        f"the worker's message {shortened(message.kind, 60)!r} cannot be used: {shortened(why, 400)}",
+        remedy="does the measured code write to the worker's line, or is the worker of another version?",
+    )

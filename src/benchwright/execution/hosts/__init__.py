@@ -1,0 +1,53 @@
+"""Hosts start workers: on this machine, and later on others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from benchwright.worker.channel import Job, Message
+
+
+class Worker(Protocol):
+    """A started worker."""
+
+    @property
+    def pid(self) -> int:
+        """Its process id on its host."""
+        ...
+
+    def fileno(self) -> int:
+        """Readable when there is something to `hear`."""
+        ...
+
+    def tell(self, message: Message) -> None:
+        """Sends it a message; a worker that has gone is no error."""
+        ...
+
+    def hear(self) -> list[Message] | None:
+        """What arrived since; None at the end of the line. A `ChannelError` when it is not a message."""
+        ...
+
+    def gone(self) -> bool:
+        """Whether its process has ended; what it started may still hold the line open."""
+        ...
+
+    def end(self, grace: float) -> int:
+        """Waits `grace` seconds for its end, then kills it and all it started. Exit status; below zero, a signal."""
+        ...
+
+    def bound_log(self) -> None:
+        """Cuts a log that has grown beyond reason."""
+        ...
+
+    def log_tail(self) -> str:
+        """The end of what it printed."""
+        ...
+
+
+class Host(Protocol):
+    """Where workers run."""
+
+    def launch(self, job: Job) -> Worker:
+        """Starts a fresh process with this job and returns at once."""
+        ...

@@ -1,0 +1,166 @@
+"""This machine: a worker is a fresh interpreter in a session of its own.
+
+Importing this module is cheap, so that the first worker starts up while the parent still imports the rest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchwright.execution.hosts.log import MOST_LOG, TAIL, Log
+from benchwright.system import orphans, temporary_folder
+from benchwright.system.lent_package import code_for
+from benchwright.system.orphans import TOKEN_BYTES
+from benchwright.system.scratch import JOB_VARIABLE
+
+if TYPE_CHECKING:
+    from benchwright.worker.channel import FrameReader, Job, Message
+
+READ = 1 << 20
+
+
+class LocalHost:
+    """Starts workers on this machine: with this interpreter and here, unless another `python` or `directory` is named.
+
+    `environment` is added to this process's variables.
+    """
+
+    def __init__(
+        self, *, python: str = "", directory: Path | None = None, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self._start = partial(LocalWorker, python=python, directory=directory, environment=environment)
+        self._waiting: LocalWorker | None = None
+
+    def get_ready(self) -> None:
+        """Starts a worker that waits for its job, so that it starts up while the parent still makes its plan."""
+        with contextlib.suppress(OSError):  # `launch` tries again, and its caller can say what failed
+            self._waiting = self._waiting or self._start()
+
+    def launch(self, job: Job) -> LocalWorker:
+        """Hands the job to a fresh process and returns at once."""
+        from benchwright import schema
+        from benchwright.worker.channel import Message
+
+        worker, self._waiting = self._waiting or self._start(), None
+        worker.tell(Message(kind="job", data=schema.encode(job)))
+        return worker
+
+    def close(self) -> None:
+        """Ends a worker that got no job."""
+        if self._waiting is not None:
+            self._waiting.end(0)
+
+
+class LocalWorker:
+    """One child process, its log, its private line and its temporary folder, which goes with it."""
+
+    def __init__(
+        self, *, python: str = "", directory: Path | None = None, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self._python, self._directory, self._environment = python or sys.executable, directory, environment or {}
+        self._token = os.urandom(TOKEN_BYTES)
+        self._reader: FrameReader | None = None
+        self._temporary = temporary_folder.make()
+        self._log = Log()
+        self._exit: int | None = None
+        self._pid = 0
+        control, self._control = os.pipe()
+        self._answer, answer = os.pipe()
+        lifeline, self._lifeline = os.pipe()
+        try:
+            self._process = self._spawn(control, answer, lifeline)
+        except OSError:
+            for fd in (self._control, self._answer, self._lifeline):
+                os.close(fd)
+            self._log.close()
+            temporary_folder.remove(self._temporary)
+            raise
+        finally:
+            for fd in (control, answer, lifeline):
+                os.close(fd)
+
+    @property
+    def pid(self) -> int:
+        """Its process id; that of its keeper until it has said a word."""
+        return self._pid or self._process.pid
+
+    def fileno(self) -> int:
+        """Readable when there is something to `hear`."""
+        return self._answer
+
+    def tell(self, message: Message) -> None:
+        """Sends it a message; a worker that has gone is no error."""
+        from benchwright.worker.channel import write_message
+
+        with contextlib.suppress(BrokenPipeError):
+            write_message(self._control, self._token, message)
+
+    def hear(self) -> list[Message] | None:
+        """What arrived since; None at the end of the line."""
+        from benchwright.worker.channel import FrameReader
+
+        data = os.read(self._answer, READ)
+        if not data:
+            return None
+        self._reader = self._reader or FrameReader(self._token)
+        self._reader.feed(data)
+        messages = list(iter(self._reader.next, None))
+        if messages and not self._pid:
+            told = messages[0].data.get("pid")
+            self._pid = told if type(told) is int else self._process.pid
+        return messages
+
+    def gone(self) -> bool:
+        """Whether its process has ended; what it started may still hold the line open."""
+        return self._exit is not None or self._process.poll() is not None
+
+    def end(self, grace: float) -> int:
+        """Waits `grace` seconds, then kills it and all it started. Its exit status: below zero, a signal."""
+        if self._exit is None:
+            # Before the lifeline closes: a guard goes too, and never acts.
+            self._exit = orphans.end(self._process, self._token.hex(), grace)
+            for fd in (self._control, self._answer, self._lifeline):
+                os.close(fd)
+            self._log.close()
+            temporary_folder.remove(self._temporary)
+        return self._exit
+
+    def duplicate_log(self) -> int:
+        """A descriptor of the caller's own on all that it prints, for who shows it meanwhile; `end` leaves it open."""
+        return self._log.duplicate()
+
+    def log_tail(self) -> str:
+        """The end of what it printed."""
+        return self._log.tail(TAIL)
+
+    def bound_log(self) -> None:
+        """Cuts a log that has grown beyond reason; a flood must not fill the disk."""
+        self._log.bound(MOST_LOG)
+
+    def _spawn(self, control: int, answer: int, lifeline: int) -> subprocess.Popen[bytes]:
+        # Imports make no garbage worth collecting; the worker turns the collector on again. The process that keeps it
+        # is left behind before anything else is imported, so that it is small.
+        begin = (
+            "import sys; from benchwright.system import orphans; control, answer, lifeline = map(int, sys.argv[1:4]); "
+            "orphans.tie(lifeline, closing=(control, answer), temporary=sys.argv.pop()); "
+            "from benchwright.worker.main import start; start(tied=True)"
+        )
+        code = f"import gc; gc.disable(); {code_for(begin)}"
+        given = {**os.environ, **self._environment}
+        return subprocess.Popen(
+            [self._python, "-P", "-c", code, str(control), str(answer), str(lifeline), self._temporary],
+            stdin=subprocess.DEVNULL,
+            stdout=self._log.fileno(),
+            stderr=self._log.fileno(),
+            pass_fds=(control, answer, lifeline),
+            start_new_session=True,
+            env={**given, **temporary_folder.variables(self._temporary, given), JOB_VARIABLE: self._token.hex()},
+            cwd=self._directory,
+        )

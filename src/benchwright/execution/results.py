@@ -1,0 +1,83 @@
+"""From what the workers of a case answered to the numbers of its result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from benchwright import schema
+from benchwright.execution import instrument, metrics, pricing
+from benchwright.execution.attempt import Answer, Outcome
+from benchwright.records import Case, Environment, Failure, Metric, Operator, Result, Status, Timeline, Value
+from benchwright.stats.summary import within_limits
+from benchwright.units import limits
+from benchwright.worker.runtimes.outputs.comparison import COMPARED
+
+REPORTED = "reported"  # begins the method of every metric that a benchmark told of itself
+
+
+def with_numbers(bare: Result, outcome: Outcome, *, cost_per_hour: float | None = None) -> Result:
+    """A result with everything that its workers answered; with a price of the machine, also what items cost."""
+    case, answers, told = bare.case, outcome.answers, outcome.answers[0].measured
+    derived, reported = metrics.derive(case, answers), _reported(told["metrics"])
+    own = [*derived, *reported]
+    cost = [] if cost_per_hour is None else pricing.cost_per_million(own, cost_per_hour)
+    numbers = [_possible(m) for m in (*derived, *cost, *reported, *outcome.observation.metrics)]
+    facts = instrument.facts(case, answers, numbers, outcome.observation)
+    failure = schema.decode(Failure, told["failure"], where="answer.failure") if told.get("failure") else None
+    return replace(
+        _failed(bare, failure) if failure else bare,
+        metrics=tuple(numbers),
+        samples=tuple(answer.samples for answer in answers),
+        timelines=(*schema.decode(tuple[Timeline, ...], told["timelines"], where="answer.timelines"), *bare.timelines),
+        details=_details(case, answers, cost_per_hour, pricing.rate_of(own)),
+        operators=schema.decode(tuple[Operator, ...], told.get("operators", []), where="answer.operators"),
+        instrument=facts,
+        warnings=(
+            *instrument.warnings(case, answers, numbers, facts),
+            *([] if cost or cost_per_hour is None else [pricing.no_cost(own)]),
+        ),
+        environment=_in_worker(bare.environment, answers[0].ready, answers[0].measured),
+    )
+
+
+def _details(
+    case: Case, answers: Sequence[Answer], cost_per_hour: float | None, rate: Metric | None
+) -> dict[str, Value]:
+    """What the first copy's runtime tells of what it loaded; of several copies, what each of them did."""
+    found: dict[str, Value] = {"device": answers[0].ready["device"], **answers[0].measured["details"]}
+    if len(answers) > 1:
+        found["copies"] = metrics.per_copy(case, answers)
+    if cost_per_hour is not None:
+        found["cost_per_hour"] = cost_per_hour
+        if rate is not None:
+            found["cost_by"] = rate.name  # the metric whose items were priced
+    return found
+
+
+def _possible(metric: Metric) -> Metric:
+    """The metric with an interval that ends where the quantity does."""
+    return replace(metric, estimate=within_limits(metric.estimate, limits(metric.name, metric.unit)))
+
+
+def _failed(bare: Result, failure: Failure) -> Result:
+    """A result that has numbers and is bad all the same: its target told of its own failure."""
+    status = Status.TIMEOUT if failure.kind == "timeout" else Status.FAILED
+    return replace(bare, status=status, error=replace(failure, log_tail=bare.log_tail), log_tail="")
+
+
+def _reported(told: object) -> list[Metric]:
+    """What the benchmark told of itself, marked as such; what we found out about its answers is no tale."""
+    found = []
+    for metric in schema.decode(tuple[Metric, ...], told, where="answer.metrics"):
+        method = metric.estimate.method
+        marked = method if method.startswith((REPORTED, COMPARED)) else f"{REPORTED}: {method}" if method else REPORTED
+        found.append(replace(metric, estimate=replace(metric.estimate, method=marked)))
+    return found
+
+
+def _in_worker(environment: Environment, ready: Mapping[str, object], measured: Mapping[str, object]) -> Environment:
+    """The environment with what only the worker knows: its runtime's versions and its packages."""
+    versions, packages = ready["versions"], measured["packages"]
+    assert isinstance(versions, dict) and isinstance(packages, dict)
+    return replace(environment, runtimes={**environment.runtimes, **versions}, packages=packages)

@@ -1,0 +1,80 @@
+"""The worker as one file: `python worker.pyz CONTROL ANSWER LIFELINE` on a machine where nothing is installed.
+
+It holds the modules a worker needs and nothing else, all of which stand on the standard library; frameworks are those
+of the machine it runs on. The bytes depend on the modules alone, so their hash can name a copy that is there already.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+MODULES = (
+    "__init__.py",
+    "_moved.py",
+    "_version.py",
+    "decorator.py",
+    "errors.py",
+    "plugins.py",
+    "records/*.py",
+    "schema/__init__.py",
+    "schema/parsing.py",
+    "schema/soundness.py",
+    "units/__init__.py",
+    "machine/**/*.py",
+    "worker/**/*.py",
+    "targets/__init__.py",
+    "targets/signatures/*.py",
+    "targets/specs/__init__.py",
+    "targets/specs/passes.py",
+    "targets/specs/placeholders.py",
+    "targets/specs/rows/*.py",
+    "targets/tasks/*.py",
+    "stats/__init__.py",
+    "stats/correlation.py",
+    "stats/distributions.py",
+    "stats/errors.py",
+    "stats/histogram.py",
+    "stats/ranks.py",
+    "stats/reach.py",
+    "stats/steady.py",
+    "stats/summary.py",
+    "system/__init__.py",
+    "system/orphans.py",
+    "system/process.py",
+    "system/scratch.py",
+    "system/streams.py",
+    "system/temporary_folder.py",
+    "system/texts.py",
+)
+_MAIN = "from benchwright.worker.main import start\n\nstart()\n"
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time a zip file knows
+
+
+def pack(path: Path) -> Path:
+    """Writes the worker to `path`, in one step, and returns it. Needs Python 3.11 or newer to run."""
+    package = Path(__file__).parents[1]
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with unfinished.open("wb") as file:
+            file.write(b"#!/usr/bin/env python3\n")
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+                _add(packed, "__main__.py", _MAIN.encode())
+                for module in _modules(package):
+                    _add(packed, f"benchwright/{module.relative_to(package).as_posix()}", module.read_bytes())
+        unfinished.chmod(0o755)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return path
+
+
+def _modules(package: Path) -> Iterator[Path]:
+    for pattern in MODULES:
+        yield from sorted(package.glob(pattern))
+
+
+def _add(packed: zipfile.ZipFile, name: str, data: bytes) -> None:
+    packed.writestr(zipfile.ZipInfo(name, _EPOCH), data, zipfile.ZIP_DEFLATED)

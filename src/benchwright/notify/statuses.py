@@ -1,0 +1,64 @@
+"""What still stands of what a target was told: where a status is to be taken back, and where it is to be set again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from benchwright.errors import StoreError
+from benchwright.notify.journal import Ledger, Record
+from benchwright.notify.messages import Notice
+from benchwright.records import Verdict
+from benchwright.records.findings import Finding, State
+
+if TYPE_CHECKING:
+    from benchwright.store import Store
+
+OVER = (State.RESOLVED, State.IGNORED)
+RECOVERED = "recovered"  # in a finding's story: the values are as before
+UNTOLD = (*OVER, State.SUSPECTED)  # nobody is told of these, unless a person asks for it
+_STANDING = (State.OPEN, State.ACKNOWLEDGED)
+
+
+def over(store: Store | None, finding: str) -> bool:
+    """Whether the store says that nobody needs to hear of it any more."""
+    try:
+        return store is not None and store.finding(finding).state in OVER
+    except StoreError:  # the journal has it, so it was found
+        return False
+
+
+def to_take_back(ledger: Ledger, record: Record, is_over: Callable[[str], bool]) -> tuple[str, ...]:
+    """The findings of commits whose status says that something is worse, though none of those told there stands."""
+    commits: dict[str, list[str]] = {}
+    for each in sorted((record.told - record.withdrawn) | {*record.waiting}):
+        finding = ledger.findings.get(each)
+        if finding is not None and finding.verdict is Verdict.WORSE and not finding.drift:  # a drift sets no status
+            commits.setdefault(Notice(finding=finding).commit, []).append(each)
+    commits.pop("", None)
+    settled = (ids for ids in commits.values() if all(map(is_over, ids)))
+    return tuple(each for ids in settled for each in ids if each in record.told)
+
+
+def recovered(record: Record, store: Store | None) -> tuple[str, ...]:
+    """The findings that a target was told of and whose values are as before again, as the store says."""
+    try:
+        told = [store.finding(each) for each in sorted(record.told - record.withdrawn)] if store is not None else []
+    except StoreError:
+        return ()
+    return tuple(finding.id for finding in told if finding.state is State.RESOLVED and _is_recovered(finding))
+
+
+def _is_recovered(finding: Finding) -> bool:
+    return any(remark.what == RECOVERED for remark in finding.remarks)
+
+
+def returned(record: Record, store: Store | None) -> list[Finding]:
+    """Findings that were taken back and stand again, as they are now."""
+    if store is None or not record.withdrawn:
+        return []
+    try:
+        standing = store.findings(states=_STANDING)
+    except StoreError:
+        return []
+    return [finding for finding in standing if finding.id in record.withdrawn and finding.id not in record.waiting]

@@ -1,0 +1,141 @@
+"""The list of series, and one series with everything that is drawn beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from benchwright.errors import StoreError
+from benchwright.pages.lines import SPARK, milliseconds, series_line, series_lines
+from benchwright.pages.names import machine_names
+from benchwright.pages.queries import at_once
+from benchwright.pages.shapes import Mark, Note, SeriesLine, SeriesPage, SeriesView
+from benchwright.records.findings import Finding
+from benchwright.store.archive import Annotation, Archive, Chosen, Columns, Listed
+
+MOST = 500  # series on a page
+POINTS = 100_000  # of one series
+RELATED = 24
+_LOOKED_AT = 400  # series of the same case, for related ones
+_FINDINGS = 500
+_SUBJECTS = 2000  # of the newest revisions
+
+
+@at_once
+def series_page(archive: Archive, chosen: Chosen) -> SeriesPage:
+    """The series that were chosen, and what else could be."""
+    wanted = max(1, min(chosen.limit, MOST))
+    found = archive.series(replace(chosen, limit=wanted + 1))
+    names = machine_names(archive)
+    shown = found[:wanted]
+    return SeriesPage(
+        series=series_lines(archive, shown, names=names),
+        cases=archive.case_names(),
+        metrics=archive.metric_names(),
+        machines=names,
+        next=str(shown[-1].number) if len(found) > wanted else "",
+    )
+
+
+@at_once
+def series_view(archive: Archive, key: str, unit: str = "") -> SeriesView:
+    """One series with its newest points. Without a unit, that of the most points. An unknown one is a `StoreError`."""
+    listed = _named(archive, key, unit)
+    series = listed.series
+    columns = archive.columns(key, series.unit, limit=POINTS)
+    found = archive.findings(series=[key], limit=_FINDINGS)
+    names = machine_names(archive)
+    line = series_line(
+        series,
+        count=listed.count,
+        last_at=listed.last_at // 1000,
+        spark=columns.point[-SPARK:].tolist(),
+        name=names.get(series.machine, ""),
+        findings=[one.id for one in found if one.state == "open"],
+    )
+    return SeriesView(
+        line=line,
+        at=sequence(columns.at // 1000),
+        point=sequence(columns.point),
+        low=sequence(columns.low),
+        high=sequence(columns.high),
+        run=sequence(columns.run),
+        revision=sequence(columns.revision),
+        result=sequence(columns.result),
+        runs=columns.runs,
+        revisions=columns.revisions,
+        subjects=archive.subjects(columns.revisions[-_SUBJECTS:]),
+        marks=_marks(found, columns, series.unit),
+        notes=[_note(one) for one in archive.annotations(key)],
+        related=_related(archive, listed, names),
+    )
+
+
+def sequence(column: Any) -> Sequence[Any]:
+    """An array where a view has a sequence: it is as good as one, and is written as JSON a hundred times faster."""
+    return cast(Sequence[Any], column)
+
+
+def _named(archive: Archive, key: str, unit: str) -> Listed:
+    found = archive.series(Chosen(keys=(key,)))
+    if unit:
+        found = [one for one in found if one.series.unit == unit]
+    if not found:
+        raise StoreError(
+            f"no series {key!r}{f' in {unit!r}' if unit else ''}", remedy="GET series lists those there are"
+        )
+    return max(found, key=lambda one: one.count)
+
+
+def _marks(found: Sequence[Finding], columns: Columns, unit: str) -> list[Mark]:
+    """Where the findings lie, oldest first; one whose run is not among the points lies where it was found."""
+    places = {run: i for i, run in enumerate(columns.runs)}
+    marks = []
+    for finding in found:
+        if finding.unit not in ("", unit):
+            continue
+        at = until = milliseconds(finding.found_at)
+        if (place := places.get(finding.drift.first if finding.drift else finding.run)) is not None:
+            at = until = int(columns.at[np.argmax(columns.run == place)]) // 1000
+        if finding.drift and (place := places.get(finding.drift.last)) is not None:
+            until = int(columns.at[np.argmax(columns.run == place)]) // 1000
+        marks.append(
+            Mark(
+                at=at,
+                finding=finding.id,
+                verdict=finding.verdict,
+                state=finding.state,
+                effect=finding.effect,
+                before=finding.before,
+                after=finding.after,
+                run=finding.run,
+                until=until,
+            )
+        )
+    return sorted(marks, key=lambda mark: mark.at)
+
+
+def _note(annotation: Annotation) -> Note:
+    return Note(
+        id=annotation.id,
+        at=annotation.at // 1000,
+        text=annotation.text,
+        who=annotation.who,
+        everywhere=not annotation.series,
+    )
+
+
+def _related(archive: Archive, listed: Listed, names: dict[str, str]) -> list[SeriesLine]:
+    """Other metrics of the same case on the same machine first, then the same metric elsewhere."""
+    here = listed.series
+    others = [
+        one
+        for one in archive.series(Chosen(case=here.case, limit=_LOOKED_AT))
+        if one.series.case == here.case and (one.series.key, one.series.unit) != (here.key, here.unit)
+    ]
+    same = [one for one in others if (one.series.params, one.series.machine) == (here.params, here.machine)]
+    elsewhere = [one for one in others if one not in same and one.series.metric == here.metric]
+    return series_lines(archive, [*same, *elsewhere][:RELATED], names=names)

@@ -1,0 +1,106 @@
+"""A site to publish: the dashboard with its data in files beside it, for any web space or a disk.
+
+The pages and their data are those of a server; here each answer is a script that hands over its data, because browsers
+load scripts from a disk and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchwright.pages import dashboard
+from benchwright._version import VERSION
+from benchwright.pages.site.answers import Answer, answers
+from benchwright.pages.site.folder import DATA, Counts, Folder
+from benchwright.pages.site.names import Stems
+from benchwright.pages.site.scripts import data_script, index_page, site_script
+from benchwright.pages.site.snapshot import still
+from benchwright.store.archive import Archive
+from benchwright.pages.encoding import dumps
+from benchwright.pages.shapes import About
+
+__all__ = ["RUNS", "Counts", "publish"]
+
+RUNS = 50  # the newest, with all their results
+_ABOUT = "about"
+_MADE_AT = re.compile(rb'"generated_at":\d+')
+
+
+def publish(
+    archive: Archive, path: Path, *, runs: int = RUNS, force: bool = False, told: Callable[[int], None] = lambda _: None
+) -> Counts:
+    """Writes a site of the newest runs into a folder; `told` hears how many answers are ready.
+
+    Files that would be the same are left alone, and those of an older site that are not needed any more are removed at
+    the end. A folder that is not empty and holds no site of ours is an `OptionError`, unless `force`.
+    """
+    bundle = dashboard.bundle()
+    made_by = hashlib.sha256(bundle["app.js"]).hexdigest()[:16]
+    site = _Site(Folder(path, made_by, force=force))
+    for number, answer in enumerate(answers(still(archive), runs)):
+        site.add(answer)
+        told(number + 1)
+    return site.finish(bundle)
+
+
+class _Site:
+    """A site while it is written."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._stems = Stems()
+        self._files: dict[str, str] = {}  # answer -> file
+        self._unchanged: set[str] = set()  # answers
+
+    def add(self, answer: Answer) -> None:
+        """One file, under all its names."""
+        name = answer.names[0]
+        if name not in self._files and not self._stands(answer):
+            file, content = self._file(name, answer.view())
+            if not self._folder.write(file, content):
+                self._unchanged.add(name)
+        for other in answer.names[1:]:
+            self._files.setdefault(other, self._files[name])
+
+    def finish(self, bundle: dict[str, bytes]) -> Counts:
+        """The pages themselves come last, so that they never ask for what is not there yet."""
+        folder = self._folder
+        about = self._file(_ABOUT, _about())
+        folder.write(_place("site"), site_script(self._files))
+        for file, content in bundle.items():
+            folder.write(file, index_page(content) if file == "index.html" else content)
+        folder.write(*self._as_before(*about))
+        folder.finish()
+        return folder.counts
+
+    def _stands(self, answer: Answer) -> bool:
+        """Results do not change: those of a run that is as it was need not be made again, which takes long."""
+        if not self._folder.is_same_maker or answer.part_of not in self._unchanged:
+            return False
+        name = answer.names[0]
+        self._files[name] = self._stems.of(name)
+        return self._folder.keep(_place(self._files[name]))
+
+    def _file(self, name: str, view: object) -> tuple[str, bytes]:
+        stem = self._files[name] = self._stems.of(name)
+        return _place(stem), data_script(stem, dumps(view))
+
+    def _as_before(self, name: str, content: bytes) -> tuple[str, bytes]:
+        """When it was made is new each time; a site that is the same otherwise stays as it is."""
+        before = self._folder.content(name)
+        same = before is not None and _MADE_AT.sub(b"", before) == _MADE_AT.sub(b"", content)
+        return name, before if before is not None and same and not self._folder.counts.written else content
+
+
+def _place(stem: str) -> str:
+    return f"{DATA}/{stem}.js"
+
+
+def _about() -> About:
+    # Where the store lies is nobody's business here.
+    now = time.time_ns() // 1_000_000
+    return About(version=VERSION, store="", who="", scopes=("read",), static=True, generated_at=now)

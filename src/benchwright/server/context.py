@@ -1,0 +1,111 @@
+"""What every route needs: the database, an answer in the right form, a line in the audit log."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fastapi import Request
+from starlette.responses import Response
+
+from benchwright.pages import encoding
+from benchwright.server.limits import Buckets
+from benchwright.server.request_counts import Traffic
+from benchwright.server.settings import Settings
+
+if TYPE_CHECKING:
+    from benchwright.server.access import Visitor
+    from benchwright.store.sql import SqlStore
+
+WORTH_PACKING = 2048  # bytes: a smaller answer fits a packet or two anyway
+REVALIDATE = "private, no-cache"  # keep it, and ask each time whether it is still the same
+_MINUTES = 600.0
+_STRANGERS = 4  # bodies at once that must be read to know who sends them: together they could fill the memory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """What one server's requests share."""
+
+    settings: Settings
+    store: SqlStore
+    asked: Buckets  # by token or address
+    failed: Buckets  # wrong tokens, by address
+    refused: Buckets  # lines of the audit log about refusals, by address
+    told: Buckets = field(default_factory=lambda: Buckets(rate=1 / _MINUTES, burst=1))  # lines that repeat
+    traffic: Traffic = field(default_factory=Traffic)
+    strangers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_STRANGERS))
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)  # set when streams should end
+
+
+def frame(request: Request) -> Frame:
+    """What this server's requests share."""
+    found = request.app.state.frame
+    assert isinstance(found, Frame)
+    return found
+
+
+def archive(request: Request) -> SqlStore:
+    """The database."""
+    return frame(request).store
+
+
+def stopping(request: Request) -> asyncio.Event:
+    """Set when the server is about to end: streams that go on and on then say goodbye."""
+    return frame(request).stopping
+
+
+def answer(request: Request, view: Any, *, status: int = 200) -> Response:
+    """A record of `views.shapes`, or plain values, as JSON; 304 when the asker has the same already."""
+    return packed(request, encoding.dumps(view), status=status)
+
+
+def packed(
+    request: Request,
+    body: bytes,
+    *,
+    media_type: str = "application/json",
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """Bytes, with an ETag where they were asked for, compressed when they are many. Call it from a thread."""
+    told = {"Cache-Control": "no-store", **(headers or {})}
+    if request.method == "GET" and status == 200:
+        tag = f'W/"{hashlib.sha256(body).hexdigest()[:32]}"'  # weak: the same content may be sent packed or not
+        told |= {"ETag": tag, "Cache-Control": REVALIDATE, "Vary": "Accept-Encoding, Authorization, Cookie"}
+        if _holds(request, tag):
+            return Response(status_code=304, headers=told)
+    if len(body) >= WORTH_PACKING and _takes_gzip(request):
+        body = gzip.compress(body, 1, mtime=0)
+        told["Content-Encoding"] = "gzip"
+    return Response(body, status_code=status, headers=told, media_type=media_type)
+
+
+def record(request: Request, visitor: Visitor, action: str, what: str = "") -> None:
+    """A line in the audit log. Call it from a thread."""
+    archive(request).audit_add(who=visitor.name, address=visitor.address, action=action, what=what[:500])
+
+
+def record_once(request: Request, visitor: Visitor, action: str, what: str = "") -> None:
+    """The same for what comes in hundreds, such as the results of a run: one line in ten minutes."""
+    if not frame(request).told.take("\0".join((visitor.name, visitor.address, action, what))):
+        record(request, visitor, action, what)
+
+
+def _holds(request: Request, tag: str) -> bool:
+    held = request.headers.get("if-none-match", "")
+    return held.strip() == "*" or tag.removeprefix("W/") in {
+        part.strip().removeprefix("W/") for part in held.split(",")
+    }
+
+
+def _takes_gzip(request: Request) -> bool:
+    for part in request.headers.get("accept-encoding", "").lower().split(","):
+        name, _, weight = part.partition(";")
+        if name.strip() == "gzip":
+            return weight.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    return False

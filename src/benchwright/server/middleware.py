@@ -1,0 +1,168 @@
+"""What holds for every request, before any route sees it: names, origins, headers, one line in the log."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import suppress
+from functools import lru_cache
+from urllib.parse import quote, urlsplit
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from benchwright.errors import StoreError
+from benchwright.server.access import WHO
+from benchwright.server.context import Frame
+from benchwright.server.errors import problem
+from benchwright.server.limits import neighbourhood
+from benchwright.server.settings import Settings, is_loopback
+
+# A route may set a stricter one of its own.
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_REFUSED = frozenset({401, 403, 429})
+
+
+class Shield:
+    """Refuses what comes under a foreign name or from a foreign page; HEAD is GET without a body."""
+
+    def __init__(self, app: ASGIApp, here: Frame) -> None:
+        self._app = app
+        self._here = here
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        sending = _Sending(send, head=scope["method"] == "HEAD")
+        started = time.perf_counter()
+        try:
+            await self._answer(scope, receive, sending)
+        except Exception:
+            # The process' border: the visitor is told nothing of our insides, the log everything.
+            if not sending.status:
+                await problem(500, "the server failed at this", "its log says why")(scope, receive, sending)
+            raise
+        finally:
+            seconds = time.perf_counter() - started
+            self._here.traffic.note(scope["method"], _route(scope), sending.status, seconds)
+            if self._here.settings.log:
+                took = seconds * 1e3
+                # The query is left out: people put secrets there. The path is quoted: people put escapes there.
+                sys.stderr.write(f"{scope['method']} {quote(scope['path'])} {sending.status} {took:.1f} ms\n")
+        if sending.status in _REFUSED:
+            await self._record(scope, sending.status)
+
+    async def _answer(self, scope: Scope, receive: Receive, sending: _Sending) -> None:
+        headers = Headers(scope=scope)
+        trouble = foreign_name(self._here.settings, headers)
+        if trouble is None and scope["method"] not in SAFE:
+            trouble = foreign_page(self._here.settings, headers)
+        if trouble is not None:
+            await problem(403, *trouble)(scope, receive, sending)
+        elif sending.head:
+            await self._app({**scope, "method": "GET"}, sending.until_started(receive), sending)
+        else:
+            await self._app(scope, receive, sending)
+
+    async def _record(self, scope: Scope, status: int) -> None:
+        client = scope.get("client")
+        address = client[0] if client else ""
+        if self._here.refused.take(neighbourhood(address)):  # somebody who hammers does not fill the log as well
+            return
+        what = f"{status} {scope['method']} {quote(scope['path'])}"[:500]
+        with suppress(StoreError):  # the refusal stands, whatever becomes of the log
+            await run_in_threadpool(
+                self._here.store.audit_add, who=str(scope.get(WHO, "")), address=address, action="refused", what=what
+            )
+
+
+def _route(scope: Scope) -> str:
+    """The pattern that fitted, for the router leaves it here, without the API's prefix; "" when none did."""
+    return str(getattr(scope.get("route"), "path", "")).removeprefix("/api/v1")  # some versions name it, some do not
+
+
+def foreign_name(settings: Settings, headers: Headers) -> tuple[str, str] | None:
+    """What is wrong with the Host that a request names, if anything.
+
+    A page elsewhere can have its own name point to this machine; the browser then believes that we are that page's
+    server, and only the name gives it away. It is checked where reaching us is what one is trusted for.
+    """
+    hosts = headers.getlist("host")
+    if len(hosts) != 1:
+        return "a request names one host", "send one Host header"
+    name = host_name(hosts[0])
+    if name is None:
+        return "the Host header cannot be read", "send the name or address of this server"
+    if is_loopback(name) or name in settings.names or (not settings.on_loopback and not settings.names):
+        return None
+    return f"this server is not called {name!r}", "start it with --name NAME when it is reached under that name"
+
+
+def foreign_page(settings: Settings, headers: Headers) -> tuple[str, str] | None:
+    """What is wrong with the page that sends a change, if it is one of another site. Programs send neither header."""
+    site = headers.get("sec-fetch-site", "none")
+    refused = "a page of another site may not change anything here", "use the dashboard, or a program with a token"
+    if site not in ("same-origin", "none"):
+        return refused
+    origin = headers.get("origin")
+    if origin is None:
+        return None
+    named = urlsplit(origin).netloc
+    here = {headers.get("host", "").lower(), *settings.names}
+    return None if named and (named.lower() in here or host_name(named) in settings.names) else refused
+
+
+@lru_cache(maxsize=1000)
+def host_name(text: str) -> str | None:
+    """The name in `name`, `name:port` or `[address]:port`, in small letters; None when it is none of them."""
+    try:
+        parts = urlsplit(f"//{text}")
+        _ = parts.port
+    except ValueError:
+        return None
+    if parts.netloc != text or parts.username is not None or not parts.hostname:
+        return None
+    return parts.hostname.rstrip(".")
+
+
+class _Sending:
+    """Adds our headers to an answer, and holds back its body when only the head was asked for."""
+
+    def __init__(self, send: Send, *, head: bool) -> None:
+        self._send = send
+        self.head = head
+        self.status = 0
+        self._ended = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+            await self._send(message)
+        elif not self.head:
+            await self._send(message)
+        elif not self._ended:
+            self._ended = True
+            await self._send({"type": "http.response.body", "body": b""})
+
+    def until_started(self, receive: Receive) -> Receive:
+        """Says that the asker has gone once the head is sent, so that a stream does not go on for nobody."""
+
+        async def received() -> Message:
+            return {"type": "http.disconnect"} if self._ended else await receive()
+
+        return received

@@ -1,0 +1,114 @@
+"""The server as a process: a port, signals, one line that says where it is."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from fastapi import FastAPI
+
+from benchwright.errors import OptionError
+from benchwright.server.app import create_app
+from benchwright.server.connections import Connection
+from benchwright.server.context import Frame
+from benchwright.server.settings import Settings
+
+BACKLOG = 2048
+GRACE = 1  # seconds that requests under way are given at the end
+
+
+def serve(settings: Settings, *, port: int, ready: Callable[[str], None]) -> None:
+    """Answers requests until Ctrl-C or SIGTERM. `ready` is told the address once it can be asked."""
+    with listen(settings.host, port) as listening:  # first: where this fails, no store has been made
+        app = create_app(settings)
+        gc.collect()
+        gc.freeze()  # what is there now stays: looking through it in the middle of a request takes tens of milliseconds
+        gc.set_threshold(20_000, 20, 20)  # one answer is made of thousands of records, and leaves none behind
+        ready(address_of(listening, settings.host))
+        server_for(app).run(sockets=[listening])
+
+
+def server_for(app: FastAPI) -> uvicorn.Server:
+    """A uvicorn server that ends streams when it ends, and writes no access log: query strings may hold secrets."""
+    here = app.state.frame
+    assert isinstance(here, Frame)
+    options = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        http=Connection,
+        ws="none",
+        backlog=BACKLOG,
+        limit_concurrency=here.settings.limits.connections,
+        timeout_graceful_shutdown=GRACE,
+    )
+    return _Server(options, here)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket at that address; port 0 is any free one."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except socket.gaierror as error:
+        raise OptionError(f"--host {host}: {error.strerror}", remedy="give an address of this machine") from None
+    opened = socket.socket(family, kind, protocol)
+    try:
+        if sys.platform != "win32":  # elsewhere it would let two servers have the same port
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind(address)
+        opened.listen(BACKLOG)
+    except OSError as error:
+        opened.close()
+        raise _explained(host, port, error) from None
+    return opened
+
+
+def address_of(listening: socket.socket, host: str) -> str:
+    """What to type into a browser here: an address that means all of them cannot be asked for everywhere."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{listening.getsockname()[1]}/"
+
+
+def _explained(host: str, port: int, error: OSError) -> OptionError:
+    if error.errno == errno.EADDRINUSE:
+        return OptionError(
+            f"port {port} is in use on {host}", remedy="is a server running already? --port 0 takes a free port"
+        )
+    if error.errno == errno.EACCES:
+        return OptionError(f"port {port} may not be used", remedy="give a port above 1023, and let a proxy have 443")
+    return OptionError(f"{host}:{port}: {error.strerror}", remedy="give an address of this machine with --host")
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, options: uvicorn.Config, here: Frame) -> None:
+        super().__init__(options)
+        self._here = here
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._here.stopping.set()
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Ends well at the first signal. Unlike the original it is not raised once more when all is over."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

@@ -1,0 +1,152 @@
+"""Everything of one store into another, of whatever kind, while others use either.
+
+Only what is missing is added, so a copy that was cut off goes on where it was when it is begun again. What the other
+store has under the same id is left as it is, and told when it differs. Tokens stay: they belong to their server.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import cast
+
+from benchwright import schema
+from benchwright.errors import DecodeError, OptionError, StoreError
+from benchwright.records import Run
+from benchwright.store import Store
+from benchwright.store.archive import Archive
+from benchwright.store.probe import database_file
+
+_EVERYTHING = 1_000_000
+Tell = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copied:
+    """What a copy did. `differing` is empty when all of the one store is in the other."""
+
+    runs: int  # in the store that was copied
+    added: int  # of them
+    completed: int  # were there in part
+    results: int  # in the store that was copied
+    findings: int  # added
+    mutes: int
+    thresholds: int
+    notes: int
+    differing: tuple[str, ...]  # what does not agree in the end, each a sentence
+
+
+def copy(source: Store, target: Store, tell: Tell = lambda done, total: None) -> Copied:
+    """Adds to `target` what it lacks, and then compares: counts, and a digest of every run.
+
+    Raw samples are compared where they were copied now; those of runs that were there may have aged out on one side.
+    """
+    names, there = list(source.run_ids()), set(target.run_ids())
+    added = completed = results = 0
+    differing: list[str] = []
+    for number, name in enumerate(names):
+        tell(number, len(names))
+        try:
+            run = source.run(name)
+        except (StoreError, DecodeError) as error:  # it costs this run, not the others
+            differing.append(f"run {name} cannot be read: {error.message}")
+            continue
+        results += len(run.results)
+        if name not in there and target.add_run(run):
+            added += 1
+            differing += _compared(run, target.run(name))
+            continue
+        completed += _complete(run, target)
+        differing += _compared(_light(run), target.run(name, samples=False))
+    tell(len(names), len(names))
+    findings = _findings(source, target, differing)
+    return Copied(
+        runs=len(names),
+        added=added,
+        completed=completed,
+        results=results,
+        findings=findings,
+        mutes=_mutes(source, target),
+        thresholds=_thresholds(source, target),
+        notes=_notes(source, target),
+        differing=(*differing, *_lacking(names, target)),
+    )
+
+
+def refuse_same(source: str, target: str) -> None:
+    """A store is not copied into itself."""
+    if _place(source) == _place(target):
+        raise OptionError(f"{source}: is both FROM and TO", remedy="name another store to copy to")
+
+
+def _place(url: str) -> str:
+    return str(database_file(url)) if "://" not in url or url.startswith("sqlite") else url
+
+
+def _complete(run: Run, target: Store) -> bool:
+    held = {result.id for result in target.run(run.id, samples=False).results}
+    missing = [result for result in run.results if result.id not in held]
+    for result in missing:
+        target.add(run.id, result)
+    return bool(missing)
+
+
+def _compared(ours: Run, theirs: Run) -> list[str]:
+    """Nothing when every result of the one is in the other, the same."""
+    wanted = {result.id for result in ours.results}
+    common = replace(theirs, results=tuple(result for result in theirs.results if result.id in wanted))
+    return [] if _digest(ours) == _digest(common) else [f"run {ours.id} is another one there"]
+
+
+def _digest(run: Run) -> str:
+    ordered = replace(run, results=tuple(sorted(run.results, key=lambda result: result.id)))
+    return hashlib.sha256(schema.dumps(ordered).encode("ascii")).hexdigest()
+
+
+def _light(run: Run) -> Run:
+    return replace(run, results=tuple(replace(result, samples=()) for result in run.results))
+
+
+def _lacking(names: Iterable[str], target: Store) -> list[str]:
+    return [f"run {name} is not there" for name in sorted({*names} - {*target.run_ids()})]
+
+
+def _findings(source: Store, target: Store, differing: list[str]) -> int:
+    there = {finding.id for finding in target.findings(limit=_EVERYTHING)}
+    added = 0
+    for finding in reversed(source.findings(limit=_EVERYTHING)):
+        if finding.id not in there:
+            kept = target.keep_finding(finding)
+            added += kept.id == finding.id
+            if kept.id != finding.id:
+                differing.append(f"finding {finding.id} tells of the same change as {kept.id} there")
+    return added
+
+
+def _mutes(source: Store, target: Store) -> int:
+    there = {mute.what for mute in target.mutes()}
+    missing = [mute for mute in source.mutes() if mute.what not in there]
+    for mute in missing:
+        target.mute(mute)
+    return len(missing)
+
+
+def _thresholds(source: Store, target: Store) -> int:
+    there = {(threshold.case, threshold.metric) for threshold in target.thresholds()}
+    missing = [one for one in source.thresholds() if (one.case, one.metric) not in there]
+    for threshold in missing:
+        target.set_threshold(threshold)
+    return len(missing)
+
+
+def _notes(source: Store, target: Store) -> int:
+    """Annotations, which only databases have."""
+    if not (hasattr(source, "annotate") and hasattr(target, "annotate")):
+        return 0
+    ours, theirs = cast(Archive, source), cast(Archive, target)
+    there = {replace(note, id=0) for note in theirs.annotations(None)}
+    missing = [note for note in ours.annotations(None) if replace(note, id=0) not in there]
+    for note in missing:
+        theirs.annotate(note)
+    return len(missing)

@@ -1,0 +1,1 @@
+"""Runs in files: JSON Lines and Parquet."""

@@ -1,0 +1,173 @@
+"""Sends what must not be lost: at once where that is possible, else from the spool, in order, as soon as it is.
+
+No result is sent in the background: a thread that sends would disturb what is being measured.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchwright.errors import StoreError
+from benchwright.store.remote.client import SILENCE, Caller, PassingError, RefusedError
+from benchwright.store.remote.request import Request
+from benchwright.store.remote.spool import Spool
+
+STALL = 2.0  # seconds that a result which was just measured waits for older ones to be sent
+PATIENCE = 10.0  # seconds, at the end, for another process that sends, or for a server that asks to wait
+BRIEF = 5.0  # seconds that a server which was in trouble may say nothing: it is tried between measurements
+LEAST_PAUSE, MOST_PAUSE = 0.25, 60.0  # seconds between two tries
+COPIED = 4 << 20  # bytes; larger files wait where they are
+_log = logging.getLogger("benchwright.store")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """What came of sending all that waited for a server."""
+
+    server: str
+    sent: int
+    refused: int  # moved aside
+    waiting: int
+    why: str = ""  # anything still waits
+
+
+class Outbox:
+    """The way to one server. One object serves several threads."""
+
+    def __init__(self, caller: Caller, spool: Spool) -> None:
+        self.spool = spool
+        self._caller = caller
+        self._turn = threading.RLock()
+        self._not_before, self._failures = 0.0, 0
+        self._trouble: PassingError | None = None
+        self._told = False
+        self._sent = self._refused = 0
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether the server was in trouble a moment ago."""
+        return time.monotonic() < self._not_before
+
+    def send(self, request: Request) -> Mapping[str, Any] | None:
+        """The server's answer; or None, and it waits on the disk. What is refused at once is a `StoreError`."""
+        with self._turn:
+            if self.spool.is_empty and not self.is_resting:
+                try:
+                    answer = self._caller(request)
+                except PassingError as trouble:
+                    self.rest(trouble)
+                else:
+                    self._failures = 0
+                    return answer
+            self.spool.add(_kept(request).small())
+            if not self._told:
+                self._told = True
+                why = self._trouble.message if self._trouble else f"{self.spool.server} has not yet had all before this"
+                tell(f"{why}; what is measured is kept in {self.spool.folder} until it can be sent")
+            self.catch_up(STALL)
+            return None
+
+    def rest(self, trouble: PassingError) -> None:
+        """Leaves the server in peace for a while, longer each time."""
+        pause = min(LEAST_PAUSE * 2.0 ** min(self._failures, 10), MOST_PAUSE)
+        self._failures += 1
+        self._not_before = time.monotonic() + max(pause, trouble.wait)
+        self._trouble = trouble
+
+    def catch_up(self, seconds: float) -> None:
+        """Sends what waits, for so long at most, unless the server is to be left in peace or somebody else sends."""
+        with self._turn:
+            if not self.is_resting and not self.spool.is_empty:
+                trouble = self._drain(time.monotonic() + seconds, silence=BRIEF if self._failures else SILENCE)
+                if trouble is not None:
+                    self.rest(trouble)
+                else:
+                    self._say_when_over()
+
+    def finish(self) -> Sent:
+        """Sends what waits as far as the server takes it now, and says what is left."""
+        with self._turn:
+            trouble, left = None, PATIENCE
+            while not self.spool.is_empty:
+                trouble = self._drain(math.inf, patience=PATIENCE)
+                if trouble is None or not 0 < trouble.wait <= left:
+                    break
+                left -= trouble.wait
+                time.sleep(trouble.wait)
+            waiting = len(self.spool)
+            why = "" if not waiting else trouble.message if trouble else "another process is sending"
+            if waiting:
+                tell(f"{why}; {waiting} wait in {self.spool.folder}: benchwright store send {self.spool.server}")
+            self._say_when_over()
+            return Sent(server=self.spool.server, sent=self._sent, refused=self._refused, waiting=waiting, why=why)
+
+    def _say_when_over(self) -> None:
+        """Whoever was told that something waits is told when nothing does."""
+        if self._told and self.spool.is_empty:
+            self._told, self._trouble = False, None
+            tell(f"{self.spool.server} has everything that waited for it")
+
+    def _drain(self, until: float, *, patience: float = 0.0, silence: float = SILENCE) -> PassingError | None:
+        """Sends entry after entry; returns what stopped it, if something did."""
+        try:
+            with self.spool.sending(patience) as ours:
+                while ours and (entries := self.spool.entries()):
+                    for entry in entries:
+                        if time.monotonic() > until:
+                            return None
+                        self._take(entry, silence)
+                        self._failures = 0
+        except PassingError as trouble:
+            return trouble
+        except OSError as error:
+            return PassingError(f"{self.spool.folder}: {error.strerror}")
+        return None
+
+    def _take(self, entry: Path, silence: float) -> None:
+        """Brings one entry to its end."""
+        try:
+            request = self.spool.read(entry)
+        except FileNotFoundError:  # somebody tidied up
+            return
+        except (ValueError, TypeError, KeyError) as error:
+            self._put_aside(entry, entry.name, str(error))
+            return
+        try:
+            self._caller(request, silence=silence)
+        except RefusedError as error:
+            self._put_aside(entry, request.what, str(error))
+        else:
+            self._sent += 1
+            self.spool.remove(entry)
+
+    def _put_aside(self, entry: Path, what: str, reason: str) -> None:
+        self.spool.refuse(entry, reason)
+        self._refused += 1
+        tell(f"{what} is refused by {self.spool.server}, and kept in {entry.parent / 'refused'}: {reason}")
+
+
+def tell(text: str) -> None:
+    """A note to whoever asked: a warning of the logger `benchwright.store`, or a line on standard error."""
+    if _log.hasHandlers():
+        _log.warning(text)
+        return
+    clear = "\r\033[K" if sys.stderr.isatty() else ""  # there may be a line of progress
+    sys.stderr.write(f"{clear}benchwright: {text}\n")
+
+
+def _kept(request: Request) -> Request:
+    """A small file is copied, so that it may go where it is; a larger one is read there when it is sent."""
+    if not request.file or request.size > COPIED:
+        return request
+    try:
+        return replace(request, file="", size=0, body=Path(request.file).read_bytes())
+    except OSError as error:
+        raise StoreError(f"{request.file}: {error.strerror}") from None

@@ -1,0 +1,230 @@
+"""Records to what the tables hold, and back. Knows no SQL.
+
+A result is kept as one JSON document, compressed, without its samples and with its environment by reference: of an
+environment only the knobs and the moment change between results, so the rest is kept once under its hash.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from benchwright import schema
+from benchwright.errors import DecodeError, StoreError
+from benchwright.records import Case, Environment, Failure, Result, Run, Samples
+from benchwright.records.findings import Finding
+from benchwright.schema.parsing import inflate, largest
+from benchwright.store.sql import columns
+
+# What differs from one look at the same machine to the next, and so stays in the result's own document.
+_MOMENTARY = ("knobs", "collected_at")
+_LEVEL = 6
+_DECODER = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentRow:
+    """An environment as it is kept: `hash` depends on the content alone."""
+
+    hash: str
+    document: bytes
+    key: str  # schema.environment_key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplesRow:
+    """The samples of one copy: all but the columns as a document, and each column as (predictor, blob)."""
+
+    document: bytes
+    columns: Mapping[str, tuple[str, bytes]]
+
+
+def run_document(run: Run) -> str:
+    """A run without its results."""
+    return _dumps(schema.encode(replace(run, results=())))
+
+
+def read_run(document: str, version: int, *, where: str) -> Run:
+    """The inverse of `run_document`."""
+    return schema.open_document(_envelope("run", version, _loads(document, where)), Run, where=where)
+
+
+def subject(document: str, *, where: str) -> str:
+    """The subject of a run's revision, without reading the rest; "" when nobody knows it."""
+    revision = _loads(document, where).get("revision") or {}
+    return str(revision.get("subject", ""))
+
+
+def finding_document(finding: Finding) -> str:
+    """A finding."""
+    return _dumps(schema.encode(finding))
+
+
+def read_finding(document: str, version: int, *, where: str) -> Finding:
+    """The inverse of `finding_document`."""
+    return schema.open_document(_envelope("finding", version, _loads(document, where)), Finding, where=where)
+
+
+def environment_row(environment: Environment) -> EnvironmentRow:
+    """The lasting part of an environment."""
+    lasting = {k: v for k, v in schema.encode(environment).items() if k not in _MOMENTARY}
+    return EnvironmentRow(
+        hash=schema.fingerprint({"format": schema.FORMAT, "environment": lasting}),
+        document=_compressed(lasting),
+        key=schema.environment_key(environment),
+    )
+
+
+def read_environment(document: bytes, *, where: str) -> Environment:
+    """The inverse of `environment_row`: without knobs and the moment."""
+    return schema.decode(Environment, _loads(_expanded(document, where), where), where=where)
+
+
+def result_document(result: Result) -> bytes:
+    """A result without its samples and without the lasting part of its environment."""
+    nowhere = replace(result.environment, machine={}, system={}, accelerators=(), runtimes={}, packages={})
+    data = schema.encode(replace(result, samples=(), environment=nowhere))
+    data["environment"] = {k: data["environment"][k] for k in _MOMENTARY}
+    return _compressed(data)
+
+
+def read_result(document: bytes, version: int, environment: bytes, *, where: str) -> Result:
+    """The inverse of `result_document` and `environment_row`."""
+    data = _loads(_expanded(document, where), where)
+    data["environment"] = _loads(_expanded(environment, where), where) | data["environment"]
+    return schema.open_document(_envelope("result", version, data), Result, where=where)
+
+
+class Glance(NamedTuple):
+    """What a list of results shows of their documents."""
+
+    params: str
+    version: str
+    failure: Failure | None  # without its log
+    verdict: str
+
+
+def glance(document: bytes, status: str, *, where: str) -> Glance:
+    """A few facts of a result's document, at a tenth of the cost of reading all of it.
+
+    Quotes inside strings are escaped, so a key with bare quotes is a key; a result's fields stand in the order of their
+    declaration. What stands before its `status` is the id, the case and the round; after `instrument` and `error` come
+    records that have no keys of these names.
+    """
+    text = _expanded(document, where)
+    end = text.find(b'"status":"%b","environment":{' % status.encode("ascii"))
+    start, stop = text.find(b'"case":', 0, end), text.rfind(b',"round":', 0, end)
+    if end < 0 or start < 0 or stop < 0:
+        raise _damaged(where, ValueError("not a result"))
+    try:
+        params, version = _case(text[start + len(b'"case":') : stop])
+        error, instrument = _last(text, b'"error":'), _last(text, b'"instrument":')
+    except ValueError as fault:
+        raise _damaged(where, fault) from None
+    return Glance(
+        params=params,
+        version=version,
+        failure=schema.decode(Failure, {**error, "log_tail": ""}, where=where) if error else None,
+        verdict=str(instrument.get("verdict", "")),
+    )
+
+
+def _last(text: bytes, name: bytes) -> Any:
+    """What stands behind the last key of that name."""
+    start = text.rindex(name) + len(name)
+    return None if text.startswith(b"null", start) else _DECODER.raw_decode(text[start:].decode("ascii"))[0]
+
+
+@lru_cache(maxsize=2000)  # the same cases are measured run after run
+def _case(text: bytes) -> tuple[str, str]:
+    """The params, as compact JSON, and the version of a case."""
+    case = json.loads(text)
+    return _dumps(case.get("params", {})), str(case.get("version", ""))
+
+
+def samples_rows(samples: tuple[Samples, ...]) -> list[SamplesRow]:
+    """The raw samples of a result."""
+    return [
+        SamplesRow(document=_compressed(schema.encode(replace(copy, columns={}))), columns=columns.pack(copy.columns))
+        for copy in samples
+    ]
+
+
+def read_samples(row: SamplesRow, *, where: str) -> Samples:
+    """The inverse of `samples_rows`, for one copy."""
+    about = schema.decode(Samples, _loads(_expanded(row.document, where), where), where=where)
+    return replace(about, columns=columns.unpack(row.columns, where=where))
+
+
+def params_text(case: Case) -> str:
+    """What tells a case from others of the same name, as compact JSON."""
+    return _dumps(schema.encode(case.params))
+
+
+def microseconds(instant: str, *, where: str) -> int:
+    """An ISO 8601 instant as microseconds since 1970; without an offset it is taken as UTC."""
+    try:
+        moment = datetime.fromisoformat(instant)
+    except ValueError:
+        raise DecodeError(f"{where}: {instant!r} is not an ISO 8601 instant") from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def instant(microseconds: int) -> str:
+    """The inverse of `microseconds`, as far as there is a year for it."""
+    try:
+        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)).isoformat()
+    except OverflowError:
+        return datetime(1970, 1, 1, tzinfo=UTC).isoformat()
+
+
+def plain(text: str) -> str:
+    r"""`text` as every database can hold it: a byte that is not UTF-8 and the zero character are written as `\x..`.
+
+    Columns are for finding; the documents keep such text exactly.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-8", "backslashreplace").decode()
+    return text.replace("\0", "\\x00")
+
+
+def _envelope(kind: str, version: int, data: Any) -> dict[str, Any]:
+    return {"format": version, "kind": kind, "data": data}
+
+
+def _dumps(data: Any) -> str:
+    return json.dumps(data, separators=(",", ":"), allow_nan=False)
+
+
+def _loads(text: str | bytes, where: str) -> Any:
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise _damaged(where, error) from None
+    if not isinstance(data, dict):
+        raise _damaged(where, ValueError("not a mapping"))
+    return data
+
+
+def _compressed(data: Any) -> bytes:
+    return zlib.compress(_dumps(data).encode("ascii"), _LEVEL)
+
+
+def _expanded(document: bytes, where: str) -> bytes:
+    try:
+        return inflate(document, most=largest())
+    except ValueError as error:
+        raise _damaged(where, error) from None
+
+
+def _damaged(where: str, error: Exception) -> StoreError:
+    return StoreError(f"{where}: the stored document is damaged: {error}", remedy="restore the store from a backup")

@@ -1,0 +1,108 @@
+"""Counts over everything that was ever measured, without counting the old part again each time.
+
+Results get ever larger numbers, and old ones rarely change. So what was counted up to a number is remembered, and only
+what came after it is counted anew. A transaction that began earlier may end later: the newest numbers are therefore
+never taken as settled. What another process takes away from the settled part shows within `_LASTS` seconds.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Generic, TypeVar
+
+from sqlalchemy import Connection, Select, func, select
+
+from benchwright.store.sql import tables
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+UNSETTLED = 200  # results
+EVERYTHING = 2**62  # a number that no result has
+_LASTS = 600.0  # seconds
+_LATELY = 1.0  # seconds
+
+
+class Lately(Generic[V]):
+    """What was found while some result was the newest. It holds for a second: a page asks for the same several times.
+
+    Another's transaction may add a result with an older number meanwhile; that shows a second later.
+    """
+
+    def __init__(self) -> None:
+        self._kept: tuple[int, float, V] | None = None
+
+    def get(self, last: int) -> V | None:
+        """The same again, while `last` is still the newest."""
+        kept = self._kept
+        return kept[2] if kept and kept[0] == last and time.monotonic() - kept[1] < _LATELY else None
+
+    def keep(self, last: int, found: V) -> V:
+        """Remembers it."""
+        self._kept = (last, time.monotonic(), found)
+        return found
+
+    def forget(self) -> None:
+        """Rows were taken away, or changed."""
+        self._kept = None
+
+
+class Tally(Generic[K, V]):
+    """`tally(connection)` is what `count` finds for all results, by key; `join` adds up two values of one key.
+
+    `count(connection, above, upto)` looks at the results whose number is above one and at most the other.
+    """
+
+    def __init__(self, count: Callable[[Connection, int, int], dict[K, V]], join: Callable[[V, V], V]) -> None:
+        self._count, self._join = count, join
+        self._lock = threading.Lock()
+        self._known: dict[K, V] = {}
+        self._upto = 0
+        self._since = time.monotonic()
+        self._lately: Lately[dict[K, V]] = Lately()
+
+    def __call__(self, connection: Connection) -> Mapping[K, V]:
+        last = newest(connection)
+        if (same := self._lately.get(last)) is not None:
+            return same
+        with self._lock:  # one thread counts the old part, the others wait for it
+            if not settled(self._upto, last, self._since):
+                self._restart()
+            if last - self._upto > 2 * UNSETTLED:
+                found = self._count(connection, self._upto, last - UNSETTLED)
+                self._known, self._upto = self._joined(self._known, found), last - UNSETTLED
+            known, upto = self._known, self._upto
+        return self._lately.keep(last, self._joined(known, self._count(connection, upto, EVERYTHING)))
+
+    def forget(self) -> None:
+        """Counts everything the next time."""
+        with self._lock:
+            self._restart()
+
+    def _restart(self) -> None:
+        self._known, self._upto, self._since = {}, 0, time.monotonic()
+        self._lately.forget()
+
+    def _joined(self, known: dict[K, V], found: dict[K, V]) -> dict[K, V]:
+        both = dict(known)
+        for key, value in found.items():
+            both[key] = self._join(both[key], value) if key in both else value
+        return both
+
+
+def newest(connection: Connection) -> int:
+    """The number of the newest result; 0 when there is none."""
+    return connection.scalar(_newest()) or 0
+
+
+@cache
+def _newest() -> Select[tuple[int]]:
+    return select(func.max(tables.results.c.id))
+
+
+def settled(upto: int, last: int, since: float) -> bool:
+    """Whether what was remembered up to a result, `since` an instant, may still be used when `last` is the newest."""
+    return upto <= last and time.monotonic() - since < _LASTS

@@ -1,0 +1,119 @@
+"""A database that holds a store's tables: opened and made ready, read and written. What it means stands elsewhere."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from benchwright.errors import StoreError, StoreLostError
+from benchwright.store.probe import database_file
+from benchwright.store.sql import engine as engines
+from benchwright.store.sql.faults import explained
+from benchwright.store.sql.presence import Presence
+from benchwright.store.sql.upgrade import prepare
+
+TIMEOUT = 60.0  # seconds to wait for another writer
+
+
+class Database:
+    """The tables at `sqlite:///path` or `postgresql://...`. Opening makes what is missing: folder, file, tables; with
+    `create` false, a missing file is an error.
+
+    What was written is on the disk when it is committed. Several processes may write at once. One object serves several
+    threads, but not a forked child.
+    """
+
+    def __init__(self, url: str, *, create: bool = True, timeout: float = TIMEOUT) -> None:
+        self._file = database_file(url) if url.startswith("sqlite") else None
+        self._engine = engines.connect(url, timeout=timeout)
+        self._place = str(self._file or self._engine.url.render_as_string(hide_password=True))
+        self._reader = engines.reading(self._engine)
+        self._one_writer = threading.Lock()
+        self._held = threading.local()
+        if self._file and not self._file.exists():
+            self._make_folder(self._file, create)
+        self._presence: Presence | None = None
+        self._has_written = False
+        try:
+            with explained(self._place, self._file):
+                prepare(self._engine, self._place)
+        except BaseException:
+            self.close()
+            raise
+        if self._file is not None:
+            self._presence = Presence(self._file)
+
+    @property
+    def place(self) -> str:
+        """Where it is, as its errors name it: a file, or an address without the password."""
+        return self._place
+
+    def confirm(self) -> None:
+        """Raises a `StoreLostError` when the file that this object wrote to is no longer the one in place."""
+        if self._presence is not None and self._has_written:
+            self._presence.confirm()
+
+    def close(self) -> None:
+        """Ends the connection; a `StoreLostError` when what was written is no longer in place."""
+        try:
+            self.confirm()
+        finally:
+            self._has_written = False  # told once
+            self._engine.dispose()
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """What this thread reads within, it reads over one connection: many questions for the price of one hello."""
+        if getattr(self._held, "connection", None) is not None:
+            yield
+            return
+        with self._reading() as connection:
+            self._held.connection = connection
+            try:
+                yield
+            finally:
+                self._held.connection = None
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        held: Connection | None = getattr(self._held, "connection", None)
+        with explained(self._place, self._file):
+            if held is not None:
+                yield held
+                return
+            with self._reader.connect() as connection:
+                yield connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with self._one_writer:
+            try:
+                with (
+                    explained(self._place, self._file),
+                    self._engine.connect() as connection,
+                    engines.writing(connection).begin(),
+                ):
+                    yield connection
+                self._has_written = True
+                self.confirm()
+            except BaseException as error:
+                self._has_written = self._has_written and not isinstance(error, StoreLostError)
+                self._rolled_back()
+                raise
+
+    def _rolled_back(self) -> None:
+        """What was learnt in a transaction that is undone now is wrong."""
+
+    def _make_folder(self, file: Path, create: bool) -> None:
+        if not create:
+            raise StoreError(f"{file}: no such store", remedy="benchwright run makes one; --store names another")
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"{file.parent}: cannot make the folder: {error.strerror}", remedy="choose another place with --store"
+            ) from None

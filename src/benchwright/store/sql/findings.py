@@ -1,0 +1,96 @@
+"""Findings in the tables. Every function works inside the transaction of the connection it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection, Select, insert, select
+from sqlalchemy import update as update_rows
+
+from benchwright import schema
+from benchwright.errors import StoreError, did_you_mean
+from benchwright.records.findings import Finding, Remark, State
+from benchwright.store.sql import codec, tables
+from benchwright.store.sql.codec import plain
+from benchwright.store.sql.engine import lock_findings
+
+_SHOWN = 5
+
+
+def newest(connection: Connection, *, states: Sequence[State], series: Sequence[str], limit: int) -> list[Finding]:
+    """The newest findings first, of these states and series where any are named."""
+    table = tables.findings
+    query = _documented()
+    if states:
+        query = query.where(table.c.state.in_([state.value for state in states]))
+    if series:
+        query = query.where(table.c.series.in_([plain(key) for key in series]))
+    rows = connection.execute(query.order_by(table.c.at.desc(), table.c.id.desc()).limit(limit))
+    return [_finding(row) for row in rows]
+
+
+def find(connection: Connection, reference: str) -> Finding:
+    """The finding of that id, or of the only id that begins so."""
+    table, word = tables.findings, plain(reference)
+    rows = connection.execute(_documented().where(table.c.finding.startswith(word, autoescape=True))).all()
+    begun = [row for row in rows if word and row.finding.startswith(word)]  # LIKE may have ignored case
+    exact = [row for row in begun if row.finding == word]
+    if len(exact or begun) == 1:
+        return _finding((exact or begun)[0])
+    if begun:
+        names = ", ".join(row.finding for row in begun[:_SHOWN]) + (" ..." if len(begun) > _SHOWN else "")
+        raise StoreError(f"{reference!r} may be any of {len(begun)} findings", remedy=f"write more of one of: {names}")
+    known = connection.scalars(select(table.c.finding).order_by(table.c.at.desc()).limit(_SHOWN)).all()
+    remedy = did_you_mean(word, known) if known else "there are none; benchwright findings judge looks for some"
+    raise StoreError(f"no finding {reference!r} in this store", remedy=remedy)
+
+
+def keep(connection: Connection, finding: Finding) -> Finding:
+    """Keeps a finding, unless the same change is there: then that one is returned."""
+    lock_findings(connection)
+    known = newest(connection, states=(), series=(finding.series,), limit=1_000_000)
+    for other in known:
+        if other.id == finding.id or (_alike(other, finding) and {*other.runs} & {*finding.runs}):
+            return other
+    at = codec.microseconds(finding.found_at, where=f"finding {finding.id}: found_at")
+    row = {"finding": plain(finding.id), "series": plain(finding.series), "at": at}
+    connection.execute(insert(tables.findings), row | _content(finding))
+    return finding
+
+
+def _alike(one: Finding, other: Finding) -> bool:
+    """Whether both are steps, or both drifts, in the same direction."""
+    return one.verdict is other.verdict and (one.drift is None) == (other.drift is None)
+
+
+def update(connection: Connection, reference: str, remark: Remark | None, changes: Mapping[str, Any]) -> Finding:
+    """Changes fields of a finding and adds a line to its story."""
+    lock_findings(connection)
+    known = find(connection, reference)
+    if fixed := {"id", "series", "remarks"} & changes.keys():
+        raise ValueError(f"{min(fixed)} of a finding never changes so")
+    remarks = (*known.remarks, remark) if remark else known.remarks
+    merged = {"why": {**known.why, **changes["why"]}} if "why" in changes else {}
+    changed = replace(known, remarks=remarks, **{**changes, **merged})
+    table = tables.findings
+    connection.execute(update_rows(table).where(table.c.finding == plain(known.id)).values(**_content(changed)))
+    return changed
+
+
+def _content(finding: Finding) -> dict[str, Any]:
+    return {
+        "state": finding.state.value,
+        "format": schema.FORMAT,
+        "document": codec.finding_document(finding),
+    }
+
+
+def _documented() -> Select[Any]:
+    table = tables.findings
+    return select(table.c.finding, table.c.format, table.c.document)
+
+
+def _finding(row: Any) -> Finding:
+    return codec.read_finding(row.document, row.format, where=f"finding {row.finding}")

@@ -1,0 +1,99 @@
+"""Who may do what at a server: tokens, kept as hashes. Inside the connection's transaction.
+
+A token is 256 random bits, so one SHA-256 without salt is enough: there is nothing to guess and nothing to look up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, delete, select, update
+
+from benchwright.errors import OptionError, StoreError, did_you_mean
+from benchwright.store.archive import SCOPES, Token
+from benchwright.store.sql import codec, tables
+from benchwright.store.sql.codec import plain
+from benchwright.store.sql.engine import insert_missing
+
+PREFIX = "bw_"  # so that people, and programs that look for leaked secrets, know one when they see it
+_LONGEST = 200  # characters of a name
+
+
+def add(connection: Connection, name: str, scope: str, *, expires_at: str) -> str:
+    """Makes a token; this is the only time anybody sees it."""
+    if scope not in SCOPES:
+        raise OptionError(f"unknown scope {scope!r}", remedy=did_you_mean(scope, SCOPES))
+    if not name.strip() or len(name) > _LONGEST or not name.isprintable():
+        raise OptionError(f"a token's name has 1 to {_LONGEST} printable characters", remedy="name it after its user")
+    if expires_at:
+        codec.microseconds(expires_at, where=f"token {name}: expires_at")
+    token = PREFIX + secrets.token_urlsafe(32)
+    row = {
+        "name": plain(name),
+        "hash": _hash(token),
+        "scope": scope,
+        "made_at": _now(),
+        "expires_at": expires_at,
+        "used_at": "",
+    }
+    table = tables.tokens
+    if connection.scalar(insert_missing(connection.dialect, table).returning(table.c.name), row) is None:
+        raise StoreError(f"there is a token {name!r} already", remedy="revoke it first, or choose another name")
+    return token
+
+
+def find(connection: Connection, token: str) -> Token | None:
+    """What a token may do; None when it is unknown, revoked or expired."""
+    table, hashed = tables.tokens, _hash(token)
+    row = connection.execute(select(table).where(table.c.hash == hashed)).one_or_none()
+    if row is None or not hmac.compare_digest(row.hash, hashed):
+        return None
+    known = _token(row)
+    if known.expires_at and _moment(known.expires_at) <= _moment(_now()):
+        return None
+    return known
+
+
+def used_now(token: Token) -> bool:
+    """Whether its last use is on record to the minute."""
+    return token.used_at == _minute()
+
+
+def use(connection: Connection, name: str) -> None:
+    """Puts a use on record."""
+    table = tables.tokens
+    connection.execute(update(table).where(table.c.name == plain(name)).values(used_at=_minute()))
+
+
+def by_name(connection: Connection) -> list[Token]:
+    """Every token, by name."""
+    return sorted(map(_token, connection.execute(select(tables.tokens)).all()), key=lambda token: token.name)
+
+
+def drop(connection: Connection, name: str) -> bool:
+    """Revokes a token; False when there was none."""
+    return connection.execute(delete(tables.tokens).where(tables.tokens.c.name == plain(name))).rowcount > 0
+
+
+def _token(row: Any) -> Token:
+    return Token(name=row.name, scope=row.scope, made_at=row.made_at, expires_at=row.expires_at, used_at=row.used_at)
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _minute() -> str:
+    return datetime.now(UTC).replace(second=0).isoformat(timespec="seconds")
+
+
+def _moment(instant: str) -> int:
+    return codec.microseconds(instant, where="expires_at")

@@ -1,0 +1,152 @@
+"""Values with what names them, without reading a document. Inside the connection's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Column, Connection, Select, bindparam, select
+
+from benchwright.records import Estimate, Status
+from benchwright.store.archive import Valued
+from benchwright.store.sql import tables
+from benchwright.store.sql.catalog import pattern
+from benchwright.store.sql.codec import plain
+from benchwright.store.sql.names import Names
+
+_RUNS = 50  # of a tag or a revision: the newest of them have every series that is still measured
+_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which values are meant; what is empty does not choose."""
+
+    metrics: tuple[str, ...] = ()
+    case: str = ""  # may hold `*`
+    machine: str = ""
+    revision: str = ""
+    tag: str = ""
+
+
+def of_runs(connection: Connection, names: Names, runs: Sequence[str], *, metrics: Sequence[str]) -> list[Valued]:
+    """Every value of these runs that is ok, in the order they were kept."""
+    ids = [*dict.fromkeys(plain(run) for run in runs)]
+    return _valued(connection, names, tables.runs.c.run, ids, Wanted(metrics=tuple(metrics)))
+
+
+def newest(connection: Connection, names: Names, wanted: Wanted) -> list[Valued]:
+    """Of each series that is wanted the values of the newest run that has any."""
+    if wanted.revision or wanted.tag:
+        numbers = _runs(connection, wanted)
+    else:
+        numbers = sorted(set(_last_runs(connection, wanted).values()))
+    values = _valued(connection, names, tables.runs.c.id, numbers, wanted)
+    ends: dict[tuple[str, str], tuple[int, str]] = {}
+    for value in values:
+        name = (value.series, value.unit)
+        ends[name] = max(ends.get(name, (-(2**63), "")), (value.at, value.run))
+    return [value for value in values if ends[value.series, value.unit][1] == value.run]
+
+
+def _last_runs(connection: Connection, wanted: Wanted) -> dict[int, int]:
+    """The run of the newest point of each series that is wanted, by the numbers of rows."""
+    series, points, results = tables.series, tables.points, tables.results
+    run = (
+        select(results.c.run_id)
+        .join_from(points, results, results.c.id == points.c.result_id)
+        .where(points.c.series_id == series.c.id, results.c.status == Status.OK.value)
+        .order_by(points.c.at.desc(), points.c.result_id.desc())
+        .limit(1)
+        .correlate(series)
+        .scalar_subquery()
+    )
+    query = _of_series(select(series.c.id, series.c.case_name, run), wanted)
+    case = pattern(wanted.case or "*")
+    rows = connection.execute(query).all()
+    return {number: last for number, name, last in rows if last is not None and case.fullmatch(name)}
+
+
+def _runs(connection: Connection, wanted: Wanted) -> list[int]:
+    """The newest runs that have the tag and a result of the revision."""
+    runs = tables.runs
+    query = select(runs.c.id).order_by(runs.c.id.desc()).limit(_RUNS)
+    if wanted.tag:
+        query = query.join(tables.run_tags).where(tables.run_tags.c.tag == plain(wanted.tag))
+    if wanted.revision:
+        results = tables.results
+        query = query.where(runs.c.id.in_(select(results.c.run_id).where(results.c.revision == plain(wanted.revision))))
+    return list(connection.scalars(query))
+
+
+def _of_series(query: Select[Any], wanted: Wanted) -> Select[Any]:
+    series = tables.series
+    if wanted.metrics:
+        query = query.where(series.c.metric.in_([plain(metric) for metric in wanted.metrics]))
+    if wanted.machine:
+        query = query.where(series.c.machine == plain(wanted.machine))
+    if wanted.case and "*" not in wanted.case:
+        query = query.where(series.c.case_name == plain(wanted.case))
+    return query
+
+
+def _valued(
+    connection: Connection, names: Names, column: Column[Any], runs: Sequence[Any], wanted: Wanted
+) -> list[Valued]:
+    """The values of the runs that the column names."""
+    query = _query().where(column.in_(bindparam("runs", expanding=True)))
+    if wanted.metrics or wanted.machine or wanted.case:
+        query = _of_series(query.join(tables.series, tables.series.c.id == tables.points.c.series_id), wanted)
+    if wanted.revision:
+        query = query.where(tables.results.c.revision == plain(wanted.revision))
+    rows: list[Any] = []
+    for start in range(0, len(runs), _AT_ONCE):
+        cursor = connection.execute(query, {"runs": runs[start : start + _AT_ONCE]}).cursor
+        assert cursor is not None
+        # By the numbers of result and series, quicker than the database sorts whole rows.
+        rows += sorted(cursor.fetchall())
+    return _named(connection, names, rows, wanted.case if "*" in wanted.case else "")
+
+
+def _query() -> Select[Any]:
+    points, results, runs = tables.points, tables.results, tables.runs
+    return (
+        select(
+            results.c.id,
+            points.c.series_id,
+            runs.c.run,
+            results.c.result,
+            results.c.round,
+            points.c.at,
+            results.c.revision,
+            points.c.point,
+            points.c.low,
+            points.c.high,
+            points.c.confidence,
+            points.c.method_id,
+        )
+        .join_from(runs, results, results.c.run_id == runs.c.id)
+        .join(points, points.c.result_id == results.c.id)
+        .where(results.c.status == Status.OK.value)
+    )
+
+
+def _named(connection: Connection, names: Names, rows: Sequence[Any], case: str) -> list[Valued]:
+    """From the columns of `_query`, those of cases that fit."""
+    series = names.series(connection, [row[1] for row in rows])
+    methods = names.methods(connection, [row[11] for row in rows])
+    if case:
+        fits = pattern(case)
+        rows = [row for row in rows if fits.fullmatch(series[row[1]][1])]
+    make = Valued._make
+    return [
+        make(
+            (
+                *series[row[1]],
+                *row[2:7],
+                Estimate(point=row[7], low=row[8], high=row[9], confidence=row[10], method=methods[row[11]]),
+            )
+        )
+        for row in rows
+    ]

@@ -1,0 +1,145 @@
+"""One request over `http` or `https`: opened, or refused in words that say whether another attempt may help."""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+import urllib.error
+import urllib.request
+from base64 import b64encode
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
+
+from benchwright._version import VERSION
+from benchwright.errors import FetchError
+from benchwright.system import http_answers
+from benchwright.system.addresses import shown
+from benchwright.system.http_answers import Patience
+from benchwright.units import whole_number
+
+MOST_REDIRECTS = 10
+PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})  # statuses that another attempt may not meet again
+
+_CONTINUING = ("Range", "If-Range")
+
+
+class PassingError(Exception):
+    """Something that another attempt may not meet; `pause` is how many seconds the server asked to wait."""
+
+    def __init__(self, what: str, pause: float = 0.0) -> None:
+        super().__init__(what)
+        self.pause = pause
+
+
+class StaleError(Exception):
+    """The bytes that are here are not of what the server has now."""
+
+
+def open_url(url: str, *, headers: dict[str, str], timeout: float) -> http.client.HTTPResponse:
+    """The answer to a GET, after redirects; its status is below 300.
+
+    A refusal is a `FetchError`, trouble that may pass a `PassingError`, and a range that the server cannot satisfy
+    a `StaleError`. No message shows credentials or a query.
+    """
+    request = _request(url, headers)
+    try:
+        patience = replace(http_answers.DOWNLOAD, silence=timeout, start=max(timeout, http_answers.DOWNLOAD.start))
+        response: http.client.HTTPResponse = opener(_Redirects(), patience=patience).open(request, timeout=timeout)
+        return response
+    except urllib.error.HTTPError as error:
+        with error:
+            raise _refusal(error, url) from None
+    except http.client.InvalidURL:
+        raise FetchError(f"{shown(url)} is not an address") from None
+    except urllib.error.URLError as error:
+        reason = error.reason
+        if isinstance(reason, ssl.SSLCertVerificationError):
+            raise FetchError(
+                f"{shown(url)}: the server's certificate is not trusted: {reason.verify_message}",
+                remedy="SSL_CERT_FILE names the authorities to trust",
+            ) from None
+        raise PassingError(reason if isinstance(reason, str) else in_words(reason)) from None
+    except (http.client.HTTPException, OSError) as error:
+        raise PassingError(in_words(error)) from None
+
+
+def in_words(error: BaseException) -> str:
+    """What went wrong on the way, without the address."""
+    if isinstance(error, http_answers.SlowError):
+        return str(error)
+    if isinstance(error, TimeoutError):
+        return "the server was silent for too long"
+    if isinstance(error, http.client.RemoteDisconnected):
+        return "the server closed the connection without an answer"
+    return (error.strerror if isinstance(error, OSError) else "") or type(error).__name__
+
+
+def _refusal(error: urllib.error.HTTPError, url: str) -> Exception:
+    where, said = shown(url), f"{error.code} {http.client.responses.get(error.code, '')}".strip()
+    if error.code == 416:
+        return StaleError()
+    if error.code in PASSING:
+        after = error.headers.get("Retry-After", "") if error.headers else ""
+        return PassingError(f"the server answered {said}", float(whole_number(after) or 0))
+    if 300 <= error.code < 400:
+        return FetchError(f"{where} redirects without end", remedy=f"at most {MOST_REDIRECTS} redirects are followed")
+    remedy = "the server wants credentials, or others" if error.code in (401, 403) else "check the address"
+    return FetchError(f"{where} answered {said}", remedy=remedy)
+
+
+def _request(url: str, headers: dict[str, str]) -> urllib.request.Request:
+    try:
+        parts = urlsplit(url)
+        user, password, port = parts.username, parts.password, parts.port
+    except ValueError:
+        raise FetchError(f"{shown(url)} is not an address") from None
+    if not parts.hostname:
+        raise FetchError(f"{shown(url)} names no host")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    path, query = (quote(text, safe="%/:=&?~+!$,;'@()*[]") for text in (parts.path or "/", parts.query))
+    plain = urlunsplit((parts.scheme, host if port is None else f"{host}:{port}", path, query, ""))
+    asked = {"User-Agent": f"benchwright/{VERSION}", "Accept": "*/*", "Accept-Encoding": "identity"} | headers
+    request = urllib.request.Request(plain, headers=asked)  # noqa: S310 - the opener below knows http and https alone
+    if user is not None:
+        pair = f"{unquote(user)}:{unquote(password or '')}".encode()
+        request.add_unredirected_header("Authorization", f"Basic {b64encode(pair).decode()}")
+    return request
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows a bounded number of redirects, never out of `https`, and takes credentials only to where they belong."""
+
+    max_redirections = MOST_REDIRECTS
+    max_repeats = 2
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> urllib.request.Request:
+        if not newurl.lower().startswith("https://" if req.type == "https" else ("http://", "https://")):
+            raise FetchError(
+                f"{shown(req.full_url)} redirects to {shown(newurl)}, which is not as safe",
+                remedy="give that address itself if you trust it",
+            )
+        fp.read = bytes  # the library would read the body of the redirect, however long it is
+        new = _request(newurl, {name.title(): req.headers[name] for name in req.headers if name.title() in _CONTINUING})
+        if (new.type, new.host) == (req.type, req.host) and "Authorization" in req.unredirected_hdrs:
+            new.add_unredirected_header("Authorization", req.unredirected_hdrs["Authorization"])
+        return new
+
+
+def opener(*more: urllib.request.BaseHandler, patience: Patience = http_answers.QUICK) -> urllib.request.OpenerDirector:
+    """One that cannot be led to a file or an ftp server, as the usual one can; alone, it follows no redirect at all.
+
+    Each answer, its head included, is read within the bounds of `patience`.
+    """
+    found = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler(),
+        *http_answers.handlers(patience),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPErrorProcessor(),
+        *more,
+    ):
+        found.add_handler(handler)
+    return found

@@ -1,0 +1,145 @@
+"""Sources read one kind of target and yield cases. They run in the parent and import no framework."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import ClassVar, Protocol
+
+from benchwright import plugins, schema
+from benchwright.errors import TargetError
+from benchwright.events import Listener, nobody
+from benchwright.records import Case, Inputs, Load, Scalar
+from benchwright.targets.sources import content
+
+WEIGHTS = (".safetensors", ".gguf", ".ckpt", ".pth")  # files that hold numbers and no graph
+FED_BY_FILE = ("onnxruntime", "openvino", "litert", "torch")  # runtimes that feed a model what its file says
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a person asked for, before it is crossed into cases. Every sequence is a dimension of the matrix."""
+
+    targets: Sequence[str]
+    command: Sequence[str] = ()  # what followed `--`
+    runtimes: Sequence[str] = ()  # empty: the first installed one that loads the target
+    devices: Sequence[str] = ("cpu",)
+    precisions: Sequence[str] = ("",)
+    batch_sizes: Sequence[int] = (1,)
+    workers: Sequence[int] = (1,)
+    copies: Sequence[int] = (1,)
+    rates: Sequence[float | None] = (None,)
+    params: Mapping[str, Sequence[Scalar]] = field(default_factory=dict)  # narrows or adds parameters of a callable
+    options: Mapping[str, Scalar] = field(default_factory=dict)
+    inputs: Inputs = field(default_factory=Inputs)
+    load: Load = field(default_factory=Load)  # everything but workers, copies and rate
+    tags: Sequence[str] = ()
+    elsewhere: bool = False  # another host runs it: what is installed here says nothing
+    listener: Listener = nobody  # hears of files being fetched and of what is left out
+    last_paths: Sequence[str] = ()  # behind sys.path of whatever imports a target
+    fetching: bool = True  # false: only looked at, so what is not here yet stays where it is
+
+
+class Source(Protocol):
+    """What every source offers."""
+
+    name: ClassVar[str]
+
+    def accepts(self, target: str) -> bool:
+        """Whether this source reads such a target; decided from the text and the file's ending alone."""
+        ...
+
+    def cases(self, target: str, request: Request) -> Iterator[Case]:
+        """Every case of the target, in the order to run them; a `TargetError` names what is wrong."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What a benchmark's author says of a case: the first lines of docstrings; "" where there is nothing."""
+
+    summary: str = ""
+    owner: str = ""  # the class, as it would be asked for
+    owner_summary: str = ""
+
+
+def plan(request: Request) -> list[Case]:
+    """Every case of the request, each once, in the order to run them; every error shows before anything runs."""
+    return [case for case, _ in described(request)]
+
+
+def described(request: Request) -> list[tuple[Case, About]]:
+    """The cases of `plan`, each with what its author says about it, where its source knows."""
+    if not request.targets and not request.command:
+        raise TargetError("nothing to measure", remedy="name a model file, file.py::name, or a command after --")
+    cases: dict[str, tuple[Case, About]] = {}
+    for target in request.targets:
+        source = source_of(target)
+        tell = getattr(source, "described", None)
+        told = tell(target, request) if tell else ((case, About()) for case in source.cases(target, request))
+        for case, about in told:
+            cases.setdefault(schema.fingerprint(case), (case, about))
+    if request.command:
+        for case in plugins.load("sources", "commands")().cases("", request):
+            cases.setdefault(schema.fingerprint(case), (case, About()))
+    whole = list(cases.values())
+    if any(case.target.runtime in FED_BY_FILE for case, _ in whole):
+        from benchwright.targets.sources import model_inputs  # only now: functions and commands do without
+
+        whole = [(model_inputs.told_by_file(case), about) for case, about in whole]
+    return list(zip(_told_apart([case for case, _ in whole]), (about for _, about in whole), strict=True))
+
+
+def source_of(target: str) -> Source:
+    """The first source that reads the target. What is installed is looked through only when no built-in one does."""
+    if target.partition("::")[0].endswith(".py"):  # asked first: to say no, others import every runtime and more
+        return plugins.load("sources", "callables")()  # type: ignore[no-any-return]
+    for name in itertools.chain(plugins.BUILTIN["sources"], _added("sources")):
+        source: Source = plugins.load("sources", name)()
+        if source.accepts(target):
+            return source
+    ending = PurePath(target).suffix
+    endings = {end for name in plugins.names("runtimes") for end in plugins.load("runtimes", name).extensions}
+    if ending in endings:
+        return plugins.load("sources", "models")()  # type: ignore[no-any-return]
+    if ending:
+        path = content.existing(target)
+        if ending in WEIGHTS:
+            raise TargetError(
+                f"{path.name} holds weights, and not the code that computes with them",
+                remedy="measure your code that loads it, in a file of yours: benchwright run file.py::name",
+            )
+        raise TargetError(
+            f"nothing here loads {path.name}: unknown ending {ending!r}",
+            remedy=f"known endings: {', '.join(sorted(endings))}",
+        )
+    raise TargetError(
+        f"{target!r} is not a target that is known here",
+        remedy="name a model file, a spec, file.py::name, package.module:name, or a command after --",
+    )
+
+
+def _added(group: str) -> Iterator[str]:
+    yield from (name for name in plugins.names(group) if name not in plugins.BUILTIN[group])
+
+
+def _told_apart(cases: list[Case]) -> list[Case]:
+    """Cases of equal name but of different files get as many folders in front as tell them apart."""
+    places = defaultdict(set)
+    for case in cases:
+        places[case.name].add(case.target.uri)
+    return [_lengthened(case, places[case.name]) for case in cases]
+
+
+def _lengthened(case: Case, uris: set[str]) -> Case:
+    if len(uris) == 1 or not case.target.uri.endswith(case.name):  # named by its author, not by its file
+        return case
+    mine, others = PurePath(case.target.uri).parts, [PurePath(uri).parts for uri in uris - {case.target.uri}]
+    for depth in range(2, len(mine) + 1):
+        if all(other[-depth:] != mine[-depth:] for other in others):
+            return dataclasses.replace(case, name="/".join(mine[-depth:]))
+    return case

@@ -1,0 +1,162 @@
+"""What a user's file offers, found out in a child process: the parent never imports it. Standard library only.
+
+`python -m benchwright.targets.sources.discovery MODULE NAME ANSWER LIFELINE [ASKED]` imports the module and writes JSON
+to the file ANSWER, so that whatever the user's code prints, or how it ends, cannot be taken for the answer. It ends,
+with all that it started, when the parent's end of the pipe LIFELINE closes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict
+from importlib.machinery import BuiltinImporter, PathFinder
+from pathlib import Path
+from typing import Any
+
+from benchwright import schema
+from benchwright.errors import LoadError, TargetError
+from benchwright.system import orphans, temporary_folder
+from benchwright.system.lent_package import code_for
+from benchwright.system.orphans import TOKEN_BYTES
+from benchwright.system.scratch import JOB_VARIABLE
+from benchwright.targets.sources.offered import Asked, Found, Offer, offered
+
+TIMEOUT = 60.0  # seconds for importing the user's file, unless the request has a timeout
+_ANYTHING = Asked()
+_TAIL = 2000  # bytes of what the file printed that are shown
+
+
+def benchmarks(module: str, name: str = "", *, timeout: float = TIMEOUT, asked: Asked = _ANYTHING) -> list[Found]:
+    """The benchmark `name` of a file, module or package, or every one, in the order they are written.
+
+    A module of a package that cannot be imported is an error.
+    """
+    return list(whole(look(module, name, timeout=timeout, asked=asked), module).found)
+
+
+def whole(offer: Offer, module: str) -> Offer:
+    """The offer, where every module of the package `module` could be imported; else an error."""
+    for inner, reason in offer.broken:
+        raise TargetError(f"{inner}: {reason}", remedy=f"name the modules of {module} that can be imported")
+    return offer
+
+
+def look(module: str, name: str = "", *, timeout: float = TIMEOUT, asked: Asked = _ANYTHING) -> Offer:
+    """Everything that the child found, with what it could not import."""
+    with tempfile.TemporaryDirectory(prefix="benchwright-") as folder:
+        answer = Path(folder, "answer.json")
+        ended, log = _run([module, name, str(answer)], timeout, json.dumps(schema.encode(asked)), folder)
+        if not answer.is_file():
+            raise TargetError(f"{module} could not be imported: {ended}", remedy=_tail(log) or "it printed nothing")
+        content = json.loads(answer.read_text(encoding="utf-8"))
+    if "error" in content:
+        raise TargetError(content["error"], remedy=content["remedy"] or _tail(log))
+    found = [schema.decode(Found, entry, where=module) for entry in content["benchmarks"]]
+    broken = tuple((inner, reason) for inner, reason in content["broken"])
+    return Offer(found=tuple(found), broken=broken, left=tuple(content["left"]))
+
+
+def locate(module: str) -> Path | None:
+    """The file of a dotted module as seen from the present folder, found without importing anything.
+
+    A built-in module is part of the interpreter, so that is its file.
+    """
+    if BuiltinImporter.find_spec(module) is not None:
+        return Path(sys.executable)
+    search: list[str] | None = [str(Path.cwd()), *sys.path]
+    spec = None
+    parts = module.split(".")
+    for i in range(len(parts)):
+        spec = PathFinder.find_spec(".".join(parts[: i + 1]), search)
+        if spec is None:
+            return None
+        search = list(spec.submodule_search_locations or [])
+    return Path(spec.origin) if spec and spec.origin and spec.has_location else None
+
+
+def split(dotted: str) -> tuple[str, str]:
+    """The longest part of a dotted name that is a module or package, and what follows; nothing is imported."""
+    if BuiltinImporter.find_spec(dotted) is not None:
+        return dotted, ""
+    search: list[str] | None = [str(Path.cwd()), *sys.path]
+    parts = dotted.split(".")
+    for i in range(len(parts)):
+        spec = PathFinder.find_spec(".".join(parts[: i + 1]), search)
+        if spec is None:
+            return ".".join(parts[:i]), ".".join(parts[i:])
+        search = list(spec.submodule_search_locations or [])
+    return dotted, ""
+
+
+def _run(arguments: list[str], timeout: float, asked: str, folder: str) -> tuple[str, str]:
+    """How the child ended, and the end of what it printed; nothing that it started is left behind.
+
+    `folder` is its temporary folder.
+    """
+    token = os.urandom(TOKEN_BYTES).hex()
+    lifeline, kept = os.pipe()
+    with tempfile.TemporaryFile() as log:
+        try:
+            child = _spawn([*arguments, str(lifeline), asked], lifeline, token, log.fileno(), folder)
+            try:
+                code = child.wait(timeout)
+                ended = f"killed by signal {-code}" if code < 0 else f"ended with status {code}"
+            except subprocess.TimeoutExpired:
+                ended = f"not done after {timeout:g} s"
+            finally:
+                orphans.end(child, token)
+        finally:
+            os.close(lifeline)
+            os.close(kept)
+        log.seek(max(0, log.seek(0, os.SEEK_END) - _TAIL))
+        return ended, log.read(_TAIL).decode(errors="replace")
+
+
+def _spawn(arguments: list[str], lifeline: int, token: str, log: int, folder: str) -> subprocess.Popen[bytes]:
+    """The child in a session of its own. Unbuffered: what it printed is there however it ends.
+
+    It finds this package where it is here, behind its own: the interpreter may be one that has it not installed.
+    """
+    code = code_for(f"from {__name__} import main; main(sys.argv[1:])")
+    return subprocess.Popen(
+        [sys.executable, "-u", "-c", code, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        pass_fds=(lifeline,),
+        start_new_session=True,
+        env={**os.environ, **temporary_folder.variables(folder, os.environ), JOB_VARIABLE: token},
+    )
+
+
+def _tail(log: str) -> str:
+    return log.strip().replace("\n", "\n  ")
+
+
+# ---- the child ----
+
+
+def main(arguments: list[str]) -> None:
+    """Imports the module and writes what it offers."""
+    module, name, answer, lifeline, *more = arguments
+    os.set_inheritable(int(lifeline), False)
+    orphans.tie(int(lifeline))
+    asked = schema.decode(Asked, json.loads(more[0]), where="asked") if more else _ANYTHING
+    sys.path += asked.last_paths
+    try:
+        offer = offered(module, name, asked)
+        found = [asdict(each) for each in offer.found]
+        content: dict[str, Any] = {"benchmarks": found, "broken": offer.broken, "left": offer.left}
+    except (LoadError, TargetError) as error:
+        content = {"error": error.message, "remedy": "" if error.remedy == "see the log" else error.remedy}
+    partial = Path(f"{answer}.partial")
+    partial.write_text(json.dumps(content), encoding="utf-8")
+    partial.rename(answer)  # complete or not there at all
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

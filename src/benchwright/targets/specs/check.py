@@ -1,0 +1,68 @@
+"""`benchwright spec check`: everything that is wrong with a spec, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchwright.errors import DecodeError, TargetError
+from benchwright.fetch.digests import expected, mismatch
+from benchwright.targets.specs import places, reader, references
+from benchwright.targets.specs.definition import File, Spec
+from benchwright.targets.specs.files import missing
+from benchwright.targets.specs.problems import Problem
+
+OlderCheck = Callable[[Path, bool], list[Problem]]  # of a file, and whether to leave addresses alone
+
+
+def check(path: Path, *, offline: bool = False, check_older: OlderCheck | None = None) -> list[Problem]:
+    """Every problem of a spec file, in the order of its lines. `check_older` looks at files of FAI-PEP's form.
+
+    `offline` leaves alone what is behind addresses.
+    """
+    try:
+        document = places.read(path)
+    except (DecodeError, TargetError) as error:
+        where, _, message = error.message.partition(": ")
+        return [Problem(where=where, message=message, remedy=error.remedy)]
+    if check_older and reader.is_older(document.value):
+        return check_older(path, offline)
+    if not reader.is_ours(document.value):
+        remedy = f"begin it with `{reader.MARK}: 1`; docs/specs.md shows how it goes on"
+        return [Problem(where=document.at(), message=f"the key {reader.MARK!r} is missing", remedy=remedy)]
+    spec, problems = reader.look(document, path)
+    found = [*problems, *(files(spec, offline=offline) if spec else ())]
+    return sorted(found, key=_line)
+
+
+def files(spec: Spec, *, offline: bool) -> Iterator[Problem]:
+    """Files that are not there, or are not those that the spec means."""
+    for file in references.all_files(spec):
+        message = _unreachable(file) if file.is_url and not offline else "" if file.is_url else _wrong(file)
+        if message:
+            yield Problem(where=file.where, message=message, remedy=_remedy(file))
+
+
+def _unreachable(file: File) -> str:
+    from benchwright.fetch.downloads import SCHEMES
+    from benchwright.fetch.probe import reachable
+    from benchwright.system.addresses import scheme_of
+
+    return reachable(file.location) if scheme_of(file.location) in SCHEMES else ""  # others are told already
+
+
+def _wrong(file: File) -> str:
+    if problem := missing(file):
+        return problem
+    differing = mismatch(Path(file.location), expected(sha256=file.sha256, md5=file.md5))
+    return f"{file.name} has {differing[1]}, and {differing[0]} was asked for" if differing else ""
+
+
+def _remedy(file: File) -> str:
+    return "check the address" if file.is_url else "paths are relative to the spec"
+
+
+def _line(problem: Problem) -> tuple[int, int]:
+    """Line and column of `spec.yaml:12:5`; what has none comes first."""
+    numbers = [int(part) for part in problem.where.rsplit(":", 2)[1:] if part.isdecimal()]
+    return (numbers[0], numbers[1]) if len(numbers) == 2 else (0, 0)

@@ -1,0 +1,105 @@
+"""Arrival schedules of an open loop, drawn whole from a seed before time zero."""
+
+from __future__ import annotations
+
+import random
+from array import array
+from dataclasses import replace
+from itertools import accumulate, repeat
+from pathlib import Path
+
+from benchwright.errors import OptionError
+from benchwright.records import Arrivals, Int64s, Load
+from benchwright.system import streams
+
+_LONGEST = 2**63  # nanoseconds
+MOST_ARRIVALS = 20_000_000  # 160 MB of schedule; a longer test is several runs
+
+
+def arrivals(load: Load, *, copy: int = 0) -> Int64s:
+    """Instants in ns since time zero at which `copy` of the load's copies gets a call.
+
+    Arrivals are dealt to the copies in turn, as a round-robin balancer would.
+    """
+    drawn = _trace(load) if load.arrivals is Arrivals.TRACE else _drawn(load)
+    if len(drawn) < load.copies:
+        found = f"{len(drawn)} arrivals are too few for {load.copies} copies"
+        raise OptionError(found, remedy="change --rate, --duration or --samples")
+    return drawn[copy :: load.copies] if load.copies > 1 else drawn
+
+
+def of_round(load: Load, number: int) -> Load:
+    """The load of round `number` (from 0), whose arrivals are a draw of their own; the first has the seed as given.
+
+    Rounds with equal arrivals would agree about what the draw happens to be, and their interval would say so.
+    """
+    return load if number == 0 else replace(load, seed=_derived(load.seed, "round", number))
+
+
+def of_probe(load: Load, number: int) -> Load:
+    """The load of try `number` (from 0) of a search for a rate: again a draw of its own."""
+    return load if number == 0 else replace(load, seed=_derived(load.seed, "probe", number))
+
+
+def _derived(seed: int, what: str, number: int) -> int:
+    """Another seed that depends on these alone."""
+    return random.Random(f"{seed} {what} {number}").getrandbits(63)
+
+
+def _drawn(load: Load) -> Int64s:
+    if load.rate is None or load.rate <= 0:
+        raise OptionError("an open loop needs a rate above zero", remedy="give --rate")
+    count = _count(load, load.rate)
+    gap = 1e9 / load.rate
+    if load.arrivals is Arrivals.CONSTANT:
+        return array("q", (int(i * gap) for i in range(count)))
+    draw = random.Random(load.seed).expovariate
+    gaps = accumulate(map(draw, repeat(1 / gap, count)))
+    instants = array("q", map(int, gaps))
+    if load.duration is not None and load.samples is None:
+        limit = int(load.duration * 1e9)
+        while instants and instants[-1] > limit:
+            instants.pop()
+    return instants
+
+
+def _count(load: Load, rate: float) -> int:
+    if load.samples is not None:
+        count = load.samples
+    elif load.arrivals is Arrivals.POISSON:  # enough to reach the end: six deviations above the mean
+        mean = rate * (load.duration or 0)
+        count = int(mean + 6 * mean**0.5 + 10)
+    else:
+        count = int(rate * (load.duration or 0))
+    if not 0 < count <= MOST_ARRIVALS:
+        raise OptionError(
+            f"{count} arrivals are outside 1 to {MOST_ARRIVALS:,}", remedy="change --rate, --duration or --samples"
+        )
+    return count
+
+
+def _trace(load: Load) -> Int64s:
+    """Seconds since the start, one a line; blank lines and lines after # are passed over."""
+    path = Path(load.trace)
+    instants = array("q")
+    try:
+        lines = streams.read_text(path).splitlines()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise OptionError(f"trace {path}: {why}", remedy="give --trace a file of seconds, one a line") from None
+    for number, line in enumerate(lines, 1):
+        text = line.partition("#")[0].strip()
+        if not text:
+            continue
+        try:
+            instant = int(float(text) * 1e9)
+        except (ValueError, OverflowError):
+            instant = _LONGEST
+        if not -_LONGEST < instant < _LONGEST:
+            raise OptionError(f"{path}:{number}: {text[:40]!r} is not a number of seconds")
+        if instant < 0 or (instants and instant < instants[-1]):
+            raise OptionError(f"{path}:{number}: {text} lies before the arrival above it", remedy="sort the trace")
+        instants.append(instant)
+    if not instants:
+        raise OptionError(f"trace {path}: holds no arrivals", remedy="write one number of seconds a line")
+    return instants

@@ -1,0 +1,359 @@
+"""The engine's front: prepares a load, then runs it from an instant that every copy shares.
+
+prepared = prepare(subject, load)      # calibrates the clock, warms up, draws the schedule
+...                                    # the barrier: wait until every copy got here
+measured = prepared.run(zero)          # times calls from `zero` on
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import math
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from benchwright.errors import OptionError
+from benchwright.records import Arrivals, Int64s, Load, Mode, Objective, Samples
+from benchwright.stats import histogram, ranks
+from benchwright.worker.engine import rate_search
+from benchwright.worker.engine.clock import (
+    SLEEPS,
+    Clock,
+    ClockFacts,
+    FakeClock,
+    SystemClock,
+    calibrate,
+    learn_margin,
+    tighten_timer_slack,
+)
+from benchwright.worker.engine.closed_loop import run_closed
+from benchwright.worker.engine.recorder import LIMIT, Recorder, zeros
+from benchwright.worker.engine.subject import Subject, calibrated_loops
+from benchwright.worker.engine.warmup import Warmup, first_call, warm_up
+
+if TYPE_CHECKING:
+    from benchwright.worker.engine.open_loop import OpenCalls
+
+DEFAULT_DURATION = 1.0
+PROBE_DURATION = 1.0
+FEW_SLEEPS = 5  # enough to state how late this machine wakes sleepers, where nothing depends on it
+LONGER = 4  # times as many arrivals when a probe leaves the question open
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What the timed phase gave."""
+
+    samples: Samples
+    gc_collections: int
+    probes: tuple[rate_search.Probe[None], ...] = ()  # rates tried, with find_rate
+    rate: float | None = None  # the rate that was asked of this copy
+
+
+Finish = Callable[[], Measured]  # works out what was timed; called when nothing is timed any more
+Timed = Callable[[int], Finish]  # issues every call from an instant on
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A load that is warm and waits for time zero."""
+
+    clock: Clock
+    facts: ClockFacts
+    warmup: Warmup
+    loops: int
+    oversleep: int  # ns, how late this machine wakes sleepers
+    time: Timed
+
+    def run(self, zero: int) -> Measured:
+        """Issues every call from the instant `zero` on, and works out what was timed."""
+        return self.time(zero)()
+
+
+def prepare(subject: Subject, load: Load, *, clock: Clock | None = None, copy: int = 0) -> Prepared:
+    """Calibrates, warms up until steady, draws the schedule; everything that must not be inside the timed phase."""
+    subject, load = _share_of_copy(subject, load, copy)
+    clock = clock or SystemClock()
+    if isinstance(clock, FakeClock) and (load.workers > 1 or load.mode is Mode.MULTISTREAM):
+        raise OptionError("virtual time knows one worker", remedy="use --workers 1, or the option clock=real")
+    if load.mode is Mode.SINGLE:
+        return _single(subject, clock, copy)
+    facts = calibrate(clock)
+    if subject.event_loop is not None:
+        facts = replace(facts, loop=facts.read)  # its loop reads the clock twice a call, and one read is inside
+    first = first_call(subject, clock)  # before anything else calls it: only the very first is cold
+    if load.mode is Mode.CLOSED and not load.once and subject.event_loop is None:
+        subject = replace(subject, loops=load.loops or calibrated_loops(subject, clock, facts))
+    warmup = warm_up(subject, clock, limit=load.warmup, first=first)
+    if load.mode is Mode.OPEN:
+        tighten_timer_slack()  # only where sleeps decide: it loads ctypes
+    oversleep = _oversleep(clock, SLEEPS if load.mode is Mode.OPEN else FEW_SLEEPS)
+    timed = _MODES[load.mode](subject, load, clock, warmup, copy)
+    gc.collect()  # now, because it may take longer than there is between the parent's word and time zero
+    return Prepared(clock=clock, facts=facts, warmup=warmup, loops=subject.loops, oversleep=oversleep, time=timed)
+
+
+def _oversleep(clock: Clock, sleeps: int) -> int:
+    return learn_margin(clock, sleeps=sleeps) if isinstance(clock, SystemClock) else 0
+
+
+def _share_of_copy(subject: Subject, load: Load, copy: int) -> tuple[Subject, Load]:
+    """What one copy does: its part of the inputs or of the count; without any stop rule, a second."""
+    if load.once and load.copies > 1:
+        subject = replace(subject, arguments=subject.arguments[copy :: load.copies])
+        if not subject.arguments:
+            raise OptionError("--once: there are fewer inputs than copies", remedy="use fewer --copies")
+    if load.once and load.mode is Mode.MULTISTREAM:
+        return subject, replace(load, once=False, samples=math.ceil(len(subject.arguments) / load.streams))
+    if load.samples is not None and load.mode is not Mode.OPEN:
+        return subject, replace(load, samples=max(1, (load.samples + load.copies - 1 - copy) // load.copies))
+    if load.duration is None and load.samples is None and not load.once:
+        return subject, replace(load, duration=60.0 if load.precision else DEFAULT_DURATION)
+    return subject, load
+
+
+def _single(subject: Subject, clock: Clock, copy: int) -> Prepared:
+    """One call in all, the cold one, as its author would make it: nothing is tried before, no collector held off."""
+    call, given = subject.awaited().call, next(subject.argument_stream())
+
+    def timed(zero: int) -> Finish:
+        clock.wait_until(zero)
+        collections, begin = _collections(), clock.now()
+        call(*given)
+        end = clock.now()
+        collections = _collections() - collections
+        columns = {"latency": array("q", [end - begin]), "end": array("q", [end - zero])}
+        samples = Samples(copy=copy, calls=1, loops=1, elapsed=end - begin, columns=columns)
+        return lambda: Measured(samples=samples, gc_collections=collections)
+
+    nothing = Warmup(calls=0, elapsed=0, first=0, typical=0.0, steady=False, cut=0, reason="called once")
+    return Prepared(clock=clock, facts=calibrate(clock), warmup=nothing, loops=1, oversleep=0, time=timed)
+
+
+# ---- one function a mode: everything ready, then a function of time zero ----
+
+
+def _closed(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Timed:
+    def timed(zero: int) -> Finish:
+        with collector_held_off() as collector:
+            if subject.event_loop is not None:
+                from benchwright.worker.engine.coroutines import run_closed_async
+
+                recorders = run_closed_async(subject, load, clock, typical=warmup.typical, zero=zero)
+            else:
+                recorders = run_closed(subject, load, clock, typical=warmup.typical, zero=zero)
+
+        def finish() -> Measured:
+            samples = _from_recorders(recorders, copy=copy, loops=subject.loops, zero=zero)
+            return Measured(samples=samples, gc_collections=collector.collections)
+
+        return finish
+
+    return timed
+
+
+def _multistream(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Timed:
+    from benchwright.worker.engine.streams import FanOut, gathered
+
+    one_loop = replace(load, workers=1)
+    if subject.event_loop is not None:
+        return _closed(gathered(subject, load.streams), one_loop, clock, warmup, copy)
+
+    def timed(zero: int) -> Finish:
+        with FanOut(subject, load.streams) as fan:
+            return _closed(fan.subject, one_loop, clock, warmup, copy)(zero)
+
+    return timed
+
+
+def _open(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Timed:
+    if load.find_rate:
+        return lambda zero: _searched(subject, load, clock, warmup, copy)
+    from benchwright.worker.engine.arrivals import arrivals
+
+    schedule = arrivals(load, copy=copy)
+    rate = None if load.rate is None else load.rate / load.copies
+    return _scheduled(_open_loop(subject, schedule, load.workers, clock), copy, span=_span(load, schedule), rate=rate)
+
+
+def _offline(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Timed:
+    """Every call is due at time zero; latency counts from there, and the last to end tells how long the lot takes."""
+    from benchwright.worker.engine import open_loop
+
+    if subject.event_loop is not None:
+        raise OptionError("--offline needs a callable that is not asynchronous", remedy="use --samples instead")
+    count = load.samples or len(subject.arguments)
+    return _scheduled(open_loop.backlog(subject, count, load.workers, clock), copy, span=0, rate=None)
+
+
+def _scheduled(run: Callable[[int], OpenCalls], copy: int, *, span: int, rate: float | None) -> Timed:
+    def timed(zero: int) -> Finish:
+        with collector_held_off() as collector:
+            calls = run(zero)
+
+        def finish() -> Measured:
+            elapsed = max(max(calls.done), span)  # the last to arrive need not be the last to finish
+            samples = _from_columns(calls.columns(), copy=copy, elapsed=elapsed)
+            return Measured(samples=samples, gc_collections=collector.collections, rate=rate)
+
+        return finish
+
+    return timed
+
+
+def _open_loop(subject: Subject, schedule: Int64s, workers: int, clock: Clock) -> Callable[[int], OpenCalls]:
+    if subject.event_loop is not None:
+        from benchwright.worker.engine.coroutines import arriving
+
+        return arriving(subject, schedule, clock)
+    from benchwright.worker.engine import open_loop
+
+    if workers == 1:
+        return open_loop.self_timed(subject, schedule, clock)
+    return open_loop.fed(subject, schedule, clock, workers)
+
+
+def _span(load: Load, schedule: Int64s) -> int:
+    """ns that the schedule covers; the gap after the last arrival belongs to it, where there is a rate."""
+    if load.arrivals is Arrivals.TRACE:
+        return schedule[-1]
+    if load.duration is not None and load.samples is None:
+        return int(load.duration * 1e9)
+    return schedule[-1] if load.rate is None else int(len(schedule) * load.copies / load.rate * 1e9)
+
+
+# ---- the highest rate that meets an objective ----
+
+
+def _searched(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Finish:
+    """Open loops at rates that a search chooses; the samples are those of the best rate, or of the lowest tried."""
+    if load.copies > 1 or not load.objectives:
+        raise OptionError("--find-rate needs an --objective and one copy", remedy="for example --objective 'p99<20ms'")
+
+    from benchwright.worker.engine.arrivals import of_probe
+
+    tries = itertools.count()
+
+    def at(rate: float, count: int) -> Measured:
+        own_draw = of_probe(load, next(tries))
+        at_rate = replace(own_draw, rate=rate, find_rate=False, duration=None, samples=count)
+        return _open(subject, at_rate, clock, warmup, copy)(clock.now() + 5_000_000)()
+
+    def probe(rate: float) -> tuple[bool, Measured]:
+        measured = at(rate, _enough(load, rate))
+        meets = _meets(measured.samples.columns["latency"], load.objectives)
+        if meets is None:  # the point is inside and the interval is not: look longer, once
+            measured = at(rate, LONGER * _enough(load, rate))
+            meets = _meets(measured.samples.columns["latency"], load.objectives)
+        return bool(meets), measured
+
+    def hopeless(measured: Measured) -> bool:
+        return _meets(measured.samples.columns["service"], load.objectives) is False
+
+    ceiling = load.workers * 1e9 / max(1.0, warmup.typical)
+    probes = rate_search.find_rate(probe, ceiling=ceiling, hopeless=hopeless)
+    chosen = rate_search.best(probes) or min(probes, key=lambda p: p.rate)
+    tried = tuple(rate_search.Probe(rate=p.rate, meets=p.meets, outcome=None) for p in probes)
+    return lambda: replace(chosen.outcome, probes=tried, rate=chosen.rate if chosen.meets else None)
+
+
+def _enough(load: Load, rate: float) -> int:
+    """Arrivals of one probe: what was asked for, and at least twice what bounding the percentiles takes."""
+    asked = load.samples or math.ceil(rate * max(load.duration or 0.0, PROBE_DURATION))
+    return max(asked, *(2 * ranks.samples_for_quantile(_quantile(o), sides=1) for o in load.objectives))
+
+
+def _meets(times: Int64s, objectives: Sequence[Objective]) -> bool | None:
+    """Whether bounds on percentiles hold with 95 % confidence; None when they seem to, but not surely.
+
+    Calls that wait in one queue resemble each other, so the interval is the one that allows for that.
+    """
+    sure = True
+    for objective in objectives:
+        estimate = ranks.quantile_estimate(times, _quantile(objective), 0.9)  # two-sided 90 %: one-sided 95 %
+        if estimate.point / 1e9 > objective.bound:
+            return False
+        if estimate.high is None or estimate.confidence < 0.85 or estimate.high / 1e9 > objective.bound:
+            sure = False
+    return True if sure else None
+
+
+def _quantile(objective: Objective) -> float:
+    return float(objective.metric.removeprefix("latency_p")) / 100
+
+
+_MODES: dict[Mode, Callable[[Subject, Load, Clock, Warmup, int], Timed]] = {
+    Mode.CLOSED: _closed,
+    Mode.OFFLINE: _offline,
+    Mode.MULTISTREAM: _multistream,
+    Mode.OPEN: _open,
+}
+
+
+# ---- what was timed, as records ----
+
+
+def _from_recorders(recorders: list[Recorder], *, copy: int, loops: int, zero: int) -> Samples:
+    kept, at = sum(recorder.kept for recorder in recorders), 0
+    latency, end = zeros(kept), zeros(kept)
+    for recorder in recorders:
+        recorder.fill(latency, end, at, zero)
+        at += recorder.kept
+    folded = [h for recorder in recorders if (h := recorder.histogram()) is not None]
+    histograms = {}
+    if folded:
+        whole = folded[0]
+        for other in folded[1:]:
+            whole = histogram.merge(whole, other)
+        for recorder in recorders:
+            if recorder.calls <= recorder.limit:  # a worker that stayed below the limit counts too
+                whole = histogram.fold(recorder.latencies, whole)
+        histograms["latency"] = whole
+    return Samples(
+        copy=copy,
+        calls=sum(r.calls for r in recorders) * loops,
+        loops=loops,
+        elapsed=max((r.last - zero - r.paused for r in recorders if r.calls), default=0),
+        columns={"latency": latency, "end": end},
+        histograms=histograms,
+    )
+
+
+def _from_columns(columns: dict[str, Int64s], *, copy: int, elapsed: int) -> Samples:
+    calls = len(columns["latency"])
+    histograms = {}
+    if calls > LIMIT:
+        histograms = {name: histogram.fold(columns[name]) for name in ("latency", "lateness", "service")}
+        columns = {name: values[:LIMIT] for name, values in columns.items()}
+    return Samples(copy=copy, calls=calls, loops=1, elapsed=elapsed, columns=columns, histograms=histograms)
+
+
+@dataclass(slots=True)
+class Collector:
+    """What the garbage collector did although it was held off."""
+
+    collections: int = 0
+
+
+@contextmanager
+def collector_held_off() -> Iterator[Collector]:
+    """No garbage collection inside, unless the measured code asks for it; that is counted."""
+    seen, was_enabled = Collector(), gc.isenabled()
+    gc.freeze()
+    gc.disable()
+    before = _collections()
+    try:
+        yield seen
+    finally:
+        seen.collections = _collections() - before
+        gc.unfreeze()
+        if was_enabled:
+            gc.enable()
+
+
+def _collections() -> int:
+    return sum(generation["collections"] for generation in gc.get_stats())

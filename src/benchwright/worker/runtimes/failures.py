@@ -1,0 +1,126 @@
+"""What a library or a user's code says when it fails: its own words in the log, one sentence for the reader.
+
+Standard library only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+from benchwright.errors import LoadError
+from benchwright.system.texts import described, words_of
+from benchwright.units import format_value
+
+WHOLE = "was it written or copied to its end? export it anew"
+SEE_THE_LOG = "see the log"
+_TOLD = "_benchwright_told"  # an attribute of an exception whose traceback is in the log already
+_is_told = False  # a benchmark's own log takes tracebacks now
+_PACKAGE = str(Path(__file__).parents[2])
+_NO_MEMORY = ("bad_alloc", "bad alloc", "not enough memory", "cannot allocate memory", "failed to map segment")
+_NO_THREAD = "resource temporarily unavailable"  # under a limit on memory, a stack that could not be reserved
+
+
+def refuse_empty(path: str) -> None:
+    """Raises a `LoadError` for a model file without content: libraries say that in many ways, and some crash."""
+    file = Path(path)
+    if file.is_file() and not file.stat().st_size:
+        raise LoadError(f"{path} is empty", remedy=WHOLE)
+
+
+def refused(library: str, doing: str, error: Exception, *, reason: str = "", remedy: str = WHOLE) -> LoadError:
+    """The error to raise when a library could not, say, `load model.onnx`: the reason here, all it said in the log."""
+    sys.stderr.write(f"{described(error)}\n")
+    remedy = memory_remedy() if lacks_memory(error) else remedy
+    return LoadError(f"{library} could not {doing}: {reason or first_line(error)}", remedy=remedy)
+
+
+@contextlib.contextmanager
+def memory_told(library: str, path: str) -> Iterator[None]:
+    """Turns a want of memory inside, of whatever kind, into a `LoadError` that names the file."""
+    try:
+        yield
+    except (MemoryError, ImportError, RuntimeError, OSError) as error:
+        if not lacks_memory(error):
+            raise
+        sys.stderr.write(f"{described(error)}\n")
+        raise LoadError(f"{library} had too little memory to load {path}", remedy=memory_remedy()) from None
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Whether it, or what it came from, failed for want of memory, which libraries say in words of their own."""
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        return True
+    is_limited = _memory_limit() is not None
+    if is_limited and isinstance(error, SystemError):  # what is left of a MemoryError that C code has dropped
+        return True
+    words = (*_NO_MEMORY, _NO_THREAD) if is_limited else _NO_MEMORY
+    if isinstance(error, ImportError | RuntimeError | OSError) and any(
+        each in words_of(error).lower() for each in words
+    ):
+        return True
+    before = error.__cause__ or error.__context__
+    return before is not None and lacks_memory(before)
+
+
+def memory_remedy() -> str:
+    """What to do about it, which depends on whether this process was given a limit."""
+    limit = _memory_limit()
+    if limit is None:
+        return "free memory, or measure something smaller"
+    return f"give --memory-limit more than {format_value(limit, 'B')}; it counts what is reserved, used or not"
+
+
+def _memory_limit() -> int | None:
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+@contextlib.contextmanager
+def traceback_told() -> Iterator[None]:
+    """Says that whatever is raised inside is written down by the caller: `log_traceback` does not repeat it."""
+    global _is_told
+    before, _is_told = _is_told, True
+    try:
+        yield
+    except BaseException as error:
+        with contextlib.suppress(AttributeError):  # a class with slots
+            setattr(error, _TOLD, True)
+        raise
+    finally:
+        _is_told = before
+
+
+def log_traceback(error: BaseException) -> None:
+    """Writes to the log where foreign code failed: without our own calls that led there, unless there are no others."""
+    if _is_told or getattr(error, _TOLD, False):
+        return
+    try:
+        traceback.print_exception(type(error), error, foreign_part(error), file=sys.stderr)
+    except Exception as second:  # an exception is foreign code too: what it is made of may fail when it is looked at
+        sys.stderr.write(f"{described(error)}\n(its traceback cannot be had: {described(second)})\n")
+
+
+def foreign_part(error: BaseException) -> TracebackType | None:
+    """Its traceback from the first call that is not ours; the whole where all are."""
+    foreign = error.__traceback__
+    while foreign is not None and _is_ours(foreign):
+        foreign = foreign.tb_next
+    return foreign or error.__traceback__
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says in one line; its kind when it says nothing."""
+    return next((line.strip() for line in words_of(error).splitlines() if line.strip()), type(error).__name__)
+
+
+def _is_ours(step: TracebackType) -> bool:
+    file = step.tb_frame.f_code.co_filename
+    return file.startswith((_PACKAGE, "<frozen importlib", "<string>"))

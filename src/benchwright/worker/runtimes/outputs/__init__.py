@@ -1,0 +1,1 @@
+"""What models answer: collected as arrays, and compared with what they must answer."""

@@ -1,0 +1,176 @@
+"""One output beside what was expected of it: errors, the verdict, and both in the words of our records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from benchwright.records import Better, Case, Estimate, Metric, Tolerance, Value
+from benchwright.stats import errors
+from benchwright.stats.errors import Errors, ShapeError
+from benchwright.units import format_number
+from benchwright.worker.runtimes.inputs import array_files
+from benchwright.worker.runtimes.outputs import tolerances
+
+Array = npt.NDArray[Any]
+
+COMPARED = "compared with what is expected"  # the method of every metric here
+MOST_LISTED = 10_000  # elements of all outputs together that are told one by one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """One output beside what was expected of it."""
+
+    name: str  # as the expectation calls it
+    own: str  # as the runtime does
+    place: str
+    found: Array
+    expected: Array
+    tolerance: Tolerance
+    errors: Errors
+    top: Mapping[int, float]  # agreement of the so many largest elements
+
+    @property
+    def judged(self) -> bool:
+        """Whether anything was asked of it."""
+        return self.tolerance != Tolerance()
+
+    @property
+    def off(self) -> int:
+        """Elements out of tolerance; where none was set for elements, those that are no finite number on one side."""
+        by_element = self.tolerance.absolute is not None or self.tolerance.relative is not None
+        return self.errors.off if by_element else self.errors.unlike
+
+    @property
+    def reasons(self) -> list[str]:
+        """In which ways it is out of tolerance."""
+        asked, seen = self.tolerance, []
+        if self.judged and self.off:
+            seen.append(_off(self))
+        if asked.cosine is not None and self.errors.cosine is None:
+            seen.append("it has no cosine: no element is a finite number on both sides")
+        elif asked.cosine is not None and self.errors.cosine is not None and self.errors.cosine < asked.cosine:
+            seen.append(f"its cosine is {self.errors.cosine:.6f}, below {asked.cosine:g}")
+        if asked.top is not None and self.top[asked.top] < 1:
+            where = "" if self.found.ndim < 2 else f" in {1 - self.top[asked.top]:.3g} of the rows"
+            seen.append(f"its {asked.top} largest are other elements{where}")
+        return seen
+
+
+def compared(name: str, own: str, found: Array, case: Case) -> Compared:
+    """The case's expected output `name` beside what was found; a `LoadError` or `ShapeError` where that cannot be."""
+    asked = case.expected
+    assert asked is not None
+    place = asked.outputs[name]
+    expected = array_files.read(place, name or own, found.shape)
+    tolerance = asked.tolerances.get(name, asked.tolerances.get(""))
+    try:
+        if tolerance is None:
+            tolerance = tolerances.usual(found, expected, case.target.precision)
+        apart = errors.compare(found, expected, absolute=tolerance.absolute or 0.0, relative=tolerance.relative or 0.0)
+        ranks = [1] if found.ndim and found.shape[-1] > 1 else []
+        ranks += [tolerance.top] if tolerance.top and tolerance.top not in ranks else []
+        top = {k: errors.agreement(found, expected, k) for k in ranks}
+    except ShapeError as error:
+        raise ShapeError(f"output {own!r} is {error} ({place})") from None
+    return Compared(
+        name=name,
+        own=own,
+        place=place,
+        found=found,
+        expected=expected,
+        tolerance=tolerance,
+        errors=apart,
+        top=top,
+    )
+
+
+def metrics(each: Compared, suffix: str) -> Iterable[Metric]:
+    """Its errors as metrics; `suffix` tells it from the other outputs."""
+    apart = each.errors
+    lower = {
+        "error_max_abs": apart.max_abs,
+        "error_mean_abs": apart.mean_abs,
+        "error_rms": apart.rms,
+        "error_max_rel": apart.max_rel,
+        "error_mean_rel": apart.mean_rel,
+    }
+    if each.judged:
+        lower["out_of_tolerance"] = float(each.off)
+    higher = {} if apart.cosine is None else {"cosine": apart.cosine}
+    if each.found.ndim <= 2 or each.tolerance.top:  # elsewhere the last axis seldom holds scores
+        higher |= {f"top{k}": share for k, share in each.top.items()}
+    for better, figures in ((Better.LOWER, lower), (Better.HIGHER, higher)):
+        for name, value in figures.items():
+            exact = Estimate(point=value, low=None, high=None, method=COMPARED)
+            yield Metric(name=f"{name}{suffix}", unit="", better=better, estimate=exact, count=apart.size)
+
+
+def details(found: Sequence[Compared]) -> dict[str, Value]:
+    """All that is known of each output; elements one by one only while there are few."""
+    told: dict[str, Value] = {}
+    left = MOST_LISTED
+    for each in found:
+        listed = each.errors.size <= left
+        left -= each.errors.size if listed else 0
+        told[each.name or each.own] = _told(each, listed)
+    return told
+
+
+def _told(each: Compared, listed: bool) -> Value:
+    apart, asked = each.errors, each.tolerance
+    told: dict[str, Value] = {
+        "output": each.own,
+        "file": each.place,
+        "shape": list(each.found.shape),
+        "dtype": str(each.found.dtype),
+        "size": apart.size,
+        **{name: getattr(apart, name) for name in ("max_abs", "mean_abs", "rms", "max_rel", "mean_rel", "cosine")},
+        **{f"top{k}": share for k, share in each.top.items()},
+        "off": each.off,
+        "unlike": apart.unlike,
+        "tolerance": {
+            name: value
+            for name in ("absolute", "relative", "cosine", "top")
+            if (value := getattr(asked, name)) is not None
+        },
+        "within": not each.reasons if each.judged else None,
+        "worst": None if apart.worst is None else list(apart.worst),
+    }
+    if apart.worst is not None:
+        told["worst_found"] = _number(each.found[apart.worst])
+        told["worst_expected"] = _number(each.expected[apart.worst])
+    if listed:
+        told["values"], told["golden"] = ([_number(v) for v in side.ravel()] for side in (each.found, each.expected))
+    return told
+
+
+def _off(compared: Compared) -> str:
+    apart = compared.errors
+    assert apart.worst is not None
+    unlike = f", {apart.unlike:,} of them no finite numbers" if apart.unlike else ""
+    mine, theirs = (_number(side[apart.worst]) for side in (compared.found, compared.expected))
+    where = f" at {list(apart.worst)}" if apart.worst else ""
+    return (
+        f"{compared.off:,} of its {apart.size:,} elements are too far off{unlike}; "
+        f"the worst{where} is {_shown(mine)}, expected {_shown(theirs)}"
+    )
+
+
+def _number(value: Any) -> Value:
+    """One element as JSON can hold it: what is not finite in words, a complex number too."""
+    plain = value.item() if hasattr(value, "item") else value
+    if isinstance(plain, bool | int):
+        return plain
+    if isinstance(plain, complex) or not np.isfinite(float(plain)):
+        return str(plain)
+    return float(plain)
+
+
+def _shown(value: Value) -> str:
+    return format_number(value, 7) if isinstance(value, float) else str(value)

@@ -1,0 +1,239 @@
+"""From what a command prints, while it prints it, to metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from benchwright.errors import OptionError
+from benchwright.records import Estimate, Metric, ResultWarning, Timeline, Value
+from benchwright.schema.soundness import LARGEST
+from benchwright.targets.tasks.definition import Pattern, Task, Wanted
+from benchwright.worker.tasks import aggregates, guard
+from benchwright.worker.tasks.aggregates import Series, UncomputableError
+from benchwright.worker.tasks.lines import LONGEST, Lines
+from benchwright.worker.tasks.numbers import NotANumberError, NotFiniteError, is_whole, parse_number
+from benchwright.worker.tasks.scanner import Block, Column, Scanner, scanner
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extracted:
+    """What a log said. `absent` tells why a metric has no value, `missing` the same without the optional ones."""
+
+    metrics: tuple[Metric, ...]
+    timelines: tuple[Timeline, ...] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
+    absent: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[ResultWarning, ...] = ()
+    details: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Fed:
+    """A series, and what was captured for it that is no number."""
+
+    series: Series
+    whole: bool = True  # every number was written without a point
+    rubbish: int = 0
+    example: str = ""
+    poison: str = ""  # the first nan or inf
+
+
+class Extractor:
+    """Looks for a task's patterns in several streams at once, each made of lines of its own."""
+
+    def __init__(self, task: Task, *, workers: int = 0, streams: int = 1) -> None:
+        self._task, self._workers = task, workers
+        self._lines = [Lines() for _ in range(streams)]
+        used = {metric.series for metric in task.metrics}
+        self._searches: list[tuple[Pattern, list[Scanner]]] = [
+            (pattern, [scanner(pattern.text, spanning=task.older) for _ in range(streams)])
+            for pattern in task.patterns
+            if used & pattern.series.keys()
+        ]
+        self._slow: dict[str, str] = {}  # series -> the pattern that was given up
+        self.fed = {
+            name: _Fed(Series(self._how(metric) for metric in task.metrics if metric.series == name)) for name in used
+        }
+
+    def feed(self, data: bytes, at: float = 0.0, stream: int = 0) -> None:
+        """The next piece of a stream, cut anywhere, and the second it came at."""
+        self._scan(self._lines[stream].feed(data), at, stream)
+
+    def finish(self, at: float = 0.0) -> None:
+        """The streams have ended; a last line without its end counts too."""
+        for stream, lines in enumerate(self._lines):
+            self._scan(lines.finish(), at, stream)
+
+    def latest(self) -> dict[str, float]:
+        """The last number of every series that has one."""
+        return {name: fed.series.last for name, fed in self.fed.items() if fed.series.count}
+
+    def result(self) -> Extracted:
+        """Everything that can be computed from what was found."""
+        found: dict[str, Metric] = {}
+        absent: dict[str, str] = {}
+        for metric in self._task.metrics:
+            try:
+                found[metric.name] = self._metric(metric)
+            except UncomputableError as error:
+                absent[metric.name] = str(error)
+        optional = {metric.name for metric in self._task.metrics if metric.optional}
+        return Extracted(
+            metrics=tuple(found.values()),
+            timelines=tuple(self._timelines(found)),
+            missing={name: why for name, why in absent.items() if name not in optional},
+            absent=absent,
+            warnings=tuple(self._warnings()),
+            details={"log": self._details(found)},
+        )
+
+    # ---- finding ----
+
+    def _scan(self, data: bytes, at: float, stream: int) -> None:
+        if not data:
+            return
+        block = Block(data)
+        for pattern, scanners in list(self._searches):
+            try:
+                with guard.at_most():
+                    columns = scanners[stream].scan(block)
+            except guard.TooSlowError:
+                self._give_up(pattern)
+                continue
+            if columns:
+                for name, group in pattern.series.items():
+                    if name in self.fed:
+                        self._take(self.fed[name], columns[max(0, group - 1)], at)
+
+    def _give_up(self, pattern: Pattern) -> None:
+        self._searches = [(each, scanners) for each, scanners in self._searches if each is not pattern]
+        self._slow.update(dict.fromkeys(pattern.series, pattern.text))
+
+    def _take(self, fed: _Fed, column: Column, at: float) -> None:
+        texts = column if all(column) else [text for text in column if text]
+        if not texts:
+            return
+        fed.series.hit(len(texts), at)
+        if not fed.series.wants_numbers:
+            return
+        values = _fast(texts)
+        if values is None:
+            values = _carefully(fed, texts)
+        if values:
+            fed.series.add(values, at)
+            fed.whole = fed.whole and all(value.is_integer() for value in values) and all(map(_is_whole, texts))
+
+    # ---- computing ----
+
+    def _metric(self, wanted: Wanted) -> Metric:
+        fed = self.fed[wanted.series]
+        if wanted.series in self._slow:
+            pattern = self._slow[wanted.series]
+            raise UncomputableError(
+                f"{pattern!r} was given up: it took more than {guard.MOST:g} s for one block of lines"
+            )
+        how = self._how(wanted)
+        if not fed.series.hits and aggregates.canonical(how) != "count":
+            raise UncomputableError("its pattern matched no line")
+        if fed.poison and fed.series.wants_numbers and aggregates.canonical(how) not in ("count", "rate"):
+            raise UncomputableError(fed.poison)
+        if fed.rubbish and not fed.series.count:
+            raise UncomputableError(fed.example)
+        try:
+            estimate = aggregates.compute(fed.series, how, self._workers)
+        except OptionError as error:
+            raise UncomputableError(error.message) from None
+        return Metric(
+            name=wanted.name,
+            unit=wanted.unit,
+            better=wanted.better,
+            estimate=_scaled(estimate, wanted.factor),
+            count=max(1, fed.series.hits),
+            least=wanted.least,
+            most=wanted.most,
+        )
+
+    def _how(self, wanted: Wanted) -> str:
+        """The older form's `total` is for each worker when their number is known."""
+        share = self._task.older and wanted.compute == "total" and self._workers > 0
+        return "sum_per_worker" if share else wanted.compute
+
+    def _timelines(self, found: Mapping[str, Metric]) -> list[Timeline]:
+        """One for each series over time, named after the first metric that is made of it."""
+        shown: dict[str, Wanted] = {}
+        for metric in self._task.metrics:
+            if metric.name in found:
+                shown.setdefault(metric.series, metric)
+        return [
+            self.fed[name].series.timeline(metric.name, metric.unit, metric.factor)
+            for name, metric in shown.items()
+            if self.fed[name].series.count > 1
+        ]
+
+    def _warnings(self) -> list[ResultWarning]:
+        found = []
+        for name, fed in self.fed.items():
+            if fed.rubbish:
+                seen = f"{fed.rubbish} of {fed.series.hits} hits for {name!r} were left out: {fed.example}"
+                found.append(
+                    ResultWarning(code="not-a-number", seen=seen, remedy="make the pattern capture the number")
+                )
+        cut = sum(lines.cut for lines in self._lines)
+        if cut:
+            seen = f"{cut} lines are longer than {LONGEST} bytes; what lies beyond was not looked at"
+            found.append(ResultWarning(code="long-lines", seen=seen, remedy="print values near the start of a line"))
+        return found
+
+    def _details(self, found: Mapping[str, Metric]) -> dict[str, Value]:
+        """For each metric how many hits it is made of, and whether they were whole numbers."""
+        return {
+            metric.name: {"hits": fed.series.hits, "whole": fed.whole and fed.series.count > 0}
+            for metric in self._task.metrics
+            if (fed := self.fed[metric.series]) and metric.name in found
+        }
+
+
+def _fast(texts: Column) -> list[float] | None:
+    """All of them, when each is a plain number; None when one needs a closer look."""
+    try:
+        values = list(map(float, texts))
+    except ValueError:
+        return None
+    joined = b"".join(texts) if isinstance(texts[0], bytes) else "".join(texts).encode()  # type: ignore[arg-type]
+    if b"_" in joined or b"n" in joined.lower():  # nan, inf
+        return None
+    return values if max(values) <= LARGEST and min(values) >= -LARGEST else None
+
+
+def _carefully(fed: _Fed, texts: Column) -> list[float]:
+    values = []
+    for text in map(_text, texts):
+        try:
+            values.append(parse_number(text))
+        except NotFiniteError as error:
+            fed.poison = fed.poison or str(error)
+        except NotANumberError as error:
+            fed.rubbish += 1
+            fed.example = fed.example or str(error)
+    return values
+
+
+def _text(text: str | bytes) -> str:
+    return text.decode("ascii") if isinstance(text, bytes) else text
+
+
+def _is_whole(text: str | bytes) -> bool:
+    return text.isdigit() or is_whole(_text(text))
+
+
+def _scaled(estimate: Estimate, factor: float) -> Estimate:
+    if factor == 1.0:
+        return estimate
+    return Estimate(
+        point=estimate.point * factor,
+        low=None if estimate.low is None else estimate.low * factor,
+        high=None if estimate.high is None else estimate.high * factor,
+        confidence=estimate.confidence,
+        method=estimate.method,
+    )

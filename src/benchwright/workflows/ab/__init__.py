@@ -1,0 +1,1 @@
+"""Two sides measured in interleaved pairs, with a stated rate of false alarms."""

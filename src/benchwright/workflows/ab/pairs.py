@@ -1,0 +1,275 @@
+"""One case on two sides: pairs of fresh processes next to each other, in an order that a coin decides.
+
+Whatever the machine does meanwhile, it does to both. The coin is fair and thrown anew for each pair, so that when
+nothing changed either side is as likely to come out ahead: that is what the test of `stats.pairs` stands on.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from benchwright.analysis.judged_metrics import directions_of, judged_metrics
+from benchwright.errors import did_you_mean
+from benchwright.execution.builds import Built
+from benchwright.execution.hosts.local import LocalHost
+from benchwright.execution.session import Measuring, Setting
+from benchwright.records import Better, Case, Metric, Mode, Result, Status, Value, Verdict
+from benchwright.records.trials import Heat, Pair, Rules, Stage
+from benchwright.stats.pairs import Look, Sequential, is_in_vain, reach
+from benchwright.worker.engine.engine import DEFAULT_DURATION
+
+_CHOOSING = (8, 12)  # pairs after which the length of the processes is chosen
+_LONGEST = 4.0  # times the usual length
+_GLANCE, _MUCH = 2, 5.0  # pairs after which a clear change shortens the rest, if it is so many times what matters
+_SHORTEST, _CLEAR = 0.2, 8.0  # times the usual length, where a change is so many times the scatter of the pairs
+_WIDTHS = 4.0  # median differences, over the root of the number of pairs: about half of the interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """Something to measure, and the run that keeps what is measured of it. Two sides may share a run."""
+
+    name: str  # control, treatment
+    built: Built
+    measuring: Measuring
+
+    def measure(self, case: Case, number: int, notes: Mapping[str, Value] | None = None) -> Result:
+        """Measures a case as this side has it."""
+        return self.measuring.measure(case, number, setting(self.built, {"side": self.name, **(notes or {})}))
+
+
+def setting(built: Built, notes: Mapping[str, Value] | None = None) -> Setting:
+    """Where a case of a revision is measured: in its working copy, with its own Python."""
+    return Setting(
+        host=LocalHost(python=built.python, directory=built.folder, environment=built.environment),
+        paths=built.paths,
+        last_paths=built.last_paths,
+        revision=built.revision if built.revision.vcs else None,
+        notes=notes or {},
+    )
+
+
+class Contest:
+    """A case that control and treatment both have: `case` as the control has it, `other` as the treatment does.
+
+    `seed` decides the order inside the pairs; the first of the judged metrics that both sides have is
+    compared, unless one is named.
+    """
+
+    def __init__(
+        self, control: Side, treatment: Side, case: Case, *, other: Case | None = None, metric: str = "", seed: str = ""
+    ) -> None:
+        self.case = case
+        self._sides = (control, treatment)
+        self._cases = (case, other or case)
+        self._wanted = metric
+        self._coin = random.Random(seed)
+        self.length = 1.0  # of the processes to come, times the usual one
+        self.metric: Metric | None = None  # the first one seen: its name, unit and direction
+        self.hopeless = ""  # why no pair will ever count
+        self.pairs: list[Pair] = []
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody pressed Ctrl-C."""
+        return any(side.measuring.interrupted for side in self._sides)
+
+    @property
+    def elastic(self) -> bool:
+        """Whether nobody said how long a process is to measure, so that it may be chosen."""
+        load = self.case.load
+        fixed = load.duration or load.samples or load.once or load.precision or load.trace or load.find_rate
+        return load.mode is Mode.CLOSED and not fixed
+
+    def pair(self) -> Pair:
+        """Measures both sides and saves both results. A failure makes a pair that does not count."""
+        number = len(self.pairs)
+        order = self._coin.choice(("AB", "BA"))
+        results: dict[int, Result] = {}
+        for index in (0, 1) if order == "AB" else (1, 0):
+            notes: dict[str, Value] = {"pair": number, "order": order}
+            results[index] = self._sides[index].measure(self._lasting(self._cases[index]), number, notes)
+        pair = self._judged(number, order, results[0], results[1])
+        self.pairs.append(pair)
+        return pair
+
+    def _lasting(self, case: Case) -> Case:
+        if self.length == 1.0 or not self.elastic:
+            return case
+        return replace(case, load=replace(case.load, duration=self.length * DEFAULT_DURATION))
+
+    def _judged(self, number: int, order: str, control: Result, treatment: Result) -> Pair:
+        bare = Pair(number=number, order=order, control=None, treatment=None)
+        failures = [
+            f"{side.name}: {_words(result)}"
+            for side, result in zip(self._sides, (control, treatment), strict=True)
+            if result.status is not Status.OK
+        ]
+        if failures:
+            return replace(bare, why="; ".join(failures))
+        self.metric = self.metric or chosen(self._wanted, control, treatment)
+        if self.metric is None or self.metric.better is None:
+            self.hopeless = _nothing_to_judge(self._wanted, control)
+            return replace(bare, why=self.hopeless)
+        name = self.metric.name
+        a, b = _value(control, name), _value(treatment, name)
+        why = "" if a and b and min(a, b) > 0.0 else f"{name} is not above zero on both sides, so there is no ratio"
+        return replace(bare, control=a, treatment=b, why=why)
+
+
+class Bout:
+    """A contest that goes on until it is decided, is given up, or has had all its pairs."""
+
+    def __init__(self, contest: Contest, rules: Rules) -> None:
+        self.contest = contest
+        self._rules = rules
+        self._sequential: Sequential | None = None
+        self._look: Look | None = None
+        self._failures = 0  # in a row
+        self._seconds = 0.0
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether another pair is wanted."""
+        decided = self._look is not None and self._look.verdict is not None
+        return not (decided or self._given_up or self._in_vain_from_here) and self.left > 0
+
+    @property
+    def left(self) -> int:
+        """How many pairs it may still have."""
+        return self._rules.pairs - len(self.contest.pairs)
+
+    @property
+    def _given_up(self) -> bool:
+        return bool(self.contest.hopeless) or self._failures >= self._rules.failures or self._in_vain
+
+    @property
+    def _in_vain(self) -> bool:
+        """Whether all pairs are used and none counts; an interrupt makes a pair fail that says nothing of the case."""
+        return self._look is None and self.left <= 0 and not self.contest.interrupted
+
+    @property
+    def _in_vain_from_here(self) -> bool:
+        rules, look = self._rules, self._look
+        return look is not None and is_in_vain(look, smallest=rules.smallest, most=rules.pairs)
+
+    def step(self) -> None:
+        """One more pair."""
+        begin = time.monotonic()
+        pair = self.contest.pair()
+        self._seconds += time.monotonic() - begin
+        if pair.why or pair.control is None or pair.treatment is None:
+            self._failures += 1
+            return
+        self._failures = 0
+        if self._sequential is None:
+            rules, metric = self._rules, self.contest.metric
+            better = (metric.better if metric else None) or Better.LOWER
+            self._sequential = Sequential(
+                smallest=rules.smallest, false_alarms=rules.false_alarms, most=rules.pairs, better=better
+            )
+        self._look = self._sequential.add(pair.control, pair.treatment, control_first=pair.order == "AB")
+        self._choose_length()
+
+    def _choose_length(self) -> None:
+        """Shortens the processes where the first pairs differ clearly and alike, and doubles their length where the
+        pairs so far differ so much that all of them may not decide.
+
+        The sizes of the differences tell, not their signs: what is chosen by signs would spoil the test, which
+        exchanges the labels of these pairs and leaves the later ones as they are.
+        """
+        contest, rules = self.contest, self._rules
+        sizes = [abs(math.log(ratio)) for pair in contest.pairs if (ratio := pair.ratio) is not None]
+        if self._look is None or self._look.verdict is not None or not contest.elastic:
+            return
+        if (
+            len(sizes) == _GLANCE
+            and max(sizes) - min(sizes) < min(sizes) / _CLEAR
+            and min(sizes) > _MUCH * rules.smallest
+        ):
+            contest.length = min(contest.length, _SHORTEST)
+        if len(sizes) not in _CHOOSING:
+            return
+        if _WIDTHS * statistics.median(sizes) / math.sqrt(rules.pairs) > math.log1p(rules.smallest):
+            contest.length = min(_LONGEST, 2.0 * max(1.0, contest.length))
+
+    def heat(self, stage: Stage) -> Heat:
+        """What its pairs say together."""
+        look, pairs = self._look, tuple(self.contest.pairs)
+        verdict = (look.verdict if look else None) or Verdict.UNCLEAR
+        why = look.why if look else "no pair counts"
+        if self._given_up:
+            verdict, why = Verdict.UNCLEAR, pairs[-1].why
+        elif look is None or look.verdict is None:
+            why = self._undecided(len(pairs))
+        return Heat(
+            stage=stage,
+            verdict=verdict,
+            why=why,
+            pairs=pairs,
+            effect=look.effect if look else None,
+            p_value=look.p_value if look else 1.0,
+            seconds=self._seconds,
+            failed=self._given_up,
+            length=self.contest.length if self.contest.elastic else 1.0,
+        )
+
+    def _undecided(self, pairs: int) -> str:
+        """Why there is no verdict, and where the machine is to blame, what would help."""
+        look, rules = self._look, self._rules
+        told = reach(look, rules.pairs) if look is not None else None
+        if self._in_vain_from_here and told is not None:
+            early = f"ended after {_count(pairs)}: {rules.pairs} tell changes from about {100 * told:.2g} % on here; "
+            longer = "" if self.contest.elastic else "a longer --duration, "
+            return f"{early}what helps is a quieter machine, {longer}or a larger --smallest"
+        return f"cut off after {_count(pairs)}" if self.left > 0 else f"{_count(rules.pairs)} could not tell"
+
+
+def later_length(heats: Sequence[Heat]) -> float:
+    """How long the processes of the next look are, times the usual length: a fifth where the first look was clear.
+
+    What is eight times as large as the scatter of the pairs is still clear when they scatter twice as much.
+    """
+    first = heats[0] if heats else None
+    ratios = [math.log(pair.ratio) for pair in (first.pairs if first else ()) if pair.ratio]
+    if first is None or first.effect is None or len(ratios) > _CHOOSING[0]:
+        return first.length if first else 1.0
+    change = math.log(first.effect.point)
+    scatter = statistics.median(abs(ratio - change) for ratio in ratios)
+    return _SHORTEST if _CLEAR * scatter < abs(change) else first.length
+
+
+def chosen(wanted: str, control: Result, treatment: Result) -> Metric | None:
+    """The metric to compare: the one that is wanted, or the first of those judged; None: not on both sides."""
+    known = {metric.name for metric in treatment.metrics}
+    shared = {metric.name: metric for metric in control.metrics if metric.name in known}
+    if wanted:
+        return shared.get(wanted)
+    return next((shared[name] for name in judged_metrics(directions_of(shared.values()))), None)
+
+
+def _nothing_to_judge(wanted: str, result: Result) -> str:
+    directed = [metric.name for metric in result.metrics if metric.better is not None]
+    if not wanted:
+        return "no metric that both sides have says which direction is better"
+    if result.metric(wanted) is not None and wanted not in directed:
+        return f"neither direction of {wanted} is better; those that can be judged: {', '.join(directed)}"
+    return f"there is no metric {wanted!r} on both sides; {did_you_mean(wanted, directed)}"
+
+
+def _value(result: Result, name: str) -> float | None:
+    metric = result.metric(name)
+    return metric.estimate.point if metric is not None else None
+
+
+def _count(pairs: int) -> str:
+    return "1 pair" if pairs == 1 else f"{pairs} pairs"
+
+
+def _words(result: Result) -> str:
+    return (result.error.message if result.error else "") or str(result.status)

@@ -1,0 +1,323 @@
+"""Control against treatment: interleaved pairs, verdicts with a stated rate of false alarms, everything kept.
+
+Three stages, as older systems had them, each in two runs of its own, which its name is the reason of:
+
+- benchmark: all cases take turns, a pair at a time, until each is decided (`stats.pairs`).
+- verify: where a change was seen, a second look at fresh pairs. A change is named when both looks agree, and its size
+  is that of the second look, which was not chosen for being large.
+- regress: one more pair of what is now known to be worse, so that these can be found by the reason of their runs.
+
+Over many cases: one that did not change comes to the second look with probability `false_alarms` at most, and is then
+called again no more often than the level of that look, at most 1/cases, allows. So `false_alarms` times the p-value of
+the second look is one of both (`stats.fdr.verified`), small enough to stand among all cases. Without a second look the
+level of the first is `false_alarms`/cases.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from benchwright.errors import StoreError, TargetError
+from benchwright.events import Listener, Planned, Staged, nobody
+from benchwright.execution.builds import Built
+from benchwright.execution.plan_elsewhere import plan_in
+from benchwright.execution.saver import Keeper
+from benchwright.execution.session import Measuring, Plan, new_run_id
+from benchwright.records import Case, Verdict
+from benchwright.records.trials import Contender, Heat, Rules, Stage, Trial, TrialRow
+from benchwright.stats import fdr
+from benchwright.system.interrupts import Interrupt
+from benchwright.targets.sources import Request
+from benchwright.workflows.ab.pairs import Bout, Contest, Side, later_length
+
+__all__ = ["Contest", "Keeping", "Matched", "Rules", "Side", "Trial", "ab", "match", "trial"]
+
+TAG = "ab"
+_DOING = {Stage.BENCHMARK: "measuring", Stage.VERIFY: "looking again at", Stage.REGRESS: "one more pair of"}
+_CHANGES = (Verdict.WORSE, Verdict.BETTER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matched:
+    """The cases that both sides have, as control and treatment have them, and the names of the others."""
+
+    cases: tuple[tuple[Case, Case], ...]
+    only_control: tuple[str, ...] = ()
+    only_treatment: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keeping:
+    """Where results go and who hears of them."""
+
+    open_store: Callable[[], Keeper] | None = None  # None: nowhere
+    looks_ready: Callable[[], bool] = lambda: False
+    listener: Listener = nobody
+    labels: tuple[str, str] = ("control", "treatment")  # how control and treatment were asked for
+    interrupt: Interrupt = field(default_factory=Interrupt)
+
+
+def ab(
+    control: Built,
+    treatment: Built,
+    request: Request,
+    rules: Rules | None = None,
+    keeping: Keeping | None = None,
+    **plan: Any,
+) -> Trial:
+    """Sets the treatment against the control in every case of the request that both have. `plan` goes to `Plan`.
+
+    A side that could not be built makes a trial without rows.
+    """
+    if not (control.ok and treatment.ok):
+        return _begun(control, treatment, rules or Rules(), keeping or Keeping())
+    return trial(control, treatment, match(control, treatment, request), rules, keeping, **plan)
+
+
+def match(control: Built, treatment: Built, request: Request) -> Matched:
+    """Plans the request on both sides and pairs the cases by name and parameters; a `TargetError` when none pairs."""
+    ours, theirs = (dict(_named(plan_in(built, request))) for built in (control, treatment))
+    shared = [key for key in ours if key in theirs]
+    if not shared:
+        raise TargetError(
+            f"control and treatment have no case in common: {_some(ours)} there, {_some(theirs)} here",
+            remedy="name a target that both have, or give the same --param",
+        )
+    return Matched(
+        cases=tuple((ours[key], theirs[key]) for key in shared),
+        only_control=tuple(_labels(ours, theirs)),
+        only_treatment=tuple(_labels(theirs, ours)),
+    )
+
+
+def trial(
+    control: Built,
+    treatment: Built,
+    matched: Matched,
+    rules: Rules | None = None,
+    keeping: Keeping | None = None,
+    **plan: Any,
+) -> Trial:
+    """Runs the stages over cases that are matched, each result saved at once. Ctrl-C ends it with what is known."""
+    return _Course(control, treatment, matched, rules or Rules(), keeping or Keeping(), plan).run()
+
+
+class _Course:
+    """One trial while it takes place."""
+
+    def __init__(
+        self, control: Built, treatment: Built, matched: Matched, rules: Rules, keeping: Keeping, plan: dict[str, Any]
+    ) -> None:
+        self._built = (control, treatment)
+        self._matched, self._rules, self._keeping, self._plan = matched, rules, keeping, plan
+        self._trial = _begun(control, treatment, rules, keeping)
+        self._heats: list[list[Heat]] = [[] for _ in matched.cases]
+        self._contests: list[Contest] = []  # of the first stage, which know the metrics
+        self._runs: dict[str, tuple[str, str]] = {}
+        self._unsaved: list[str] = []
+
+    def run(self) -> Trial:
+        begin = time.monotonic()
+        count, alarms = len(self._matched.cases), self._rules.false_alarms
+        last = fdr.level(count, rate=1.0 if self._rules.verify else alarms, most=alarms)  # of the look that decides
+        self._hold(Stage.BENCHMARK, range(count), self._bouts_of(alarms if self._rules.verify else last))
+        if self._rules.verify:
+            changed = [i for i, heats in enumerate(self._heats) if heats[0].verdict in _CHANGES]
+            self._hold(Stage.VERIFY, changed, self._bouts_of(last))
+        rows = self._rows(last)
+        self._hold(Stage.REGRESS, [i for i, row in enumerate(rows) if row.verdict is Verdict.WORSE], _Confirming)
+        return replace(
+            self._trial,
+            rows=tuple(replace(row, heats=tuple(heats)) for row, heats in zip(rows, self._heats, strict=True)),
+            only_control=self._matched.only_control,
+            only_treatment=self._matched.only_treatment,
+            runs=self._runs,
+            seconds=time.monotonic() - begin,
+            interrupted=self._keeping.interrupt.seen,
+            unsaved=tuple(self._unsaved),
+        )
+
+    def _bouts_of(self, level: float) -> Callable[[Contest], Bout]:
+        return lambda contest: Bout(contest, replace(self._rules, false_alarms=level))
+
+    def _hold(self, stage: Stage, indexes: Sequence[int], bout_of: Callable[[Contest], Bout]) -> None:
+        """Lets the cases of these indexes take turns until each is decided."""
+        if not indexes or (self._keeping.interrupt.seen and stage is not Stage.BENCHMARK):
+            return
+        ours = self._measuring(stage, "control")
+        theirs = self._measuring(stage, "treatment", baseline=ours.id)
+        self._runs[stage] = (ours.id, theirs.id)
+        sides = [
+            Side(name=name, built=built, measuring=measuring)
+            for name, built, measuring in zip(("control", "treatment"), self._built, (ours, theirs), strict=True)
+        ]
+        bouts = [bout_of(self._contest(stage, i, sides)) for i in indexes]
+        for i, bout in zip(indexes, bouts, strict=True):
+            bout.contest.length = later_length(self._heats[i])
+        cases = "1 case" if len(bouts) == 1 else f"{len(bouts)} cases"
+        most = max(bout.left for bout in bouts)
+        self._keeping.listener(Staged(text=_doing(stage, cases, most)))
+        try:
+            with ours, theirs:
+                self._take_turns(bouts)
+        except StoreError as failure:
+            if failure.measured is None:
+                raise  # the store was unusable from the beginning
+            self._unsaved += _all_of(failure)
+        for i, bout in zip(indexes, bouts, strict=True):
+            self._heats[i].append(bout.heat(stage))
+        self._contests = self._contests or [bout.contest for bout in bouts]
+
+    def _take_turns(self, bouts: Sequence[Bout]) -> None:
+        interrupt = self._keeping.interrupt
+        while (going := [bout for bout in bouts if bout.goes_on]) and not interrupt.seen:
+            done = sum(2 * len(bout.contest.pairs) for bout in bouts)
+            self._keeping.listener(Planned(total=done + sum(2 * bout.left for bout in going), done=done))
+            for bout in going:
+                if not interrupt.seen:
+                    bout.step()
+
+    def _measuring(self, stage: Stage, side: str, *, baseline: str = "") -> Measuring:
+        keeping = self._keeping
+        tags = (*self._plan.get("tags", ()), TAG, f"{TAG}-{self._trial.id}", side)
+        built = self._built[side == "treatment"]
+        plan = Plan(
+            **{**self._plan, "tags": tags}, rounds=0, reason=stage.value, baseline=baseline, directory=built.folder
+        )
+        return Measuring(
+            plan,
+            keeping.open_store,
+            keeping.listener,
+            looks_ready=keeping.looks_ready,
+            interrupt=keeping.interrupt,
+        )
+
+    def _contest(self, stage: Stage, index: int, sides: Sequence[Side]) -> Contest:
+        case, other = self._matched.cases[index]
+        seed = json.dumps([self._rules.seed, stage, *_key(case)])
+        return Contest(sides[0], sides[1], case, other=other, metric=self._rules.metric, seed=seed)
+
+    # ---- what it all says ----
+
+    def _rows(self, level: float) -> list[TrialRow]:
+        p_values = [_p_value(heats, self._rules, level) for heats in self._heats]
+        return [
+            _row(contest, heats, p_value, adjusted, self._rules)
+            for contest, heats, p_value, adjusted in zip(
+                self._contests, self._heats, p_values, fdr.adjusted(p_values), strict=True
+            )
+        ]
+
+
+def _doing(stage: Stage, cases: str, most: int) -> str:
+    limit = "" if stage is Stage.REGRESS else f", {most} pair{'s' * (most > 1)} at most"
+    return f"{_DOING[stage]} {cases}{limit}"
+
+
+class _Confirming(Bout):
+    """One more pair of what two looks have found worse already, for the record."""
+
+    def __init__(self, contest: Contest) -> None:
+        super().__init__(contest, Rules(pairs=1))
+
+    def heat(self, stage: Stage) -> Heat:
+        return replace(super().heat(stage), verdict=Verdict.WORSE, why="for the record", effect=None, failed=False)
+
+
+def _row(contest: Contest, heats: Sequence[Heat], p_value: float, adjusted: float, rules: Rules) -> TrialRow:
+    verdict, why = _concluded(heats, adjusted, rules)
+    metric = contest.metric
+    return TrialRow(
+        name=contest.case.name,
+        params=contest.case.params,
+        verdict=verdict,
+        why=why,
+        effect=next((heat.effect for heat in reversed(heats) if heat.effect is not None), None),  # that of `telling`
+        p_value=p_value,
+        adjusted=adjusted,
+        heats=tuple(heats),
+        metric=metric.name if metric else rules.metric,
+        unit=metric.unit if metric else "",
+        better=metric.better if metric else None,
+    )
+
+
+def _concluded(heats: Sequence[Heat], adjusted: float, rules: Rules) -> tuple[Verdict, str]:
+    first, last = heats[0], heats[-1]
+    if first.verdict not in _CHANGES:
+        return first.verdict, first.why
+    if rules.verify and last is first:
+        return Verdict.UNCLEAR, f"{first.verdict} at the first look; cut off before the second"
+    if last.verdict is not first.verdict:
+        return Verdict.UNCLEAR, f"{first.verdict} at the first look, {last.verdict} at the second: {last.why}"
+    if adjusted > rules.false_alarms:
+        return Verdict.UNCLEAR, f"{last.why}; but so many cases show as much by chance"
+    return last.verdict, last.why
+
+
+def _p_value(heats: Sequence[Heat], rules: Rules, level: float) -> float:
+    """Of "nothing changed", over all looks; 1 for a case that was not called, or not called again."""
+    first, last = heats[0], heats[-1]
+    if first.verdict not in _CHANGES:
+        return 1.0
+    if not rules.verify:
+        return min(first.p_value, level)
+    confirmed = len(heats) > 1 and last.verdict is first.verdict
+    return fdr.verified(rules.false_alarms, min(last.p_value, level) if confirmed else 1.0)
+
+
+def _begun(control: Built, treatment: Built, rules: Rules, keeping: Keeping) -> Trial:
+    ours, theirs = (
+        Contender(
+            label=label,
+            revision=built.revision if built.revision.vcs else None,
+            folder=str(built.folder),
+            python=built.python,
+            seconds=built.seconds,
+            cached=built.cached,
+            failure=built.failure,
+        )
+        for label, built in zip(keeping.labels, (control, treatment), strict=True)
+    )
+    return Trial(id=new_run_id(), control=ours, treatment=theirs, rules=rules)
+
+
+def _all_of(failure: StoreError) -> Iterator[str]:
+    """What became of the results of each run: leaving the second raised the one, leaving the first the other."""
+    if isinstance(failure.__context__, StoreError):
+        yield from _all_of(failure.__context__)
+    yield f"{failure.message} ({failure.remedy})" if failure.remedy else failure.message
+
+
+def _named(cases: Sequence[Case]) -> Iterator[tuple[tuple[str, ...], Case]]:
+    """Each case by its name and parameters; where these are not enough, by how many of them came before."""
+    seen: dict[tuple[str, ...], int] = {}
+    for case in cases:
+        key = _key(case)
+        seen[key] = seen.get(key, -1) + 1
+        yield (*key, str(seen[key])), case
+
+
+def _key(case: Case) -> tuple[str, ...]:
+    return case.name, json.dumps(dict(case.params), sort_keys=True)
+
+
+def _labels(mine: dict[tuple[str, ...], Case], others: dict[tuple[str, ...], Case]) -> Iterator[str]:
+    """What only one side has: the name alone where the other side has no case of that name."""
+    known = {case.name for case in others.values()}
+    missing = [case for key, case in mine.items() if key not in others]
+    for name in dict.fromkeys(case.name for case in missing):
+        if name not in known:
+            yield name
+            continue
+        for case in (each for each in missing if each.name == name):
+            yield " ".join([name, *(f"{key}={value}" for key, value in case.params.items())])
+
+
+def _some(cases: dict[tuple[str, ...], Case]) -> str:
+    names = list(dict.fromkeys(case.name for case in cases.values()))
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")

@@ -1,0 +1,305 @@
+"""The Python door of bisection: between two revisions, or from a finding, whose suspects it then names."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchwright import config, schema
+from benchwright.analysis.detection import BISECTED, OURS
+from benchwright.errors import OptionError, StoreError, TargetError
+from benchwright.events import Listener, Noted, nobody
+from benchwright.execution.builds import Builder, Built
+from benchwright.execution.builds.surroundings import Surroundings
+from benchwright.execution.builds.targets import AUTO, of_revision, settle
+from benchwright.execution.plan_elsewhere import plan_in
+from benchwright.execution.session import now
+from benchwright.records import Case, Run, Scalar
+from benchwright.records.bisections import Bisected
+from benchwright.records.findings import Finding, Remark
+from benchwright.report.bisection import headline
+from benchwright.store import Store, open_store
+from benchwright.targets.sources import Request
+from benchwright.targets.sources.import_times import ImportTimes
+from benchwright.workflows import run as api
+from benchwright.workflows import validation
+from benchwright.workflows.ab.run import Making, checked_tags, fresh_seed, keeping_in
+from benchwright.workflows.bisect import search
+from benchwright.workflows.bisect.search import CaseIn, Terms
+
+_COPY = re.compile(r"(.*/[0-9a-f]{40}/work)/.*")  # a working copy of `builds`
+_SUSPECT = 0.001  # the least probability that is written to a finding
+_RUNS = 100  # earlier bisections of the range that are looked at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """What to bisect: a finding, or two revisions; both where the finding's own range is not the one to search."""
+
+    finding: str = ""
+    good: str = ""
+    bad: str = ""
+    case: str = ""  # the name, where the targets have several
+
+
+def bisect(
+    *targets: str,
+    finding: str = "",
+    good: str = "",
+    bad: str = "",
+    repo: str | Path = ".",
+    build: str = "",
+    rebuild: bool = False,
+    surroundings: Surroundings | None = None,
+    targets_from: str = AUTO,
+    confidence: float = Terms().confidence,
+    most_runs: int = search.MOST_RUNS,
+    every: bool = False,
+    metric: str = "",
+    duration: float | None = None,
+    store: str | None = None,
+    save: bool = True,
+    listener: Listener = nobody,
+) -> Bisected:
+    """Finds the commit behind a change: of a finding, or of `targets`, one case, between `good` and `bad`.
+
+    Each commit that is looked at is built with the shell line `build` in a copy and an environment of its own, with
+    `rebuild` also where it was built before or failed, with the packages that `surroundings` says. It is measured in
+    pairs against the good one until one commit is the culprit with probability `confidence`, then against its parent,
+    for the size of its own change. With `every` the search goes on to the next culprit. It ends when `most_runs`
+    processes have run.
+    """
+    request = Request(targets=targets)
+    if duration is not None:
+        request = replace(request, load=replace(request.load, duration=duration))
+    terms = Terms(confidence=confidence, most_runs=most_runs, metric=metric, seed=fresh_seed(), every=every)
+    asked = Range(finding=finding, good=good, bad=bad)
+    making = Making(
+        repo=Path(repo),
+        command=build,
+        again=rebuild,
+        surroundings=surroundings or Surroundings(),
+        targets_from=targets_from,
+    )
+    return seek(asked, request, terms, making, store=store, save=save, listener=listener)
+
+
+def seek(
+    asked: Range,
+    request: Request,
+    terms: Terms,
+    making: Making,
+    *,
+    store: str | None = None,
+    save: bool = True,
+    listener: Listener = nobody,
+    **plan: Any,
+) -> Bisected:
+    """Bisects as asked; what is wrong with the request shows before anything is built. `plan` goes to `Plan`."""
+    api.refuse_nesting()
+    _check(asked, request, terms)
+    url = config.store_url(store)
+    finding, run = _looked_up(url, asked.finding) if asked.finding else (None, None)
+    good, bad = _ends(asked, finding)
+    builder = making.builder(listener)
+    tag = search.tag_of(builder, good, bad, "\0".join(filter(None, (making.command, making.surroundings.name))))
+    request = _settled(request, (good, bad), making, builder, listener)
+    tags = checked_tags(request, search.REASON, tag)
+    terms = replace(terms, rebuild=making.again)
+    imports = ImportTimes(listener)
+    request = replace(request, listener=imports.hear)
+
+    def seen(case: Case) -> None:
+        imports.tell([case], terms.most_runs, "a smaller --most-runs takes less, and tells less", most=True)
+
+    found = search.bisect(
+        builder,
+        good,
+        bad,
+        _case_in(asked, request, builder, finding, run, seen),
+        _with_finding(terms, finding) if finding else terms,
+        keeping_in(store, save, listener),
+        earlier=_earlier(url, tag) if save else (),
+        tags=tags,
+        **plan,
+    )
+    if finding and save and found.pairs:
+        _write(url, finding, found)
+    return found
+
+
+def _settled(request: Request, ends: Sequence[str], making: Making, builder: Builder, listener: Listener) -> Request:
+    """The request with each target as every revision is to read it."""
+    repository = builder.repository
+    places = [of_revision(end, repository, repository.resolve(end).revision.id) for end in ends]
+    settled = settle(request, places, repository, choice=making.targets_from)
+    for note in settled.notes:
+        listener(Noted(text=note))
+    builder.lend(settled.folders)
+    return settled.request
+
+
+def _check(asked: Range, request: Request, terms: Terms) -> None:
+    if not asked.finding and not (asked.good and asked.bad):
+        raise OptionError("there is no range to bisect", remedy="name a finding, or give --good REV --bad REV TARGET")
+    if not asked.finding or request.targets:
+        validation.check(request, terms.most_runs)
+    if not 0.5 <= terms.confidence < 1:
+        raise OptionError(f"a confidence of {100 * terms.confidence:g} % cannot be had", remedy="98 % is usual")
+    if terms.most_runs < 2:
+        raise OptionError(f"{terms.most_runs} runs are too few", remedy=f"{search.MOST_RUNS} are usual")
+
+
+def _looked_up(url: str, reference: str) -> tuple[Finding, Run | None]:
+    """The finding, with the run that showed it first where that is still there."""
+    store = open_store(url, create=False)
+    try:
+        finding = store.finding(reference)
+        try:
+            return finding, store.run(finding.run, samples=False)
+        except StoreError:
+            return finding, None
+    finally:
+        store.close()
+
+
+def _ends(asked: Range, finding: Finding | None) -> tuple[str, str]:
+    known = finding.revisions if finding else ()
+    if not (asked.good and asked.bad) and len(known) < 2:
+        raise OptionError(f"finding {asked.finding} knows no range of revisions", remedy="say it: --good REV --bad REV")
+    return asked.good or known[0], asked.bad or known[-1]
+
+
+def _with_finding(terms: Terms, finding: Finding) -> Terms:
+    return replace(
+        terms,
+        metric=terms.metric or finding.metric,
+        suspects={suspect.revision: suspect.probability for suspect in finding.suspects},
+        measured=finding.revisions,
+        effect=finding.effect,
+    )
+
+
+def _earlier(url: str, tag: str) -> Sequence[Run]:
+    try:
+        store = open_store(url, create=False)
+    except StoreError:  # nothing is kept there yet; whether it can be is seen when the first result is
+        return ()
+    try:
+        return [store.run(summary.id, samples=False) for summary in store.runs(limit=_RUNS, tag=tag)]
+    finally:
+        store.close()
+
+
+def _write(url: str, finding: Finding, found: Bisected) -> None:
+    """Keeps what came of it with the finding; an outcome that says nothing leaves the suspects as they are."""
+    ranked = sorted(found.commits, key=lambda suspect: -suspect.probability)
+    changes = {"suspects": tuple(each for each in ranked if each.probability >= _SUSPECT)} if found.culprits else {}
+    store: Store = open_store(url)
+    try:
+        remark = Remark(at=now(), who=OURS, what=BISECTED, text=headline(found))
+        store.update_finding(finding.id, remark, **changes)
+    finally:
+        store.close()
+
+
+# ---- the case, as each revision has it ----
+
+
+def _case_in(
+    asked: Range,
+    request: Request,
+    builder: Builder,
+    finding: Finding | None,
+    run: Run | None,
+    seen: Callable[[Case], None],
+) -> CaseIn:
+    """How the case is found in a revision; `seen` is told of it where it was planned."""
+    if request.targets or request.command or finding is None:
+        usual = config.load()
+        name = asked.case or (finding.case if finding else "")
+
+        def finished(case: Case) -> Case:
+            seen(case)
+            return api.ending(case, usual)
+
+        return planned(request, name=name, finished=finished)
+    case = _of_finding(finding, run)
+    if case is None:
+        raise TargetError(
+            f"the run behind finding {finding.id} is not in the store, so its case is not known",
+            remedy=f"name the target too: benchwright bisect --finding {finding.id} TARGET",
+        )
+    file = Path(case.target.uri.partition("::")[0])
+    if file.suffix == ".py" and file.is_file():
+        builder.lend([str(file.parent)])  # behind everything: no working copy but the revision's own is imported
+    return lambda built: moved(case, builder.repository.root, built)
+
+
+def planned(request: Request, *, name: str = "", finished: Callable[[Case], Case] = lambda case: case) -> CaseIn:
+    """The one case of a request, or the one of that name among several, as each revision has it."""
+    known: list[tuple[str, Mapping[str, Scalar]]] = []
+
+    def case_in(built: Built) -> Case:
+        cases = plan_in(built, request)
+        wanted = [case for case in cases if case.name == name] if name else cases
+        if known:
+            wanted = [case for case in wanted if (case.name, case.params) == known[0]]
+        if len(wanted) != 1:
+            raise _not_one(built, cases, wanted)
+        known[:] = [(wanted[0].name, wanted[0].params)]
+        return finished(wanted[0])
+
+    return case_in
+
+
+def _not_one(built: Built, cases: Sequence[Case], wanted: Sequence[Case]) -> TargetError:
+    where = f"revision {built.revision.id[:12]}"
+    if not wanted:
+        return TargetError(f"{where} does not have this case", remedy="choose a range in which both ends have it")
+    labels = [" ".join([case.name, *(f"{key}={value}" for key, value in case.params.items())]) for case in cases]
+    some = "; ".join(labels[:4]) + ("; ..." if len(labels) > 4 else "")
+    return TargetError(f"{where}: {len(wanted)} cases, and one can be bisected: {some}", remedy="name one of them")
+
+
+def _of_finding(finding: Finding, run: Run | None) -> Case | None:
+    for result in run.results if run else ():
+        if schema.series_key(result.case, result.environment, finding.metric) == finding.series:
+            return result.case
+    return None
+
+
+def moved(case: Case, root: Path, built: Built) -> Case:
+    """The case with every path below the repository, or below another working copy, in this working copy.
+
+    A file below the repository that this revision does not have is the user's own, and stays where it is.
+    """
+    told = json.dumps(schema.encode(dataclasses.replace(case, version="")))
+    folders = {str(root)} | {match[1] for text in _texts(json.loads(told)) if (match := _COPY.fullmatch(text))}
+    return schema.decode(Case, _replaced(json.loads(told), folders, str(built.folder)), where="case")
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return [text for each in value for text in _texts(each)]
+    return [value] if isinstance(value, str) else []
+
+
+def _replaced(value: Any, folders: set[str], folder: str) -> Any:
+    if isinstance(value, dict):
+        return {key: _replaced(each, folders, folder) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_replaced(each, folders, folder) for each in value]
+    if isinstance(value, str):
+        known = next((each for each in folders if value.startswith(f"{each}/")), None)
+        there = folder + value[len(known) :] if known else value
+        path = there.partition("::")[0]
+        return value if not Path(path).exists() and Path(value.partition("::")[0]).exists() else there
+    return value

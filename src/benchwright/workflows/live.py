@@ -1,0 +1,218 @@
+"""Tells a store what a run does now, for those who watch. Never disturbs what is measured, never fails a run."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Protocol, Self, cast
+
+from benchwright.events import Began, Ended, Event, Listener, Noted, Planned, Reached, nobody
+from benchwright.execution.saver import Keeper, add_all
+from benchwright.records import Result, Run, Status
+from benchwright.store.live import ENDED, REPEAT_AFTER, Progress
+from benchwright.store.live.sqlite import Word
+from benchwright.store.probe import database_file
+
+PAUSE = 0.5  # seconds between two words
+_SULK = 30.0  # seconds without a word after one that could not be told
+_FAREWELL = 2.0  # seconds that the last word may take: it is the only one that anybody waits for
+
+
+class Hearer(Protocol):
+    """What can be told: a database, a server."""
+
+    def tell_progress(self, progress: Progress) -> None:
+        """Replaces the last word of that run; "ended" removes it."""
+        ...
+
+
+class Teller:
+    """A listener that passes events on and tells the store at `url` of them, in a thread of its own.
+
+    An SQLite file is told directly, as soon as there is one; any other store once it was opened through `keeping`.
+    """
+
+    def __init__(self, url: str, listener: Listener = nobody) -> None:
+        self._listener = listener
+        self._word = Word(database_file(url)) if "://" not in url or url.startswith("sqlite") else None
+        self._voice = Voice(self._word)
+        self._stores: list[Keeper] = []  # that are open and can be told
+        self._total = 0
+        self._now: dict[str, Progress] = {}
+        self._present = ""  # the run that is being measured
+
+    def __call__(self, event: Event) -> None:
+        self._listener(event)
+        if self._voice.note:
+            note, self._voice.note = self._voice.note, ""
+            self._listener(Noted(text=note))
+        match event:
+            case Planned(total=total):
+                self._total = total
+            case Began(run=Run() as run):
+                self._begin(event, run)
+            case Reached(phase=phase):
+                self._say(phase=phase)
+            case Ended(result=result):
+                self._end(result)
+
+    def keeping(self, open_store: Callable[[], Keeper]) -> Callable[[], Keeper]:
+        """The same store; when it is closed, the run that was kept in it has ended."""
+
+        def opened() -> Keeper:
+            store = open_store()
+            if self._word is None and hasattr(store, "tell_progress"):
+                self._stores.append(store)
+                self._choose()
+            return _Told(store, self)
+
+        return opened
+
+    def close(self, store: Keeper) -> None:
+        """Tells a store that was opened through `keeping` nothing more."""
+        if store in self._stores:
+            self._stores.remove(store)
+            self._choose()
+
+    def finish(self, *runs: str) -> None:
+        """These runs have ended; without any, all."""
+        for run in runs or tuple(self._now):
+            if progress := self._now.pop(run, None):
+                self._voice.say_last(replace(progress, phase=ENDED))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.finish()
+
+    def _choose(self) -> None:
+        self._voice.hearer = cast(Hearer, self._stores[-1]) if self._stores else None
+
+    def _begin(self, event: Began, run: Run) -> None:
+        self._present = run.id
+        before = self._now.get(run.id) or Progress(
+            run=run.id, started_at=run.started_at, planned=run.planned, done=0, host=_host()
+        )
+        self._now[run.id] = before
+        params = {name: str(value) for name, value in event.case.params.items()}
+        self._say(case=event.case.name, params=params, round=event.round, done=event.done, phase="starting")
+
+    def _end(self, result: Result) -> None:
+        if progress := self._now.get(self._present):
+            bad = result.status is not Status.OK
+            self._say(done=progress.done + 1, failed=progress.failed + bad, phase="kept")
+
+    def _say(self, **changes: Any) -> None:
+        if (progress := self._now.get(self._present)) is None:
+            return
+        progress = self._now[self._present] = replace(progress, **changes)
+        # Who measures runs in turns announces the sum.
+        planned = progress.planned or -(-self._total // len(self._now))
+        self._voice.say(replace(progress, planned=max(planned, progress.done)))
+
+
+def _host() -> str:
+    """This machine's name, without importing what looks it up elsewhere."""
+    return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
+
+
+class _Told:
+    """A store that a run is kept in."""
+
+    def __init__(self, store: Keeper, teller: Teller) -> None:
+        self._store, self._teller = store, teller
+        self._runs: set[str] = set()
+
+    def begin(self, run: Run) -> None:
+        self._runs.add(run.id)
+        self._store.begin(run)
+
+    def add(self, run_id: str, result: Result, *, instead_of: str = "") -> None:
+        self._runs.add(run_id)
+        self._store.add(run_id, result, instead_of=instead_of)
+
+    def add_all(self, run_id: str, results: Sequence[Result]) -> None:
+        self._runs.add(run_id)
+        add_all(self._store, run_id, results)
+
+    def close(self) -> None:
+        try:
+            for run in self._runs:
+                self._teller.finish(run)
+            self._teller.close(self._store)
+        finally:
+            self._store.close()
+
+
+class Voice:
+    """Says the newest word of each run in a thread, which lives as long as there is something to say."""
+
+    def __init__(self, hearer: Hearer | None) -> None:
+        self.hearer = hearer
+        self.note = ""  # why nothing can be told: once
+        self._noted = False
+        self._changed = threading.Condition()
+        self._words: dict[str, Progress] = {}  # not yet said
+        self._alive: dict[str, Progress] = {}  # said last
+        self._thread: threading.Thread | None = None
+
+    def say(self, progress: Progress) -> None:
+        """Has it said soon, unless a newer word comes first. Returns at once."""
+        with self._changed:
+            self._words[progress.run] = progress
+            self._changed.notify_all()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._speak, name="benchwright-telling", daemon=True)
+                self._thread.start()
+
+    def say_last(self, progress: Progress) -> None:
+        """Has it said now, and waits for that a moment."""
+        self.say(progress)
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_done_with(progress.run), _FAREWELL)
+
+    def _is_done_with(self, run: str) -> bool:
+        others = self._alive.keys() - {run}
+        return self._thread is None or bool(others and run not in self._alive and run not in self._words)
+
+    def _speak(self) -> None:
+        while words := self._next():
+            refused = sum(not self._tell(word) for word in words)
+            with self._changed:
+                for word in words:
+                    if word.phase == ENDED:
+                        self._alive.pop(word.run, None)
+                self._changed.notify_all()
+                self._changed.wait_for(self._is_urgent, _SULK if refused else PAUSE)
+
+    def _next(self) -> list[Progress]:
+        """What is to be said now; nothing when no run is left."""
+        with self._changed:
+            if self._alive:
+                self._changed.wait_for(lambda: self._words, REPEAT_AFTER)
+            words, self._words = self._words, {}
+            self._alive.update(words)
+            if not self._alive:
+                if isinstance(self.hearer, Word):
+                    self.hearer.close()  # here: a connection belongs to its thread
+                self._thread = None
+                self._changed.notify_all()
+            return [*(words or self._alive).values()]
+
+    def _is_urgent(self) -> bool:
+        return not self._alive or any(word.phase == ENDED for word in self._words.values())
+
+    def _tell(self, progress: Progress) -> bool:
+        if self.hearer is None:
+            return True
+        try:
+            self.hearer.tell_progress(progress)
+        except Exception as error:  # the border of this thread: nobody's run may end because of it
+            if not self._noted:
+                self._noted, self.note = True, f"what this run does is not shown live: {error}"
+            return False
+        return True

@@ -1,0 +1,294 @@
+"""The Python door: `benchwright.run(...)` and what it returns."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchwright import config
+from benchwright.errors import OptionError, TargetError
+from benchwright.events import Listener, nobody
+from benchwright.execution import rounds as runner
+from benchwright.execution.saver import Keeper
+from benchwright.records import Case, Inputs, Load, Mode, Result, Run, Scalar, Status, Tolerance
+from benchwright.system.scratch import JOB_VARIABLE
+from benchwright.targets import sources
+from benchwright.targets.sources import Request
+from benchwright.targets.sources.import_times import ImportTimes
+from benchwright.worker.runtimes import user_objects
+from benchwright.workflows import arguments, validation
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """A finished run: prints as a table, in a terminal and in a notebook."""
+
+    record: Run
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """One for each case and round."""
+        return self.record.results
+
+    @property
+    def ok(self) -> bool:
+        """Whether every case was measured."""
+        return all(result.status is Status.OK for result in self.results)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row for each result and metric. Needs pandas."""
+        from benchwright.report.data_frames import to_pandas
+
+        return to_pandas(self.record)
+
+    def __str__(self) -> str:
+        from benchwright.report.table import run_text
+
+        return run_text(self.record)
+
+    def __repr__(self) -> str:
+        return f"<MeasuredRun {self.record.id}: {len(self.results)} results>"
+
+    def _repr_html_(self) -> str:
+        from benchwright.report.notebook import html_table
+
+        return html_table(self.record)
+
+
+def run(
+    *targets: str | os.PathLike[str] | Callable[..., Any],
+    runtime: str | Sequence[str] | None = None,
+    device: str | Sequence[str] | None = None,
+    numeric_precision: str | Sequence[str] | None = None,
+    batch_size: int | Sequence[int] | None = None,
+    workers: int | Sequence[int] | None = None,
+    copies: int | str | Sequence[int | str] | None = None,
+    rate: float | Sequence[float] | None = None,
+    params: Mapping[str, Sequence[Scalar]] | None = None,
+    options: Mapping[str, Scalar] | None = None,
+    inputs: Inputs | None = None,
+    load: Load | None = None,
+    duration: float | None = None,
+    objective: str | Sequence[str] = (),
+    rounds: int | None = None,
+    tags: Sequence[str] = (),
+    cost_per_hour: float | None = None,
+    operators: bool = False,
+    golden: str | os.PathLike[str] = "",
+    tolerance: Tolerance | None = None,
+    keep_outputs: bool = False,
+    resume: str = "",
+    fork: bool = False,
+    store: str | None = None,
+    save: bool = True,
+    listener: Listener = nobody,
+) -> MeasuredRun:
+    """Measures the targets and returns the run; a list in a keyword is a dimension of the matrix.
+
+    `load` says how calls are issued and when to stop (`benchwright.Load`), `inputs` what they are given
+    (`benchwright.Inputs`). `objective` is a bound that must hold, such as `p99<20ms`, or several of them.
+    `cost_per_hour` of the machine adds what a million items cost. `operators` records where the time of each model
+    goes, in a pass of its own (`Result.operators`). `golden` is a runtime, a file or a folder whose outputs the models
+    must give within `tolerance` (`benchwright.Tolerance`; by default what is usual for their type); `keep_outputs`
+    leaves theirs among the run's files. `resume` names a run of the same request in the store: only what is not ok
+    there is measured. `fork` imports a Python file once a round and forks for each of its cases. The run is saved
+    unless `save` is false.
+    """
+    refuse_nesting()
+    for name, given, kind in (("load", load, Load), ("inputs", inputs, Inputs)):
+        if not (given is None or isinstance(given, kind)):
+            raise OptionError(f"{name}: {given!r} is not a benchwright.{kind.__name__}")
+    whole_load = load or Load()
+    if duration is not None:
+        whole_load = replace(whole_load, duration=duration)
+    texts = [objective] if isinstance(objective, str) else objective
+    bounds = [arguments.objective(text, what="objective") for text in texts]
+    whole_load = replace(whole_load, objectives=(*whole_load.objectives, *bounds))
+    request = Request(
+        targets=[target_text(target) for target in targets],
+        runtimes=arguments.one_or_many(runtime, ()),
+        devices=arguments.one_or_many(device, ("cpu",)),
+        precisions=arguments.one_or_many(numeric_precision, ("",)),
+        batch_sizes=arguments.one_or_many(batch_size, (1,)),
+        workers=arguments.one_or_many(workers, (whole_load.workers,)),
+        copies=[arguments.copies(str(c)) for c in arguments.one_or_many(copies, (whole_load.copies,))],  # type: ignore[arg-type]
+        rates=arguments.one_or_many(rate, (whole_load.rate,)),
+        params=params or {},
+        options=arguments.frozen(options),
+        inputs=inputs or Inputs(),
+        load=whole_load,
+        tags=tags,
+    )
+    return measure(
+        request,
+        rounds=rounds,
+        resume=resume,
+        fork=fork,
+        store=store,
+        save=save,
+        listener=listener,
+        cost_per_hour=cost_per_hour,
+        operators=operators,
+        golden=os.fspath(golden),
+        tolerance=tolerance,
+        keep_outputs=keep_outputs,
+        by_hand=True,
+    )
+
+
+def measure(
+    request: Request,
+    *,
+    rounds: int | None = None,
+    resume: str = "",
+    fork: bool = False,
+    store: str | None = None,
+    save: bool = True,
+    listener: Listener = nobody,
+    golden: str = "",
+    tolerance: Tolerance | None = None,
+    keep_outputs: bool = False,
+    **plan: Any,
+) -> MeasuredRun:
+    """Plans a request, runs it, keeps it; with `resume`, goes on with that run. `plan` goes to `runner.Plan`.
+
+    `golden`, `tolerance` and `keep_outputs` say what is to be done about the models' answers. With `fork`, cases of a
+    Python file are measured in forks of a process that imports it once a round.
+    """
+    refuse_nesting()
+    usual = config.load()
+    usual_rounds = runner.DEFAULT_ROUNDS if usual.rounds is None else usual.rounds
+    validation.check(request, usual_rounds if rounds is None else rounds)
+    tags = (*usual.tags, *request.tags)
+    validation.check_tags(tags)
+    imports = ImportTimes(listener)
+    cases = [ending(case, usual) for case in sources.plan(replace(request, listener=imports.hear))]
+    if rounds is None:  # what is called once may take hours, and says itself how often it repeats
+        rounds = 1 if all(case.load.mode is Mode.SINGLE for case in cases) else usual_rounds
+    validation.check_size(len(cases), rounds)
+    validation.check_cases(cases)
+    if not fork:
+        imports.tell(cases, rounds, "--fork imports it once a round: {once}")
+    if any(case.target.runtime in sources.FED_BY_FILE for case in cases):
+        from benchwright.targets.sources import model_inputs
+
+        cases = model_inputs.settled(cases, replace(request, listener=listener), command=plan.get("command", ()))
+    whole = runner.Plan(
+        cases=cases,
+        rounds=rounds,
+        paths=plan.pop("paths", (str(Path.cwd()),)),
+        tags=tags,
+        **plan,
+    )
+    validation.check_cost(whole)
+    validation.check_profile(whole)
+    if resume:
+        whole = _resumed(whole, resume, store=store, save=save)
+    if golden or tolerance or keep_outputs:
+        from benchwright.execution import golden as answers
+
+        wanted = answers.Wanted(source=golden, tolerance=tolerance, keep=keep_outputs)
+        whole = answers.applied(whole, request, wanted, listener)
+    if fork:
+        from benchwright.execution.hosts.forked import ForkingHost
+
+        with ForkingHost(listener) as host:
+            return MeasuredRun(execute(replace(whole, host=host), store=store, save=save, listener=listener))
+    return MeasuredRun(execute(whole, store=store, save=save, listener=listener))
+
+
+def ending(case: Case, usual: config.Config) -> Case:
+    """The case with the duration and the warm-up that are usual here, unless it says itself when to stop."""
+    load = case.load
+    if load.mode is Mode.SINGLE:
+        return case
+    if load.warmup is None:
+        load = replace(load, warmup=usual.warmup)
+    if not (load.samples or load.duration or load.once or load.precision or load.trace):
+        load = replace(load, duration=usual.duration)
+    return replace(case, load=load)
+
+
+def execute(plan: runner.Plan, *, store: str | None = None, save: bool = True, listener: Listener = nobody) -> Run:
+    """Measures a plan and keeps the run in the store that was named, or in the one that is set up here."""
+    if not save:
+        return runner.execute(plan, None, listener)
+    from benchwright.store.probe import looks_ready
+    from benchwright.workflows.live import Teller
+
+    url = config.store_url(store)
+    with Teller(url, listener) as teller:
+        opened = teller.keeping(lambda: _open(url))
+        return runner.execute(plan, opened, teller, looks_ready=lambda: looks_ready(url))
+
+
+def _resumed(plan: runner.Plan, reference: str, *, store: str | None, save: bool) -> runner.Plan:
+    """The plan as the continuation of a run in the store, or an `OptionError` that says why it is none."""
+    if not save:
+        raise OptionError("a run that is resumed is kept where it is", remedy="leave out --no-save, or --resume")
+    from benchwright.execution import resume as resuming
+    from benchwright.store import open_store
+
+    with closing(open_store(config.store_url(store), create=False)) as kept:
+        run = kept.run(kept.find(reference))
+    cases = resuming.matching(run, plan.cases, plan.rounds, plan.directory)
+    price = resuming.price(run, plan.cost_per_hour)
+    return replace(plan, cases=cases, resumed=run, cost_per_hour=price)
+
+
+def refuse_nesting() -> None:
+    """What is being measured cannot measure: a file or function that measures itself would start processes without end.
+
+    A command that is measured is a program of its own, and may.
+    """
+    file = user_objects.underway()
+    if file:
+        raise TargetError(
+            f"bw.run was called while {Path(file).name} was being imported",
+            remedy="put it under if __name__ == '__main__':",
+        )
+    if JOB_VARIABLE in os.environ and "benchwright.worker.main" in sys.modules:
+        raise TargetError(
+            "bw.run was called by what is being measured", remedy="name the target of that bw.run instead"
+        )
+
+
+def target_text(target: str | os.PathLike[str] | Callable[..., Any]) -> str:
+    """A target as it would be typed."""
+    return os.fspath(target) if isinstance(target, str | os.PathLike) else name_of(target)
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """The target text of a callable that lives in a file or module."""
+    if not callable(function):
+        raise TargetError(f"{function!r} is neither a target's name nor a callable")
+    name = getattr(function, "__qualname__", "")
+    module = getattr(function, "__module__", "")
+    if not name or not module or "<" in name or "." in name:
+        raise TargetError(f"{function!r} has no name that a fresh process could import", remedy="define it in a file")
+    if module != "__main__":
+        return f"{module}:{name}"
+    file = inspect.getsourcefile(function) or ""
+    if not Path(file).is_file():
+        raise TargetError(f"{name} exists only in this session", remedy="write it to a file and name it file.py::name")
+    return f"{file}::{name}"
+
+
+def _open(url: str) -> Keeper:
+    from benchwright.store import open_store
+
+    return open_store(url)
+
+
+def command_line() -> tuple[str, ...]:
+    """The command that repeats this run, as it was typed."""
+    return config.shown_arguments(("benchwright", *sys.argv[1:]))

@@ -1,0 +1,219 @@
+"""One commit: build it, plan its cases, measure them. Whatever goes wrong is a record; nothing is measured twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from benchwright import config
+from benchwright._version import VERSION
+from benchwright.errors import OptionError, UserError
+from benchwright.events import Listener, Planned, Staged, nobody
+from benchwright.execution import resume
+from benchwright.execution.attempt import INTERRUPTED
+from benchwright.execution.builds import Builder, Built
+from benchwright.execution.plan_elsewhere import plan_in
+from benchwright.execution.session import DEFAULT_ROUNDS, Measuring, Plan, new_run_id, now
+from benchwright.machine import environment
+from benchwright.records import Case, Failure, Mode, Result, Run, Status
+from benchwright.store import Store
+from benchwright.targets.sources import Request
+from benchwright.targets.sources.import_times import ImportTimes
+from benchwright.workflows import run as api
+from benchwright.workflows import validation
+from benchwright.workflows.ab.pairs import setting
+from benchwright.workflows.live import Teller
+from benchwright.workflows.watch.journal import Entry, Journal, Outcome, What
+from benchwright.workflows.watch.store import Shared
+
+REASON = "watch"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What became of a commit."""
+
+    outcome: Outcome
+    run: str = ""
+    why: str = ""
+    results: int = 0
+    failed: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class Taker:
+    """Measures commits as the request says. `cases` are those of the last commit that could be planned."""
+
+    builder: Builder
+    request: Request
+    store: Store
+    place: str  # the store's URL
+    journal: Journal
+    rounds: int | None = None
+    cpus: Sequence[int] = ()
+    tags: Sequence[str] = ()
+    command: Sequence[str] = ()
+    rebuild: bool = False  # also what was built before
+    listener: Listener = nobody
+    cases: list[Case] = field(default_factory=list)
+    _imports: ImportTimes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._imports = ImportTimes(self.listener)
+
+    def take(self, revision: str, *, backfill: bool = False) -> Taken:
+        """Builds and measures a commit, or goes on with it where it was cut off; its end is in the journal."""
+        state = self.journal.state
+        before = state.running if state.begun is not None and state.begun.revision == revision else ""
+        if state.begun is None:
+            self.journal.add(Entry(what=What.BEGAN, revision=revision, backfill=backfill))
+        taken = self._taken(revision, before)
+        ended = Entry(what=What.ENDED, revision=revision, backfill=backfill)
+        self.journal.add(replace(ended, outcome=taken.outcome, run=taken.run, why=taken.why))
+        return taken
+
+    def measure_again(self, revision: str, reason: str) -> str:
+        """A run of its own of a commit that was measured before; its id, or "" when it cannot be measured."""
+        built = self.builder.prepare(revision)
+        try:
+            cases = self._planned(built) if built.ok else []
+        except UserError:
+            cases = []
+        if not cases:
+            return ""
+        measuring = self._measuring(built, cases, None, reason)
+        self._measured(measuring, built)
+        return measuring.id
+
+    def _taken(self, revision: str, before: str) -> Taken:
+        built = self.builder.prepare(revision, rebuild=self.rebuild)
+        if built.failure is not None:
+            return self._without_numbers(built, built.failure, Outcome.UNBUILT, before)
+        try:
+            cases = self._planned(built)
+        except UserError as error:
+            failure = Failure(kind="plan", message=error.message, remedy=error.remedy)
+            return self._without_numbers(built, failure, Outcome.UNPLANNED, before)
+        self.cases = cases
+        resumed = _begun(self.store, before)
+        if resumed is not None:
+            try:
+                cases = resume.matching(resumed, cases, self._rounds(cases), built.folder)
+            except OptionError as error:
+                return self._outcome(resumed, Outcome.INTERRUPTED, error.message)
+        measuring = self._measuring(built, cases, resumed, REASON)
+        if measuring.id != before:
+            self.journal.add(Entry(what=What.RUNNING, revision=revision, run=measuring.id))
+        run = self._measured(measuring, built)
+        bad = [result for result in run.results if result.status is not Status.OK]
+        why = next((result.error.message for result in bad if result.error), "")
+        return self._outcome(run, Outcome.FAILED if bad else Outcome.MEASURED, why)
+
+    def _planned(self, built: Built) -> list[Case]:
+        usual = config.load()
+        cases = [api.ending(case, usual) for case in plan_in(built, replace(self.request, listener=self._imports.hear))]
+        validation.check_cases(cases)
+        return cases
+
+    def _rounds(self, cases: Sequence[Case]) -> int:
+        if self.rounds is not None:
+            return self.rounds
+        usual = config.load().rounds
+        # What is called once may take hours, and says itself how often it repeats.
+        return 1 if all(case.load.mode is Mode.SINGLE for case in cases) else usual or DEFAULT_ROUNDS
+
+    def _measuring(self, built: Built, cases: Sequence[Case], resumed: Run | None, reason: str) -> Measuring:
+        plan = Plan(
+            cases=cases,
+            rounds=self._rounds(cases),
+            directory=built.folder,
+            cpus=self.cpus,
+            tags=self.tags,
+            command=self.command,
+            reason=reason,
+            resumed=resumed,
+        )
+        teller = Teller(self.place, self.listener)
+        return Measuring(plan, teller.keeping(lambda: Shared(self.store)), teller)
+
+    def _measured(self, measuring: Measuring, built: Built) -> Run:
+        """Every case in every round that has no record yet. Being told to stop at once is a `KeyboardInterrupt`."""
+        plan, here = measuring.plan, setting(built)
+        wanted = [
+            (case, number) for number in range(plan.rounds) for case in plan.cases if _wanting(measuring, case, number)
+        ]
+        self._imports.tell(plan.cases, plan.rounds, "fewer --rounds or targets take less", whose=" of each commit")
+        self.listener(Staged(text=f"measuring {built.revision.id[:12]}: {_counted(plan, len(wanted))}"))
+        self.listener(Planned(total=len(wanted)))
+        with measuring:
+            for case, number in wanted:
+                measuring.measure(case, number, here)
+                if measuring.interrupted:
+                    raise KeyboardInterrupt
+        return measuring.run
+
+    def _without_numbers(self, built: Built, failure: Failure, outcome: Outcome, before: str) -> Taken:
+        """A run that says of every case why it has no numbers."""
+        kept = _begun(self.store, before)
+        if kept is not None:
+            return self._outcome(kept, outcome, failure.message)
+        run = new_run_id()
+        self.journal.add(Entry(what=What.RUNNING, revision=built.revision.id, run=run))
+        facts = environment.collect()
+        results = tuple(
+            Result(
+                id=f"{run}-{i}",
+                case=case,
+                round=0,
+                status=Status.FAILED,
+                environment=facts,
+                started_at=now(),
+                duration=0.0,
+                revision=built.revision,
+                error=failure,
+            )
+            for i, case in enumerate(self.cases)
+        )
+        record = Run(
+            id=run,
+            started_at=now(),
+            harness=VERSION,
+            command=tuple(self.command),
+            reason=REASON,
+            revision=built.revision,
+            results=results,
+            tags=tuple(self.tags),
+            planned=len(results),
+        )
+        self.store.add_run(record)
+        return self._outcome(record, outcome, failure.message)
+
+    def _outcome(self, run: Run, outcome: Outcome, why: str) -> Taken:
+        failed = sum(result.status is not Status.OK for result in run.results)
+        return Taken(outcome=outcome, run=run.id, why=why, results=len(run.results), failed=failed)
+
+
+def _counted(plan: Plan, wanted: int) -> str:
+    cases = "1 case" if len(plan.cases) == 1 else f"{len(plan.cases)} cases"
+    rounds = "1 round" if plan.rounds == 1 else f"{plan.rounds} rounds"
+    return f"{cases}, {rounds}" + (f", {wanted} left" if wanted < len(plan.cases) * plan.rounds else "")
+
+
+def _wanting(measuring: Measuring, case: Case, number: int) -> bool:
+    """Whether there is no record, or only one that says that it was interrupted."""
+    if measuring.stands(case, number):
+        return False
+    bad = measuring.bad(case, number)
+    return bad is None or (bad.error is not None and bad.error.kind == INTERRUPTED)
+
+
+def known_cases(store: Store, run: str) -> list[Case]:
+    """The cases of a run in the store, each once."""
+    begun = _begun(store, run)
+    results = begun.results if begun is not None else ()
+    return [*{(result.case.name, str(result.case.params)): result.case for result in results}.values()]
+
+
+def _begun(store: Store, run: str) -> Run | None:
+    """A run as the store has it; None when it was cut off before the store heard of it. Another error is one."""
+    return store.run(run, samples=False) if run and run in store.run_ids() else None

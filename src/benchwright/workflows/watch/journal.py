@@ -1,0 +1,186 @@
+"""What a watch did, line by line, each on the disk before the next thing happens: what `kill -9` leaves is complete.
+
+A commit begins, is given a run, ends, is judged. One that began and did not end is taken up again, and goes on with
+its run; none is measured twice, and none is forgotten.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+
+from benchwright import schema
+from benchwright.errors import DecodeError, OptionError
+from benchwright.schema.parsing import json_value
+from benchwright.system import line_files
+
+
+class What(StrEnum):
+    """What happened."""
+
+    STARTED = "started"  # the watch, for the first time: with the commit that it starts at
+    BEGAN = "began"  # a commit
+    RUNNING = "running"  # it was given a run
+    ENDED = "ended"
+    JUDGED = "judged"
+    GAP = "gap"  # commits in between that are to be measured, for a finding
+    RETRIED = "retried"  # commits that could not be built, and are wanted once more
+    REMEASURED = "remeasured"  # the old revision of a finding
+    PAIRED = "paired"  # both sides of a finding, in pairs
+
+
+class Outcome(StrEnum):
+    """How a commit ended."""
+
+    MEASURED = "measured"
+    FAILED = "failed"  # measured, but not every result is ok
+    UNBUILT = "unbuilt"
+    UNPLANNED = "unplanned"  # a target that this commit does not have
+    INTERRUPTED = "interrupted"  # cut off, and nobody could go on with it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One line."""
+
+    what: What
+    revision: str = ""
+    run: str = ""
+    outcome: Outcome | None = None
+    why: str = ""
+    finding: str = ""
+    revisions: tuple[str, ...] = ()
+    inclusive: bool = False  # of a start: that commit is to be measured itself
+    backfill: bool = False  # of a commit: it lies before others that were measured
+    at: str = ""
+
+
+@dataclass(slots=True)
+class State:
+    """What the lines come to."""
+
+    start: Entry | None = None
+    ended: dict[str, Entry] = field(default_factory=dict)  # by revision
+    last: str = ""  # the newest that ended, those of gaps apart
+    newest_run: str = ""  # of those, the last with a run
+    begun: Entry | None = None  # a commit that began and did not end
+    running: str = ""  # its run, once it has one
+    unjudged: Entry | None = None
+    wanted: list[str] = field(default_factory=list)  # of gaps, or once more: still to be measured
+    remeasured: set[str] = field(default_factory=set)  # findings
+    paired: set[str] = field(default_factory=set)  # findings
+
+    def add(self, entry: Entry) -> None:
+        """Takes in one more line."""
+        match entry.what:
+            case What.STARTED:
+                self.start = self.start or entry
+            case What.BEGAN:
+                self.begun, self.running = entry, ""
+            case What.RUNNING:
+                self.running = entry.run
+            case What.ENDED:
+                self._end(entry)
+            case What.JUDGED:
+                self.unjudged = None
+            case What.GAP:
+                known = {*self.ended, *self.wanted}
+                self.wanted += [revision for revision in entry.revisions if revision not in known]
+            case What.RETRIED:
+                fresh = [revision for revision in entry.revisions if self.ended.pop(revision, None) is not None]
+                self.wanted += fresh
+            case What.REMEASURED:
+                self.remeasured.add(entry.finding)
+            case What.PAIRED:
+                self.paired.add(entry.finding)
+
+    def _end(self, entry: Entry) -> None:
+        self.begun, self.running = None, ""
+        self.ended[entry.revision] = entry
+        self.wanted = [revision for revision in self.wanted if revision != entry.revision]
+        measured = entry.outcome in (Outcome.MEASURED, Outcome.FAILED)
+        self.unjudged = entry if measured else None
+        if not entry.backfill:
+            self.last = entry.revision
+            self.newest_run = entry.run if measured else self.newest_run
+
+
+class Journal:
+    """The lines of one watch, which one process at a time may write. A context manager."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "journal.jsonl"
+        self.state = State()
+        self._lock = -1
+        self._out = -1
+
+    def __enter__(self) -> Journal:
+        try:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            self._lock = _only_one(self.file.with_name("lock"))
+            self._out = line_files.open_lines(self.file)  # a line that was cut off never happened
+            for entry in _read(self.file):
+                self.state.add(entry)
+            _sync(self.file.parent)
+        except BaseException as error:
+            self.__exit__()
+            if isinstance(error, OSError):
+                raise OptionError(f"{error.filename or self.file}: {error.strerror}") from None
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for handle in (self._out, self._lock):
+            if handle >= 0:
+                os.close(handle)
+        self._out = self._lock = -1
+
+    def add(self, entry: Entry) -> None:
+        """Writes a line, whole or not at all; it is on the disk when this returns."""
+        dated = {**schema.encode(entry), "at": entry.at or datetime.now(UTC).isoformat(timespec="milliseconds")}
+        told = {name: value for name, value in dated.items() if value not in ("", None, [], False)}
+        try:
+            line_files.append(self._out, json.dumps(told).encode())
+        except OSError as error:
+            remedy = "what was measured is in the store; the next start goes on where the journal ends"
+            raise OptionError(f"{self.file} cannot be written: {error.strerror}", remedy=remedy) from None
+        self.state.add(entry)
+
+
+def _only_one(path: Path) -> int:
+    """Holds the watch until the process ends, however it does."""
+    import fcntl
+
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        remedy = "stop that one; or watch other targets, or with another --store"
+        raise OptionError("another process watches this already", remedy=remedy) from None
+    return handle
+
+
+def _read(file: Path) -> list[Entry]:
+    """The lines that are there."""
+    found = []
+    for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+        where = f"{file}:{number}"
+        try:
+            found.append(schema.decode(Entry, json_value(line), where=where))
+        except ValueError as error:
+            remedy = "mend or remove that line; or remove the file, to begin anew"
+            raise DecodeError(f"{where}: {error}", remedy=remedy) from None
+    return found
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,379 @@
+"""Watches a repository: every new commit is built, measured and judged, and whoever asked is told of changes.
+
+What was done is in a journal that `kill -9` does not confuse (`watching.journal`). A build or a benchmark that fails is
+a record, not a stop. Where a change was found between commits that were not measured, these are measured too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import time
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+
+from benchwright import config, notify, schema
+from benchwright.analysis import causes, detection
+from benchwright.analysis.comparison import SMALLEST
+from benchwright.errors import BenchwrightError, FetchError, TargetError
+from benchwright.events import Listener, Noted, nobody
+from benchwright.execution.builds import TIMEOUT, Builder, targets
+from benchwright.execution.builds.surroundings import Surroundings
+from benchwright.execution.session import DEFAULT_ROUNDS
+from benchwright.records import Case, Revision, Target, Verdict
+from benchwright.records.findings import Finding, State
+from benchwright.store import Store, open_store
+from benchwright.targets.sources import Request
+from benchwright.vcs.history import Commit
+from benchwright.workflows import run as api
+from benchwright.workflows import validation
+from benchwright.workflows.watch import files, selection
+from benchwright.workflows.watch import pairs as pairing
+from benchwright.workflows.watch.commit import Taken, Taker, known_cases
+from benchwright.workflows.watch.commits import Following, Line, checked_out
+from benchwright.workflows.watch.journal import Entry, Journal, Outcome, What
+from benchwright.workflows.watch.signals import Draining
+
+FOLDER = Path(".benchwright", "watch")  # below the present folder, one for each watch
+BACKFILL = 16  # commits of a gap that are measured at most, for one finding
+_SECOND = 19  # letters of an instant, down to the second
+# Of a request: not what tells watches apart.
+_ASIDE = ("inputs", "load", "tags", "listener", "elsewhere", "fetching", "last_paths")
+REMEASURE = "remeasure"  # the reason of a run that tells code from environment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """What to watch, and how."""
+
+    repo: Path
+    request: Request
+    following: Following = field(default_factory=Following)
+    build: str = ""  # a shell line of the user's own
+    build_timeout: float = TIMEOUT
+    rebuild: bool = False  # also what was built, or could not be built, before
+    surroundings: Surroundings = field(default_factory=Surroundings)
+    targets_from: str = targets.AUTO
+    rounds: int | None = None
+    smallest: float = SMALLEST  # changes below this are none, where no threshold is set
+    backfill: int = BACKFILL
+    pairs: int = pairing.PAIRS  # of both sides of a suspected change, before anybody is told; 0: none
+    cpus: Sequence[int] = ()
+    status_file: Path | None = None
+    same_host: bool = False  # take turns with every other watch on this machine
+    store: str | None = None
+    command: Sequence[str] = ()  # kept with each run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handled:
+    """A commit that was dealt with."""
+
+    revision: Revision
+    taken: Taken
+    findings: tuple[Finding, ...] = ()  # that people are told of now
+    suspected: tuple[Finding, ...] = ()  # that were not known before, and that nobody is told of yet
+    backfill: bool = False
+    seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        """Whether it was measured and nothing became worse."""
+        worse = any(finding.verdict is Verdict.WORSE for finding in self.findings)
+        return self.taken.outcome is Outcome.MEASURED and not worse
+
+
+def watch(
+    watched: Watched,
+    *,
+    interval: float | None = None,
+    listener: Listener = nobody,
+    tell: Callable[[Handled], None] = lambda handled: None,
+) -> bool:
+    """Measures what is new; with an `interval` in seconds, looks for more so often until it is told to stop.
+
+    `tell` hears of every commit as soon as it was dealt with. True when all of them are ok. The first SIGINT or SIGTERM
+    ends this after the present commit, the second at once, with a `KeyboardInterrupt`; so does a status file that
+    holds 0. What is wrong with the request shows before anything is built.
+    """
+    api.refuse_nesting()
+    validation.check(watched.request, watched.rounds or config.load().rounds or DEFAULT_ROUNDS)
+    url = config.store_url(watched.store)
+    builder = Builder(
+        watched.repo,
+        command=watched.build,
+        timeout=watched.build_timeout,
+        surroundings=watched.surroundings,
+        listener=listener,
+    )
+    branch = watched.following.branch or checked_out(builder.repository)
+    watched = replace(watched, following=replace(watched.following, branch=branch))
+    with (
+        Draining(lambda text: listener(Noted(text=text))) as draining,
+        contextlib.closing(open_store(url)) as store,
+        Journal(_folder(watched, builder, url)) as journal,
+    ):
+        watched = replace(watched, request=_settled(watched, builder, listener))
+        whole = _Watch(watched, builder, store, journal, listener, tell, notify.open_notifier(url))
+        return whole.follow(draining, interval)
+
+
+def _settled(watched: Watched, builder: Builder, listener: Listener) -> Request:
+    """The request with each target as every commit is to read it, judged by the newest one and where the watch begins.
+
+    A commit in between that lacks a target is a record, not an error.
+    """
+    repository, following = builder.repository, watched.following
+    places = []
+    with contextlib.suppress(FetchError, TargetError):
+        newest = repository.bring(following.remote, following.branch).revision.id
+        places.append(targets.of_revision(f"the newest commit, {newest[:12]}", repository, newest))
+    if following.since:
+        since = repository.resolve(following.since).revision.id
+        places.append(targets.of_revision(following.since, repository, since))
+    choice = watched.targets_from
+    settled = targets.settle(watched.request, places, repository, choice=choice, everywhere=False)
+    for note in settled.notes:
+        listener(Noted(text=note))
+    builder.lend(settled.folders)
+    return settled.request
+
+
+def _folder(watched: Watched, builder: Builder, url: str) -> Path:
+    """One for each combination of repository, branch, build, store and all that makes a series of its own."""
+    place = url if "://" in url else str(Path(url).absolute())
+    told = [str(builder.repository.root), watched.following.branch, watched.build, _asked(watched.request), place]
+    told += [name] if (name := watched.surroundings.name) else []
+    key = hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
+    return FOLDER / f"{builder.repository.root.name}-{key}"
+
+
+def _asked(request: Request) -> str:
+    """What is measured. How long is no part of it: a watch that is given more time goes on."""
+    how = schema.case_key(Case(name="", target=Target(uri="", runtime=""), inputs=request.inputs, load=request.load))
+    crossed = {each.name: getattr(request, each.name) for each in fields(request) if each.name not in _ASIDE}
+    return json.dumps(schema.encode({**crossed, "how": how}), sort_keys=True)
+
+
+class _Watch:
+    """One process of a watch."""
+
+    def __init__(
+        self,
+        watched: Watched,
+        builder: Builder,
+        store: Store,
+        journal: Journal,
+        listener: Listener,
+        tell: Callable[[Handled], None],
+        notifier: notify.Notifier,
+    ) -> None:
+        self._watched, self._builder, self._store, self._journal = watched, builder, store, journal
+        self._listener, self._tell, self._notifier = listener, tell, notifier
+        self._line = Line(builder.repository, watched.following, journal, self._say)
+        self._taker = Taker(
+            builder=builder,
+            request=watched.request,
+            store=store,
+            place=config.store_url(watched.store),
+            journal=journal,
+            rounds=watched.rounds,
+            cpus=watched.cpus,
+            tags=(*config.load().tags, *watched.request.tags),
+            command=watched.command,
+            rebuild=watched.rebuild,
+            listener=listener,
+            cases=known_cases(store, journal.state.newest_run),
+        )
+        self._pairing = pairing.Pairing(
+            builder=builder,
+            request=watched.request,
+            store=store,
+            pairs=watched.pairs,
+            smallest=watched.smallest,
+            cpus=watched.cpus,
+            listener=listener,
+        )
+        validation.check_tags(self._taker.tags)
+        self._ok = True
+
+    def follow(self, draining: Draining, interval: float | None) -> bool:
+        """Until it is told to stop; without an interval, until nothing is left."""
+        self._line.start()
+        self._finish()
+        if self._watched.rebuild:
+            self._try_again()
+        is_idle = True
+        while True:
+            for commit, backfill in self._waiting(patient=interval is not None):
+                if draining.asked or self._told_to_stop():
+                    return self._ok
+                self._deal(commit, backfill=backfill)
+                is_idle = False
+            if interval is None and is_idle:
+                following = self._watched.following
+                where = f"{following.remote}/{following.branch}" if following.remote else following.branch
+                self._say(f"there is no new commit on {where}")
+            if interval is None or not draining.wait(interval, self._told_to_stop):
+                return self._ok
+            self._notify(())  # those that could not be told before
+
+    def _waiting(self, *, patient: bool) -> Iterator[tuple[Commit, bool]]:
+        """New commits, then those of gaps; newer ones are looked for before each of these."""
+        while True:
+            try:
+                fresh = self._line.waiting()
+            except (FetchError, TargetError) as error:  # a server that is down, a branch that is being replaced
+                if not patient:
+                    raise
+                self._say(f"{error.message}; it is tried again")
+                fresh = []
+            yield from ((commit, False) for commit in fresh)
+            if not fresh:
+                if not self._journal.state.wanted:
+                    return
+                commit = self._still_there(self._journal.state.wanted[0], backfill=True)
+                if commit is not None:  # the last one of the line may be wanted once more
+                    yield commit, commit.revision.id != self._journal.state.last
+
+    def _try_again(self) -> None:
+        """Wants those commits once more that could not be built."""
+        ended = self._journal.state.ended
+        unbuilt = tuple(revision for revision, entry in ended.items() if entry.outcome is Outcome.UNBUILT)
+        if unbuilt:
+            self._journal.add(Entry(what=What.RETRIED, revisions=unbuilt))
+
+    def _finish(self) -> None:
+        """What an earlier process was in the middle of."""
+        state = self._journal.state
+        begun, unjudged = state.begun, state.unjudged
+        if begun is not None:
+            commit = self._still_there(begun.revision, backfill=begun.backfill)
+            if commit is not None:
+                self._deal(commit, backfill=begun.backfill)
+        elif unjudged is not None:
+            self._judge()
+            since = unjudged.at[:_SECOND]
+            missed = [finding for finding in self._store.findings(states=[State.OPEN]) if _told_since(finding, since)]
+            for finding in missed:  # found, perhaps, just before that process ended
+                self._look_between(finding)
+            self._notify(missed)
+        if state.last:
+            files.write_commit(self._watched.following.commit_file, state.last)
+
+    def _still_there(self, revision: str, *, backfill: bool) -> Commit | None:
+        """The commit; of one that the repository no longer has, it is recorded that nobody can go on with it."""
+        try:
+            return self._builder.repository.resolve(revision)
+        except TargetError as error:
+            ended = Entry(what=What.ENDED, revision=revision, backfill=backfill, outcome=Outcome.INTERRUPTED)
+            self._journal.add(replace(ended, why=error.message))
+            self._say(error.message)
+            return None
+
+    def _deal(self, commit: Commit, *, backfill: bool) -> None:
+        begin = time.monotonic()
+        turn = files.own_turn() if self._watched.same_host else contextlib.nullcontext()
+        with turn:
+            taken = self._taker.take(commit.revision.id, backfill=backfill)
+            if not backfill:
+                files.write_commit(self._watched.following.commit_file, commit.revision.id)
+            before = self._suspected()
+            findings = self._judge() if self._journal.state.unjudged is not None else []
+            suspected = [finding for key, finding in self._suspected().items() if key not in before]
+        handled = Handled(
+            revision=commit.revision,
+            taken=taken,
+            findings=tuple(findings),
+            suspected=tuple(suspected),
+            backfill=backfill,
+            seconds=time.monotonic() - begin,
+        )
+        self._ok = self._ok and handled.ok
+        self._tell(handled)
+        self._notify(findings)
+
+    # ---- judging ----
+
+    def _judge(self) -> list[Finding]:
+        """The changes that people are told of now. Judged as of the newest commit, wherever the last one lies."""
+        newest = self._journal.state.newest_run
+        findings: list[Finding] = []
+        if newest:
+            repository = self._builder.repository
+            findings = detection.judge(self._store, newest, repository=repository, smallest=self._watched.smallest)
+        findings = self._measured_again(findings)
+        for finding in findings:
+            self._look_between(finding)
+        findings = [self._told_apart(finding) for finding in findings]
+        self._journal.add(Entry(what=What.JUDGED))
+        return findings
+
+    def _suspected(self) -> dict[str, Finding]:
+        return {finding.id: finding for finding in self._store.findings(states=[State.SUSPECTED])}
+
+    def _measured_again(self, confirmed: Sequence[Finding]) -> list[Finding]:
+        """Of what the series confirm, what pairs do not refute; and of what they let one suspect, what pairs confirm.
+
+        Each is measured in pairs once, the surest first, and so many after one commit that a watch goes on.
+        """
+        state = self._journal.state
+        told = {finding.id: finding for finding in confirmed}
+        if not self._watched.pairs:
+            return list(confirmed)
+        waiting = sorted(self._suspected().values(), key=lambda finding: -(finding.confidence or 0.0))
+        both = (finding for finding in (*confirmed, *waiting) if finding.id not in state.paired)
+        mine = [finding for finding in both if _is_between(finding, state.ended)]
+        for finding in mine[: pairing.AT_ONCE]:
+            self._journal.add(Entry(what=What.PAIRED, finding=finding.id))  # before: once is enough, whatever happens
+            settled = self._pairing.settle(finding)
+            told.pop(finding.id, None)
+            if settled.state is State.OPEN:
+                told[finding.id] = settled
+        return list(told.values())
+
+    def _look_between(self, finding: Finding) -> None:
+        if len(finding.revisions) < 2 or not self._watched.backfill or finding.drift:  # no commit of it is the culprit
+            return
+        led, known = finding.revisions, {*self._journal.state.ended}
+        gap = selection.gaps(led, led[0], led[-1], known, self._watched.backfill)
+        if gap:
+            self._journal.add(Entry(what=What.GAP, finding=finding.id, revisions=tuple(gap)))
+
+    def _told_apart(self, finding: Finding) -> Finding:
+        """Where code and environment both changed, the old revision in today's environment says which it was."""
+        wanted = finding.why.get("cause") == causes.EITHER and finding.revisions
+        if not wanted or finding.id in self._journal.state.remeasured:
+            return finding
+        self._journal.add(Entry(what=What.REMEASURED, finding=finding.id))  # before: once is enough, whatever happens
+        run = self._taker.measure_again(finding.revisions[0], REMEASURE)
+        try:
+            return detection.remeasured(self._store, finding.id, run) if run else finding
+        except BenchwrightError as error:
+            self._say(error.message)
+            return finding
+
+    def _notify(self, findings: Sequence[Finding]) -> None:
+        for told in self._notifier.tell(findings, self._store):
+            if told.outcome is notify.Outcome.FAILED:
+                self._say(f"{told.target} could not be told: {told.why}; it is tried again")
+
+    def _told_to_stop(self) -> bool:
+        return files.told_to_stop(self._watched.status_file)
+
+    def _say(self, text: str) -> None:
+        self._listener(Noted(text=text))
+
+
+def _is_between(finding: Finding, measured: Container[str]) -> bool:
+    """Whether the finding is a step between two commits that this watch has measured."""
+    revisions = finding.revisions
+    return finding.drift is None and len(revisions) > 1 and revisions[0] in measured and revisions[-1] in measured
+
+
+def _told_since(finding: Finding, since: str) -> bool:
+    """Whether the finding was opened or confirmed at that second or later."""
+    confirmed = (remark.at for remark in finding.remarks if remark.what == detection.CONFIRMED)
+    return max([finding.found_at, *confirmed])[:_SECOND] >= since

@@ -1,0 +1,119 @@
+"""Measures the commit before a suspected change and the one after it once more, in pairs, before anybody is told.
+
+A history compares runs of different days, and a machine has moods. Pairs of fresh processes that take turns meet the
+same mood on both sides. So a few minutes settle what a history alone could only wait for. The question is whether at
+least half of the suspected change is there; the answer goes into the finding's story, the pairs are not kept as runs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from benchwright import config
+from benchwright.analysis import detection
+from benchwright.errors import BenchwrightError
+from benchwright.events import Listener, Noted
+from benchwright.execution.builds import Builder
+from benchwright.records import Case, Verdict
+from benchwright.records.findings import Finding, Remark, State
+from benchwright.records.trials import Rules, TrialRow
+from benchwright.report.findings import change_text
+from benchwright.schema.parsing import json_mapping
+from benchwright.store import Store
+from benchwright.targets.sources import Request
+from benchwright.workflows import run
+from benchwright.workflows.ab import trial as duel
+from benchwright.workflows.ab.trial import Keeping, Matched
+
+PAIRS = 20  # of one finding, at most
+AT_ONCE = 2  # findings that are measured again after one commit, at most
+_HALF = 0.5
+_SHORT = 12  # digits of a commit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairing:
+    """How commits are measured again."""
+
+    builder: Builder
+    request: Request
+    store: Store
+    pairs: int
+    smallest: float
+    cpus: Sequence[int]
+    listener: Listener
+
+    def settle(self, finding: Finding) -> Finding:
+        """The finding as it is after its two sides were measured again; whatever goes wrong leaves it as it was."""
+        old, new = finding.revisions[0], finding.revisions[-1]
+        ends = f"{old[:_SHORT]} and {new[:_SHORT]}"
+        self._say(
+            f"{finding.case} {finding.metric} may be {change_text(finding)}: measuring {ends} again, in {self.pairs} "
+            "pairs at most, before anybody is told"
+        )
+        try:
+            row, seconds = self._measured(finding, old, new)
+        except BenchwrightError as error:
+            verdict, said = Verdict.UNCLEAR, f"{ends} could not be measured again: {error.message}"
+            effect = None
+        else:
+            effect = row.effect.point if row.effect else None
+            count = sum(len(heat.pairs) for heat in row.heats[:1])
+            verdict = row.verdict
+            said = f"{ends} measured again, {count} pairs in {seconds:.0f} s: {row.why}"
+        self._say(f"{finding.case} {finding.metric}: {said}")
+        return settle(self.store, finding, verdict, said, effect)
+
+    def _measured(self, finding: Finding, old: str, new: str) -> tuple[TrialRow, float]:
+        from benchwright.stats.confirmation import question
+
+        control, treatment = self.builder.prepare(old), self.builder.prepare(new)
+        for built in (control, treatment):
+            if built.failure is not None:
+                raise BenchwrightError(built.failure.message)
+        matched, usual = duel.match(control, treatment, self.request), config.load()
+        cases = [(run.ending(a, usual), run.ending(b, usual)) for a, b in matched.cases if _is_case(finding, a)]
+        if not cases:
+            raise BenchwrightError(f"{finding.case} is not in both")
+        rules = Rules(
+            smallest=question(finding.effect.point, self.smallest),
+            pairs=self.pairs,
+            metric=finding.metric,
+            verify=False,
+        )
+        keeping = Keeping(listener=self.listener, labels=(old[:_SHORT], new[:_SHORT]))
+        trial = duel.trial(control, treatment, Matched(cases=tuple(cases[:1])), rules, keeping, cpus=self.cpus)
+        return trial.rows[0], trial.seconds
+
+    def _say(self, text: str) -> None:
+        self.listener(Noted(text=text))
+
+
+def settle(store: Store, finding: Finding, verdict: Verdict, said: str, effect: float | None = None) -> Finding:
+    """Records what pairs say of a finding; `said` is that in words.
+
+    The same verdict confirms it; one of the other direction, or none, resolves it without anybody being told. Where
+    pairs could not tell, it is left; when their `effect` is less than half of what is suspected, it is doubted: then
+    the series alone does not confirm it any more.
+    """
+    state = finding.state
+    if verdict is finding.verdict:
+        what, state = detection.CONFIRMED, State.OPEN if state is State.SUSPECTED else state
+    elif verdict is not Verdict.UNCLEAR:
+        what, state = detection.REFUTED, State.RESOLVED
+    elif effect is not None and math.log(effect) / math.log(finding.effect.point) < _HALF:
+        what, state = detection.DOUBTED, State.SUSPECTED
+    else:
+        what = detection.UNDECIDED
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    remark = Remark(at=now, who=detection.OURS, what=what, text=said)
+    return store.update_finding(finding.id, remark, state=state)
+
+
+def _is_case(finding: Finding, case: Case) -> bool:
+    params = json.loads(json.dumps(dict(case.params)))
+    return case.name == finding.case and params == json_mapping(finding.params)

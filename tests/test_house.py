@@ -1,0 +1,78 @@
+"""The architecture page draws the house as it is, and old names of modules lead to the new ones."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchwright import _moved, adapters
+
+MOST_ENTRIES = 36
+
+
+def test_the_top_can_be_overlooked(root: Path) -> None:
+    entries = {path.name for path in (root / "src" / "benchwright").iterdir()} - {"__pycache__"}
+    assert len(entries) <= MOST_ENTRIES, sorted(entries)
+
+
+def test_the_architecture_names_every_folder(root: Path) -> None:
+    package = root / "src" / "benchwright"
+    folders = {path.parent.relative_to(package).as_posix() for path in package.rglob("__init__.py")} - {"."}
+    page = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"^\| [^|]*\| `([a-z_/]+)/` \|", page, re.MULTILINE))
+    assert folders == named
+
+
+def test_the_journeys_pass_modules_that_there_are(root: Path) -> None:
+    page = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
+    journeys = page.partition("## Five journeys")[2].partition("\n## ")[0]
+    passed = re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)`", journeys)
+    assert len(passed) > 40
+    missing = [name for name in passed if importlib.util.find_spec(f"benchwright.{name}") is None]
+    assert missing == []
+
+
+@pytest.mark.parametrize("name", sorted(_moved.MOVED))
+def test_an_old_name_gives_the_module_of_today(name: str) -> None:
+    old = importlib.import_module(f"benchwright.{name}")
+    assert old is importlib.import_module(f"benchwright.{_moved.MOVED[name]}")
+    assert old.__name__ == f"benchwright.{_moved.MOVED[name]}" == (old.__spec__ and old.__spec__.name)
+
+
+def test_what_lies_below_an_old_package_is_loaded_once() -> None:
+    script = (
+        "from benchwright.runtimes import fake as old; from benchwright.worker.runtimes import fake as new\n"
+        "from benchwright.runtimes.fake import Fake\n"
+        "assert old is new and Fake is new.Fake, (old, new)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_a_name_that_never_was_is_not_found() -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"benchwright\.nowhere"):
+        importlib.import_module("benchwright.nowhere")
+    with pytest.raises(ModuleNotFoundError, match=r"benchwright\.worker\.runtimes\.nothing"):
+        importlib.import_module("benchwright.runtimes.nothing")
+
+
+@pytest.mark.parametrize("name", adapters.__all__)
+def test_adapters_hold_what_they_name(name: str) -> None:
+    assert getattr(adapters, name).__name__ == name and name in dir(adapters)
+
+
+def test_adapters_load_nothing_but_what_is_asked_for() -> None:
+    found = "[m in sys.modules for m in ('sqlalchemy', 'numpy')]"
+    script = f"import sys; from benchwright.adapters import Loaded; print({found})"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == "[False, False]"
+
+
+def test_adapters_know_no_other_name() -> None:
+    with pytest.raises(AttributeError, match="nothing"):
+        adapters.nothing  # noqa: B018
