@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from benchwright.analysis.change import _level
+from benchwright.analysis.step_findings import _level
 
 
 def test_six_runs_give_an_interval_of_the_stated_confidence() -> None:

@@ -22,8 +22,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from benchwright import schema
-from benchwright.analysis import causes
-from benchwright.analysis import change as reckoning
+from benchwright.analysis import causes, step_findings
 from benchwright.analysis.comparison import SMALLEST
 from benchwright.analysis.judged_metrics import SPEED, families_of, names_of, rank
 from benchwright.analysis.timeline import Moment, timeline
@@ -73,14 +72,14 @@ def judge(
     With the `repository` values stand in the order of its commits, and the commits between are named. `smallest` counts
     where no threshold is set, and never less than 5 % for memory; muted series are left out.
     """
-    from benchwright.analysis import drift_findings  # which keeps findings as this module does
+    from benchwright.analysis import drift_detection  # which keeps findings as this module does
 
     policy = policy or _policy()
     looked = list(_look(store, store.run(run_id, samples=False), repository, smallest, detect or _detect()))
     every = store.findings(series=sorted({key for one in looked for key in one.family}), limit=POINTS)
     known = [finding for finding in every if finding.drift is None]
     looked = [_with_newest(one, known, policy) for one in looked]
-    drifts = drift_findings.judge(store, looked, every, repository, run_id)
+    drifts = drift_detection.judge(store, looked, every, repository, run_id)
     found: list[Finding] = []
     for one in looked:
         told = [finding for finding in known if finding.series == one.series.key]
@@ -88,7 +87,7 @@ def judge(
     latest: dict[str, int] = {}  # series -> the last change in it that this look confirms
     fresh = _standing_out(_candidates([(one, _unknown(one, known)) for one in looked]), looked)
     for new in sorted(fresh, key=lambda new: new.change.index):
-        finding = reckoning.finding(new.one.seen, new.change, repository=repository, found_at=_now())
+        finding = step_findings.finding(new.one.seen, new.change, repository=repository, found_at=_now())
         since = max(new.one.since, latest.get(finding.series, 0))
         confirmed = _is_confirmed(replace(new.one, since=since), new.change, policy)
         kept = store.keep_finding(_explained(store, new, finding, confirmed=confirmed))
@@ -125,7 +124,7 @@ def remeasured(store: Store, reference: str, run_id: str) -> Finding:
 class _Looked:
     """A series with what is seen in it now."""
 
-    seen: reckoning.Seen
+    seen: step_findings.Seen
     family: frozenset[str]  # keys of the series in which the same cause would show
     smallest: float
     since: int = 0  # where the last change that people were told of and that stands came
@@ -161,7 +160,7 @@ def _look(store: Store, run: Run, repository: Repository | None, smallest: float
     from benchwright.stats.drift import examine
 
     rules = Rules(mutes=store.mutes(), thresholds=store.thresholds())
-    order = reckoning.order(repository, run)
+    order = step_findings.order(repository, run)
     families = families_of(run)
     for name, metrics in names_of(run).items():
         found = [series for series in store.history(name, metrics=metrics, limit=POINTS) if series.key in families]
@@ -176,7 +175,9 @@ def _look(store: Store, run: Run, repository: Repository | None, smallest: float
             least = max(rules.smallest(series.case, series.metric, usual), _LEAST)
             trend = examine(values, smallest=least, detect=detect)
             yield _Looked(
-                seen=reckoning.Seen(series=series, moments=tuple(moments), changes=trend.changes, drifts=trend.drifts),
+                seen=step_findings.Seen(
+                    series=series, moments=tuple(moments), changes=trend.changes, drifts=trend.drifts
+                ),
                 family=families[series.key],
                 smallest=least,
             )
@@ -266,7 +267,7 @@ def _still_seen(store: Store, one: _Looked, finding: Finding, change: Change, re
         return
     _not_seen(store, finding, ())
     bisected = _has(finding, BISECTED)
-    if news := reckoning.news(one.seen, change, finding, repository=repository, bisected=bisected):
+    if news := step_findings.news(one.seen, change, finding, repository=repository, bisected=bisected):
         store.update_finding(finding.id, None, **news)
 
 
@@ -364,7 +365,7 @@ def _explained(store: Store, new: _Candidate, finding: Finding, *, confirmed: bo
     before, after = _side(store, old), _side(store, new_moment)
     told = _differences(store, finding, old, new_moment, new.also)
     first = Remark(at=finding.found_at, who=OURS, what="opened" if confirmed else SUSPECTED)
-    suspects = reckoning.named(finding.suspects, [*before, *after])
+    suspects = step_findings.named(finding.suspects, [*before, *after])
     state = State.OPEN if confirmed else State.SUSPECTED
     return replace(finding, why=told, remarks=(first,), suspects=suspects, state=state)
 

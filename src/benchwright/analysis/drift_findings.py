@@ -1,127 +1,162 @@
-"""Keeps drifts as findings: new ones are opened once, known ones grow or end, and steps become part of them."""
+"""A drift in a series as a finding: levels then and now, since when, how steep, and how much each part of it carries.
+
+A drift is kept once and grows with its series: one that overlaps a known finding of the same verdict is that finding.
+What was taken for a step before the slope showed is part of it from then on.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+import math
+import statistics
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from benchwright.analysis import detection
-from benchwright.analysis import drift as drifting
-from benchwright.analysis.change import Seen
-from benchwright.analysis.comparison import SMALLEST
-from benchwright.analysis.timeline import timeline
-from benchwright.records import Value
-from benchwright.records.findings import Finding, Remark, State
-from benchwright.stats.compare import benjamini_hochberg
-from benchwright.store import Series, Store
+from benchwright import schema
+from benchwright.analysis.step_findings import Seen, between
+from benchwright.records import Better, Estimate, Verdict
+from benchwright.records.findings import Drift, Finding, Part
+from benchwright.records.judgement import verdict_of
 from benchwright.vcs.history import Repository
 
 if TYPE_CHECKING:
-    from benchwright.analysis.detection import _Looked as Looked
-    from benchwright.stats.drift_sizes import Drift
+    from benchwright.stats import drift_sizes as stats
+
+METHOD = "slope of the series"
+_LEVEL = 10  # runs that tell a level
+_HALF = 0.5  # of a drift: while that is there, it holds
 
 
-def judge(
-    store: Store, looked: Sequence[Looked], known: Sequence[Finding], repository: Repository | None, run_id: str
-) -> list[Finding]:
-    """The drifts that were not known, kept; known ones grow, or end. Steps that turn out to be part of one are over."""
-    found: list[Finding] = []
-    slopes = [finding for finding in known if finding.drift is not None]
-    for one in looked:
-        for finding in slopes:
-            if finding.series == one.series.key:
-                _follow_drift(store, one, finding, repository, run_id)
-    for one, drift, also in _standing_drifts(looked, slopes):
-        finding = drifting.finding(one.seen, drift, repository=repository, found_at=detection._now())
-        told = detection._differences(store, finding, one.seen.moments[drift.start], one.seen.moments[drift.end], also)
-        opened = Remark(at=finding.found_at, who=detection.OURS, what="opened")
-        kept = store.keep_finding(replace(finding, why=told, remarks=(opened,)))
-        if kept.id == finding.id:
-            found.append(kept)
-    for one in looked:
-        for drift in one.seen.drifts:
-            _absorb(store, one, drift, [*slopes, *found], known)
-    return found
+def finding(seen: Seen, drift: stats.Drift, *, repository: Repository | None, found_at: str) -> Finding:
+    """An open finding, without what differs between its ends."""
+    series, moments = seen.series, seen.moments
+    verdict = verdict_in(seen, drift)
+    return Finding(
+        id=schema.fingerprint([series.key, "drift", moments[drift.start].run, verdict])[:10],
+        series=series.key,
+        method=METHOD,
+        verdict=verdict,
+        case=series.case,
+        params=series.params,
+        metric=series.metric,
+        unit=series.unit,
+        machine=series.machine,
+        found_at=found_at,
+        **_content(seen, drift, repository),
+    )
 
 
-def seen_in(store: Store, series: Series, smallest: float = SMALLEST) -> list[Finding]:
-    """The drifts that all that is kept of a series shows now, as findings that are not kept."""
-    from benchwright.stats.changepoint import detect
-    from benchwright.stats.drift import examine
-
-    known = store.history(series.case, metrics=[series.metric], limit=detection.POINTS)
-    whole = next((one for one in known if (one.key, one.unit) == (series.key, series.unit)), None)
-    moments = timeline(whole.points) if whole and whole.better else []
-    values = [moment.estimate.point for moment in moments]
-    if whole is None or not values or min(values) <= 0:
-        return []
-    trend = examine(values, smallest=smallest, detect=detect)
-    seen = Seen(series=whole, moments=tuple(moments), changes=trend.changes, drifts=trend.drifts)
-    return [drifting.finding(seen, drift, repository=None, found_at="") for drift in trend.drifts]
+def news(seen: Seen, drift: stats.Drift, known: Finding, *, repository: Repository | None) -> dict[str, Any]:
+    """The fields in which a known finding is out of date."""
+    fresh = _content(seen, drift, repository)
+    fresh["runs"] = tuple(dict.fromkeys([*known.runs[:1], *fresh["runs"]]))
+    return {name: value for name, value in fresh.items() if getattr(known, name) != value}
 
 
-def _follow_drift(store: Store, one: Looked, finding: Finding, repository: Repository | None, run_id: str) -> None:
-    same = [drift for drift in one.seen.drifts if drifting.is_known(one.seen, drift, finding)]
-    if not same:
-        if finding.state in detection._STANDING and detection._last(finding) != detection.VANISHED:
-            detection._not_seen(
-                store, finding, () if drifting.holds(one.seen, finding) else (*detection._unseen(finding), run_id)
-            )
-    elif detection._last(finding) == detection.VANISHED:
-        state = State.OPEN if finding.state is State.RESOLVED else finding.state
-        detection._tell(store, finding, detection.RETURNED, "the drift is seen again", state)
-    elif finding.state in detection._STANDING:
-        detection._not_seen(store, finding, ())
-        best = max(same, key=lambda drift: abs(drift.effect - 1))
-        if news := drifting.news(one.seen, best, finding, repository=repository):
-            finding = store.update_finding(finding.id, None, **news)
-    standing = finding.state in detection._STANDING and not detection._has(finding, detection.RECOVERED)
-    if standing and drifting.is_undone(one.seen, finding, one.smallest):
-        detection._tell(store, finding, detection.RECOVERED, "the value is as it was before the drift", State.RESOLVED)
+def verdict_in(seen: Seen, drift: stats.Drift) -> Verdict:
+    """Whether the drift is for the better."""
+    return verdict_of(drift.effect, Better(seen.series.better))
 
 
-def _standing_drifts(
-    looked: Sequence[Looked], known: Sequence[Finding]
-) -> list[tuple[Looked, Drift, dict[str, Value]]]:
-    """The new drifts that so many looks would not show by chance, each as the first of its metrics shows it."""
-    new: list[tuple[Looked, Drift, dict[str, Value]]] = []
-    for one in looked:
-        for drift in one.seen.drifts:
-            if any(f.series in one.family and drifting.is_known(one.seen, drift, f) for f in known):
-                continue
-            verdict = drifting.verdict_in(one.seen, drift)
-            same = next((n for n in new if n[0].family == one.family and _overlap(n[1], drift)), None)
-            if same is None:
-                new.append((one, drift, {}))
-            elif drifting.verdict_in(same[0].seen, same[1]) is verdict:
-                same[2][one.series.metric] = drift.effect
-    metrics = Counter(one.family for one in looked)
-    doubts = [min(1.0, (1.0 - drift.confidence) * metrics[one.family]) for one, drift, _ in new]
-    in_vain = [1.0] * len(metrics.keys() - {one.family for one, _, _ in new})
-    called = benjamini_hochberg([*doubts, *in_vain], detection.FALSE_RATE)
-    return [each for each, real in zip(new, called, strict=False) if real]
+def is_known(seen: Seen, drift: stats.Drift, known: Finding) -> bool:
+    """Whether a finding, of this series or of another metric of the same runs, tells of this drift."""
+    if known.drift is None or known.verdict is not verdict_in(seen, drift):
+        return False
+    ends = _ends(seen, known)
+    return ends is not None and drift.start < ends[1] and ends[0] < drift.end
 
 
-def _absorb(store: Store, one: Looked, drift: Drift, slopes: Sequence[Finding], known: Sequence[Finding]) -> None:
-    """Ends the findings of steps that are part of a drift people know of."""
-    told = next((f for f in slopes if f.series in one.family and drifting.is_known(one.seen, drift, f)), None)
-    if told is None:
-        return
-    for step in known:
-        if (
-            step.series != one.series.key
-            or step.state not in (*detection._STANDING, State.SUSPECTED)
-            or not drifting.is_part(one.seen, drift, step)
-        ):
-            continue
-        if not any(
-            detection._same(one, step, detection._verdict(one, change), one.seen.around(change))
-            for change in one.changes
-        ):
-            detection._tell(store, step, detection.ABSORBED, f"it is part of the drift {told.id}", State.RESOLVED)
+def is_part(seen: Seen, drift: stats.Drift, step: Finding) -> bool:
+    """Whether what was taken for a step lies on the slope, in its direction."""
+    place = _place(seen, step.run)
+    if step.drift is not None or place is None or step.verdict is not verdict_in(seen, drift):
+        return False
+    return min(drift.earliest, drift.start) <= place <= drift.end
 
 
-def _overlap(one: Drift, other: Drift) -> bool:
-    return one.start < other.end and other.start < one.end
+def holds(seen: Seen, known: Finding) -> bool:
+    """Whether a known drift that is not found any more still shows: at its end, half of it at least is there."""
+    ends = _ends(seen, known)
+    if ends is None:
+        return True
+    then, now = _levels(seen, *ends)
+    return math.log(now / then) / math.log(known.effect.point) >= _HALF
+
+
+def is_undone(seen: Seen, known: Finding, smallest: float) -> bool:
+    """Whether the newest runs are at the old level again, after a drift that has ended."""
+    ends = _ends(seen, known)
+    if ends is None or known.drift is None or known.drift.ongoing or len(seen.moments) - ends[1] <= _LEVEL:
+        return False
+    now = statistics.median(moment.estimate.point for moment in seen.moments[-_LEVEL:])
+    along = now / known.before.point if known.effect.point > 1 else known.before.point / now
+    return along <= 1 + smallest
+
+
+def _content(seen: Seen, drift: stats.Drift, repository: Repository | None) -> dict[str, Any]:
+    """The fields that grow with the series."""
+    moments = seen.moments
+    first, last = moments[drift.start], moments[drift.end]
+    revisions = _revisions(seen, drift, repository)
+    runs = (first.run, moments[drift.start + 1].run, last.run)
+    method = f"slope over {drift.end - drift.start} runs"
+    return {
+        "before": Estimate(point=drift.before, low=None, high=None, method=method),
+        "after": Estimate(point=drift.after, low=None, high=None, method=method),
+        "effect": Estimate(point=drift.effect, low=drift.low, high=drift.high, method="end of the slope / beginning"),
+        "confidence": drift.confidence,
+        "run": moments[drift.start + 1].run,
+        "runs": tuple(dict.fromkeys(runs)),
+        "revisions": tuple(revisions),
+        "drift": Drift(
+            first=first.run,
+            last=last.run,
+            ongoing=drift.ongoing,
+            length=drift.end - drift.start,
+            steps=sum(drift.start < change.index <= drift.end for change in seen.changes),
+            slope=Estimate(point=drift.slope, low=drift.slope_low, high=drift.slope_high, method=method),
+            earliest=moments[drift.earliest].run,
+            latest=moments[drift.latest].run,
+            parts=tuple(_part(seen, part, revisions) for part in drift.parts),
+        ),
+    }
+
+
+def _revisions(seen: Seen, drift: stats.Drift, repository: Repository | None) -> list[str]:
+    """The revisions from the beginning of the slope to its end: all that a repository knows, or those measured."""
+    moments = seen.moments[drift.start : drift.end + 1]
+    measured = list(dict.fromkeys(moment.revision for moment in moments if moment.revision))
+    if repository is None or len(measured) < 2:
+        return measured
+    commits = [commit.revision for commit in between(measured[0], measured[-1], repository)]
+    return [measured[0], *commits] if len(commits) >= len(measured) - 1 else measured
+
+
+def _part(seen: Seen, part: stats.Part, revisions: Sequence[str]) -> Part:
+    first, last = seen.moments[part.start], seen.moments[part.end]
+    known = first.revision, last.revision
+    inside = all(revision in revisions for revision in known)
+    return Part(
+        effect=Estimate(point=part.effect, low=part.low, high=part.high, method="slope of this part"),
+        runs=(first.run, last.run),
+        revisions=known if all(known) else (),
+        commits=max(0, revisions.index(known[1]) - revisions.index(known[0])) if inside else 0,
+    )
+
+
+def _levels(seen: Seen, start: int, end: int) -> tuple[float, float]:
+    values = [moment.estimate.point for moment in seen.moments]
+    before, after = values[max(0, start - _LEVEL) : start + 1], values[end : end + _LEVEL]
+    after = after if len(after) >= _LEVEL // 2 else values[max(start + 1, end - _LEVEL // 2) :]
+    return statistics.median(before), statistics.median(after)
+
+
+def _ends(seen: Seen, known: Finding) -> tuple[int, int] | None:
+    """Where a known drift lies among the runs; None when they do not have it any more."""
+    if known.drift is None:
+        return None
+    first, last = _place(seen, known.drift.first), _place(seen, known.drift.last)
+    return None if first is None or last is None else (first, last)
+
+
+def _place(seen: Seen, run: str) -> int | None:
+    return next((i for i, moment in enumerate(seen.moments) if moment.run == run), None)

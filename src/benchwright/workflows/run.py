@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from benchwright import config
 from benchwright.errors import OptionError, TargetError
 from benchwright.events import Listener, nobody
-from benchwright.execution import rounds as runner
+from benchwright.execution.rounds import DEFAULT_ROUNDS, Plan
+from benchwright.execution.rounds import execute as execute_plan
 from benchwright.execution.saver import Keeper
 from benchwright.records import Case, Inputs, Load, Mode, Result, Run, Scalar, Status, Tolerance
 from benchwright.system.scratch import JOB_VARIABLE
@@ -159,14 +160,14 @@ def measure(
     keep_outputs: bool = False,
     **plan: Any,
 ) -> MeasuredRun:
-    """Plans a request, runs it, keeps it; with `resume`, goes on with that run. `plan` goes to `runner.Plan`.
+    """Plans a request, runs it, keeps it; with `resume`, goes on with that run. `plan` goes to `Plan`.
 
     `golden`, `tolerance` and `keep_outputs` say what is to be done about the models' answers. With `fork`, cases of a
     Python file are measured in forks of a process that imports it once a round.
     """
     refuse_nesting()
     usual = config.load()
-    usual_rounds = runner.DEFAULT_ROUNDS if usual.rounds is None else usual.rounds
+    usual_rounds = DEFAULT_ROUNDS if usual.rounds is None else usual.rounds
     validation.check(request, usual_rounds if rounds is None else rounds)
     tags = (*usual.tags, *request.tags)
     validation.check_tags(tags)
@@ -182,7 +183,7 @@ def measure(
         from benchwright.targets.sources import model_inputs
 
         cases = model_inputs.settled(cases, replace(request, listener=listener), command=plan.get("command", ()))
-    whole = runner.Plan(
+    whole = Plan(
         cases=cases,
         rounds=rounds,
         paths=plan.pop("paths", (str(Path.cwd()),)),
@@ -218,31 +219,31 @@ def ending(case: Case, usual: config.Config) -> Case:
     return replace(case, load=load)
 
 
-def execute(plan: runner.Plan, *, store: str | None = None, save: bool = True, listener: Listener = nobody) -> Run:
+def execute(plan: Plan, *, store: str | None = None, save: bool = True, listener: Listener = nobody) -> Run:
     """Measures a plan and keeps the run in the store that was named, or in the one that is set up here."""
     if not save:
-        return runner.execute(plan, None, listener)
+        return execute_plan(plan, None, listener)
     from benchwright.store.probe import looks_ready
     from benchwright.workflows.live import Teller
 
     url = config.store_url(store)
     with Teller(url, listener) as teller:
         opened = teller.keeping(lambda: _open(url))
-        return runner.execute(plan, opened, teller, looks_ready=lambda: looks_ready(url))
+        return execute_plan(plan, opened, teller, looks_ready=lambda: looks_ready(url))
 
 
-def _resumed(plan: runner.Plan, reference: str, *, store: str | None, save: bool) -> runner.Plan:
+def _resumed(plan: Plan, reference: str, *, store: str | None, save: bool) -> Plan:
     """The plan as the continuation of a run in the store, or an `OptionError` that says why it is none."""
     if not save:
         raise OptionError("a run that is resumed is kept where it is", remedy="leave out --no-save, or --resume")
-    from benchwright.execution import resume as resuming
+    from benchwright.execution.resume import matching, price
     from benchwright.store import open_store
 
     with closing(open_store(config.store_url(store), create=False)) as kept:
         run = kept.run(kept.find(reference))
-    cases = resuming.matching(run, plan.cases, plan.rounds, plan.directory)
-    price = resuming.price(run, plan.cost_per_hour)
-    return replace(plan, cases=cases, resumed=run, cost_per_hour=price)
+    cases = matching(run, plan.cases, plan.rounds, plan.directory)
+    paid = price(run, plan.cost_per_hour)
+    return replace(plan, cases=cases, resumed=run, cost_per_hour=paid)
 
 
 def refuse_nesting() -> None:

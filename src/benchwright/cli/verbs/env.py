@@ -155,7 +155,7 @@ def _calibrated(seconds: float, store: str | None, here: Environment) -> Calibra
     """Measures, judges and keeps it. Ctrl-C keeps what was measured by then, where that is enough to say anything."""
     from benchwright.execution import session
     from benchwright.execution.noise import calibration
-    from benchwright.workflows import run as api
+    from benchwright.workflows.run import command_line
 
     terminal = sys.stderr.isatty()
 
@@ -170,7 +170,7 @@ def _calibrated(seconds: float, store: str | None, here: Environment) -> Calibra
         )
         told("judging what was recorded")
         found = calibration.calibration(recorded)
-        kept.add_run(calibration.as_run(found, here, session.new_run_id(), api.command_line()))
+        kept.add_run(calibration.as_run(found, here, session.new_run_id(), command_line()))
     finally:
         told("")
         kept.close()

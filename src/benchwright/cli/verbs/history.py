@@ -42,7 +42,7 @@ def command(target: str, metrics: tuple[str, ...], limit: int, store: str | None
     from contextlib import closing
     from functools import cache
 
-    from benchwright.analysis import drift_findings
+    from benchwright.analysis import drift_detection
     from benchwright.analysis.judged_metrics import headline_metrics
     from benchwright.report.ascii import spelled
     from benchwright.store.lookup import look_up
@@ -51,7 +51,7 @@ def command(target: str, metrics: tuple[str, ...], limit: int, store: str | None
         found, misses = look_up(results, target, metrics=metrics, runs=limit, usual=headline_metrics)
         results_of = cache(lambda run: results.run(run, samples=False).results)
         tables = [(series, _steps(series, results_of, limit)) for series in found]
-        drifts = [drift_findings.seen_in(results, series) for series in found]
+        drifts = [drift_detection.seen_in(results, series) for series in found]
     if as_json:
         click.echo(json.dumps(_document(tables, misses, drifts), indent=2))
         return

@@ -96,7 +96,7 @@ def command(**given: Any) -> int:
     from benchwright.cli.run_outcome import exit_code, show
     from benchwright.cli.run_request import answers_of, plan_of, request_of
     from benchwright.errors import StoreError
-    from benchwright.workflows import run as api
+    from benchwright.workflows.run import command_line, measure
 
     if given["report"]:
         from benchwright.report.destination import check_target
@@ -111,7 +111,7 @@ def command(**given: Any) -> int:
     keep = not given["no_save"]
     try:
         with Progress(sys.stderr) as progress:
-            measured = api.measure(
+            measured = measure(
                 request,
                 rounds=given["rounds"],
                 resume=given["resume"],
@@ -119,7 +119,7 @@ def command(**given: Any) -> int:
                 store=given["store"],
                 save=keep,
                 listener=progress,
-                command=api.command_line(),
+                command=command_line(),
                 by_hand=True,
                 **{"host": context.obj, **plan_of(given), **answers_of(given)},
             )

@@ -13,7 +13,7 @@ from benchwright.records import Load, Run, Scalar
 from benchwright.targets import sources
 from benchwright.targets.sources import Request
 from benchwright.targets.tasks import reader
-from benchwright.workflows import run as api
+from benchwright.workflows.run import command_line, measure
 
 TEMPLATE = "task_config_template.cfg"
 OURS = "tasks.toml"
@@ -56,9 +56,7 @@ def drive(
     _refuse_several(request)
     printed.empty(log)
     try:
-        run = api.measure(
-            request, rounds=1, store=store, save=save, listener=listener, command=api.command_line()
-        ).record
+        run = measure(request, rounds=1, store=store, save=save, listener=listener, command=command_line()).record
     except StoreError as error:
         if not isinstance(error.measured, Run):
             raise

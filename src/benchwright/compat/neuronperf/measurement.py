@@ -25,7 +25,7 @@ from benchwright.execution.rounds import ARTIFACTS, Plan, new_run_id
 from benchwright.records import Case, Inputs, Load, Mode, Result, Scalar, Status, Target
 from benchwright.worker.runtimes.pipeline import parts
 from benchwright.worker.runtimes.pipeline.feeds import EXAMPLES
-from benchwright.workflows import run as api
+from benchwright.workflows.run import execute
 
 MONITORS = ("process",)
 GUESS = 5.0  # seconds that a configuration takes besides its duration, until one has told
@@ -143,7 +143,7 @@ class _Work:
             cpus=cpus,
             monitors=MONITORS,
         )
-        run = api.execute(plan, store=self._wish.store, save=self._wish.save, listener=listener)
+        run = execute(plan, store=self._wish.store, save=self._wish.save, listener=listener)
         return zip(planned, run.results, strict=True)
 
     def _with_accuracy(self, planned: Sequence[_Planned], found: dict[int, Measured]) -> dict[int, Measured]:

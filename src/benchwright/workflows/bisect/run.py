@@ -26,11 +26,11 @@ from benchwright.report.bisection import headline
 from benchwright.store import Store, open_store
 from benchwright.targets.sources import Request
 from benchwright.targets.sources.import_times import ImportTimes
-from benchwright.workflows import run as api
 from benchwright.workflows import validation
 from benchwright.workflows.ab.run import Making, checked_tags, fresh_seed, keeping_in
 from benchwright.workflows.bisect import search
 from benchwright.workflows.bisect.search import CaseIn, Terms
+from benchwright.workflows.run import ending, refuse_nesting
 
 _COPY = re.compile(r"(.*/[0-9a-f]{40}/work)/.*")  # a working copy of `builds`
 _SUSPECT = 0.001  # the least probability that is written to a finding
@@ -101,7 +101,7 @@ def seek(
     **plan: Any,
 ) -> Bisected:
     """Bisects as asked; what is wrong with the request shows before anything is built. `plan` goes to `Plan`."""
-    api.refuse_nesting()
+    refuse_nesting()
     _check(asked, request, terms)
     url = config.store_url(store)
     finding, run = _looked_up(url, asked.finding) if asked.finding else (None, None)
@@ -226,7 +226,7 @@ def _case_in(
 
         def finished(case: Case) -> Case:
             seen(case)
-            return api.ending(case, usual)
+            return ending(case, usual)
 
         return planned(request, name=name, finished=finished)
     case = _of_finding(finding, run)

@@ -19,10 +19,10 @@ from benchwright.records import Case, Failure, Mode, Result, Run, Status
 from benchwright.store import Store
 from benchwright.targets.sources import Request
 from benchwright.targets.sources.import_times import ImportTimes
-from benchwright.workflows import run as api
 from benchwright.workflows import validation
 from benchwright.workflows.ab.pairs import setting
 from benchwright.workflows.live import Teller
+from benchwright.workflows.run import ending
 from benchwright.workflows.watch.journal import Entry, Journal, Outcome, What
 from benchwright.workflows.watch.store import Shared
 
@@ -111,7 +111,7 @@ class Taker:
 
     def _planned(self, built: Built) -> list[Case]:
         usual = config.load()
-        cases = [api.ending(case, usual) for case in plan_in(built, replace(self.request, listener=self._imports.hear))]
+        cases = [ending(case, usual) for case in plan_in(built, replace(self.request, listener=self._imports.hear))]
         validation.check_cases(cases)
         return cases
 

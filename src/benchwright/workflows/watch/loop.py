@@ -27,13 +27,13 @@ from benchwright.records.findings import Finding, State
 from benchwright.store import Store, open_store
 from benchwright.targets.sources import Request
 from benchwright.vcs.history import Commit
-from benchwright.workflows import run as api
 from benchwright.workflows import validation
+from benchwright.workflows.run import refuse_nesting
 from benchwright.workflows.watch import files, selection
-from benchwright.workflows.watch import pairs as pairing
 from benchwright.workflows.watch.commit import Taken, Taker, known_cases
 from benchwright.workflows.watch.commits import Following, Line, checked_out
 from benchwright.workflows.watch.journal import Entry, Journal, Outcome, What
+from benchwright.workflows.watch.pairs import AT_ONCE, PAIRS, Pairing
 from benchwright.workflows.watch.signals import Draining
 
 FOLDER = Path(".benchwright", "watch")  # below the present folder, one for each watch
@@ -59,7 +59,7 @@ class Watched:
     rounds: int | None = None
     smallest: float = SMALLEST  # changes below this are none, where no threshold is set
     backfill: int = BACKFILL
-    pairs: int = pairing.PAIRS  # of both sides of a suspected change, before anybody is told; 0: none
+    pairs: int = PAIRS  # of both sides of a suspected change, before anybody is told; 0: none
     cpus: Sequence[int] = ()
     status_file: Path | None = None
     same_host: bool = False  # take turns with every other watch on this machine
@@ -98,7 +98,7 @@ def watch(
     ends this after the present commit, the second at once, with a `KeyboardInterrupt`; so does a status file that
     holds 0. What is wrong with the request shows before anything is built.
     """
-    api.refuse_nesting()
+    refuse_nesting()
     validation.check(watched.request, watched.rounds or config.load().rounds or DEFAULT_ROUNDS)
     url = config.store_url(watched.store)
     builder = Builder(
@@ -187,7 +187,7 @@ class _Watch:
             listener=listener,
             cases=known_cases(store, journal.state.newest_run),
         )
-        self._pairing = pairing.Pairing(
+        self._pairing = Pairing(
             builder=builder,
             request=watched.request,
             store=store,
@@ -326,7 +326,7 @@ class _Watch:
         waiting = sorted(self._suspected().values(), key=lambda finding: -(finding.confidence or 0.0))
         both = (finding for finding in (*confirmed, *waiting) if finding.id not in state.paired)
         mine = [finding for finding in both if _is_between(finding, state.ended)]
-        for finding in mine[: pairing.AT_ONCE]:
+        for finding in mine[:AT_ONCE]:
             self._journal.add(Entry(what=What.PAIRED, finding=finding.id))  # before: once is enough, whatever happens
             settled = self._pairing.settle(finding)
             told.pop(finding.id, None)

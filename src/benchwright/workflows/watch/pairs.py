@@ -26,8 +26,8 @@ from benchwright.schema.parsing import json_mapping
 from benchwright.store import Store
 from benchwright.targets.sources import Request
 from benchwright.workflows import run
-from benchwright.workflows.ab import trial as duel
-from benchwright.workflows.ab.trial import Keeping, Matched
+from benchwright.workflows.ab.trial import Keeping, Matched, match
+from benchwright.workflows.ab.trial import trial as run_trial
 
 PAIRS = 20  # of one finding, at most
 AT_ONCE = 2  # findings that are measured again after one commit, at most
@@ -75,7 +75,7 @@ class Pairing:
         for built in (control, treatment):
             if built.failure is not None:
                 raise BenchwrightError(built.failure.message)
-        matched, usual = duel.match(control, treatment, self.request), config.load()
+        matched, usual = match(control, treatment, self.request), config.load()
         cases = [(run.ending(a, usual), run.ending(b, usual)) for a, b in matched.cases if _is_case(finding, a)]
         if not cases:
             raise BenchwrightError(f"{finding.case} is not in both")
@@ -86,7 +86,7 @@ class Pairing:
             verify=False,
         )
         keeping = Keeping(listener=self.listener, labels=(old[:_SHORT], new[:_SHORT]))
-        trial = duel.trial(control, treatment, Matched(cases=tuple(cases[:1])), rules, keeping, cpus=self.cpus)
+        trial = run_trial(control, treatment, Matched(cases=tuple(cases[:1])), rules, keeping, cpus=self.cpus)
         return trial.rows[0], trial.seconds
 
     def _say(self, text: str) -> None:

@@ -1,0 +1,126 @@
+"""Keeps drifts as findings: new ones are opened once, known ones grow or end, and steps become part of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from benchwright.analysis import detection, drift_findings
+from benchwright.analysis.comparison import SMALLEST
+from benchwright.analysis.step_findings import Seen
+from benchwright.analysis.timeline import timeline
+from benchwright.records import Value
+from benchwright.records.findings import Finding, Remark, State
+from benchwright.stats.compare import benjamini_hochberg
+from benchwright.store import Series, Store
+from benchwright.vcs.history import Repository
+
+if TYPE_CHECKING:
+    from benchwright.analysis.detection import _Looked as Looked
+    from benchwright.stats.drift_sizes import Drift
+
+
+def judge(
+    store: Store, looked: Sequence[Looked], known: Sequence[Finding], repository: Repository | None, run_id: str
+) -> list[Finding]:
+    """The drifts that were not known, kept; known ones grow, or end. Steps that turn out to be part of one are over."""
+    found: list[Finding] = []
+    slopes = [finding for finding in known if finding.drift is not None]
+    for one in looked:
+        for finding in slopes:
+            if finding.series == one.series.key:
+                _follow_drift(store, one, finding, repository, run_id)
+    for one, drift, also in _standing_drifts(looked, slopes):
+        finding = drift_findings.finding(one.seen, drift, repository=repository, found_at=detection._now())
+        told = detection._differences(store, finding, one.seen.moments[drift.start], one.seen.moments[drift.end], also)
+        opened = Remark(at=finding.found_at, who=detection.OURS, what="opened")
+        kept = store.keep_finding(replace(finding, why=told, remarks=(opened,)))
+        if kept.id == finding.id:
+            found.append(kept)
+    for one in looked:
+        for drift in one.seen.drifts:
+            _absorb(store, one, drift, [*slopes, *found], known)
+    return found
+
+
+def seen_in(store: Store, series: Series, smallest: float = SMALLEST) -> list[Finding]:
+    """The drifts that all that is kept of a series shows now, as findings that are not kept."""
+    from benchwright.stats.changepoint import detect
+    from benchwright.stats.drift import examine
+
+    known = store.history(series.case, metrics=[series.metric], limit=detection.POINTS)
+    whole = next((one for one in known if (one.key, one.unit) == (series.key, series.unit)), None)
+    moments = timeline(whole.points) if whole and whole.better else []
+    values = [moment.estimate.point for moment in moments]
+    if whole is None or not values or min(values) <= 0:
+        return []
+    trend = examine(values, smallest=smallest, detect=detect)
+    seen = Seen(series=whole, moments=tuple(moments), changes=trend.changes, drifts=trend.drifts)
+    return [drift_findings.finding(seen, drift, repository=None, found_at="") for drift in trend.drifts]
+
+
+def _follow_drift(store: Store, one: Looked, finding: Finding, repository: Repository | None, run_id: str) -> None:
+    same = [drift for drift in one.seen.drifts if drift_findings.is_known(one.seen, drift, finding)]
+    if not same:
+        if finding.state in detection._STANDING and detection._last(finding) != detection.VANISHED:
+            detection._not_seen(
+                store, finding, () if drift_findings.holds(one.seen, finding) else (*detection._unseen(finding), run_id)
+            )
+    elif detection._last(finding) == detection.VANISHED:
+        state = State.OPEN if finding.state is State.RESOLVED else finding.state
+        detection._tell(store, finding, detection.RETURNED, "the drift is seen again", state)
+    elif finding.state in detection._STANDING:
+        detection._not_seen(store, finding, ())
+        best = max(same, key=lambda drift: abs(drift.effect - 1))
+        if news := drift_findings.news(one.seen, best, finding, repository=repository):
+            finding = store.update_finding(finding.id, None, **news)
+    standing = finding.state in detection._STANDING and not detection._has(finding, detection.RECOVERED)
+    if standing and drift_findings.is_undone(one.seen, finding, one.smallest):
+        detection._tell(store, finding, detection.RECOVERED, "the value is as it was before the drift", State.RESOLVED)
+
+
+def _standing_drifts(
+    looked: Sequence[Looked], known: Sequence[Finding]
+) -> list[tuple[Looked, Drift, dict[str, Value]]]:
+    """The new drifts that so many looks would not show by chance, each as the first of its metrics shows it."""
+    new: list[tuple[Looked, Drift, dict[str, Value]]] = []
+    for one in looked:
+        for drift in one.seen.drifts:
+            if any(f.series in one.family and drift_findings.is_known(one.seen, drift, f) for f in known):
+                continue
+            verdict = drift_findings.verdict_in(one.seen, drift)
+            same = next((n for n in new if n[0].family == one.family and _overlap(n[1], drift)), None)
+            if same is None:
+                new.append((one, drift, {}))
+            elif drift_findings.verdict_in(same[0].seen, same[1]) is verdict:
+                same[2][one.series.metric] = drift.effect
+    metrics = Counter(one.family for one in looked)
+    doubts = [min(1.0, (1.0 - drift.confidence) * metrics[one.family]) for one, drift, _ in new]
+    in_vain = [1.0] * len(metrics.keys() - {one.family for one, _, _ in new})
+    called = benjamini_hochberg([*doubts, *in_vain], detection.FALSE_RATE)
+    return [each for each, real in zip(new, called, strict=False) if real]
+
+
+def _absorb(store: Store, one: Looked, drift: Drift, slopes: Sequence[Finding], known: Sequence[Finding]) -> None:
+    """Ends the findings of steps that are part of a drift people know of."""
+    told = next((f for f in slopes if f.series in one.family and drift_findings.is_known(one.seen, drift, f)), None)
+    if told is None:
+        return
+    for step in known:
+        if (
+            step.series != one.series.key
+            or step.state not in (*detection._STANDING, State.SUSPECTED)
+            or not drift_findings.is_part(one.seen, drift, step)
+        ):
+            continue
+        if not any(
+            detection._same(one, step, detection._verdict(one, change), one.seen.around(change))
+            for change in one.changes
+        ):
+            detection._tell(store, step, detection.ABSORBED, f"it is part of the drift {told.id}", State.RESOLVED)
+
+
+def _overlap(one: Drift, other: Drift) -> bool:
+    return one.start < other.end and other.start < one.end
