@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 SCRIPTS = (
@@ -67,7 +68,33 @@ def test_each_script_has_a_main_and_does_nothing_when_imported(script: str, root
 
 def test_every_benchmark_is_described(root: Path) -> None:
     text = (root / "benchmarks" / "README.md").read_text(encoding="utf-8")
-    assert [script for script in SCRIPTS if f"`{script}.py`" not in text] == []
+    names = [path.stem for path in (root / "benchmarks").glob("*.py")]  # `server.py` runs those of its folder
+    assert len(names) > len(SCRIPTS)
+    assert [name for name in names if f"`{name}.py`" not in text and f"`{name}/" not in text] == []
+
+
+def test_real_histories_are_held_against_their_labels(root: Path, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    arrays: dict[str, np.ndarray] = {}
+    for name, place in (("first", 120), ("second", 250)):
+        level = np.where(np.arange(400) < place, 20.0, 22.0)
+        arrays |= {
+            f"{name}_values": level * np.exp(0.01 * rng.standard_normal(400)),
+            f"{name}_confirmed": np.array([place, 380]),  # nothing happens at the second label
+            f"{name}_invalid": np.array([50]),
+        }
+    np.savez(tmp_path / "histories.npz", **arrays)
+    command = [sys.executable, str(root / "benchmarks" / "histories.py")]
+    without = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert without.stdout.startswith("no real histories given")
+    done = subprocess.run(
+        [*command, str(tmp_path / "histories.npz")], capture_output=True, text=True, timeout=120, check=False
+    )
+    rows = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert any(row.startswith("confirmed alerts found: steps 2 of 4 50 %") for row in rows), done.stdout
+    assert any(row.startswith("told per 1,000 values: steps 2 of 800 2.50 /1,000") for row in rows)
+    assert any(row.startswith("alerts called invalid that are raised again: steps 0 of 2 0 %") for row in rows)
+    assert any(row.startswith("confirmed alerts found: Perfherder's rule, t > 7 2 of 4") for row in rows)
 
 
 def test_contenders_take_turns_and_nobody_always_begins(harness: ModuleType) -> None:

@@ -119,6 +119,15 @@ def test_the_time_left_shrinks_with_every_process() -> None:
     assert len(left) == 5 and left == sorted(left, reverse=True) and left[-1] == 0.0
 
 
+def test_what_is_ahead_is_never_less_than_what_is_missing() -> None:
+    two_groups = _rounds(*[1.0, 1.001] * 5, 1.022, own=0.0005, seconds=0.05)  # whose interval holds both
+    assert precision.is_wanting(CASE, two_groups)
+    ahead = precision.outlook(CASE, two_groups, 5, 20)
+    assert ahead is not None and ahead.processes > len(two_groups) and ahead.seconds > 0.1
+    known = precision.outlook(CASE, two_groups[:5], 5, 20)
+    assert known is not None and (known.processes, known.seconds) == (5, 0.0)
+
+
 def test_what_more_processes_cannot_reach_is_given_up_after_twice_the_rounds() -> None:
     hopeless = _rounds(*(1.0 + 0.3 * (-1) ** i for i in range(10)))
     assert not precision.is_last(CASE, hopeless[:9], 9, 5, 20)

@@ -104,9 +104,10 @@ def outlook(case: Case, results: Sequence[Result], rounds: int, most: int) -> Ou
     longest = min(LONGEST, load.duration or LONGEST)
     shortest = min(longest, max(SHORTEST, CALLS * statistics.median(one.call for one in shown)))
     done, found = len(shown), []
+    least = max(rounds, done + is_wanting(case, results))  # at least one more, where all of them do not know it yet
+    worse = _worse(half_width(case, results), between + statistics.mean(one.error**2 for one in shown), done)
     for length in (min(longest, shortest * 2**i) for i in range(_LENGTHS)):
-        variance = between + within / length
-        least = max(rounds, done)
+        variance = worse * (between + within / length)
         count = next((n for n in range(least, most + 1) if _half_width(variance, n) <= load.precision), None)
         seconds = (max((count or most) - done, 0)) * (cost + length)
         found.append((count is None, _half_width(variance, most) if count is None else 0.0, seconds, length, count))
@@ -163,6 +164,15 @@ def _between(shown: Sequence[_Shown], precision: float) -> float:
         return guess
     seen = statistics.variance(math.log(one.point) for one in shown) - statistics.mean(one.error**2 for one in shown)
     return (guess + others * max(0.0, seen)) / (1 + others)
+
+
+def _worse(seen: float | None, variance: float, count: int) -> float:
+    """How many times larger a variance explains the interval that so many processes have together; 1 at least.
+
+    It may be wider than their scatter says: where they fall into two groups, or lean to one side.
+    """
+    expected = _half_width(variance, count)
+    return 1.0 if seen is None or not 0.0 < expected < math.inf else max(1.0, (seen / expected) ** 2)
 
 
 def _half_width(variance: float, count: int) -> float:

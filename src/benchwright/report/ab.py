@@ -114,7 +114,7 @@ def _lengths(heats: Sequence[Heat]) -> Iterator[str]:
     alike = len(looks) > 1 and len({heat.length for heat in looks}) == 1
     for name, heat in zip(("both looks",) if alike else names, looks, strict=False):
         if heat.length != 1.0:
-            where = f" in {name}" if len(looks) > 1 or heat.length < 1.0 else ""
+            where = f" in {name}" if len(looks) > 1 else ""
             why = "as the pairs before were clear" if heat.length < 1.0 else "as the first pairs differed much"
             how = "" if heat.length < 1.0 else "; --duration sets a length"
             yield f"processes {heat.length:g} times as long as usual{where}, {why}{how}"

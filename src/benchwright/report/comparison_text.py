@@ -137,10 +137,16 @@ def pairs_hint(compared: Sequence[ComparedRow], a: Run, b: Run) -> str:
     if not any(metric.verdict is Verdict.UNCLEAR for row in compared for metric in row.metrics):
         return ""
     revisions = [run.revision.id if run.revision and not run.revision.dirty else "" for run in (a, b)]
-    targets = list(dict.fromkeys(result.case.target.uri for result in b.results))
+    targets = list(dict.fromkeys(_in_repository(result.case.target.uri, revisions[1]) for result in b.results))
     if not all(revisions) or revisions[0] == revisions[1] or len(targets) != 1:
         control, treatment, target = "REVISION", "REVISION", "TARGET"
     else:
         control, treatment, target = revisions[0], revisions[1], targets[0]
     words = ["benchwright", "ab", "--control", control, "--treatment", treatment, target]
     return f"Unclear: on a busy machine, pairs tell more than more rounds: {shlex.join(words)}"
+
+
+def _in_repository(uri: str, revision: str) -> str:
+    """A target as its repository names it, where it was measured in a working copy of the build cache."""
+    _, copied, inside = uri.partition(f"/{revision}/work/")  # as `builds.Builder` lays them out
+    return inside if revision and copied else uri

@@ -24,6 +24,7 @@ _STEPS = (0.0, 0.4, 0.8, 1.2, 1.7, 2.3, 3.0, 4.0)  # from the quantile outwards,
 _NEAR = 3.0  # a threshold with three times as many calls beyond it, or a third of them, tells about this one
 _FEW = 5  # calls beyond a threshold, below which how they hang together is not asked
 _TELLING = 20  # calls beyond a threshold that are enough to say how they hang together
+_PLENTY = 100  # calls beyond a threshold from which it is asked whether they lean
 _MOST_LEANING = 1.4  # times as far as without; Hall's transformation knows no bound
 _MORE = 1.5  # a neighbour counts when it is inflated by so many times more
 
@@ -87,14 +88,13 @@ def _leaning(
     """The interval at one threshold, longer on the side that the calls beyond it lean to.
 
     Slow calls in bursts are few events. Where few bursts were seen, the true share of calls beyond the threshold may be
-    far larger than the share that was seen, and hardly smaller; see `correlation.lean`.
+    far larger than the share that was seen, and hardly smaller; see `correlation.lean`. How a handful of calls leans is
+    chance, and in the ranks already.
     """
+    if min(counts.ranks[j], counts.total - counts.ranks[j]) < _PLENTY:
+        return bounds_of(inflation)
     z = normal_quantile((1.0 + confidence) / 2)
-    place = counts.ranks[j] / counts.total
     lean = correlation.lean([batch[j] / counts.length for batch in counts.batches])
-    if place < 1.0:  # what independent calls lean by is in the ranks already
-        usual = (1.0 - 2.0 * place) / math.sqrt(place * (1.0 - place) * counts.total / inflation)
-        lean = math.copysign(max(0.0, abs(lean) - abs(usual)), lean)
     below, above = (
         min(max(1.0, abs(correlation.straightened(side, lean)) / z), _MOST_LEANING) ** 2 for side in (-z, z)
     )
@@ -113,14 +113,22 @@ def _settled(inflations: Sequence[float], places: Sequence[float], total: int) -
         beyond = min(place, 1.0 - place)
         raised = inflation
         for share, weight in ((min(0.5, beyond * _NEAR), 0.5), (beyond / _NEAR, 1.0)):
-            other = inflations[_nearest(places, share if place < 0.5 else 1.0 - share)]
-            if share * total >= _FEW and other > _MORE * inflation:
-                raised = max(raised, math.pow(inflation, 1.0 - weight) * math.pow(other, weight))
+            for other in (inflations[_nearest(places, at)] for at in _sides(share, place)):
+                if share * total >= _FEW and other > _MORE * inflation:
+                    raised = max(raised, math.pow(inflation, 1.0 - weight) * math.pow(other, weight))
         if beyond * total < _TELLING:
             share = min(0.5, _TELLING / total)
             raised = max(raised, inflations[_nearest(places, share if place < 0.5 else 1.0 - share)])
         settled.append(raised)
     return settled
+
+
+def _sides(share: float, place: float) -> tuple[float, ...]:
+    """Where so large a share lies beyond, on the side of `place`; on both of one in the middle, as the rarer of two
+    speeds may be either."""
+    if 0.25 <= place <= 0.75:
+        return share, 1.0 - share
+    return (share,) if place < 0.5 else (1.0 - share,)
 
 
 def _nearest(places: Sequence[float], share: float) -> int:
@@ -131,7 +139,7 @@ def _stretched(inflation: float, place: float, total: int, confidence: float) ->
     """The inflation enlarged for being an estimate itself, as Student's t is wider than the normal distribution."""
     if inflation <= 1.0:
         return 1.0
-    beyond = max(0.1, 2.0 * min(place, 1.0 - place))
+    beyond = max(0.1, min(place, 1.0 - place))
     df = max(2, round(total / inflation * beyond - 1.0))
     ratio = student_quantile((1.0 + confidence) / 2, df) / normal_quantile((1.0 + confidence) / 2)
     return 1.0 + (correlation.enlarged(inflation, total) - 1.0) * ratio * ratio
