@@ -104,15 +104,19 @@ SIGNS = (
     "json.loads(",
     "json.load(",
     "tomllib",
+    "import configparser",
+    "import sqlite3",
+    "import tarfile",
+    "import zipfile",
+    "import expat",
+    "import yaml",
+    "import pickletools",
+    "np.load(",
+    "read_array(",
+    "int.from_bytes(",
+    "unpack_from(",
 )
-WITHOUT_SIGNS = {
-    "store.parquet",
-    "specs.places",
-    "tasks.old_form",
-    "runtimes.array_files",
-    "runtimes.inputs",
-    "measure.load",
-}
+WITHOUT_SIGNS = {"store.parquet"}
 EXEMPT = {
     **dict.fromkeys(("parsing", "system.answers", "system.reading"), "the bounds themselves"),
     **dict.fromkeys(("report.findings", "cli.history", "store.lookup", "views.lines"), "a text inside of a record"),
@@ -121,6 +125,10 @@ EXEMPT = {
     **dict.fromkeys(("planning", "sources.discover", "noise.processes", "uploads.hook_process"), "a child of our own"),
     **dict.fromkeys(("hosts.forked", "hosts.nursery"), "a child of our own"),
     "watching.pairing": "its own",
+    **dict.fromkeys(("images.wheels", "packing"), "writes, and reads nothing"),
+    **dict.fromkeys(("store.engine", "store.presence", "store.word"), "a connection, from which no value comes"),
+    **dict.fromkeys(("measure.generator", "versus"), "a child of our own, and random bytes"),
+    "signatures.tflite": "tests of signatures",
     **dict.fromkeys(("hosts.engines", "compat.perfzero.drives"), "a program of the system"),
     **dict.fromkeys(("compat.perfzero.hosting",), "an option that was read before"),
     **dict.fromkeys(("profilers.jax", "profilers.onnxruntime", "profilers.operators", "profilers.pyspy"), "a worker"),
