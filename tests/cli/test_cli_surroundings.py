@@ -32,6 +32,17 @@ def test_closed_streams_cost_no_measurement(closed: str, tmp_path: Path) -> None
         assert [run.results for run in store.runs()] == [1]
 
 
+@pytest.mark.parametrize("lost", ["2>/dev/full", ">/dev/full 2>/dev/full", "2>&1 >/dev/null | true"])
+def test_errors_that_cannot_be_said_cost_no_measurement_and_no_exit_code(lost: str, tmp_path: Path) -> None:
+    bad = "run 'fake:constant?ms=1&clock=virtual' --rounds 1 --samples 20 --warmup 0 --store results.db --cpus 99999"
+    ended = _shell(f"{{ $bw {bad} ; echo $? > code; }} {lost}", tmp_path)
+    assert (tmp_path / "code").read_text().strip() == "2", ended.stderr
+    _shell(f"{{ $bw {RUN}; echo $? > code; }} {lost}", tmp_path)
+    assert (tmp_path / "code").read_text().strip() == ("1" if lost.startswith(">") else "0")
+    with closing(open_store(tmp_path / "results.db")) as store:
+        assert [run.results for run in store.runs()] == [1]
+
+
 def test_a_present_folder_that_was_deleted_is_said(tmp_path: Path) -> None:
     ended = _shell(f"mkdir gone && cd gone && rmdir ../gone && $bw {RUN}", tmp_path)
     assert ended.returncode == 2

@@ -19,7 +19,9 @@ FILES = ROOT / "tests" / "interop" / "files"
 seeds = SimpleNamespace(**runpy.run_path(str(HERE / "seeds.py")))
 calls = SimpleNamespace(**runpy.run_path(str(HERE / "calls.py")))
 answering = SimpleNamespace(**runpy.run_path(str(HERE / "answering.py")))
-MUTATIONS = runpy.run_path(str(HERE / "mutations.py"))
+packed = SimpleNamespace(**runpy.run_path(str(HERE / "packed.py")))
+stores = SimpleNamespace(**runpy.run_path(str(HERE / "stores.py")))
+MUTATIONS = {**runpy.run_path(str(HERE / "mutations.py")), "by_cell": stores.by_cell}
 Call = Callable[[Path, random.Random], None]
 
 
@@ -80,6 +82,20 @@ READERS: dict[str, Reader] = {
         bodies=seeds.document,
         call=calls.show,
         modules=("schema", "store.sql.codec", "store.sql.columns"),
+    ),
+    "store": Reader(
+        file="results.db",
+        bodies=stores.store,
+        call=stores.look,
+        modules=(
+            "store.sql.codec",
+            "store.sql.columns",
+            "store.sql.notes",
+            "store.lookup",
+            "store.probe",
+            "store.sql.faults",
+        ),
+        ways=("by_cell", "by_cell", "by_cell", "by_byte"),
     ),
     "lines": Reader(
         file="runs.jsonl", bodies=seeds.lines, call=calls.bring, modules=("store.files.transfer",), ways=TEXT
@@ -281,7 +297,26 @@ READERS: dict[str, Reader] = {
         modules=("targets.signatures.exported",),
         ways=("by_structure", "by_token", "by_byte"),
     ),
-    "model": Reader(file="model.onnx", bodies=seeds.models, call=calls.signature, modules=(), ways=BYTES),
+    "model": Reader(
+        file="model.onnx", bodies=seeds.models, call=calls.signature, modules=("targets.signatures.onnx",), ways=BYTES
+    ),
+    "openvino model": Reader(
+        file="model.xml",
+        bodies=lambda: [packed.OPENVINO],
+        call=calls.signature,
+        modules=("targets.signatures.openvino",),
+        ways=TEXT,
+    ),
+    "torchscript model": Reader(
+        file="model.pt",
+        bodies=packed.scripts,
+        call=calls.signature,
+        modules=("targets.signatures.torchscript",),
+        ways=BYTES,
+    ),
+    "archive": Reader(
+        file="model.tar", bodies=packed.archives, call=packed.unpack, modules=("fetch.members",), ways=BYTES
+    ),
     "accelerators": Reader(
         file="told",
         bodies=lambda: [b'{"card0": {"Card series": "a"}, "system": {"Driver version": "1"}}', b"1.0, A GPU\n"],

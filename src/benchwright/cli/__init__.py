@@ -8,6 +8,10 @@ from collections.abc import Sequence
 
 from benchwright._version import VERSION
 
+TYPE_CHECKING = False  # what `typing` says too, without the time that importing it takes
+if TYPE_CHECKING:
+    from typing import Any
+
 # verb -> (module, one line). The module holds a click command named `command`.
 VERBS: dict[str, tuple[str, str]] = {
     "run": ("benchwright.cli.verbs.run", "Measure targets; print a table, save a run."),
@@ -90,6 +94,7 @@ def _as_process() -> int:
         signal.signal(signal.SIGINT, _leave)
     if None in (sys.stdin, sys.stdout, sys.stderr):
         _open_closed_streams()
+    _let_errors_be_lost()
     try:
         return main(sys.argv[1:])
     except KeyboardInterrupt:
@@ -114,6 +119,25 @@ def _open_closed_streams() -> None:
     sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     if is_mute:
         sys.stderr.write("benchwright: standard output is closed: what would be printed there is not shown\n")
+
+
+def _let_errors_be_lost() -> None:
+    """Lets nothing depend on standard error: its disk may be full, its reader and its terminal gone.
+
+    A word that cannot be said there is lost. It would otherwise end a measurement, or change an exit code.
+    """
+    import io
+
+    class Lossy(io.FileIO):
+        def write(self, data: Any, /) -> int:
+            try:
+                return super().write(data)
+            except OSError:
+                return len(data)
+
+    before = sys.stderr
+    raw = io.BufferedWriter(Lossy(before.fileno(), "w", closefd=False))
+    sys.stderr = io.TextIOWrapper(raw, encoding=before.encoding, errors="backslashreplace", line_buffering=True)
 
 
 def allow_interrupt() -> None:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Select, and_, exists, or_, select
 
 from benchwright.errors import StoreError, UserError
-from benchwright.records import Environment, Failure, Result, Run, Status
+from benchwright.records import Environment, Failure, Result, Run
 from benchwright.store import RunSummary
 from benchwright.store.archive import Outcome
 from benchwright.store.sql import codec, read, tables
@@ -18,7 +18,6 @@ from benchwright.store.sql.catalog import pattern
 from benchwright.store.sql.codec import plain
 
 T = TypeVar("T")
-_STATUSES = {status.value: status for status in Status}  # asked for thousands of times
 _AT_ONCE = 500
 
 
@@ -116,13 +115,11 @@ def outcomes(connection: Connection, runs: Sequence[str], machines: Mapping[int,
         .where(tables.runs.c.run.in_([plain(run) for run in dict.fromkeys(runs)]))
         .order_by(table.c.id)
     )
-    cursor = connection.execute(query).cursor
-    assert cursor is not None
-    return [_outcome(machines.get(environment, ""), *told) for environment, *told in cursor.fetchall()]
+    return [_outcome(machines.get(environment, ""), *told) for environment, *told in connection.execute(query)]
 
 
 def _outcome(machine: str, run: str, result: str, case: str, number: int, status: str, document: bytes) -> Outcome:
-    ended = _STATUSES[status]
+    ended = codec.read_status(status)
     try:
         about = codec.glance(document, status, where=f"result {result}")
     except UserError as error:  # it costs this result, not the page

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from benchwright import schema
 from benchwright.errors import DecodeError, StoreError
-from benchwright.records import Case, Environment, Failure, Result, Run, Samples
+from benchwright.records import Case, Environment, Failure, Result, Run, Samples, Status
 from benchwright.records.findings import Finding
 from benchwright.schema.parsing import inflate, largest
 from benchwright.store.sql import columns
@@ -117,7 +117,7 @@ def glance(document: bytes, status: str, *, where: str) -> Glance:
     records that have no keys of these names.
     """
     text = _expanded(document, where)
-    end = text.find(b'"status":"%b","environment":{' % status.encode("ascii"))
+    end = text.find(b'"status":"%b","environment":{' % status.encode())
     start, stop = text.find(b'"case":', 0, end), text.rfind(b',"round":', 0, end)
     if end < 0 or start < 0 or stop < 0:
         raise _damaged(where, ValueError("not a result"))
@@ -185,6 +185,14 @@ def instant(microseconds: int) -> str:
         return datetime(1970, 1, 1, tzinfo=UTC).isoformat()
 
 
+_STATUSES = {status.value: status for status in Status}
+
+
+def read_status(text: str) -> Status:
+    """The status of that name; one that nobody knows is a failure, and costs no list its other results."""
+    return _STATUSES.get(text, Status.FAILED)
+
+
 def plain(text: str) -> str:
     r"""`text` as every database can hold it: a byte that is not UTF-8 and the zero character are written as `\x..`.
 
@@ -208,7 +216,7 @@ def _dumps(data: Any) -> str:
 def _loads(text: str | bytes, where: str) -> Any:
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _damaged(where, error) from None
     if not isinstance(data, dict):
         raise _damaged(where, ValueError("not a mapping"))
@@ -222,7 +230,7 @@ def _compressed(data: Any) -> bytes:
 def _expanded(document: bytes, where: str) -> bytes:
     try:
         return inflate(document, most=largest())
-    except ValueError as error:
+    except (ValueError, TypeError) as error:  # damaged, or not even bytes
         raise _damaged(where, error) from None
 
 

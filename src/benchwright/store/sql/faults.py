@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from benchwright.errors import StoreError, StoreFullError, StoreLostError
 
+_BACKUP = "restore a backup, or choose another place with --store"
 _FULL_BELOW = 1 << 20  # bytes free
 _DISK_FULL = "53100"  # PostgreSQL's code
 _MISSING = ("3F000", "42P01", "42703")  # of a schema, a table, a column
@@ -29,6 +30,8 @@ def explained(place: str, file: Path | None) -> Iterator[None]:
         if file is None:
             raise _server(place, error) from error
         raise sqlite_fault(file, error) from error
+    except UnicodeDecodeError as error:  # names of tables, or what SQLite says of them
+        raise StoreError(f"{place}: the database is damaged: text in it is none", remedy=_BACKUP) from error
     except sqlite3.Error as error:  # raised while a connection is set up, before SQLAlchemy has it
         raise sqlite_fault(file or Path(place), error) from error
 
@@ -76,7 +79,7 @@ def _gone(place: str, message: str) -> StoreError:
     """Tables were there when the store was opened; without one of them nobody knows what is left of the others."""
     return StoreLostError(
         f"{place}: the store has lost what it was made of ({message})",
-        remedy="restore a backup, or choose another place with --store",
+        remedy=_BACKUP,
     )
 
 

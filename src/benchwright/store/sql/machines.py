@@ -117,4 +117,4 @@ def statuses(
 
 
 def _told(status: str, run: str, count: int, at: int) -> tuple[str, Status, int, int]:
-    return run, Status(status), count, at
+    return run, codec.read_status(status), count, at

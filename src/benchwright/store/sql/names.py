@@ -52,6 +52,4 @@ class Names:
 def _missing(connection: Connection, query: Select[Any], column: Any, numbers: Iterable[int]) -> Iterable[Any]:
     wanted = sorted(numbers)
     for start in range(0, len(wanted), _AT_ONCE):
-        cursor = connection.execute(query.where(column.in_(wanted[start : start + _AT_ONCE]))).cursor
-        assert cursor is not None
-        yield from cursor.fetchall()
+        yield from connection.execute(query.where(column.in_(wanted[start : start + _AT_ONCE])))

@@ -284,7 +284,7 @@ def _miss(row: Any) -> Miss:
             case=row.case_name,
             params="{}",
             started_at=row.started_at,
-            status=Status(row.status),
+            status=codec.read_status(row.status),
             revision=row.revision,
             reason=error.message,
         )
@@ -328,14 +328,13 @@ def _newest() -> Select[Any]:
 
 def _points(connection: Connection, series: int, limit: int) -> tuple[Point, ...]:
     rows = connection.execute(_newest(), {"series": series, "most": limit}).all()
-    statuses = {status.value: status for status in Status}
     return tuple(
         Point(
             run=run,
             result=result,
             round=number,
             started_at=started_at,
-            status=statuses[status],
+            status=codec.read_status(status),
             revision=revision,
             estimate=Estimate(point=point, low=low, high=high, confidence=confidence, method=method),
         )

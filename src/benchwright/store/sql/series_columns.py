@@ -18,7 +18,8 @@ from sqlalchemy import ColumnElement, Connection, Select, bindparam, select
 from benchwright.errors import StoreError
 from benchwright.records import Status
 from benchwright.store.archive import Columns
-from benchwright.store.sql import tables
+from benchwright.store.sql import cells, tables
+from benchwright.store.sql.cells import NUMBER, TEXT, WHOLE
 from benchwright.store.sql.codec import plain
 from benchwright.store.sql.counts import UNSETTLED, newest, settled
 
@@ -120,7 +121,7 @@ def _read(
 
     cursor = connection.execute(query, parameters).cursor
     assert cursor is not None
-    rows = cursor.fetchall()
+    rows = cells.checked(cursor.fetchall(), _KINDS)
     at, result, run, revision, *numbers = zip(*rows, strict=True) if rows else [()] * 7
     runs, revisions = _places(known.runs if known else ()), _places(known.revisions if known else ())
     columns: dict[str, Iterable[int]] = {
@@ -133,6 +134,9 @@ def _read(
     for name, values in zip(("point", "low", "high"), numbers, strict=True):
         arrays[name] = numpy.array(values, dtype=numpy.float64)  # None becomes NaN
     return _sorted(_Points(arrays, tuple(runs), tuple(revisions)))
+
+
+_KINDS = (*[WHOLE] * 2, *[TEXT] * 2, *[NUMBER] * 3)  # of the columns of `_points_where`
 
 
 def _places(names: Sequence[str]) -> dict[str, int]:

@@ -6,23 +6,11 @@ Documents and samples lie apart from `results`, so that reading a history touche
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    Double,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    SmallInteger,
-    Table,
-    Text,
-    UniqueConstraint,
-)
+from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, MetaData, Table, UniqueConstraint
 
 from benchwright.store.probe import VERSION as VERSION
 from benchwright.store.probe import VERSION_TABLE as VERSION_TABLE
+from benchwright.store.sql.cells import Blob, Number, Position, Small, Text, Whole
 
 metadata = MetaData(
     naming_convention={
@@ -41,9 +29,9 @@ runs = Table(
     metadata,
     Column("id", _Id, primary_key=True),
     Column("run", Text, nullable=False),  # the id people see
-    Column("at", BigInteger, nullable=False, index=True),  # microseconds since 1970
+    Column("at", Whole, nullable=False, index=True),  # microseconds since 1970
     Column("revision", Text, nullable=False, index=True),  # "" when unknown
-    Column("format", SmallInteger, nullable=False),  # of the document
+    Column("format", Small, nullable=False),  # of the document
     Column("document", Text, nullable=False),  # JSON of the Run without its results
     UniqueConstraint("run"),
 )
@@ -60,7 +48,7 @@ environments = Table(
     metadata,
     Column("id", _Id, primary_key=True),
     Column("hash", Text, nullable=False),  # of the document
-    Column("document", LargeBinary, nullable=False),  # zlib of JSON: all but knobs and collected_at
+    Column("document", Blob, nullable=False),  # zlib of JSON: all but knobs and collected_at
     UniqueConstraint("hash"),
 )
 
@@ -72,8 +60,8 @@ results = Table(
     Column("run_id", _Id, ForeignKey("runs.id"), nullable=False, index=True),
     Column("environment_id", _Id, ForeignKey("environments.id"), nullable=False),
     Column("case_name", Text, nullable=False),
-    Column("at", BigInteger, nullable=False),
-    Column("round", BigInteger, nullable=False),
+    Column("at", Whole, nullable=False),
+    Column("round", Whole, nullable=False),
     Column("status", Text, nullable=False),
     Column("started_at", Text, nullable=False),
     Column("revision", Text, nullable=False, index=True),  # the result's own, else its run's, else ""
@@ -85,8 +73,8 @@ documents = Table(
     "documents",
     metadata,
     Column("result_id", _Id, ForeignKey("results.id"), primary_key=True, autoincrement=False),
-    Column("format", SmallInteger, nullable=False),
-    Column("document", LargeBinary, nullable=False),  # zlib of JSON: the Result without samples, environment by row
+    Column("format", Small, nullable=False),
+    Column("document", Blob, nullable=False),  # zlib of JSON: the Result without samples, environment by row
 )
 
 series = Table(
@@ -115,12 +103,12 @@ points = Table(
     "points",
     metadata,
     Column("series_id", _Id, ForeignKey("series.id"), primary_key=True, autoincrement=False),
-    Column("at", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", Whole, primary_key=True, autoincrement=False),
     Column("result_id", _Id, ForeignKey("results.id"), primary_key=True, autoincrement=False),
-    Column("point", Double, nullable=False),
-    Column("low", Double),
-    Column("high", Double),
-    Column("confidence", Double, nullable=False),
+    Column("point", Number, nullable=False),
+    Column("low", Number),
+    Column("high", Number),
+    Column("confidence", Number, nullable=False),
     Column("method_id", _Id, ForeignKey("methods.id"), nullable=False),
     Index("ix_points_result", "result_id"),  # all values of a run at once
     sqlite_with_rowid=False,  # the primary key is the table: one tree to write, and a history lies side by side
@@ -130,18 +118,18 @@ samples = Table(
     "samples",
     metadata,
     Column("result_id", _Id, ForeignKey("results.id"), primary_key=True, autoincrement=False),
-    Column("position", Integer, primary_key=True, autoincrement=False),  # in Result.samples
-    Column("document", LargeBinary, nullable=False),  # zlib of JSON: the Samples without columns
+    Column("position", Position, primary_key=True, autoincrement=False),  # in Result.samples
+    Column("document", Blob, nullable=False),  # zlib of JSON: the Samples without columns
 )
 
 sample_columns = Table(
     "sample_columns",
     metadata,
     Column("result_id", _Id, ForeignKey("results.id"), primary_key=True, autoincrement=False),
-    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("position", Position, primary_key=True, autoincrement=False),
     Column("name", Text, primary_key=True),
     Column("predictor", Text, nullable=False),  # see columns.py
-    Column("data", LargeBinary, nullable=False),
+    Column("data", Blob, nullable=False),
 )
 
 findings = Table(
@@ -151,8 +139,8 @@ findings = Table(
     Column("finding", Text, nullable=False),  # the id people see
     Column("series", Text, nullable=False, index=True),  # schema.series_key
     Column("state", Text, nullable=False, index=True),
-    Column("at", BigInteger, nullable=False),  # when it was found: microseconds since 1970
-    Column("format", SmallInteger, nullable=False),
+    Column("at", Whole, nullable=False),  # when it was found: microseconds since 1970
+    Column("format", Small, nullable=False),
     Column("document", Text, nullable=False),  # JSON of the Finding
     UniqueConstraint("finding"),
 )
@@ -171,7 +159,7 @@ thresholds = Table(
     metadata,
     Column("case_name", Text, primary_key=True),  # with wildcards
     Column("metric", Text, primary_key=True),  # "" for every metric
-    Column("smallest", Double, nullable=False),  # a share
+    Column("smallest", Number, nullable=False),  # a share
 )
 
 series_notes = Table(
@@ -179,7 +167,7 @@ series_notes = Table(
     metadata,
     Column("id", _Id, primary_key=True),
     Column("series", Text, nullable=False, index=True),  # schema.series_key; "" for every series
-    Column("at", BigInteger, nullable=False),  # the instant it is about: microseconds since 1970
+    Column("at", Whole, nullable=False),  # the instant it is about: microseconds since 1970
     Column("text", Text, nullable=False),
     Column("who", Text, nullable=False),
     Column("made_at", Text, nullable=False),
@@ -189,7 +177,7 @@ progress = Table(
     "progress",
     metadata,
     Column("run", Text, primary_key=True),  # the id people see; the run itself may not be there yet
-    Column("at", BigInteger, nullable=False),  # of the last word: microseconds since 1970
+    Column("at", Whole, nullable=False),  # of the last word: microseconds since 1970
     Column("document", Text, nullable=False),  # JSON of a `Progress`
 )
 
@@ -209,7 +197,7 @@ audit = Table(
     "audit",
     metadata,
     Column("id", _Id, primary_key=True),
-    Column("at", BigInteger, nullable=False, index=True),  # microseconds since 1970
+    Column("at", Whole, nullable=False, index=True),  # microseconds since 1970
     Column("who", Text, nullable=False),  # a token's name, or "" without one
     Column("address", Text, nullable=False),
     Column("action", Text, nullable=False),  # "upload run", "acknowledge finding", "refused", ...

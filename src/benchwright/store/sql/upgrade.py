@@ -62,7 +62,7 @@ def _check(connection: Connection, place: str) -> str:
                 remedy="nothing was changed; give another file or an empty database with --store",
             )
         return ""
-    version = connection.scalar(select(_version.c.version)) or ""
+    version = str(connection.scalar(select(_version.c.version)) or "")
     if version > tables.VERSION:
         raise StoreError(
             f"{place}: made by a newer Benchwright (schema {version}; this version knows up to {tables.VERSION})",

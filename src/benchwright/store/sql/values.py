@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Column, Connection, Select, bindparam, select
 
 from benchwright.records import Estimate, Status
 from benchwright.store.archive import Valued
-from benchwright.store.sql import tables
+from benchwright.store.sql import cells, tables
 from benchwright.store.sql.catalog import pattern
+from benchwright.store.sql.cells import NUMBER, TEXT, WHOLE
 from benchwright.store.sql.codec import plain
 from benchwright.store.sql.names import Names
 
@@ -105,7 +107,7 @@ def _valued(
         cursor = connection.execute(query, {"runs": runs[start : start + _AT_ONCE]}).cursor
         assert cursor is not None
         # By the numbers of result and series, quicker than the database sorts whole rows.
-        rows += sorted(cursor.fetchall())
+        rows += sorted(cells.checked(cursor.fetchall(), _KINDS), key=itemgetter(0, 1))
     return _named(connection, names, rows, wanted.case if "*" in wanted.case else "")
 
 
@@ -132,10 +134,14 @@ def _query() -> Select[Any]:
     )
 
 
+_KINDS = (*[WHOLE] * 2, *[TEXT] * 2, *[WHOLE] * 2, TEXT, *[NUMBER] * 4, WHOLE)  # of the columns of `_query`
+
+
 def _named(connection: Connection, names: Names, rows: Sequence[Any], case: str) -> list[Valued]:
     """From the columns of `_query`, those of cases that fit."""
     series = names.series(connection, [row[1] for row in rows])
     methods = names.methods(connection, [row[11] for row in rows])
+    rows = [row for row in rows if row[1] in series]  # a damaged store has points of series that are gone
     if case:
         fits = pattern(case)
         rows = [row for row in rows if fits.fullmatch(series[row[1]][1])]
@@ -145,7 +151,7 @@ def _named(connection: Connection, names: Names, rows: Sequence[Any], case: str)
             (
                 *series[row[1]],
                 *row[2:7],
-                Estimate(point=row[7], low=row[8], high=row[9], confidence=row[10], method=methods[row[11]]),
+                Estimate(point=row[7], low=row[8], high=row[9], confidence=row[10], method=methods.get(row[11], "")),
             )
         )
         for row in rows
