@@ -20,7 +20,7 @@ from benchwright import errors, schema
 from benchwright.errors import TargetError, UserError
 from benchwright.events import Event, Imported
 from benchwright.records import Case, Inputs, Load
-from benchwright.system import temporary_folder
+from benchwright.system import temporary_folder, whole_files
 from benchwright.system.lent_package import code_for
 from benchwright.targets.sources import Request
 
@@ -131,7 +131,4 @@ def main() -> None:
         content["imports"] = slow
     except UserError as error:
         content = {"error": type(error).__name__, "message": error.message, "remedy": error.remedy}
-    answer = Path(sys.argv[1])
-    partial = answer.with_suffix(".partial")
-    partial.write_text(json.dumps(content), encoding="utf-8")
-    partial.rename(answer)
+    whole_files.write_text(Path(sys.argv[1]), json.dumps(content))

@@ -11,6 +11,8 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchwright.system import whole_files
+
 MODULES = (
     "__init__.py",
     "_moved.py",
@@ -56,18 +58,13 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time a zip file knows
 def pack(path: Path) -> Path:
     """Writes the worker to `path`, in one step, and returns it. Needs Python 3.11 or newer to run."""
     package = Path(__file__).parents[1]
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with unfinished.open("wb") as file:
-            file.write(b"#!/usr/bin/env python3\n")
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
-                _add(packed, "__main__.py", _MAIN.encode())
-                for module in _modules(package):
-                    _add(packed, f"benchwright/{module.relative_to(package).as_posix()}", module.read_bytes())
-        unfinished.chmod(0o755)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with whole_files.replace_file(path, mode=0o755) as file:
+        os.fchmod(file.fileno(), 0o755)  # whatever the mask says: others run it, too
+        file.write(b"#!/usr/bin/env python3\n")
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+            _add(packed, "__main__.py", _MAIN.encode())
+            for module in _modules(package):
+                _add(packed, f"benchwright/{module.relative_to(package).as_posix()}", module.read_bytes())
     return path
 
 

@@ -9,7 +9,6 @@ import hashlib
 import json
 import math
 import os
-import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from benchwright.fetch.cache_content import Content
 from benchwright.fetch.digests import LENGTHS
 from benchwright.fetch.partials import beside, remove
 from benchwright.schema.parsing import json_value
-from benchwright.system import streams
+from benchwright.system import streams, whole_files
 from benchwright.system.locks import locked
 
 
@@ -168,12 +167,7 @@ def key_of(location: str) -> str:
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = beside(path, f"{uuid.uuid4().hex}.new")
-    try:
-        fresh.write_text(text, encoding="utf-8")
-        fresh.replace(path)
-    finally:
-        fresh.unlink(missing_ok=True)
+    whole_files.write_text(path, text)
 
 
 def _newest(folder: Path) -> float:

@@ -15,7 +15,7 @@ from pathlib import Path
 from benchwright import schema
 from benchwright.errors import DecodeError
 from benchwright.schema.parsing import json_value
-from benchwright.system import streams
+from benchwright.system import streams, whole_files
 
 Progress = Callable[[int, int | None], None]  # bytes that are here, and in all where that is known
 
@@ -63,9 +63,7 @@ class Partial:
         self.discard()
         self.path.mkdir() if folder else self.path.touch()
         # Written last, and whole: a note must never speak of bytes that another version left behind.
-        fresh = beside(self.target, "note.new")
-        fresh.write_text(json.dumps(asdict(note)), encoding="utf-8")
-        fresh.replace(self._note_path)
+        whole_files.write_text(self._note_path, json.dumps(asdict(note)))
 
     def discard(self) -> None:
         """Forgets what is here."""

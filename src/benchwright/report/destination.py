@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from benchwright.errors import OptionError
+from benchwright.system import whole_files
 
 SIGNATURE = '<meta name="generator" content="benchwright">'
 _FORCE = {"-o": ", or add --force"}  # the one verb that can replace somebody else's file
@@ -31,16 +32,11 @@ def check_target(path: Path, force: bool = False, *, flag: str = "-o") -> None:
 
 
 def write_target(path: Path, text: str, *, flag: str = "-o") -> None:
-    """Writes the whole text or nothing: into a file beside it, which then takes its name."""
-    goal = path.resolve()  # a link stays one
-    beside = goal.with_name(f".benchwright-{os.getpid()}.tmp")
+    """Writes the whole text or nothing."""
     try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(goal)
+        whole_files.write_text(path.resolve(), text)  # a link stays one
     except OSError as error:
         raise OptionError(f"{path}: cannot be written: {error.strerror}", remedy=f"name another file: {flag}") from None
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _is_ours(path: Path) -> bool:

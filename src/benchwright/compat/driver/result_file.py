@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from benchwright.compat.driver.stale import NAME
 from benchwright.records import Metric, Result, Status
+from benchwright.system import whole_files
 from benchwright.targets.tasks.definition import recorded
 
 KIB, MIB = 2**10, 2**20
@@ -20,18 +18,7 @@ _STAYS_WHOLE = ("first", "last", "min", "max", "sum", "count")
 
 def write(folder: Path, keys: Mapping[str, float]) -> None:
     """The keys on one line; whoever reads meanwhile sees nothing or all of it."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{NAME}.", dir=folder)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(json.dumps(dict(keys), allow_nan=False))
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o666 & ~_umask())
-        Path(name).replace(folder / NAME)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise
+    whole_files.write_text(folder / NAME, json.dumps(dict(keys), allow_nan=False), durable=True)
 
 
 def keys(result: Result, task: str, *, framework: str | None = None, suffix: str | None = None) -> dict[str, float]:
@@ -91,10 +78,3 @@ def _uptime() -> dict[str, float]:
         return {"uptime_in_seconds": float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])}
     except (OSError, ValueError, IndexError):
         return {}
-
-
-def _umask() -> int:
-    """The process's mask; it can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

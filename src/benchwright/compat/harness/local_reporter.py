@@ -10,6 +10,7 @@ from benchwright.compat.harness.documents import Document, as_json, commit_date
 from benchwright.compat.harness.names import file_name, file_names
 from benchwright.errors import UploadError
 from benchwright.fetch.partials import remove
+from benchwright.system import whole_files
 
 META = "meta"
 OURS = "benchwright.json"  # the whole document, for readers that need not know the layout
@@ -39,14 +40,9 @@ def write(root: Path, document: Document) -> Path:
 def write_simple(root: Path, document: Document) -> Path:
     """Writes `<identifier>/data.txt` below `root`, over an earlier one; whatever else is there stays."""
     path = root.absolute() / file_name(str(document.meta.get("identifier", ""))) / "data.txt"
-    fresh = path.with_name(f".{uuid.uuid4().hex}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            fresh.write_text(as_json(document.entries), encoding="utf-8")
-            fresh.replace(path)
-        finally:
-            remove(fresh)
+        whole_files.write_text(path, as_json(document.entries))
     except OSError as error:
         raise UploadError(f"{error.filename or path}: {error.strerror or error}") from error
     return path

@@ -16,7 +16,7 @@ from benchwright.compat.harness.remote_post import Endpoint, RefusedError
 from benchwright.compat.harness.summaries import Rules
 from benchwright.errors import UploadError
 from benchwright.schema.parsing import json_value
-from benchwright.system import streams
+from benchwright.system import streams, whole_files
 from benchwright.system.locks import locked
 
 SPOOL = Path(".benchwright") / "unsent"
@@ -198,6 +198,4 @@ class _Sending:
         raise AssertionError("the last attempt answers or raises")
 
     def _write(self, path: Path, batch: list[Log]) -> None:
-        fresh = path.with_name(f".{path.name}.new")
-        fresh.write_text(json.dumps({"to": self._endpoint.shown, "logs": batch}), encoding="utf-8")
-        fresh.replace(path)
+        whole_files.write_text(path, json.dumps({"to": self._endpoint.shown, "logs": batch}))

@@ -25,6 +25,7 @@ from benchwright.compat.neuronperf.guard import refuse_nesting
 from benchwright.compat.neuronperf.messages import INFO, USUAL, VOICE
 from benchwright.compat.neuronperf.plan import listed
 from benchwright.errors import OptionError, TargetError
+from benchwright.system import whole_files
 from benchwright.worker.runtimes import check_installed
 from benchwright.worker.runtimes.pipeline.examples import batch_size
 from benchwright.worker.runtimes.pipeline.feeds import spread
@@ -172,25 +173,13 @@ def _placed(files: Sequence[Path], base: str, folder: Path, stem: str) -> Path |
     for file in files:
         target = folder / f"{stem}{file.name.removeprefix(base)}"
         try:
-            _put(file, target)
+            whole_files.name_file(file, target)
         except FileExistsError:
             for path in placed:
                 path.unlink()
             return None
         placed.append(target)
     return placed[-1]
-
-
-def _put(file: Path, target: Path) -> None:
-    """Gives a file another name, unless that is taken."""
-    try:
-        os.link(file, target)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without links
-        if target.exists():
-            raise FileExistsError(target) from None
-        file.replace(target)
 
 
 def _digest(files: Sequence[Path]) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from benchwright.compat.neuronperf.reports import Report
 from benchwright.errors import OptionError, did_you_mean
+from benchwright.system import whole_files
 
 SUMMARY_COLS = [
     *("throughput_avg", "latency_ms_p50", "latency_ms_p99", "n_models", "pipeline_size"),
@@ -83,13 +84,7 @@ def _put(path: Path, text: str) -> None:
     if path.exists() and not path.is_file():
         path.write_text(text, encoding="utf-8", newline="")
         return
-    whole = path.resolve()
-    unfinished = whole.with_name(f"{whole.name}.{os.getpid()}.part")
-    try:
-        unfinished.write_text(text, encoding="utf-8", newline="")
-        unfinished.replace(whole)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    whole_files.write_text(path.resolve(), text)
 
 
 def _name(reports: Sequence[Report], ending: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 from benchwright.errors import DecodeError, OptionError, TargetError, did_you_mean
 from benchwright.schema.parsing import json_value
-from benchwright.system import streams
+from benchwright.system import streams, whole_files
 
 Index = dict[str, Any]
 Given = Mapping[str, Any] | str | os.PathLike[str]
@@ -118,12 +118,7 @@ def save(
     text = json.dumps(whole, indent=2) + "\n"
     path = Path(root_dir or "", filename or _generated_name(whole["model_name"], text))
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    whole_files.write_text(path, text)
     return str(path)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from benchwright.compat.perfzero import processes, systems
 from benchwright.compat.perfzero.flags import Flags
 from benchwright.records import Result, Status
+from benchwright.system import whole_files
 
 HARNESS = "perfzero"
 DETAILS = "perfzero"  # where a kept result says what its summary was, and where it was made
@@ -114,13 +114,8 @@ def holds(metric: Mapping[str, Any]) -> bool:
 
 
 def write(summary: Mapping[str, Any], path: Path) -> None:
-    """Writes the whole file or nothing: beside its place first."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_text(text_of(summary) + "\n", encoding="utf-8")
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    """Writes the whole file or nothing."""
+    whole_files.write_text(path, text_of(summary) + "\n")
 
 
 def text_of(summary: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from benchwright import config, schema
 from benchwright.errors import BenchwrightError, DecodeError
@@ -23,7 +21,7 @@ from benchwright.execution.builds import commands, environments
 from benchwright.execution.builds.surroundings import HERE, OWN, Needs, Surroundings, needs_of
 from benchwright.records import Failure, Revision
 from benchwright.schema.parsing import json_value
-from benchwright.system import streams
+from benchwright.system import streams, whole_files
 from benchwright.system.locks import locked
 from benchwright.vcs.history import open_repository
 
@@ -171,7 +169,8 @@ class Builder:
         failure = built.failure
         if failure is None or failure.kind == commands.OWN_FAULT:  # others may not happen again
             told = {"failure": schema.encode(failure), "seconds": built.seconds}
-            _write_whole(place / MARK, {**told, "python": built.python, "warnings": built.warnings})
+            noted = {**told, "python": built.python, "warnings": built.warnings}
+            whole_files.write_text(place / MARK, json.dumps(noted), durable=True)
         return built
 
     def _in_environment(self, place: Path, built: Built, *, rebuild: bool) -> Built:
@@ -217,7 +216,8 @@ class Builder:
             environments.make(folder, self._python, sees_here=self._around.environment == HERE)
             failure = self._install(folder, built, needs, log=shared / LOG)
             if failure is None:
-                _write_whole(shared / MARK, {"needs": needs.pip_arguments})
+                noted = json.dumps({"needs": needs.pip_arguments})
+                whole_files.write_text(shared / MARK, noted, durable=True)
                 self._made.add(key)
         return replace(built, failure=failure)
 
@@ -252,12 +252,3 @@ class Builder:
         commands.end_left_over(place / LOG)
         self.repository.drop(place / "work")
         environments.remove(place)
-
-
-def _write_whole(path: Path, content: dict[str, Any]) -> None:
-    fresh = path.with_name(f".{path.name}")
-    with fresh.open("w", encoding="utf-8") as file:
-        json.dump(content, file)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)

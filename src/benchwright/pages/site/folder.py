@@ -10,6 +10,7 @@ from pathlib import Path
 from benchwright._version import VERSION
 from benchwright.errors import OptionError
 from benchwright.pages.site.scripts import SIGNATURE
+from benchwright.system import whole_files
 
 MARK = "benchwright-site.json"  # says that the folder is ours
 DATA = "data"
@@ -96,14 +97,10 @@ class Folder:
             )
 
     def _replace(self, file: Path, content: bytes) -> None:
-        beside = file.with_name(f".benchwright-{os.getpid()}.tmp")
         try:
-            beside.write_bytes(content)
-            beside.replace(file)
+            whole_files.write_bytes(file, content)
         except OSError as error:
             raise OptionError(f"{file}: cannot be written: {error.strerror}", remedy="name another folder") from None
-        finally:
-            beside.unlink(missing_ok=True)
 
 
 def _mark(made_by: str) -> bytes:

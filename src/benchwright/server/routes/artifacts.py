@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
@@ -24,6 +21,7 @@ from benchwright.server.documents import LONGEST_ID
 from benchwright.server.errors import refusal
 from benchwright.server.openapi import takes_bytes, told
 from benchwright.server.settings import Settings
+from benchwright.system import whole_files
 
 router = APIRouter(tags=["artifacts"])
 Id = Annotated[str, InPath(min_length=1, max_length=LONGEST_ID)]
@@ -63,30 +61,17 @@ async def upload(request: Request, visitor: Writes, result_id: Id, name: Name) -
     here = frame(request).settings
     path = _kept(here, result_id, artifact)
     try:
-        with _coming(path.parent) as file:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_files.replace_file(path, mode=0o600) as file:
             size, digest = await _received(request, file, here.limits.artifact)
             if size != artifact.size or (artifact.sha256 and digest != artifact.sha256.lower()):
                 raise refusal(400, f"this is not the file {name!r} that the result names", "was it written to since?")
             added = not path.exists()
-            Path(file.name).replace(path)
     except OSError as error:
         raise refusal(507, f"the server cannot keep the file: {error.strerror}", "try again later") from None
     if added:
         await run_in_threadpool(record, request, visitor, "upload artifact", f"{result_id} {name}")
     return await run_in_threadpool(answer, request, Kept(id=name, added=added), status=201 if added else 200)
-
-
-@contextmanager
-def _coming(folder: Path) -> Iterator[BinaryIO]:
-    """A file to write, gone at the end unless it was put in its place."""
-    folder.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=".coming-", dir=folder)
-    os.close(descriptor)
-    try:
-        with Path(name).open("wb") as file:
-            yield file
-    finally:
-        Path(name).unlink(missing_ok=True)
 
 
 async def _received(request: Request, file: BinaryIO, most: int) -> tuple[int, str]:

@@ -19,11 +19,11 @@ from pathlib import Path
 from benchwright.errors import StoreError
 from benchwright.schema.parsing import json_value
 from benchwright.store.remote.request import Request
-from benchwright.system import streams
+from benchwright.system import streams, whole_files
 
 VARIABLE = "BENCHWRIGHT_SPOOL"
 FORMAT = 1
-_ENDING, _PARTIAL, _SERVER, _LOCK, _REFUSED = ".entry", ".partial", "server", "lock", "refused"
+_ENDING, _SERVER, _LOCK, _REFUSED = ".entry", "server", "lock", "refused"
 _FORGOTTEN = 3600.0  # seconds after which nobody is still writing a file
 
 
@@ -82,7 +82,8 @@ class Spool:
         line = json.dumps({"spool": FORMAT, "length": len(request.body), "at": time.time(), **head})
         try:
             self._make()
-            _write(self.folder / self._next(), line.encode() + b"\n" + request.body)
+            entry = self.folder / self._next()
+            whole_files.write_bytes(entry, line.encode() + b"\n" + request.body, mode=0o600, durable=True)
         except OSError as error:
             raise StoreError(
                 f"{self.folder}: what {self.server} cannot take now cannot be kept here either: {error.strerror}",
@@ -153,7 +154,7 @@ class Spool:
 
     def _tidy(self) -> None:
         """Removes what processes that were killed had half written."""
-        for path in self.folder.glob(f"*{_PARTIAL}"):
+        for path in self.folder.glob(f"*{whole_files.UNFINISHED}"):
             with contextlib.suppress(OSError):
                 if path.stat().st_mtime < time.time() - _FORGOTTEN:
                     path.unlink()
@@ -161,28 +162,7 @@ class Spool:
     def _make(self) -> None:
         if not (self.folder / _SERVER).exists():
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _write(self.folder / _SERVER, self.server.encode() + b"\n")
-
-
-def _write(path: Path, content: bytes) -> None:
-    """A file that is whole, or not there, whatever happens."""
-    partial = path.with_name(f"{path.name}.{os.getpid()}{_PARTIAL}")
-    try:
-        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with open(handle, "wb") as file:  # noqa: PTH123 - of the handle, which has its mode
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.rename(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+            whole_files.write_text(self.folder / _SERVER, f"{self.server}\n", mode=0o600, durable=True)
 
 
 def _locked(handle: int, until: float) -> bool:

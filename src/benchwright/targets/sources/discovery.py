@@ -19,7 +19,7 @@ from typing import Any
 
 from benchwright import schema
 from benchwright.errors import LoadError, TargetError
-from benchwright.system import orphans, temporary_folder
+from benchwright.system import orphans, temporary_folder, whole_files
 from benchwright.system.lent_package import code_for
 from benchwright.system.orphans import TOKEN_BYTES
 from benchwright.system.scratch import JOB_VARIABLE
@@ -153,9 +153,7 @@ def main(arguments: list[str]) -> None:
         content: dict[str, Any] = {"benchmarks": found, "broken": offer.broken, "left": offer.left}
     except (LoadError, TargetError) as error:
         content = {"error": error.message, "remedy": "" if error.remedy == "see the log" else error.remedy}
-    partial = Path(f"{answer}.partial")
-    partial.write_text(json.dumps(content), encoding="utf-8")
-    partial.rename(answer)  # complete or not there at all
+    whole_files.write_text(Path(answer), json.dumps(content))
 
 
 if __name__ == "__main__":

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 from benchwright import config
 from benchwright.errors import OptionError
+from benchwright.system import whole_files
 from benchwright.system.locks import locked
 
 STOP = "0"
@@ -40,17 +39,10 @@ def write_commit(commit_file: Path | None, commit: str) -> None:
     """Puts the commit into the file, whole or not at all; an `OptionError` when it cannot be written."""
     if commit_file is None:
         return
-    fresh = commit_file.with_name(f".{commit_file.name}.{uuid.uuid4().hex}")
     try:
         commit_file.parent.mkdir(parents=True, exist_ok=True)
-        with fresh.open("w", encoding="utf-8") as file:
-            file.write(f"{commit}\n")
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(commit_file)
+        whole_files.write_text(commit_file, f"{commit}\n", durable=True)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            fresh.unlink(missing_ok=True)
         raise OptionError(f"{commit_file} cannot be written: {error.strerror}") from None
 
 
