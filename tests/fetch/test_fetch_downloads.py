@@ -20,7 +20,7 @@ from benchwright.fetch.data import fetch_data
 from benchwright.fetch.digests import digest_of
 from benchwright.fetch.downloads import fetch
 from benchwright.system.addresses import bare, local_path, name_of, scheme_of, scrubbed, shown
-from benchwright.system.locks import locked
+from benchwright.system.locks import hold_lock
 
 
 def tree(root: Path) -> dict[str, bytes]:
@@ -202,7 +202,7 @@ def test_one_at_a_time_among_threads(tmp_path: Path) -> None:
 
     def work() -> None:
         for _ in range(30):
-            with locked(tmp_path / "lock"):
+            with hold_lock(tmp_path / "lock"):
                 with guard:
                     inside[0] += 1
                     most[0] = max(most[0], inside[0])
@@ -218,11 +218,11 @@ def test_one_at_a_time_among_threads(tmp_path: Path) -> None:
 
 
 def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
-    script = "import sys, os\nfrom pathlib import Path\nfrom benchwright.system.locks import locked\n"
-    script += "with locked(Path(sys.argv[1])):\n    os._exit(0)"
+    script = "import sys, os\nfrom pathlib import Path\nfrom benchwright.system.locks import hold_lock\n"
+    script += "with hold_lock(Path(sys.argv[1])):\n    os._exit(0)"
     subprocess.run([sys.executable, "-c", script, tmp_path / "lock"], check=True)
     assert (tmp_path / "lock").exists()
-    with locked(tmp_path / "lock"):
+    with hold_lock(tmp_path / "lock"):
         pass
     assert not (tmp_path / "lock").exists()
 

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from benchwright.errors import FetchError
 from benchwright.fetch.members import DAMAGE, PIECE, Kind, Member, kind_of, members_of
 from benchwright.fetch.partials import remove
-from benchwright.system.locks import locked
+from benchwright.system.locks import hold_lock
 
 MOST_BYTES = 256 << 30
 MOST_FILES = 5_000_000
@@ -38,7 +38,7 @@ def unpack(
     staging = room / f".{name}.unpacking"
     try:
         room.mkdir(parents=True, exist_ok=True)
-        with locked(room / f".{name}.unpacking.lock"):
+        with hold_lock(room / f".{name}.unpacking.lock"):
             try:
                 remove(staging)
                 staging.mkdir()

@@ -17,7 +17,7 @@ from benchwright.fetch.cache_shelf import Entry, Shelf, key_of
 from benchwright.fetch.digests import Digest, expected
 from benchwright.fetch.partials import Progress, beside, remove
 from benchwright.system.addresses import name_of, shown
-from benchwright.system.locks import locked
+from benchwright.system.locks import hold_lock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class Cache:
             key = "-".join([wanted[0].kind, wanted[0].value] if wanted else ["location", key_of(location)])
             incoming = self.shelf.incoming(key)
             incoming.parent.parent.mkdir(parents=True, exist_ok=True)
-            with locked(beside(incoming.parent, "lock")):
+            with hold_lock(beside(incoming.parent, "lock")):
                 # Whoever held the lock before may have brought it.
                 return self._here(location, name, wanted) or self._bring(location, name, wanted, incoming, progress)
         except OSError as error:

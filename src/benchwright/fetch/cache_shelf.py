@@ -21,7 +21,7 @@ from benchwright.fetch.digests import LENGTHS
 from benchwright.fetch.partials import beside, remove
 from benchwright.schema.parsing import json_value
 from benchwright.system import streams, whole_files
-from benchwright.system.locks import locked
+from benchwright.system.locks import hold_lock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +114,7 @@ class Shelf:
         """Held by who changes a content or its note."""
         place = self._place(sha256)
         place.parent.mkdir(parents=True, exist_ok=True)
-        return locked(beside(place, "lock"))
+        return hold_lock(beside(place, "lock"))
 
     def incoming(self, key: str) -> Path:
         """Where a content is brought to and checked, before its digest is known; `key` says what is wanted."""

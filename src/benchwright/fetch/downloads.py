@@ -12,7 +12,7 @@ from benchwright.errors import FetchError, did_you_mean
 from benchwright.fetch.digests import Digest, expected, mismatch
 from benchwright.fetch.partials import Partial, Progress, beside
 from benchwright.system.addresses import local_path, scheme_of, shown
-from benchwright.system.locks import locked
+from benchwright.system.locks import hold_lock
 
 BUCKETS = ("abfs", "az", "ftp", "gs", "hdfs", "hf", "oci", "oss", "s3", "s3a", "sftp", "smb", "ssh", "webhdfs")
 SCHEMES = tuple(sorted(("http", "https", "file", *BUCKETS)))
@@ -53,7 +53,7 @@ def fetch(
     try:
         if not _is_there(target):
             target.parent.mkdir(parents=True, exist_ok=True)
-            with locked(beside(target, "lock")):
+            with hold_lock(beside(target, "lock")):
                 if not _is_there(target):
                     _bring(url, Partial(target=target), get, digests, before_done)
                     return target

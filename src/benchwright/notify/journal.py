@@ -22,7 +22,7 @@ from benchwright.errors import DecodeError
 from benchwright.records.findings import Finding
 from benchwright.schema.parsing import json_value
 from benchwright.system import streams
-from benchwright.system.locks import locked
+from benchwright.system.locks import hold_lock
 
 HOUR = 3600.0
 FIRST_PAUSE, LONGEST_PAUSE = 60.0, 6 * HOUR  # after failures; each doubles it
@@ -66,7 +66,7 @@ class Journal:
     def held(self) -> Iterator[Ledger]:
         """The ledger, while no other process tells anybody anything."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with locked(self.path.with_name(f"{self.path.name}.lock")):
+        with hold_lock(self.path.with_name(f"{self.path.name}.lock")):
             ledger = Ledger()
             for line in self._lines():
                 _apply(ledger, line)

@@ -12,7 +12,7 @@ from pathlib import Path
 from benchwright.errors import FetchError
 from benchwright.fetch.partials import beside, remove
 from benchwright.system.addresses import bare, shown
-from benchwright.system.locks import locked
+from benchwright.system.locks import hold_lock
 from benchwright.vcs.git_program import Git
 from benchwright.vcs.refs import aim, can_be_a_ref, only_here, remember
 
@@ -76,7 +76,7 @@ def checkout(repository: Repository, folder: Path, *, pull: bool = True, timeout
     git = Git(folder=folder, url=repository.url, timeout=timeout)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with locked(beside(folder, "lock")):
+        with hold_lock(beside(folder, "lock")):
             if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
                 _clone(git)
             else:

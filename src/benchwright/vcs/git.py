@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from benchwright.errors import FetchError, TargetError
 from benchwright.records import Revision
-from benchwright.system.locks import locked
+from benchwright.system.locks import hold_lock
 from benchwright.vcs.git_program import Git
 from benchwright.vcs.history import ALL, NEEDED, Commit
 
@@ -104,7 +104,7 @@ class GitRepository:
         quiet = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap=")
         common = Path(self._git.ask("rev-parse", "--path-format=absolute", "--git-common-dir"))
         try:
-            with locked(common / "benchwright-fetch.lock"):  # git refuses, rather than waits, when another writes it
+            with hold_lock(common / "benchwright-fetch.lock"):  # git refuses, rather than waits, when another writes it
                 self._git.ask("fetch", *quiet, _END, remote, f"+{there}:{here}")
                 return self.resolve(here)
         except OSError as error:

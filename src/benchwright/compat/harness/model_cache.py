@@ -16,7 +16,7 @@ from benchwright.fetch.cache_incoming import bring, local
 from benchwright.fetch.digests import Digest, expected
 from benchwright.fetch.partials import beside, remove
 from benchwright.system.addresses import shown
-from benchwright.system.locks import locked
+from benchwright.system.locks import hold_lock
 
 UNCHECKED = "directory"  # what a spec writes for the md5 of a folder that is not to be checked
 
@@ -46,7 +46,7 @@ def obtain(
     plain = Path(model_cache).absolute().joinpath(*(_inside(part) for part in (format, model, filename)))
     try:
         plain.parent.mkdir(parents=True, exist_ok=True)
-        with locked(beside(plain, "lock")):
+        with hold_lock(beside(plain, "lock")):
             if not md5:
                 return _fetched(location, plain, (), model_cache)
             if not wanted:

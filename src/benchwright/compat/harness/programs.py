@@ -16,7 +16,7 @@ from benchwright.compat.harness.driver_flags import DriverFlags
 from benchwright.errors import TargetError
 from benchwright.execution.builds import commands
 from benchwright.records import Failure
-from benchwright.system.locks import locked
+from benchwright.system.locks import hold_lock
 from benchwright.vcs.history import ALL, Commit, Repository
 
 SCRIPT = "build.sh"
@@ -56,7 +56,7 @@ class Programs:
         """The commit's program: found where it was built before, or built in a working copy of its own."""
         place = self._place(commit)
         place.parent.parent.mkdir(parents=True, exist_ok=True)
-        with locked(place.parent.with_name(f".{commit.revision.id}.lock")):
+        with hold_lock(place.parent.with_name(f".{commit.revision.id}.lock")):
             if place.is_file():
                 return Program(commit=commit, path=place, cached=True)
             copy = self.flags.exec_dir / ".work" / f"{commit.revision.id[:12]}-{uuid.uuid4().hex[:8]}"

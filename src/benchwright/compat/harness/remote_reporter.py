@@ -17,7 +17,7 @@ from benchwright.compat.harness.summaries import Rules
 from benchwright.errors import UploadError
 from benchwright.schema.parsing import json_value
 from benchwright.system import streams, whole_files
-from benchwright.system.locks import locked
+from benchwright.system.locks import hold_lock
 
 SPOOL = Path(".benchwright") / "unsent"
 REFUSED = ".refused"  # ends the name of what a server will never take
@@ -127,7 +127,7 @@ class _Sending:
         spool, key = self._how.spool, self._endpoint.key
         if not [*spool.glob(f"{key}-*.json")]:
             return
-        with locked(spool / f".{key}.lock"):  # two processes would send everything twice
+        with hold_lock(spool / f".{key}.lock"):  # two processes would send everything twice
             for path in sorted(spool.glob(f"{key}-*.json")):
                 self._spooled(path)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 from pathlib import Path
 
 from benchwright.compat.perfzero.workspace import LOG, PROCESS_INFO, SUMMARY
+from benchwright.system.locks import try_lock
 
 PLACE = ".execution_ids"  # below the workspace: a file for each id, locked by the run that has it
 
@@ -29,12 +29,12 @@ class Claim:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            is_ours = try_lock(file)
+        except OSError:
+            is_ours = True  # a file system without locks: better without than not at all
+        if not is_ours:
             os.close(file)
             return None
-        except OSError:
-            pass  # a file system without locks: better without than not at all
         return cls(file, path)
 
     def clear(self, output: Path) -> None:

@@ -22,7 +22,7 @@ from benchwright.execution.builds.surroundings import HERE, OWN, Needs, Surround
 from benchwright.records import Failure, Revision
 from benchwright.schema.parsing import json_value
 from benchwright.system import streams, whole_files
-from benchwright.system.locks import locked
+from benchwright.system.locks import hold_lock
 from benchwright.vcs.history import open_repository
 
 MARK = "built.json"  # written last: a folder without it was cut off
@@ -119,7 +119,7 @@ class Builder:
         revision = self.repository.resolve(name).revision
         place = self._root / revision.id
         place.parent.mkdir(parents=True, exist_ok=True)
-        with locked(place.with_name(f".{revision.id}.lock")):
+        with hold_lock(place.with_name(f".{revision.id}.lock")):
             built = self._kept(place, revision)
             if built is None or rebuild:
                 self._clear(place)
@@ -134,7 +134,7 @@ class Builder:
     def drop(self, name: str) -> None:
         """Forgets a revision with all that was built of it."""
         revision = self.repository.resolve(name).revision
-        with locked((self._root / revision.id).with_name(f".{revision.id}.lock")):
+        with hold_lock((self._root / revision.id).with_name(f".{revision.id}.lock")):
             self._clear(self._root / revision.id)
 
     def _kept(self, place: Path, revision: Revision) -> Built | None:
@@ -206,7 +206,7 @@ class Builder:
         folder = shared / "environment"
         built = replace(built, python=str(environments.interpreter(folder)))
         shared.parent.mkdir(parents=True, exist_ok=True)
-        with locked(shared.with_name(f".{key}.lock")):
+        with hold_lock(shared.with_name(f".{key}.lock")):
             if (shared / MARK).is_file() and not (rebuild and key not in self._made):
                 return built
             (shared / MARK).unlink(missing_ok=True)

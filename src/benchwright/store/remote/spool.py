@@ -20,6 +20,7 @@ from benchwright.errors import StoreError
 from benchwright.schema.parsing import json_value
 from benchwright.store.remote.request import Request
 from benchwright.system import streams, whole_files
+from benchwright.system.locks import open_lock
 
 VARIABLE = "BENCHWRIGHT_SPOOL"
 FORMAT = 1
@@ -129,11 +130,12 @@ class Spool:
         """True for the one process that may send now; False for others, after `patience` seconds."""
         self._make()
         self._tidy()
-        handle = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        handle = open_lock(self.folder / _LOCK, patience=patience, mode=0o600)
         try:
-            yield _locked(handle, time.monotonic() + patience)
+            yield handle is not None
         finally:
-            os.close(handle)
+            if handle is not None:
+                os.close(handle)
 
     def _names(self, folder: Path) -> Iterator[str]:
         try:
@@ -163,16 +165,3 @@ class Spool:
         if not (self.folder / _SERVER).exists():
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             whole_files.write_text(self.folder / _SERVER, f"{self.server}\n", mode=0o600, durable=True)
-
-
-def _locked(handle: int, until: float) -> bool:
-    import fcntl
-
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            if time.monotonic() >= until:
-                return False
-            time.sleep(0.05)

@@ -9,7 +9,7 @@ from pathlib import Path
 from benchwright import config
 from benchwright.errors import OptionError
 from benchwright.system import whole_files
-from benchwright.system.locks import locked
+from benchwright.system.locks import hold_lock
 
 STOP = "0"
 _LONGEST = 200  # characters of a commit file that are looked at
@@ -51,5 +51,5 @@ def own_turn() -> Iterator[None]:
     """The machine's turn, among all that ask for it: nothing is built or measured by another meanwhile."""
     folder = config.cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder / "this-machine.lock"):
+    with hold_lock(folder / "this-machine.lock"):
         yield

@@ -17,6 +17,7 @@ from benchwright import schema
 from benchwright.errors import DecodeError, OptionError
 from benchwright.schema.parsing import json_value
 from benchwright.system import line_files
+from benchwright.system.locks import open_lock
 
 
 class What(StrEnum):
@@ -153,15 +154,10 @@ class Journal:
 
 def _only_one(path: Path) -> int:
     """Holds the watch until the process ends, however it does."""
-    import fcntl
-
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
+    handle = open_lock(path)
+    if handle is None:
         remedy = "stop that one; or watch other targets, or with another --store"
-        raise OptionError("another process watches this already", remedy=remedy) from None
+        raise OptionError("another process watches this already", remedy=remedy)
     return handle
 
 
