@@ -7,11 +7,10 @@ was cut off by a crash is passed over.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +20,7 @@ from benchwright import schema
 from benchwright.errors import DecodeError
 from benchwright.records.findings import Finding
 from benchwright.schema.parsing import json_value
-from benchwright.system import streams
+from benchwright.system import json_lines
 from benchwright.system.locks import hold_lock
 
 HOUR = 3600.0
@@ -68,8 +67,9 @@ class Journal:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with hold_lock(self.path.with_name(f"{self.path.name}.lock")):
             ledger = Ledger()
-            for line in self._lines():
-                _apply(ledger, line)
+            with suppress(FileNotFoundError):
+                for _, line in json_lines.read_lines(self.path):
+                    _apply(ledger, line)
             yield ledger
 
     def due(self, ledger: Ledger, finding: Finding, targets: Sequence[str]) -> None:
@@ -102,30 +102,16 @@ class Journal:
 
     def _write(self, ledger: Ledger, **line: Any) -> None:
         at = datetime.fromtimestamp(self.clock(), UTC).isoformat(timespec="milliseconds")
-        handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        handle = json_lines.open_lines(self.path, 0o600)
         try:
-            size = os.fstat(handle).st_size
-            cut_off = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
-            os.write(handle, b"\n" * cut_off + json.dumps({"at": at, **line}).encode() + b"\n")
-            os.fsync(handle)
+            json_lines.append(handle, {"at": at, **line})
         finally:
             os.close(handle)
         _apply(ledger, {"at": at, **line})
 
-    def _lines(self) -> Iterator[Any]:
-        try:
-            with self.path.open("rb") as file:
-                for line in streams.lines(streams.pieces(file)):
-                    try:
-                        yield json_value(line)
-                    except ValueError:  # cut off by a crash
-                        continue
-        except FileNotFoundError:
-            return
-
 
 def _apply(ledger: Ledger, line: Any) -> None:
-    """What a line adds to the ledger; one that makes no sense adds nothing."""
+    """Adds a line to the ledger; one that makes no sense, or was cut off by a crash, adds nothing."""
     try:
         at = datetime.fromisoformat(line["at"]).timestamp()
         if line["what"] == "due":

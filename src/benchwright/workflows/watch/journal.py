@@ -6,7 +6,6 @@ its run; none is measured twice, and none is forgotten.
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,9 +14,9 @@ from pathlib import Path
 
 from benchwright import schema
 from benchwright.errors import DecodeError, OptionError
-from benchwright.schema.parsing import json_value
-from benchwright.system import line_files
+from benchwright.system import json_lines
 from benchwright.system.locks import open_lock
+from benchwright.system.whole_files import sync_folder
 
 
 class What(StrEnum):
@@ -123,10 +122,10 @@ class Journal:
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             self._lock = _only_one(self.file.with_name("lock"))
-            self._out = line_files.open_lines(self.file)  # a line that was cut off never happened
+            self._out = json_lines.open_lines(self.file)  # a line that was cut off never happened
             for entry in _read(self.file):
                 self.state.add(entry)
-            _sync(self.file.parent)
+            sync_folder(self.file.parent)
         except BaseException as error:
             self.__exit__()
             if isinstance(error, OSError):
@@ -145,7 +144,7 @@ class Journal:
         dated = {**schema.encode(entry), "at": entry.at or datetime.now(UTC).isoformat(timespec="milliseconds")}
         told = {name: value for name, value in dated.items() if value not in ("", None, [], False)}
         try:
-            line_files.append(self._out, json.dumps(told).encode())
+            json_lines.append(self._out, told)
         except OSError as error:
             remedy = "what was measured is in the store; the next start goes on where the journal ends"
             raise OptionError(f"{self.file} cannot be written: {error.strerror}", remedy=remedy) from None
@@ -164,19 +163,10 @@ def _only_one(path: Path) -> int:
 def _read(file: Path) -> list[Entry]:
     """The lines that are there."""
     found = []
-    for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+    for number, value in json_lines.read_lines(file):
         where = f"{file}:{number}"
-        try:
-            found.append(schema.decode(Entry, json_value(line), where=where))
-        except ValueError as error:
+        if isinstance(value, ValueError):
             remedy = "mend or remove that line; or remove the file, to begin anew"
-            raise DecodeError(f"{where}: {error}", remedy=remedy) from None
+            raise DecodeError(f"{where}: {value}", remedy=remedy)
+        found.append(schema.decode(Entry, value, where=where))
     return found
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

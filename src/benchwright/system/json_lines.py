@@ -1,16 +1,22 @@
-"""Files that grow line by line, and that nothing confuses: not a full disk, not `kill -9`, not a power cut."""
+"""Journals: files of one JSON value a line, which nothing confuses: not a full disk, not `kill -9`, not a power cut."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+from benchwright.schema.parsing import json_value
+from benchwright.system import streams
 
 _BLOCK = 1 << 16
 
 
 def open_lines(path: Path, mode: int = 0o666) -> int:
-    """A handle for `append`, made when absent; of a line that was cut off nothing stays. One process at a time."""
+    """Opens a file for `append`, made when absent; of a line that was cut off nothing stays. One process at a time."""
     handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, mode)
     try:
         _mend(handle)
@@ -20,8 +26,9 @@ def open_lines(path: Path, mode: int = 0o666) -> int:
     return handle
 
 
-def append(handle: int, line: bytes) -> None:
+def append(handle: int, value: Any) -> None:
     """Adds a line, whole or not at all; it is on the disk when this returns. An `OSError` says why it cannot be."""
+    line = json.dumps(value).encode()
     before = os.fstat(handle).st_size
     try:
         rest = memoryview(line + b"\n")
@@ -32,6 +39,28 @@ def append(handle: int, line: bytes) -> None:
         with contextlib.suppress(OSError):
             os.ftruncate(handle, before)
         raise
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """Yields the number and the value of each line, in order; of a line that is no JSON, the `ValueError` itself.
+
+    A line that is too long to be read is the last.
+    """
+    number = 0
+    with path.open("rb") as file:
+        try:
+            for line in streams.lines(streams.pieces(file)):
+                number += 1
+                yield number, _value(line)
+        except streams.TooLargeError as error:
+            yield number + 1, error
+
+
+def _value(line: bytes) -> Any:
+    try:
+        return json_value(line)
+    except ValueError as error:
+        return error
 
 
 def _mend(handle: int) -> None:
