@@ -6,23 +6,13 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchwright.errors import DecodeError, OptionError
 
-HIDDEN = "***"
-CONTAINERS = frozenset({"abfs", "abfss", "adl", "az"})  # what stands before @ in these is no login
-_SCHEME = r"\b[A-Za-z][\w+.-]*://"
-# An address in a text: it ends before the next one of a list, a quote that JSON closes, the full stop of a sentence.
-_ADDRESS = re.compile(rf"""({_SCHEME})(\S*?)(?=[.,:;)\]}}"']*(?:\s|$)|["']\s*[,:}}\]]|,{_SCHEME})""")
-_LOGIN = re.compile(r"[^/?#]*@")
-_LOOSE_LOGIN = re.compile(r"[^/:@]*:.*@|[^/?#]*@")  # passwords of databases may hold a bare / or ?
 FILE = "benchwright.toml"
 DEFAULT_STORE = ".benchwright/results.db"
-
-
 VERDICTS = ("worse", "better")  # of changes that people may want to be told of
 _SECRET_FILE = re.compile(r"\$\{file:([^}]+)\}")  # in a target: what that file holds
 
@@ -83,38 +73,6 @@ def cache_folder(flag: str | None = None) -> Path:
         raise OptionError("--cache names no folder", remedy="give a folder, or leave it out")
     named = flag or os.environ.get("BENCHWRIGHT_CACHE") or load().cache
     return Path(named).expanduser().absolute() if named else _user_cache() / "benchwright"
-
-
-def shown_url(text: str) -> str:
-    """An address, or a text with addresses in it, as it may be shown and kept: `scheme://***@host/path?name=***`.
-
-    Logins, values of queries and fragments are hidden, whatever the scheme; what is no address is left as it is.
-    """
-    return _ADDRESS.sub(lambda found: found[1] + _masked(found[1].removesuffix("://").lower(), found[2]), text)
-
-
-def shown_arguments(arguments: Iterable[str]) -> tuple[str, ...]:
-    """A command line as it may be shown and kept: no address in it says a secret."""
-    return tuple(map(shown_url, arguments))
-
-
-def _masked(scheme: str, rest: str) -> str:
-    """What follows `scheme://`, without its secrets."""
-    if scheme not in CONTAINERS:
-        login = _LOGIN if scheme in ("http", "https", "file") else _LOOSE_LOGIN
-        rest = login.sub(f"{HIDDEN}@", rest, count=1) if login.match(rest) else rest
-    if scheme == "file":  # a path has no query: ? and # are parts of its names
-        return rest
-    rest, mark, _ = rest.partition("#")
-    path, question, query = rest.partition("?")
-    pairs = [name + equals + HIDDEN * bool(value) for name, equals, value in map(_pair, query.split("&"))]
-    return path + question + "&".join(pairs) + (mark and mark + HIDDEN)
-
-
-def _pair(text: str) -> tuple[str, str, str]:
-    """Name and value of a part of a query; one that has no name is all value."""
-    name, equals, value = text.partition("=")
-    return (name, equals, value) if equals else ("", "", name)
 
 
 def _user_cache() -> Path:

@@ -19,8 +19,9 @@ from benchwright.errors import FetchError
 from benchwright.fetch.data import fetch_data
 from benchwright.fetch.digests import digest_of
 from benchwright.fetch.downloads import fetch
-from benchwright.system.addresses import bare, local_path, name_of, scheme_of, scrubbed, shown
+from benchwright.system.addresses import bare, local_path, name_of, scheme_of
 from benchwright.system.locks import hold_lock
+from benchwright.system.masking import mask_message, mask_url
 
 
 def tree(root: Path) -> dict[str, bytes]:
@@ -179,12 +180,12 @@ def test_what_has_no_name(url: str) -> None:
 
 
 def test_addresses_are_shown_without_their_secrets() -> None:
-    assert shown("https://ada:pw@x.org/a?sig=1#f") == "https://***@x.org/a?sig=***#***"
+    assert mask_url("https://ada:pw@x.org/a?sig=1#f") == "https://***@x.org/a?sig=***#***"
     assert bare("https://ada:p@w@x.org/a?sig=1#f") == "https://x.org/a"
-    assert shown("https://x.org/at@sign") == "https://x.org/at@sign"
-    assert shown("file:///a#b?c") == bare("file:///a#b?c") == "file:///a#b?c"
+    assert mask_url("https://x.org/at@sign") == "https://x.org/at@sign"
+    assert mask_url("file:///a#b?c") == bare("file:///a#b?c") == "file:///a#b?c"
     url = "https://ada:pw@x.org/a?sig=1"
-    assert scrubbed(f"cannot read {url}: see https://bob:pw@y.org/", url) == (
+    assert mask_message(f"cannot read {url}: see https://bob:pw@y.org/", url) == (
         "cannot read https://***@x.org/a?sig=***: see https://***@y.org/"
     )
     assert scheme_of("HTTPS://x") == "https" and scheme_of("C:\\x") == scheme_of("/a://b") == ""

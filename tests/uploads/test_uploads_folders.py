@@ -16,8 +16,9 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from benchwright.errors import NotInstalledError, OptionError, UploadError
-from benchwright.exchange.uploads import folders, stores
+from benchwright.exchange.uploads import folders
 from benchwright.exchange.uploads.folders import Progress, upload
+from benchwright.system.masking import mask_url
 
 CONTENT = {
     "summary.json": b"{}",
@@ -323,7 +324,7 @@ def test_a_login_is_never_shown(folder: Path, frail: type[Frail]) -> None:
     ],
 )
 def test_an_address_is_shown_without_what_may_be_secret(url: str, shown: str) -> None:
-    assert stores.shown(url) == shown
+    assert mask_url(url) == shown
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import click
 
 from benchwright import config, schema
 from benchwright.records import Run, Status
+from benchwright.system.masking import mask_url
 
 
 def show(run: Run, *, as_json: bool, save: bool, store: str | None, report: str | None) -> None:
@@ -19,7 +20,7 @@ def show(run: Run, *, as_json: bool, save: bool, store: str | None, report: str 
         from benchwright.report.footer import next_steps
         from benchwright.report.table import print_run
 
-        flags = f"--store {shlex.quote(config.shown_url(store))}" if store else ""
+        flags = f"--store {shlex.quote(mask_url(store))}" if store else ""
         saved = _place_of(config.store_url(store)) if save else ""
         print_run(run, next_steps=next_steps(run, saved=saved, flags=flags) if save else "", saved=save)
     if report:
@@ -33,7 +34,7 @@ def show(run: Run, *, as_json: bool, save: bool, store: str | None, report: str 
 def _place_of(url: str) -> str:
     """Where the run is now: a server may have been away."""
     if not url.startswith(("http://", "https://")):
-        return config.shown_url(url)
+        return mask_url(url)
     from benchwright.store.remote import pending
 
     return pending.place_of(url)

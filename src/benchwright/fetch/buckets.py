@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 from benchwright.errors import FetchError, NotInstalledError, UserError
 from benchwright.fetch import clouds
 from benchwright.fetch.partials import Note, Partial, Progress, remove
-from benchwright.system.addresses import scheme_of, scrubbed, shown
+from benchwright.system.addresses import scheme_of
+from benchwright.system.masking import mask_message, mask_url
 
 T = TypeVar("T")
 
@@ -45,7 +46,7 @@ def download(
             return
         if _object(store, about, partial, progress):
             return
-    raise FetchError(f"{shown(url)} keeps changing while it is read", remedy="run it again when it is at rest")
+    raise FetchError(f"{mask_url(url)} keeps changing while it is read", remedy="run it again when it is at rest")
 
 
 def look(url: str, *, timeout: float) -> None:
@@ -70,7 +71,7 @@ class _Store:
             except UserError:
                 raise
             except FileNotFoundError:
-                raise FetchError(f"{shown(self.url)} is not there", remedy="check the address") from None
+                raise FetchError(f"{mask_url(self.url)} is not there", remedy="check the address") from None
             except Exception as error:  # the border to the clouds' libraries: each raises kinds of its own
                 if final := self._refusal(error, last=attempt == self.retries):
                     raise final from None
@@ -79,12 +80,14 @@ class _Store:
 
     def _refusal(self, error: Exception, *, last: bool) -> FetchError | None:
         """The error to end with, or None when another attempt may help."""
-        said = " ".join(scrubbed(f"{type(error).__name__}: {error}", self.url).split())
+        said = " ".join(mask_message(f"{type(error).__name__}: {error}", self.url).split())
         if clouds.wants_login(error):
-            return FetchError(f"{shown(self.url)}: {said}", remedy=_credentials(self.url))
+            return FetchError(f"{mask_url(self.url)}: {said}", remedy=_credentials(self.url))
         if isinstance(error, ValueError):
-            return FetchError(f"{shown(self.url)}: {said}", remedy="check the address")
-        return FetchError(f"{shown(self.url)}: {said}", remedy=f"can this machine reach it? {_AGAIN}") if last else None
+            return FetchError(f"{mask_url(self.url)}: {said}", remedy="check the address")
+        return (
+            FetchError(f"{mask_url(self.url)}: {said}", remedy=f"can this machine reach it? {_AGAIN}") if last else None
+        )
 
 
 def _object(store: _Store, about: Mapping[str, Any], partial: Partial, progress: Progress | None) -> bool:
@@ -133,7 +136,7 @@ def _fetch_batch(store: _Store, sizes: Mapping[str, int], folder: Path) -> None:
     store.ask(lambda: store.files.get(there, [str(file) for file in here]))
     for file, (name, size) in zip(here, sizes.items(), strict=True):
         if _size(file) != size:
-            raise FetchError(f"{shown(store.url)}/{name} did not arrive whole", remedy=_AGAIN)
+            raise FetchError(f"{mask_url(store.url)}/{name} did not arrive whole", remedy=_AGAIN)
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         file.replace(folder / name)
     remove(arriving)
@@ -148,16 +151,16 @@ def _members(store: _Store) -> dict[str, tuple[int, str]]:
         if not name or name.endswith("/") or about.get("type") == "directory":
             continue  # some tools mark a folder with an empty object
         if PurePosixPath(name).is_absolute() or {"", ".", ".."} & set(name.split("/")):
-            raise FetchError(f"{shown(store.url)} holds {name!r}, which cannot be a file's name here")
+            raise FetchError(f"{mask_url(store.url)} holds {name!r}, which cannot be a file's name here")
         members[name] = (int(about["size"]), _version(about))
     if not members:
-        raise FetchError(f"{shown(store.url)} is not there, or is empty", remedy="check the address")
+        raise FetchError(f"{mask_url(store.url)} is not there, or is empty", remedy="check the address")
     return members
 
 
 def _connect(url: str, timeout: float) -> tuple[Any, str]:
     if "::" in url:
-        raise FetchError(f"{shown(url)} chains several addresses", remedy="give the one that holds the file")
+        raise FetchError(f"{mask_url(url)} chains several addresses", remedy="give the one that holds the file")
     try:
         import fsspec  # noqa: F401 - to tell what is missing
     except ImportError:
@@ -167,7 +170,7 @@ def _connect(url: str, timeout: float) -> tuple[Any, str]:
     except ImportError as error:
         if scheme_of(url) in ("gs", "s3", "s3a"):
             raise NotInstalledError(f"what reads {scheme_of(url)}:// addresses", EXTRA) from None
-        raise FetchError(f"{shown(url)}: {error}") from None
+        raise FetchError(f"{mask_url(url)}: {error}") from None
 
 
 def _credentials(url: str) -> str:

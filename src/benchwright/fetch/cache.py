@@ -16,8 +16,9 @@ from benchwright.fetch.cache_incoming import bring, local
 from benchwright.fetch.cache_shelf import Entry, Shelf, key_of
 from benchwright.fetch.digests import Digest, expected
 from benchwright.fetch.partials import Progress, beside, remove
-from benchwright.system.addresses import name_of, shown
+from benchwright.system.addresses import name_of
 from benchwright.system.locks import hold_lock
+from benchwright.system.masking import mask_url
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +81,7 @@ class Cache:
             if wanted[0].kind == "sha256":
                 raise FetchError(
                     f"what has {wanted[0]} has {wrong[1]}, and {wrong[0]} was asked for too",
-                    remedy=f"correct one of the digests of {shown(location)}",
+                    remedy=f"correct one of the digests of {mask_url(location)}",
                 )
             return None  # the index was led astray
         if name not in entry.names or entry.names[name] != stamp_of(self.shelf.path(sha256, name)):
@@ -154,7 +155,7 @@ class Cache:
             other_md5=content.other_md5,
             size=content.size,
             folder=path.is_dir(),
-            source=shown(location),
+            source=mask_url(location),
             added=time.time(),
             names={name: stamp_of(path)},
         )

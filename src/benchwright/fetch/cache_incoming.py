@@ -12,7 +12,8 @@ from benchwright.fetch.cache_content import Content, content_of
 from benchwright.fetch.digests import Digest
 from benchwright.fetch.downloads import fetch
 from benchwright.fetch.partials import Partial, Progress, remove
-from benchwright.system.addresses import local_path, scheme_of, shown
+from benchwright.system.addresses import local_path, scheme_of
+from benchwright.system.masking import mask_url
 
 ROOM = "free some: benchwright cache prune --keep 10GB"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -44,11 +45,11 @@ def bring(
             content = _get(location, target, progress, room)
             wrong = content.mismatch(wanted)
     except OSError as error:
-        raise FetchError(f"{error.filename or shown(location)}: {error.strerror or error}") from error
+        raise FetchError(f"{error.filename or mask_url(location)}: {error.strerror or error}") from error
     if wrong:
         remove(target)
         raise FetchError(
-            f"{shown(location)} has {wrong[1]}, and {wrong[0]} was asked for",
+            f"{mask_url(location)} has {wrong[1]}, and {wrong[0]} was asked for",
             remedy="correct the digest if the new content is the right one, or the address",
         )
     return content
@@ -84,7 +85,7 @@ def _get(location: str, target: Path, progress: Progress | None, room: str) -> C
             Partial(target=target).discard()
         if full:
             raise FetchError(
-                f"no room for {shown(location)} in {target.parent}",
+                f"no room for {mask_url(location)} in {target.parent}",
                 remedy=f"{room}; nothing half is left there",
             ) from error
         raise

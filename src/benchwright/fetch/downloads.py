@@ -11,8 +11,9 @@ from typing import TypedDict
 from benchwright.errors import FetchError, did_you_mean
 from benchwright.fetch.digests import Digest, expected, mismatch
 from benchwright.fetch.partials import Partial, Progress, beside
-from benchwright.system.addresses import local_path, scheme_of, shown
+from benchwright.system.addresses import local_path, scheme_of
 from benchwright.system.locks import hold_lock
+from benchwright.system.masking import mask_url
 
 BUCKETS = ("abfs", "az", "ftp", "gs", "hdfs", "hf", "oci", "oss", "s3", "s3a", "sftp", "smb", "ssh", "webhdfs")
 SCHEMES = tuple(sorted(("http", "https", "file", *BUCKETS)))
@@ -80,14 +81,15 @@ def _bring(
             wrong = _mismatch(partial.path, digests)
         if wrong:
             raise FetchError(
-                f"{shown(url)} has {wrong[1]}, and {wrong[0]} was asked for", remedy="correct the digest or the address"
+                f"{mask_url(url)} has {wrong[1]}, and {wrong[0]} was asked for",
+                remedy="correct the digest or the address",
             )
         if before_done is not None:
             before_done(partial.path)
     except FetchError as error:
         partial.discard()  # it will not become better by being continued
         # The hidden file is gone, and was no name that anybody knows.
-        raise FetchError(error.message.replace(str(partial.path), shown(url)), remedy=error.remedy) from None
+        raise FetchError(error.message.replace(str(partial.path), mask_url(url)), remedy=error.remedy) from None
     partial.finish()
 
 
@@ -125,8 +127,10 @@ def _getter(url: str) -> Callable[..., None]:
         return _copy
     known = ", ".join(f"{name}://" for name in SCHEMES)
     if not scheme:
-        raise FetchError(f"{shown(url)} is not an address", remedy=f"an address begins with one of {known}")
-    raise FetchError(f"unknown scheme {scheme!r} in {shown(url)}; known: {known}", remedy=did_you_mean(scheme, SCHEMES))
+        raise FetchError(f"{mask_url(url)} is not an address", remedy=f"an address begins with one of {known}")
+    raise FetchError(
+        f"unknown scheme {scheme!r} in {mask_url(url)}; known: {known}", remedy=did_you_mean(scheme, SCHEMES)
+    )
 
 
 def _copy(url: str, partial: Partial, *, retries: int, timeout: float, progress: Progress | None) -> None:
@@ -135,7 +139,7 @@ def _copy(url: str, partial: Partial, *, retries: int, timeout: float, progress:
     partial.discard()
     if source.is_dir():
         if partial.target.is_relative_to(source.absolute()):
-            raise FetchError(f"{shown(url)} would be copied into itself", remedy="give another place")
+            raise FetchError(f"{mask_url(url)} would be copied into itself", remedy="give another place")
         shutil.copytree(source, partial.path, symlinks=True)
         return
     if not source.is_file():

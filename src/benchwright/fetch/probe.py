@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from benchwright.errors import FetchError, UserError
 from benchwright.fetch.downloads import BUCKETS
-from benchwright.system.addresses import local_path, scheme_of, shown
+from benchwright.system.addresses import local_path, scheme_of
 from benchwright.system.http import PassingError, StaleError, open_url
+from benchwright.system.masking import mask_url
 
 TIMEOUT = 10.0  # seconds of silence
 
@@ -25,7 +26,7 @@ def reachable(url: str) -> str:
             return "" if local_path(url).exists() else f"{local_path(url)} is not there"
     except UserError as error:
         return error.message
-    raise FetchError(f"unknown scheme {scheme!r} in {shown(url)}")
+    raise FetchError(f"unknown scheme {scheme!r} in {mask_url(url)}")
 
 
 def _web(url: str) -> str:
@@ -35,4 +36,4 @@ def _web(url: str) -> str:
     except StaleError:  # an empty file has no first byte
         return ""
     except PassingError as trouble:
-        return f"{shown(url)}: {trouble}"
+        return f"{mask_url(url)}: {trouble}"

@@ -10,8 +10,8 @@ import time
 
 from benchwright.errors import FetchError
 from benchwright.fetch.partials import Note, Partial, Progress
-from benchwright.system.addresses import shown
 from benchwright.system.http import PassingError, StaleError, in_words, open_url
+from benchwright.system.masking import mask_url
 from benchwright.units import whole_number
 
 PIECE = 1 << 20
@@ -40,7 +40,7 @@ def download(
             if attempt == retries:
                 tries = f" ({attempt + 1} attempts)" if attempt else ""
                 remedy = "run it again: it goes on where it stopped" if partial.note(url) else "run it again later"
-                raise FetchError(f"{shown(url)}: {trouble}{tries}", remedy=remedy) from None
+                raise FetchError(f"{mask_url(url)}: {trouble}{tries}", remedy=remedy) from None
             time.sleep(min(LONGEST_PAUSE, max(trouble.pause, PAUSE * 2**attempt * random.uniform(0.5, 1.0))))
 
 
@@ -54,7 +54,7 @@ def _read(url: str, partial: Partial, timeout: float, progress: Progress | None)
             note, offset = Note.of(url, validator=_validator(response), total=_length(response)), 0
             partial.restart(note)
         else:
-            raise FetchError(f"{shown(url)} answered {response.status} {response.reason}, which is not a whole file")
+            raise FetchError(f"{mask_url(url)} answered {response.status} {response.reason}, which is not a whole file")
         _pour(response, partial, offset, note.total, progress)
 
 

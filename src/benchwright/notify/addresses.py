@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from benchwright.config import HIDDEN
 from benchwright.errors import OptionError
+from benchwright.system.masking import HIDDEN
 
 _REFERENCE = re.compile(r"\$\{(file:)?([^}]+)\}")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")

@@ -18,8 +18,8 @@ from benchwright._version import VERSION
 from benchwright.errors import OptionError, UploadError
 from benchwright.schema.parsing import json_value
 from benchwright.system import http_answers
-from benchwright.system.addresses import shown
 from benchwright.system.http import PASSING, PassingError, in_words
+from benchwright.system.masking import mask_url
 from benchwright.units import whole_number
 
 TIMEOUT = 20.0  # seconds to connect, and of silence
@@ -61,7 +61,7 @@ def call(method: str, url: str, *, headers: Mapping[str, str], body: bytes | Non
             names = {name.lower(): value for name, value in response.headers.items()}
             return Answer(status=response.status, headers=names, text=http_answers.read(response, most=MOST_ANSWER))
     except http_answers.TooLargeError as error:
-        raise UploadError(f"{shown(url)} answered {error}", remedy="is it the server that it should be?") from None
+        raise UploadError(f"{mask_url(url)} answered {error}", remedy="is it the server that it should be?") from None
     except urllib.error.URLError as error:
         raise PassingError(error.reason if isinstance(error.reason, str) else in_words(error.reason)) from None
     except (http.client.HTTPException, OSError) as error:

@@ -16,13 +16,13 @@ from fastapi import Depends, HTTPException, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
-from benchwright import config
 from benchwright._version import VERSION
 from benchwright.pages.shapes import About
 from benchwright.server.context import frame
 from benchwright.server.errors import refusal
 from benchwright.server.limits import neighbourhood
 from benchwright.store.archive import SCOPES
+from benchwright.system.masking import mask_url
 
 COOKIE = "benchwright_token"
 WHO = "benchwright.who"  # in a request's scope: the name of the token, for the audit log
@@ -86,7 +86,7 @@ def introduced(request: Request, someone: Visitor) -> About:
     is_known = bool(someone.name) or "admin" in someone.scopes
     return About(
         version=VERSION,
-        store=config.shown_url(frame(request).settings.store_url) if is_known else "",
+        store=mask_url(frame(request).settings.store_url) if is_known else "",
         who=someone.name,
         scopes=someone.scopes,
         static=False,

@@ -1,4 +1,4 @@
-"""Addresses: which scheme they have, what to call what is behind them, and how to show them without their secrets."""
+"""Addresses: which scheme they have, and what to call what is behind them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from benchwright import config
 from benchwright.errors import FetchError
+from benchwright.system.masking import HIDDEN, mask_url
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
@@ -18,20 +18,10 @@ def scheme_of(url: str) -> str:
     return match[1].lower() if match else ""
 
 
-def shown(url: str) -> str:
-    """The address as it may be printed; see `config.shown_url`."""
-    return config.shown_url(url)
-
-
 def bare(url: str) -> str:
     """What names the thing behind an address: no login, and no query or fragment, which a path does not have."""
-    plain = shown(url).replace(f"://{config.HIDDEN}@", "://", 1)
+    plain = mask_url(url).replace(f"://{HIDDEN}@", "://", 1)
     return plain if scheme_of(plain) == "file" else re.split(r"[?#]", plain, maxsplit=1)[0]
-
-
-def scrubbed(words: str, url: str) -> str:
-    """Somebody else's message about `url`, without what `shown` hides."""
-    return config.shown_url(words.replace(url, shown(url)))
 
 
 def name_of(url: str) -> str:
@@ -40,7 +30,7 @@ def name_of(url: str) -> str:
     parts = [part for part in path.removesuffix("*").split("/") if part]
     name = unquote(parts[-1]) if parts else ""
     if name in ("", ".", "..") or "/" in name or "\0" in name:
-        raise FetchError(f"{shown(url)} has no name of its own", remedy="say what to call it here")
+        raise FetchError(f"{mask_url(url)} has no name of its own", remedy="say what to call it here")
     return name
 
 
@@ -49,6 +39,6 @@ def local_path(url: str) -> Path:
     rest = url.partition("://")[2].removeprefix("localhost")
     if not rest.startswith("/"):
         raise FetchError(
-            f"{shown(url)} names another machine or a relative path", remedy="write file:///the/whole/path"
+            f"{mask_url(url)} names another machine or a relative path", remedy="write file:///the/whole/path"
         )
     return Path(unquote(rest))

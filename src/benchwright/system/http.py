@@ -14,8 +14,8 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 from benchwright._version import VERSION
 from benchwright.errors import FetchError
 from benchwright.system import http_answers
-from benchwright.system.addresses import shown
 from benchwright.system.http_answers import Patience
+from benchwright.system.masking import mask_url
 from benchwright.units import whole_number
 
 MOST_REDIRECTS = 10
@@ -51,12 +51,12 @@ def open_url(url: str, *, headers: dict[str, str], timeout: float) -> http.clien
         with error:
             raise _refusal(error, url) from None
     except http.client.InvalidURL:
-        raise FetchError(f"{shown(url)} is not an address") from None
+        raise FetchError(f"{mask_url(url)} is not an address") from None
     except urllib.error.URLError as error:
         reason = error.reason
         if isinstance(reason, ssl.SSLCertVerificationError):
             raise FetchError(
-                f"{shown(url)}: the server's certificate is not trusted: {reason.verify_message}",
+                f"{mask_url(url)}: the server's certificate is not trusted: {reason.verify_message}",
                 remedy="SSL_CERT_FILE names the authorities to trust",
             ) from None
         raise PassingError(reason if isinstance(reason, str) else in_words(reason)) from None
@@ -76,7 +76,7 @@ def in_words(error: BaseException) -> str:
 
 
 def _refusal(error: urllib.error.HTTPError, url: str) -> Exception:
-    where, said = shown(url), f"{error.code} {http.client.responses.get(error.code, '')}".strip()
+    where, said = mask_url(url), f"{error.code} {http.client.responses.get(error.code, '')}".strip()
     if error.code == 416:
         return StaleError()
     if error.code in PASSING:
@@ -93,9 +93,9 @@ def _request(url: str, headers: dict[str, str]) -> urllib.request.Request:
         parts = urlsplit(url)
         user, password, port = parts.username, parts.password, parts.port
     except ValueError:
-        raise FetchError(f"{shown(url)} is not an address") from None
+        raise FetchError(f"{mask_url(url)} is not an address") from None
     if not parts.hostname:
-        raise FetchError(f"{shown(url)} names no host")
+        raise FetchError(f"{mask_url(url)} names no host")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     path, query = (quote(text, safe="%/:=&?~+!$,;'@()*[]") for text in (parts.path or "/", parts.query))
     plain = urlunsplit((parts.scheme, host if port is None else f"{host}:{port}", path, query, ""))
@@ -118,7 +118,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     ) -> urllib.request.Request:
         if not newurl.lower().startswith("https://" if req.type == "https" else ("http://", "https://")):
             raise FetchError(
-                f"{shown(req.full_url)} redirects to {shown(newurl)}, which is not as safe",
+                f"{mask_url(req.full_url)} redirects to {mask_url(newurl)}, which is not as safe",
                 remedy="give that address itself if you trust it",
             )
         fp.read = bytes  # the library would read the body of the redirect, however long it is

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from benchwright.errors import FetchError
 from benchwright.fetch.partials import beside, remove
-from benchwright.system.addresses import bare, shown
+from benchwright.system.addresses import bare
 from benchwright.system.locks import hold_lock
+from benchwright.system.masking import mask_url
 from benchwright.vcs.git_program import Git
 from benchwright.vcs.refs import aim, can_be_a_ref, only_here, remember
 
@@ -32,7 +33,7 @@ class Repository:
             raise FetchError("a repository without an address", remedy=FORMS)
         # A value must not be read as an option, and an address must not name a helper program that git would start.
         if self.url.startswith("-") or re.search(r"[\x00-\x1f\x7f]|^[^/]*::", self.url):
-            raise FetchError(f"{shown(self.url)!r} cannot be the address of a repository", remedy=FORMS)
+            raise FetchError(f"{mask_url(self.url)!r} cannot be the address of a repository", remedy=FORMS)
         for what, value in (("branch", self.branch), ("revision", self.revision)):
             if value and not can_be_a_ref(value):
                 raise FetchError(f"{value!r} cannot be the {what} of a repository", remedy=FORMS)
@@ -42,7 +43,7 @@ class Repository:
         """Reads `url`, `url;branch`, `url;branch;hash` or `url;;hash`."""
         url, *rest = (part.strip() for part in text.split(";"))
         if len(rest) > 2:
-            raise FetchError(f"{shown(url)} is followed by {len(rest)} parts", remedy=FORMS)
+            raise FetchError(f"{mask_url(url)} is followed by {len(rest)} parts", remedy=FORMS)
         return cls(url=url, **dict(zip(("branch", "revision"), rest, strict=False)))
 
     @property
@@ -51,7 +52,7 @@ class Repository:
         last = re.split(r"[/:]", bare(self.url).rstrip("/"))[-1]
         name = last.rpartition(".")[0] or last
         if name in ("", ".", ".."):
-            raise FetchError(f"{shown(self.url)} has no name of its own")
+            raise FetchError(f"{mask_url(self.url)} has no name of its own")
         return name
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchwright.errors import FetchError
-from benchwright.system.addresses import scrubbed
+from benchwright.system.masking import mask_message
 
 # Set by git itself inside hooks, where they would override the folder that we mean.
 _MISLEADING = (
@@ -51,7 +51,7 @@ class Git:
         """What it prints, without the last newline. A refusal is a `FetchError` in git's own words."""
         code, printed, complaint = self._run(arguments)
         if code != 0:
-            said = scrubbed(readable(complaint), self.url) or f"exit code {code}"
+            said = mask_message(readable(complaint), self.url) or f"exit code {code}"
             raise FetchError(f"git {arguments[0]}: {said}")
         return printed.rstrip("\n")
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from benchwright.errors import FetchError, did_you_mean
-from benchwright.system.addresses import shown
+from benchwright.system.masking import mask_url
 from benchwright.vcs.git_program import Git
 
 OURS = "refs/benchwright/"
@@ -112,7 +112,7 @@ def _find_commit(git: Git, revision: str) -> str:
         git.look("fetch", "--quiet", "--no-tags", "origin", f"+{revision.lower()}:{kept}")
         if commit := git.commit(kept):
             return commit
-    raise FetchError(f"{revision} is not in {shown(git.url)}", remedy="check the hash, and whether it was pushed")
+    raise FetchError(f"{revision} is not in {mask_url(git.url)}", remedy="check the hash, and whether it was pushed")
 
 
 def _unknown(git: Git, wanted: str) -> FetchError:
@@ -121,7 +121,7 @@ def _unknown(git: Git, wanted: str) -> FetchError:
     remedy = did_you_mean(wanted, names) if len(names) <= 1000 else "check its name"
     if _HASH.fullmatch(wanted):
         remedy = "a hash stands third: url;branch;hash, or url;;hash"
-    return FetchError(f"no branch, tag or pull request {wanted!r} in {shown(git.url)}", remedy=remedy)
+    return FetchError(f"no branch, tag or pull request {wanted!r} in {mask_url(git.url)}", remedy=remedy)
 
 
 def _default_branch(git: Git) -> str:

@@ -18,6 +18,7 @@ from benchwright.execution.rounds import DEFAULT_ROUNDS, Plan
 from benchwright.execution.rounds import execute as execute_plan
 from benchwright.execution.saver import Keeper
 from benchwright.records import Case, Inputs, Load, Mode, Result, Run, Scalar, Status, Tolerance
+from benchwright.system.masking import mask_arguments
 from benchwright.system.scratch import JOB_VARIABLE
 from benchwright.targets import sources
 from benchwright.targets.sources import Request
@@ -292,4 +293,4 @@ def _open(url: str) -> Keeper:
 
 def command_line() -> tuple[str, ...]:
     """The command that repeats this run, as it was typed."""
-    return config.shown_arguments(("benchwright", *sys.argv[1:]))
+    return mask_arguments(("benchwright", *sys.argv[1:]))

@@ -8,6 +8,7 @@ import click
 
 from benchwright import config
 from benchwright.cli.options import json_option, store_option
+from benchwright.system.masking import mask_url
 
 
 @click.command("serve")
@@ -76,7 +77,7 @@ def command(
     )
 
     def ready(address: str) -> None:
-        shown = config.shown_url(url)
+        shown = mask_url(url)
         click.echo(json.dumps({"address": address, "store": shown}) if as_json else f"{address}  (store: {shown})")
         if new:
             click.echo("the store is new and empty: benchwright run TARGET fills it", err=True)

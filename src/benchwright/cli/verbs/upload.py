@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from benchwright.cli.options import json_option, opened, store_option
+from benchwright.system.masking import mask_url
 
 if TYPE_CHECKING:
     from benchwright.exchange.uploads.folders import Progress
@@ -85,13 +86,10 @@ def _again(run: Run) -> tuple[list[str], list[str], list[str]]:
 
 def _command(run: str, urls: Sequence[str], store: str | None) -> str:
     """The command that repeats this, without the secrets that an address may hold."""
-    from benchwright import config
-    from benchwright.exchange.uploads import stores
-
     words = ["benchwright", "upload", run]
     for url in urls:
-        words += ["--to", stores.shown(url)]
-    return shlex.join([*words, *(["--store", config.shown_url(store)] if store else [])])
+        words += ["--to", mask_url(url)]
+    return shlex.join([*words, *(["--store", mask_url(store)] if store else [])])
 
 
 def _draw(progress: Progress | None = None) -> None:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from benchwright import config
 from benchwright.errors import DecodeError
+from benchwright.system.masking import HIDDEN, mask_arguments
 
 NO_COMMIT = "interactive"  # what stands for the revision of something that was built by hand
 
@@ -94,14 +94,14 @@ def shown_command(command: Sequence[str]) -> list[str]:
     """A command line as it may be kept: no token, and no login or query of an address."""
     found: list[str] = []
     hide_next = False
-    for word in config.shown_arguments(command):
+    for word in mask_arguments(command):
         flag, equals, _ = word.partition("=")
         # Flags may be abbreviated: --remote_a is the shortest that means the token.
         secret = flag.startswith("--") and ("token" in flag or flag.replace("-", "_").startswith("__remote_a"))
         if hide_next:
-            found.append(config.HIDDEN)
+            found.append(HIDDEN)
         else:
-            found.append(f"{flag}={config.HIDDEN}" if secret and equals else word)
+            found.append(f"{flag}={HIDDEN}" if secret and equals else word)
         hide_next = secret and not equals and not hide_next
     return found
 

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from benchwright.errors import OptionError, did_you_mean
 from benchwright.schema.parsing import json_value
-from benchwright.system.addresses import shown
+from benchwright.system.masking import mask_url
 
 RUN_TYPES = ("benchmark", "verify", "regress")
 RULES = ("today", "seed")
@@ -159,7 +159,8 @@ def with_defaults(arguments: Sequence[str], defaults: Mapping[str, Any]) -> list
     said, typed = _in_part(words), _in_part(arguments)
     if said.get("remote_reporter") and typed.get("remote_access_token") and not typed.get("remote_reporter"):
         raise OptionError(
-            f"the spec sends results to {shown(said['remote_reporter'])}, and would get the token of the command line",
+            f"the spec sends results to {mask_url(said['remote_reporter'])},"
+            " and would get the token of the command line",
             remedy="give --remote_reporter too if you trust that server, or leave --remote_access_token out",
         )
     return [*words, *arguments]

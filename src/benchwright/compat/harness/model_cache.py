@@ -15,8 +15,8 @@ from benchwright.fetch.cache_content import content_of
 from benchwright.fetch.cache_incoming import bring, local
 from benchwright.fetch.digests import Digest, expected
 from benchwright.fetch.partials import beside, remove
-from benchwright.system.addresses import shown
 from benchwright.system.locks import hold_lock
+from benchwright.system.masking import mask_url
 
 UNCHECKED = "directory"  # what a spec writes for the md5 of a folder that is not to be checked
 
@@ -106,6 +106,6 @@ def _inside(part: str) -> PurePosixPath:
     path = PurePosixPath(part)
     if not part or "\0" in part or "\\" in part or path.is_absolute() or ".." in path.parts or not path.parts:
         raise FetchError(
-            f"{shown(part)!r} is no name inside a model cache", remedy="a format, model or file name has no .. in it"
+            f"{mask_url(part)!r} is no name inside a model cache", remedy="a format, model or file name has no .. in it"
         )
     return path

@@ -17,8 +17,8 @@ from benchwright._version import VERSION
 from benchwright.errors import OptionError, UploadError
 from benchwright.schema.parsing import json_value
 from benchwright.system import http_answers
-from benchwright.system.addresses import shown
 from benchwright.system.http import PASSING, PassingError, in_words, opener
+from benchwright.system.masking import mask_url
 
 MOST_ANSWER = 1 << 20  # bytes
 # Refusals of whoever sends, or of the address. Any other 4xx that does not pass is of what was sent.
@@ -41,7 +41,7 @@ class Endpoint:
     @property
     def shown(self) -> str:
         """The address as it may be printed."""
-        return shown(self.url)
+        return mask_url(self.url)
 
     @property
     def key(self) -> str:
@@ -53,7 +53,7 @@ def endpoint(address: str) -> Endpoint:
     """Reads `host/path|category`: https, unless it says http:// and is this machine."""
     url, bar, category = (part.strip() for part in address.partition("|"))
     if not (url and bar and category) or "|" in category:
-        raise OptionError(f"{shown(address)!r} names no place for results", remedy="write host/path|category")
+        raise OptionError(f"{mask_url(address)!r} names no place for results", remedy="write host/path|category")
     if "://" not in url:
         url = f"https://{url}"
     try:
@@ -63,11 +63,11 @@ def endpoint(address: str) -> Endpoint:
         host = ""
     if not host or parts.scheme not in ("http", "https"):
         raise OptionError(
-            f"{shown(url)} is not an address that results can be sent to", remedy="write host/path|category"
+            f"{mask_url(url)} is not an address that results can be sent to", remedy="write host/path|category"
         )
     if parts.scheme == "http" and not _is_here(host):
         raise OptionError(
-            f"{shown(url)} would get the access token in the clear", remedy="leave http:// out: https is used"
+            f"{mask_url(url)} would get the access token in the clear", remedy="leave http:// out: https is used"
         )
     return Endpoint(url=url, category=category)
 

@@ -16,10 +16,10 @@ from benchwright.compat.perfzero import console, processes, summary
 from benchwright.compat.perfzero.console import Echo, log
 from benchwright.compat.perfzero.summary import Execution, Facts
 from benchwright.compat.perfzero.workspace import LOG, PROCESS_INFO, PROFILE, SUMMARY
-from benchwright.config import shown_url
 from benchwright.errors import LoadError
 from benchwright.execution.artifacts import kind_of
 from benchwright.records import Artifact, Failure, Result, Status, Value
+from benchwright.system.masking import mask_url
 
 _TENSORBOARD = """
 Execute the command below to start tensorboard server using the collected profiler data:
@@ -82,7 +82,7 @@ class Attempt:
         return Execution(
             id=self.folder.name,
             timestamp=called if isinstance(called, float) else self._called or self._began,
-            output_url=f"{shown_url(url).rstrip('/')}/{self.folder.name}/" if url else "",
+            output_url=f"{mask_url(url).rstrip('/')}/{self.folder.name}/" if url else "",
         )
 
     def _whole(self, result: Result) -> str:

@@ -13,6 +13,7 @@ from benchwright.errors import StoreError, StoreLostError
 from benchwright.execution.saver import Keeper
 from benchwright.records import Result, Run
 from benchwright.store import open_store
+from benchwright.system.masking import mask_url
 
 
 def store_place(store: str | None, project: Path) -> str:
@@ -75,7 +76,7 @@ class Keeping:
         """The command that sends this run again; "" when no store has it."""
         if self._store is None or not self.run_id:
             return ""
-        return shlex.join(["benchwright", "upload", self.run_id, "--store", config.shown_url(self.place)])
+        return shlex.join(["benchwright", "upload", self.run_id, "--store", mask_url(self.place)])
 
     def _give_up(self, error: StoreError) -> None:
         """Nothing has run yet: what was asked for by name and cannot be had ends it here."""

@@ -15,9 +15,9 @@ from typing import Any
 from benchwright.compat.perfzero import secrets
 from benchwright.compat.perfzero.secrets import DEFAULT_KEY
 from benchwright.compat.perfzero.workspace import DATA
-from benchwright.config import shown_url
 from benchwright.errors import OptionError
 from benchwright.schema.parsing import json_value
+from benchwright.system.masking import mask_url
 
 USUAL_LEVEL = logging.INFO
 YEAR = 365 * 86400.0  # seconds
@@ -96,7 +96,7 @@ def parse(arguments: Sequence[str]) -> Flags:
     ours, rest = _ours(_parser(allow_abbrev=False)).parse_known_args(arguments)
     theirs, unknown = _theirs(_parser()).parse_known_args(rest)
     if unknown:
-        message = f"Arguments {[shown_url(word) for word in unknown]} are not recognized"
+        message = f"Arguments {[mask_url(word) for word in unknown]} are not recognized"
         raise UnknownFlagError(message, remedy="benchwright perfzero --help lists those that are")
     given = vars(theirs)
     given["git_repos"] = ",".join(given["git_repos"]) if given["git_repos"] is not None else None

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchwright.compat.perfzero.console import log
-from benchwright.config import shown_url
 from benchwright.errors import OptionError
 from benchwright.execution.images import builder, orders, wheels
 from benchwright.fetch import downloads
 from benchwright.system import addresses
+from benchwright.system.masking import mask_url
 
 DEFAULT = "docker/Dockerfile_ubuntu_1804_tf_v1"  # PerfZero's
 NVIDIA_SMI = "nvidia-smi"  # its driver's program: a machine that has it gets the image with CUDA
@@ -100,7 +100,7 @@ def fetched(url: str, timed: AbstractContextManager[None]) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="benchwright-") as folder:
         with timed:
-            log.info("fetching %s", shown_url(url))
+            log.info("fetching %s", mask_url(url))
             path = downloads.fetch(url, Path(folder) / addresses.name_of(url))
         yield path
 

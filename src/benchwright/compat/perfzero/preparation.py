@@ -10,10 +10,10 @@ from pathlib import Path
 from benchwright.compat.perfzero.console import log
 from benchwright.compat.perfzero.flags import Flags
 from benchwright.compat.perfzero.workspace import DATA, Workspace
-from benchwright.config import HIDDEN, shown_url
 from benchwright.errors import OptionError
 from benchwright.fetch import archives, downloads
 from benchwright.system import addresses
+from benchwright.system.masking import HIDDEN, mask_url
 from benchwright.vcs import checkouts
 
 KEY_VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
@@ -76,9 +76,9 @@ def download_data(flags: Flags) -> None:
         if target.exists():
             log.info("%s is there: not fetched again", target)
             continue
-        log.info("Downloading data from %s to %s", shown_url(entry.url), target)
+        log.info("Downloading data from %s to %s", mask_url(entry.url), target)
         is_unpacked = _get(entry, target)
-        log.info("Downloaded data from %s to %s", shown_url(entry.url), target)
+        log.info("Downloaded data from %s to %s", mask_url(entry.url), target)
         if is_unpacked:
             log.info("Decompressed file %s", target)
 
@@ -94,11 +94,11 @@ def checkout_repositories(flags: Flags, workspace: Workspace) -> dict[str, dict[
     for repository in map(checkouts.Repository.parse, flags.listed("git_repos")):
         folder = workspace.packages / repository.name
         folder.parent.mkdir(parents=True, exist_ok=True)
-        log.info("Checking out repository from %s to %s", shown_url(repository.url), folder)
+        log.info("Checking out repository from %s to %s", mask_url(repository.url), folder)
         pull = not flags.cached or bool(repository.revision)
         got = checkouts.checkout(repository, folder, pull=pull)
-        found[repository.name] = {"url": shown_url(got.url), "branch": got.branch, "hash": got.revision}
-        log.info("Checked-out repository from %s to %s", shown_url(repository.url), folder)
+        found[repository.name] = {"url": mask_url(got.url), "branch": got.branch, "hash": got.revision}
+        log.info("Checked-out repository from %s to %s", mask_url(repository.url), folder)
         log.info("%s is at %s", folder, got.revision)
     return found
 
@@ -109,7 +109,7 @@ def _download(text: str) -> Download:
     if scheme not in SCHEMES:
         known = ", ".join(f"{name}://" for name in SCHEMES)
         named = f"prefix {scheme}" if scheme else "no prefix"
-        raise OptionError(f"Url {shown_url(url)} with {named} is not supported.", remedy=f"known: {known}")
+        raise OptionError(f"Url {mask_url(url)} with {named} is not supported.", remedy=f"known: {known}")
     url = url.removesuffix("*").removesuffix("/")  # a folder
     return Download(url=url, path=path or addresses.name_of(url))
 

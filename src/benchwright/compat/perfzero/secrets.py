@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from benchwright.config import HIDDEN, shown_url
+from benchwright.system.masking import HIDDEN, mask_url
 
 DEFAULT_KEY = "gs://tf-performance/auth_tokens/benchmark_upload_gce.json"  # PerfZero's default, of use to Google alone
 _KEY_FLAG = "gcloud_key_file_url"
@@ -19,7 +19,7 @@ def shown_flag(name: str, value: Any) -> Any:
         return value
     if name == _KEY_FLAG and value not in ("", DEFAULT_KEY):
         return HIDDEN
-    return shown_url(value)
+    return mask_url(value)
 
 
 def shown_arguments(arguments: Iterable[str]) -> tuple[str, ...]:
@@ -34,6 +34,6 @@ def shown_arguments(arguments: Iterable[str]) -> tuple[str, ...]:
         elif is_key_flag and equals:
             shown.append(f"{flag}={shown_flag(_KEY_FLAG, value)}")
         else:
-            shown.append(shown_url(word))
+            shown.append(mask_url(word))
         key_follows = is_key_flag and not equals
     return tuple(shown)

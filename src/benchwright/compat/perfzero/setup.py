@@ -22,10 +22,10 @@ from benchwright.compat.perfzero import copies, drives, images
 from benchwright.compat.perfzero.console import log, start_logging
 from benchwright.compat.perfzero.secrets import DEFAULT_KEY
 from benchwright.compat.perfzero.workspace import Workspace
-from benchwright.config import shown_url
 from benchwright.errors import BenchwrightError
 from benchwright.fetch import downloads
 from benchwright.system import addresses
+from benchwright.system.masking import mask_url
 
 DEFAULT_TAG = "perfzero/tensorflow"
 KEY_VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
@@ -36,7 +36,7 @@ def main(argv: Sequence[str], project: Path | None = None) -> int:
     flags, unknown = _parser().parse_known_args(list(argv))
     start_logging(logging.DEBUG)
     if unknown:
-        log.error("Arguments %s are not recognized", [shown_url(word) for word in unknown])
+        log.error("Arguments %s are not recognized", [mask_url(word) for word in unknown])
         raise SystemExit(1)
     steps = _Steps(flags, project or Path.cwd())
     try:
@@ -114,7 +114,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
-        self.exit(1, f"{self.prog}: {shown_url(message)}\n")
+        self.exit(1, f"{self.prog}: {mask_url(message)}\n")
 
 
 def _parser() -> _Parser:

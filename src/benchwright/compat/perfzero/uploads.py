@@ -11,13 +11,13 @@ from benchwright.compat.perfzero import preparation, summary
 from benchwright.compat.perfzero.console import log
 from benchwright.compat.perfzero.flags import Flags
 from benchwright.compat.perfzero.workspace import SUMMARY, Workspace
-from benchwright.config import HIDDEN, shown_url
 from benchwright.errors import BenchwrightError, OptionError, UploadError
 from benchwright.exchange.uploads import bigquery, folders, hooks, runs, stores
 from benchwright.exchange.uploads.runs import Delivery
 from benchwright.records import Result, Run, Status
 from benchwright.schema.parsing import json_value
 from benchwright.system import streams
+from benchwright.system.masking import HIDDEN, mask_url
 
 COMMAND = ("benchwright", "perfzero")
 
@@ -128,5 +128,5 @@ def _copy(folder: Path, url: str) -> str:
     if HIDDEN in url:
         raise UploadError(f"{url}: the secrets of this address are not kept", remedy="send the run with --to URL")
     sent = folders.upload(folder, url)
-    log.info("Uploaded data from local directory %s to gcs %s", folder, shown_url(url))
+    log.info("Uploaded data from local directory %s to gcs %s", folder, mask_url(url))
     return sent

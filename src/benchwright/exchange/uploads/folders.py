@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 
 from benchwright.errors import OptionError, UploadError
 from benchwright.exchange.uploads import stores
+from benchwright.system.masking import mask_url
 
 ATTEMPTS = 4  # a file
 PAUSE = 0.5  # seconds before the second attempt; doubles
@@ -136,7 +137,7 @@ class _Place:
     """A folder in a store."""
 
     def __init__(self, url: str) -> None:
-        self.url, self.shown = url, stores.shown(url).rstrip("/")
+        self.url, self.shown = url, mask_url(url).rstrip("/")
         self._store, self._root = stores.opened(url)
         self._folders: set[str] = set()
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from benchwright import config
 from benchwright.errors import NotInstalledError, OptionError, UploadError, did_you_mean
 from benchwright.system import addresses
+from benchwright.system.masking import CONTAINERS, mask_message, mask_url
 
 TIMEOUT = 300.0  # seconds for one request
 _DATA = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs"}  # what the extra `data` brings
@@ -16,20 +16,22 @@ _DATA = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs"}  # what the
 def check(url: str) -> None:
     """Raises for an address that nothing can be sent to: an unknown scheme, a missing package. Asks no store."""
     if "::" in url:
-        raise OptionError(f"{shown(url)}: several addresses in one", remedy="name the one store it should go to")
+        raise OptionError(f"{mask_url(url)}: several addresses in one", remedy="name the one store it should go to")
     scheme = scheme_of(url)
     if scheme in ("http", "https"):
-        raise OptionError(f"{shown(url)}: a web server takes no folders", remedy="use s3://, gs://, file:// or a path")
+        raise OptionError(
+            f"{mask_url(url)}: a web server takes no folders", remedy="use s3://, gs://, file:// or a path"
+        )
     if scheme in _DATA and "@" in url.partition("://")[2].partition("/")[0]:
         name = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" if "s3" in scheme else "GOOGLE_APPLICATION_CREDENTIALS"
-        raise OptionError(f"{shown(url)}: takes no login in its address", remedy=f"leave it out, and set {name}")
+        raise OptionError(f"{mask_url(url)}: takes no login in its address", remedy=f"leave it out, and set {name}")
     try:
         from fsspec.registry import get_filesystem_class, known_implementations, registry
     except ImportError:
         raise NotInstalledError("fsspec, which uploads need,", "'benchwright[data]'") from None
     if scheme not in known_implementations and scheme not in registry:
         raise OptionError(
-            f"{shown(url)}: no store of the kind {scheme!r} is known",
+            f"{mask_url(url)}: no store of the kind {scheme!r} is known",
             remedy=did_you_mean(scheme, ["file", "memory", "sftp", "smb", "abfs", *_DATA]),
         )
     try:
@@ -50,7 +52,7 @@ def opened(url: str) -> tuple[Any, str]:
         # Not one that fsspec keeps: it would not see that an endpoint, a login or a file there has changed.
         store, path = fsspec.core.url_to_fs(url, skip_instance_cache=True, use_listings_cache=False, **options)
     except Exception as error:  # the border to a store's library, which raises what it likes
-        raise UploadError(f"{shown(url)}: cannot be opened: {reason(error, url)}") from None
+        raise UploadError(f"{mask_url(url)}: cannot be opened: {reason(error, url)}") from None
     return store, str(path).rstrip("/")
 
 
@@ -70,15 +72,10 @@ def joined(url: str, name: str) -> str:
     return f"{scheme}{separator}{path.rstrip('/')}/{name}"
 
 
-def shown(url: str) -> str:
-    """The address as it may be shown and kept; see `config.shown_url`."""
-    return config.shown_url(url)
-
-
 def reason(error: BaseException, url: str) -> str:
     """What an error of a store says, on one line and without the secrets of the address."""
-    text = addresses.scrubbed(" ".join(str(error).split()), url)
-    login = "" if scheme_of(url) in config.CONTAINERS else urlsplit(url).netloc.rpartition("@")[0]
+    text = mask_message(" ".join(str(error).split()), url)
+    login = "" if scheme_of(url) in CONTAINERS else urlsplit(url).netloc.rpartition("@")[0]
     password = login.partition(":")[2]
     for secret in filter(None, (login, password, unquote(password))):
         text = text.replace(secret, "***")

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchwright import config
 from benchwright._version import VERSION
 from benchwright.errors import NotInstalledError, StoreError
 from benchwright.schema.parsing import VARIABLE, json_value
@@ -20,6 +19,7 @@ from benchwright.store.remote.address import TOKEN, Address, token_file
 from benchwright.store.remote.request import JSON, Request
 from benchwright.system import streams
 from benchwright.system.http_answers import Patience
+from benchwright.system.masking import mask_url
 from benchwright.units import whole_number
 
 try:
@@ -208,7 +208,7 @@ class Caller:
             refused.status = response.status
             return refused
         if response.leads_to:
-            to = config.shown_url(response.leads_to)
+            to = mask_url(response.leads_to)
             said, remedy = f"leads to {to}", "a token is not sent elsewhere: name that address as the store"
         error = PassingError(f"{self.address.url}: {said}", remedy=remedy)
         error.wait = _seconds(response.headers.get("Retry-After", ""))
