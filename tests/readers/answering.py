@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import random
 import runpy
 from collections.abc import Callable
@@ -84,11 +83,6 @@ def compressed_body(path: Path, draw: random.Random) -> None:
 
 def notices(path: Path, draw: random.Random) -> None:
     from benchwright.exchange import perfzero_hook
-    from benchwright.notify.client import Answer
+    from benchwright.system.http import Answer
 
-    Answer(status=200, headers={}, text=path.read_bytes()).json()
-    perfzero_hook._said(_Said(path.read_bytes()))  # type: ignore[arg-type]
-
-
-class _Said(io.BytesIO):
-    code = 500
+    perfzero_hook._reason(Answer(status=500, headers={}, text=path.read_bytes()))

@@ -11,7 +11,8 @@ import pytest
 
 from benchwright.server.access import COOKIE
 from benchwright.server.limits import Buckets, neighbourhood
-from benchwright.server.settings import Settings, is_loopback
+from benchwright.server.settings import Settings
+from benchwright.system.addresses import is_loopback
 
 CHANGE = ("POST", "store/unmute", '{"what": "nothing"}')
 

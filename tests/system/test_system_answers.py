@@ -9,16 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from benchwright.compat.harness import remote_post
 from benchwright.compat.perfzero import tpus
-from benchwright.errors import FetchError
+from benchwright.errors import FetchError, UploadError
 from benchwright.exchange import perfzero_hook
 from benchwright.fetch import web
 from benchwright.fetch.downloads import fetch
-from benchwright.notify import client
 from benchwright.system import http, http_answers
 
 hostile = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent.parent / "hostile.py")))
@@ -29,7 +29,7 @@ KINDS = ("drip", "drip_head", "endless", "continues", "trailers", "bomb", "deep"
 
 
 def notify(address: str) -> Any:
-    return client.call("POST", address, headers={}, body=b"{}").json()
+    return http.call("POST", address, headers={}, body=b"{}").json()
 
 
 def report(address: str) -> Any:
@@ -43,27 +43,30 @@ def post(address: str) -> Any:
 
 
 def ask(address: str) -> Any:
-    request = http.opener().open(address, timeout=5.0)
-    with request as response:
-        return http_answers.read(response, most=1 << 20)
+    return http.call("GET", address, headers={}, timeout=5.0, most=1 << 20).text
+
+
+def ask_tpu(address: str) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tpus, "PORT", urlsplit(address).port)
+        return tpus._ask("127.0.0.1", "", None)
 
 
 @pytest.fixture
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     brief = replace(http_answers.QUICK, silence=0.5, start=0.6, longest=5.0)
     monkeypatch.setattr(http_answers, "QUICK", brief)
-    monkeypatch.setattr(http.opener, "__kwdefaults__", {"patience": brief})
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("caller", [notify, report, post, ask])
+@pytest.mark.parametrize("caller", [notify, report, post, ask, ask_tpu])
 @pytest.mark.usefixtures("hurry")
 def test_no_answer_is_read_without_end(caller: Callable[[str], Any], kind: str) -> None:
     begun = time.monotonic()
     with hostile.serving(getattr(hostile, kind)) as address:
         try:
             caller(address)
-        except (TimeoutError, http_answers.TooLargeError, client.PassingError, client.UploadError) as error:
+        except (TimeoutError, http_answers.TooLargeError, http.PassingError, UploadError) as error:
             assert any(
                 word in str(error)
                 for word in ("slowly", "silent", "timed out", "more than", "not JSON", "digits", "deep")
@@ -129,5 +132,24 @@ def test_a_body_in_the_smallest_chunks_is_read() -> None:
         assert len(ask(address)) == 600_000
 
 
-def test_a_tpu_is_asked_in_the_same_way() -> None:
-    assert tpus.opener is http.opener
+@pytest.mark.parametrize(
+    ("head", "ok", "may_pass", "pause"),
+    [
+        (b"200 OK", True, False, 0.0),
+        (b"503 Service Unavailable\r\nRetry-After: 7", False, True, 7.0),
+        (b"404 Not Found", False, False, 0.0),
+        (b"302 Found\r\nLocation: http://127.0.0.1:1/", False, False, 0.0),
+    ],
+)
+def test_a_call_is_answered_whatever_the_status(head: bytes, ok: bool, may_pass: bool, pause: float) -> None:
+    with hostile.serving(lambda to: to.sendall(b"HTTP/1.1 " + head + b"\r\nContent-Length: 2\r\n\r\n{}")) as address:
+        answer = http.call("POST", address, headers={}, body=b"")
+    assert (answer.ok, answer.may_pass, answer.pause, answer.json()) == (ok, may_pass, pause, {})
+    assert answer.said == head.partition(b"\r")[0].decode()
+
+
+def test_no_proxy_is_asked_for_what_is_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1/")
+    monkeypatch.delenv("no_proxy", raising=False)
+    with hostile.serving(lambda to: to.sendall(hostile.OK + b"Content-Length: 2\r\n\r\n{}")) as address:
+        assert http.call("GET", address, headers={}).ok

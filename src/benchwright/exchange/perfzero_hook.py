@@ -5,20 +5,14 @@ The server is `BENCHWRIGHT_STORE`, the token `BENCHWRIGHT_TOKEN`. Standard libra
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from benchwright._version import VERSION
 from benchwright.errors import UploadError
-from benchwright.schema.parsing import json_value
-from benchwright.system import http_answers
-from benchwright.system.http import in_words, opener
+from benchwright.system.http import Answer, PassingError, call
 from benchwright.system.masking import mask_url
 
 TIMEOUT = 60.0  # seconds
@@ -33,31 +27,18 @@ def perfzero(summary: Mapping[str, Any]) -> None:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UploadError("no server is named", remedy="set BENCHWRIGHT_STORE to its address, https://bench.example/")
     url = parts._replace(netloc=parts.netloc.rpartition("@")[2], path=f"{parts.path.rstrip('/')}/{HOOK}", query="")
-    headers = {"Content-Type": "application/json", "User-Agent": f"benchwright/{VERSION}"}
+    headers = {"Content-Type": "application/json"}
     if token := parts.username or os.environ.get("BENCHWRIGHT_TOKEN", ""):
         headers["Authorization"] = f"Bearer {token}"
-    body = json.dumps(dict(summary)).encode()
-    request = urllib.request.Request(url.geturl(), data=body, headers=headers, method="POST")  # noqa: S310 - checked above
-    _post(request, mask_url(url.geturl()))
-
-
-def _post(request: urllib.request.Request, where: str) -> None:
+    where, body = mask_url(url.geturl()), json.dumps(dict(summary)).encode()
     try:
-        with opener().open(request, timeout=TIMEOUT):  # without redirects: the token is for this server
-            return
-    except urllib.error.HTTPError as error:
-        with error:
-            raise UploadError(f"{where} answered {error.code}: {_said(error)}") from None
-    except urllib.error.URLError as error:
-        reason = error.reason if isinstance(error.reason, str) else in_words(error.reason)
-        raise UploadError(f"{where} cannot be reached: {reason}") from None
-    except (http.client.HTTPException, OSError) as error:
-        raise UploadError(f"{where} cannot be reached: {in_words(error)}") from None
+        answer = call("POST", url.geturl(), headers=headers, body=body, timeout=TIMEOUT, most=MOST_ANSWER)
+    except PassingError as error:
+        raise UploadError(f"{where} cannot be reached: {error}") from None
+    if not answer.ok:
+        raise UploadError(f"{where} answered {answer.status}: {_reason(answer)}")
 
 
-def _said(error: urllib.error.HTTPError) -> str:
-    try:
-        told = json_value(http_answers.read(error, most=MOST_ANSWER))
-        return str(told["error"])
-    except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
-        return http.client.responses.get(error.code, "")
+def _reason(answer: Answer) -> str:
+    told = answer.json()
+    return str(told["error"]) if isinstance(told, dict) and "error" in told else answer.said.partition(" ")[2]

@@ -13,11 +13,12 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from benchwright.errors import OptionError, UploadError, did_you_mean
 from benchwright.notify.addresses import Address
-from benchwright.notify.client import Answer, accepted, call, check_server
+from benchwright.notify.client import check_accepted, check_server
 from benchwright.notify.messages import Message, Notice, headline
 from benchwright.records import Verdict
 from benchwright.records.findings import Finding
 from benchwright.report.findings import title
+from benchwright.system.http import Answer, call
 
 MOST_PAGES = 10  # of comments that are looked through, a hundred each
 SUCCESS = "success"  # as both call it
@@ -130,7 +131,7 @@ class Forge:
 
     def _get(self, path: str, what: str) -> Any:
         """What is there, decoded."""
-        return accepted(self._call("GET", path, None), f"{self.place.shown}: {what}").json()
+        return check_accepted(self._call("GET", path, None), f"{self.place.shown}: {what}").json()
 
     def _post(self, path: str, body: Mapping[str, Any]) -> Answer:
         return self._call("POST", path, json.dumps(body).encode())
@@ -140,7 +141,7 @@ class Forge:
         said = {"state": state, "description": _cut(words)} | ({"target_url": link} if link else {})
         answer = self._post(self.statuses.format(commit=commit), {**self.status, **said})
         if not self.is_so(answer, state):
-            accepted(answer, f"{self.place.shown}: a status")
+            check_accepted(answer, f"{self.place.shown}: a status")
 
     def _comment_once(self, path: str, message: Message, key: str) -> bool:
         """Adds the message to the comments at `path`, without the findings that one of them tells of already.
@@ -151,7 +152,7 @@ class Forge:
         left = tuple(notice for notice in message.notices if _mark(notice) not in there)
         if left:
             body = "\n".join([*map(_mark, left), replace(message, notices=left).markdown])
-            accepted(self._post(path, {key: body}), f"{self.place.shown}: a comment")
+            check_accepted(self._post(path, {key: body}), f"{self.place.shown}: a comment")
         return bool(left)
 
     def _comments(self, path: str, key: str) -> Iterator[str]:

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 from benchwright.notify import forges
 from benchwright.notify.addresses import Address
-from benchwright.notify.client import Answer
 from benchwright.notify.messages import Message
+from benchwright.system.http import Answer
 
 TOKENS = forges.Tokens(variables=("GITLAB_TOKEN",), file="GITLAB_TOKEN_FILE")
 

@@ -19,8 +19,9 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from benchwright import schema
 from benchwright.errors import OptionError
 from benchwright.notify.addresses import Address
-from benchwright.notify.client import accepted, call, check_server
+from benchwright.notify.client import check_accepted, check_server
 from benchwright.notify.messages import Message, Notice
+from benchwright.system.http import call
 
 SECRET = "BENCHWRIGHT_WEBHOOK_SECRET"  # noqa: S105 - the name of a variable
 _PREFIX = "whsec_"  # of secrets that are base64
@@ -47,7 +48,7 @@ class Webhook:
         headers = {"Content-Type": "application/json", "webhook-id": message.id, "webhook-timestamp": stamp}
         if self._secret:
             headers["webhook-signature"] = signature(self._secret, message.id, stamp, body)
-        answer = accepted(call("POST", self._url, headers=headers, body=body), self._shown)
+        answer = check_accepted(call("POST", self._url, headers=headers, body=body), self._shown)
         return f"{answer.said}, {'signed' if self._secret else f'not signed: {SECRET} is not set'}"
 
 

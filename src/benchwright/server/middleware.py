@@ -17,7 +17,8 @@ from benchwright.server.access import WHO
 from benchwright.server.context import Frame
 from benchwright.server.errors import problem
 from benchwright.server.limits import neighbourhood
-from benchwright.server.settings import Settings, is_loopback
+from benchwright.server.settings import Settings
+from benchwright.system.addresses import is_loopback
 
 # A route may set a stricter one of its own.
 HEADERS = {

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchwright.store.probe import database_file
 from benchwright.store.sql.retention import Rules
+from benchwright.system.addresses import is_loopback
 
 MIB = 1 << 20
 
@@ -60,16 +60,6 @@ class Settings:
         With a name it is reached through a proxy, which makes everyone look as if they were on this machine.
         """
         return self.on_loopback and not self.require_token and not self.names
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a name or an address means this machine."""
-    if host.lower().rstrip(".") == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def artifacts_of(store_url: str) -> Path:

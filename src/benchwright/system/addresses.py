@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -16,6 +17,26 @@ def scheme_of(url: str) -> str:
     """The scheme in small letters, or "" for something that is no address."""
     match = _SCHEME.match(url)
     return match[1].lower() if match else ""
+
+
+def http_host(url: str) -> str:
+    """The host of an `http` or `https` address, or "" for anything else."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port  # a port that is none is found when it is asked for
+    except ValueError:
+        return ""
+    return host if parts.scheme in ("http", "https") else ""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or an address means this machine."""
+    if host.lower().rstrip(".") == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
 
 
 def bare(url: str) -> str:

@@ -1,4 +1,4 @@
-"""One request over `http` or `https`: opened, or refused in words that say whether another attempt may help."""
+"""One request over `http` or `https`: answered, refused for good, or in trouble that may pass; bounded in any case."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import ssl
 import urllib.error
 import urllib.request
 from base64 import b64encode
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from benchwright._version import VERSION
-from benchwright.errors import FetchError
+from benchwright.errors import FetchError, UploadError
+from benchwright.schema.parsing import json_value
 from benchwright.system import http_answers
+from benchwright.system.addresses import http_host, is_loopback
 from benchwright.system.http_answers import Patience
 from benchwright.system.masking import mask_url
 from benchwright.units import whole_number
@@ -21,7 +24,46 @@ from benchwright.units import whole_number
 MOST_REDIRECTS = 10
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})  # statuses that another attempt may not meet again
 
+TIMEOUT = 20.0  # seconds to connect, and of silence
+MOST_ANSWER = 4 << 20  # bytes
+
 _CONTINUING = ("Range", "If-Range")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a server said, whatever its status."""
+
+    status: int
+    headers: Mapping[str, str]  # names in small letters
+    text: bytes
+
+    @property
+    def ok(self) -> bool:
+        """Whether it did what it was asked."""
+        return 200 <= self.status < 300
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether another attempt may be answered otherwise."""
+        return self.status in PASSING
+
+    @property
+    def said(self) -> str:
+        """The status in words."""
+        return _in_words(self.status)
+
+    @property
+    def pause(self) -> float:
+        """How many seconds the server asks to wait."""
+        return float(whole_number(self.headers.get("retry-after", "")) or 0)
+
+    def json(self) -> Any:
+        """The answer as JSON; None when it is none."""
+        try:
+            return json_value(self.text)
+        except ValueError:
+            return None
 
 
 class PassingError(Exception):
@@ -36,6 +78,34 @@ class StaleError(Exception):
     """The bytes that are here are not of what the server has now."""
 
 
+def call(
+    method: str,
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    body: bytes | None = None,
+    timeout: float = TIMEOUT,
+    most: int = MOST_ANSWER,
+) -> Answer:
+    """Sends one request to an address that was checked, and returns the answer.
+
+    It is never led elsewhere: what is sent may hold a token, and is meant for one server. Trouble on the way is a
+    `PassingError`, an answer of more than `most` bytes an `UploadError`.
+    """
+    told = {"User-Agent": f"benchwright/{VERSION}", "Accept": "application/json"} | dict(headers)
+    try:
+        request = urllib.request.Request(url, data=body, headers=told, method=method)  # noqa: S310 - the opener knows http and https alone
+        # No proxy reaches this machine's own loopback.
+        proxies = urllib.request.ProxyHandler({} if is_loopback(http_host(url)) else None)
+        with _opener(proxies, patience=http_answers.QUICK).open(request, timeout=timeout) as response:
+            names = {name.lower(): value for name, value in response.headers.items()}
+            return Answer(status=response.status, headers=names, text=http_answers.read(response, most=most))
+    except http_answers.TooLargeError as error:
+        raise UploadError(f"{mask_url(url)} answered {error}", remedy="is it the server that it should be?") from None
+    except (http.client.HTTPException, OSError) as error:
+        raise _trouble(error) from None
+
+
 def open_url(url: str, *, headers: dict[str, str], timeout: float) -> http.client.HTTPResponse:
     """The answer to a GET, after redirects; its status is below 300.
 
@@ -45,23 +115,23 @@ def open_url(url: str, *, headers: dict[str, str], timeout: float) -> http.clien
     request = _request(url, headers)
     try:
         patience = replace(http_answers.DOWNLOAD, silence=timeout, start=max(timeout, http_answers.DOWNLOAD.start))
-        response: http.client.HTTPResponse = opener(_Redirects(), patience=patience).open(request, timeout=timeout)
+        proxies, default = urllib.request.ProxyHandler(), urllib.request.HTTPDefaultErrorHandler()
+        opener = _opener(proxies, default, urllib.request.HTTPErrorProcessor(), _Redirects(), patience=patience)
+        response: http.client.HTTPResponse = opener.open(request, timeout=timeout)
         return response
     except urllib.error.HTTPError as error:
         with error:
             raise _refusal(error, url) from None
     except http.client.InvalidURL:
         raise FetchError(f"{mask_url(url)} is not an address") from None
-    except urllib.error.URLError as error:
-        reason = error.reason
+    except (http.client.HTTPException, OSError) as error:
+        reason = error.reason if isinstance(error, urllib.error.URLError) else None
         if isinstance(reason, ssl.SSLCertVerificationError):
             raise FetchError(
                 f"{mask_url(url)}: the server's certificate is not trusted: {reason.verify_message}",
                 remedy="SSL_CERT_FILE names the authorities to trust",
             ) from None
-        raise PassingError(reason if isinstance(reason, str) else in_words(reason)) from None
-    except (http.client.HTTPException, OSError) as error:
-        raise PassingError(in_words(error)) from None
+        raise _trouble(error) from None
 
 
 def in_words(error: BaseException) -> str:
@@ -75,8 +145,17 @@ def in_words(error: BaseException) -> str:
     return (error.strerror if isinstance(error, OSError) else "") or type(error).__name__
 
 
+def _trouble(error: Exception) -> PassingError:
+    reason = error.reason if isinstance(error, urllib.error.URLError) else error
+    return PassingError(reason if isinstance(reason, str) else in_words(reason))
+
+
+def _in_words(status: int) -> str:
+    return f"{status} {http.client.responses.get(status, '')}".strip()
+
+
 def _refusal(error: urllib.error.HTTPError, url: str) -> Exception:
-    where, said = mask_url(url), f"{error.code} {http.client.responses.get(error.code, '')}".strip()
+    where, said = mask_url(url), _in_words(error.code)
     if error.code == 416:
         return StaleError()
     if error.code in PASSING:
@@ -128,18 +207,12 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         return new
 
 
-def opener(*more: urllib.request.BaseHandler, patience: Patience = http_answers.QUICK) -> urllib.request.OpenerDirector:
+def _opener(*more: urllib.request.BaseHandler, patience: Patience) -> urllib.request.OpenerDirector:
     """One that cannot be led to a file or an ftp server, as the usual one can; alone, it follows no redirect at all.
 
     Each answer, its head included, is read within the bounds of `patience`.
     """
     found = urllib.request.OpenerDirector()
-    for handler in (
-        urllib.request.ProxyHandler(),
-        *http_answers.handlers(patience),
-        urllib.request.HTTPDefaultErrorHandler(),
-        urllib.request.HTTPErrorProcessor(),
-        *more,
-    ):
+    for handler in (*http_answers.handlers(patience), *more):
         found.add_handler(handler)
     return found

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import http.client
-import ipaddress
 import json
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from benchwright._version import VERSION
 from benchwright.errors import OptionError, UploadError
 from benchwright.schema.parsing import json_value
-from benchwright.system import http_answers
-from benchwright.system.http import PASSING, PassingError, in_words, opener
+from benchwright.system.addresses import http_host, is_loopback
+from benchwright.system.http import PassingError, call
 from benchwright.system.masking import mask_url
 
 MOST_ANSWER = 1 << 20  # bytes
@@ -56,16 +51,12 @@ def endpoint(address: str) -> Endpoint:
         raise OptionError(f"{mask_url(address)!r} names no place for results", remedy="write host/path|category")
     if "://" not in url:
         url = f"https://{url}"
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname or "", parts.port
-    except ValueError:
-        host = ""
-    if not host or parts.scheme not in ("http", "https"):
+    host = http_host(url)
+    if not host:
         raise OptionError(
             f"{mask_url(url)} is not an address that results can be sent to", remedy="write host/path|category"
         )
-    if parts.scheme == "http" and not _is_here(host):
+    if urlsplit(url).scheme == "http" and not is_loopback(host):
         raise OptionError(
             f"{mask_url(url)} would get the access token in the clear", remedy="leave http:// out: https is used"
         )
@@ -77,33 +68,14 @@ def post(to: Endpoint, body: Mapping[str, Any], *, timeout: float) -> Any:
 
     A refusal is an `UploadError`; a `RefusedError` when it is for ever; trouble that may pass is a `PassingError`.
     """
-    headers = {"Content-Type": "application/json", "User-Agent": f"benchwright/{VERSION}"}
-    request = urllib.request.Request(to.url, data=json.dumps(body).encode(), headers=headers, method="POST")  # noqa: S310 - the opener knows http and https alone
+    headers = {"Content-Type": "application/json"}
+    answer = call("POST", to.url, headers=headers, body=json.dumps(body).encode(), timeout=timeout, most=MOST_ANSWER)
+    if answer.may_pass:
+        raise PassingError(f"the server answered {answer.said}")
+    if not answer.ok:
+        is_final = 400 <= answer.status < 500 and answer.status not in _OF_THE_SENDER
+        raise (RefusedError if is_final else UploadError)(f"{to.shown} answered {answer.said}")
     try:
-        # Without redirects: what is posted holds a token, and is meant for one server.
-        with opener().open(request, timeout=timeout) as response:
-            text = http_answers.read(response, most=MOST_ANSWER)
-    except http_answers.TooLargeError as error:
-        raise UploadError(f"{to.shown} answered {error}", remedy="is it the server that it should be?") from None
-    except urllib.error.HTTPError as error:
-        with error:
-            said = f"{error.code} {http.client.responses.get(error.code, '')}".strip()
-            if error.code in PASSING:
-                raise PassingError(f"the server answered {said}") from None
-            is_final = 400 <= error.code < 500 and error.code not in _OF_THE_SENDER
-            raise (RefusedError if is_final else UploadError)(f"{to.shown} answered {said}") from None
-    except urllib.error.URLError as error:
-        raise PassingError(error.reason if isinstance(error.reason, str) else in_words(error.reason)) from None
-    except (http.client.HTTPException, OSError) as error:
-        raise PassingError(in_words(error)) from None
-    try:
-        return json_value(text, finite=False)
+        return json_value(answer.text, finite=False)
     except ValueError:
         raise UploadError(f"{to.shown} answered something that is not JSON") from None
-
-
-def _is_here(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -12,10 +12,9 @@ from typing import Any
 
 from benchwright.compat.perfzero.console import log
 from benchwright.compat.perfzero.flags import json_object
-from benchwright.errors import OptionError
+from benchwright.errors import OptionError, UploadError
 from benchwright.schema.parsing import json_value
-from benchwright.system import http_answers
-from benchwright.system.http import opener
+from benchwright.system.http import PassingError, call
 
 HEALTHY = "HEALTHY"
 PATIENCE = 1200.0  # seconds until a TPU must be healthy
@@ -107,7 +106,7 @@ def _switch(endpoint: str, version: str) -> None:
     path = f"/{urllib.parse.quote(version, safe='')}?restartType=always"
     try:
         _ask(endpoint, path, b"")
-    except (OSError, ValueError) as error:
+    except (PassingError, UploadError) as error:
         raise OptionError(f"the TPU did not take version {version}: {error}") from None
 
 
@@ -116,7 +115,7 @@ def _version(endpoint: str, label: str) -> dict[str, str]:
     if endpoint:
         try:
             told = _json(_ask(endpoint, "", None))
-        except (OSError, ValueError) as error:
+        except (PassingError, UploadError, ValueError) as error:
             log.error("the TPU does not tell its version: %s", error)
     commit = told.get("currentVersion") or told.get("buildLabel") or ""
     return {"hash": str(commit), "branch": label, "piper_id": str(told.get("piperOriginRevId") or "")}
@@ -124,8 +123,11 @@ def _version(endpoint: str, label: str) -> dict[str, str]:
 
 def _ask(endpoint: str, path: str, data: bytes | None) -> bytes:
     url = f"http://{endpoint}:{PORT}/requestversion{path}"
-    with opener().open(url, data, timeout=ANSWER) as answer:
-        return http_answers.read(answer, most=MOST_ANSWER)
+    method = "GET" if data is None else "POST"
+    answer = call(method, url, headers={}, body=data, timeout=ANSWER, most=MOST_ANSWER)
+    if not answer.ok:
+        raise UploadError(f"it answered {answer.said}")
+    return answer.text
 
 
 def _gcloud(*arguments: str) -> subprocess.CompletedProcess[bytes]:
