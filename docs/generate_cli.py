@@ -37,6 +37,8 @@ every run gets, `rounds`, `duration` and `warmup` (seconds) for runs that do not
 them, `cache`, the folder of the model cache, and `[notify]`, see [notifications](notifications.md).
 
 Quantities take units: `20ms`, `1.5GiB`, `200/s`, `1%`. A bare number is in seconds, bytes or calls per second.
+Percentages are written with their sign, `1%`, in every command. A bare number above 1 is in per cent, `5` is `5%`; one
+from 1 down is refused, since `0.01` may mean `0.01%` or `1%`.
 """
 
 

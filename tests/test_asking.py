@@ -36,17 +36,6 @@ def test_copies_may_be_as_many_as_there_are_cpus() -> None:
     assert arguments.copies("3") == 3
 
 
-@pytest.mark.parametrize(("text", "value"), [("1%", 0.01), ("0.5 %", 0.005), ("0.02", 0.02)])
-def test_fractions_may_be_percent(text: str, value: float) -> None:
-    assert arguments.fraction(text, "--precision") == pytest.approx(value)
-
-
-@pytest.mark.parametrize("text", ["0", "100%", "1", "-1%", "x%", "%"])
-def test_fractions_lie_between_nothing_and_all(text: str) -> None:
-    with pytest.raises(OptionError, match="--precision"):
-        arguments.fraction(text, "--precision")
-
-
 @pytest.mark.parametrize(
     ("text", "objective"),
     [

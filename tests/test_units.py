@@ -160,3 +160,33 @@ def test_plain_digits_are_a_number(text: str, number: int) -> None:
 @pytest.mark.parametrize("text", ["", "-1", "+1", "1.0", "1_0", "\u00b2", "\u0661", "9" * 19, "9" * 5000])
 def test_anything_else_is_no_number(text: str) -> None:
     assert units.whole_number(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "share"), [("1%", 0.01), ("0.5 %", 0.005), (" 99.9% ", 0.999), ("2", 0.02), ("98", 0.98), ("0", 0.0)]
+)
+def test_a_percentage_is_read_as_a_share(text: str, share: float) -> None:
+    assert units.parse_percent(text, "--smallest") == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("text", "readings"),
+    [("0.01", "0.01% or 1%"), ("1", "1% or 100%"), ("1e-3", "0.001% or 0.1%"), (".5", "0.5% or 50%")],
+)
+def test_a_bare_number_that_may_be_a_share_is_refused_with_both_readings(text: str, readings: str) -> None:
+    with pytest.raises(OptionError, match=re.escape(f"--smallest: '{text}' may mean {readings}")) as refused:
+        units.parse_percent(text, "--smallest")
+    assert f"write {readings.split()[0]}" in refused.value.remedy
+
+
+@pytest.mark.parametrize("text", ["-1%", "100%", "200", "x%", "%", "", "1ms", "nan", "1e999%", "1%%"])
+def test_what_is_no_percentage_is_refused_with_the_form_to_write(text: str) -> None:
+    with pytest.raises(OptionError, match=r"--smallest: .*is not") as refused:
+        units.parse_percent(text, "--smallest")
+    assert "1%" in refused.value.remedy
+
+
+@pytest.mark.parametrize("text", ["0", "0%"])
+def test_nothing_at_all_is_refused_where_it_makes_no_sense(text: str) -> None:
+    with pytest.raises(OptionError, match=r"--confidence: .*is not between 0 and 100 %"):
+        units.parse_percent(text, "--confidence", zero=False)

@@ -12,7 +12,7 @@ from benchwright.analysis.rows import Row, rows
 from benchwright.errors import OptionError, did_you_mean
 from benchwright.records import Better, Run, Verdict
 from benchwright.records.judgement import Rules
-from benchwright.units import parse_quantity
+from benchwright.units import parse_percent
 
 USUAL = ("failed", "worse")
 NAMES = {"memory": "rss_peak", "latency": "latency_p50", "median": "latency_p50"}
@@ -114,19 +114,11 @@ def condition(text: str) -> Condition:
         if size is not None:
             raise OptionError(f"--fail-on: {word} has no size", remedy=f"write --fail-on {word}")
         return Condition(text=text, kind=word)
-    beyond = 0.0 if size is None else share(size, "--fail-on")
+    beyond = 0.0 if size is None else parse_percent(size, "--fail-on")
     if word == "worse":
         return Condition(text=text, kind="worse", beyond=beyond)
     name = f"latency_{word}" if _PERCENTILE.fullmatch(word) else NAMES.get(word, word)
     return Condition(text=text, kind="worse", metric=name, beyond=beyond)
-
-
-def share(text: str, what: str) -> float:
-    """`2%` as 0.02."""
-    found = parse_quantity(text, "%", what=what) / 100
-    if not 0 <= found < 1:
-        raise OptionError(f"{what}: {text} is not between 0 and 100 %", remedy="write it so: 2%")
-    return found
 
 
 def _named(conditions: Sequence[Condition], before: Sequence[Row], after: Sequence[Row]) -> list[str]:

@@ -137,6 +137,28 @@ def parse_quantity(text: str, unit: str, *, what: str = "value", bare: bool = Tr
     return float(number) * (factors[suffix] if suffix else 1.0)
 
 
+def parse_percent(text: str, what: str, *, zero: bool = True) -> float:
+    """Reads a percentage, `'1%'`, and returns it as a share of 1: 0.01. `what` is the flag, for errors.
+
+    Every flag that takes a percentage is read here, so that a bare number means the same everywhere. Above 1 it is in
+    per cent, since nothing here reaches 100 %. From 1 down to 0 it is refused: 0.01 is 0.01 % to some people, and 1 %
+    to others. `zero=False` refuses 0 % as well.
+    """
+    match = _QUANTITY.fullmatch(text)
+    if match is None or match[2] not in ("", "%") or not math.isfinite(float(match[1])):
+        raise OptionError(f"{what}: {text!r} is not a percentage", remedy="write it with its sign, for example 1%")
+    number = float(match[1])
+    if not match[2] and 0 < number <= 1:
+        low, high = (f"{percent:.6g}%" for percent in (number, 100 * number))
+        raise OptionError(
+            f"{what}: {text.strip()!r} may mean {low} or {high}",
+            remedy=f"write {low}" if number == 1 else f"write {low} or {high}",
+        )
+    if not (0 < number < 100 or (zero and number == 0)):
+        raise OptionError(f"{what}: {text} is not between 0 and 100 %", remedy="write it with its sign, for example 1%")
+    return number / 100
+
+
 def _scaled(value: float, label: str, digits: int) -> str:
     text = format_number(value, digits)
     return f"{value:,.0f}" if label == "B" and abs(_read(text)) >= 1 else text  # a share of a byte keeps its digits

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from benchwright import plugins
 from benchwright.errors import OptionError, did_you_mean
 from benchwright.records import Scalar, Tolerance
-from benchwright.units import parse_quantity
+from benchwright.units import parse_percent, parse_quantity
 from benchwright.units.objectives import objective as objective
 
 if TYPE_CHECKING:
@@ -66,23 +66,13 @@ def positive(text: str, unit: str, flag: str) -> float:
     return value
 
 
-def fraction(text: str, flag: str) -> float:
-    """`'1%'` or `'0.01'` as 0.01."""
-    value = (
-        parse_quantity(text[:-1], "1", what=flag) / 100 if text.endswith("%") else parse_quantity(text, "1", what=flag)
-    )
-    if not 0 < value < 1:
-        raise OptionError(f"{flag}: {text} is not between 0 and 100 %", remedy=f"write {flag} 1%")
-    return value
-
-
 def precision(text: str) -> tuple[float, float]:
     """`'1%'` of the median, or `'p99:5%'`: the fraction and the percentile it is of."""
     of, colon, amount = text.rpartition(":")
     match = _PERCENTILE.fullmatch(of)
     if colon and (match is None or not 0 < float(match[1]) < 100):
         raise OptionError(f"--precision: {of!r} is not a percentile", remedy="write --precision 1% or p99:5%")
-    return fraction(amount, "--precision"), float(match[1]) if match else 50.0
+    return parse_percent(amount, "--precision", zero=False), float(match[1]) if match else 50.0
 
 
 def tolerance(text: str) -> Tolerance:

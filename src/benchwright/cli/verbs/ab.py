@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="What to judge. Default: latency_p50; wall_time of what is called once.",
 )
-@click.option("--smallest", default="1%", show_default=True, metavar="SHARE", help="Smaller changes count as none.")
-@click.option("--false-alarms", default="1%", show_default=True, metavar="SHARE", help="How often chance may win.")
+@click.option("--smallest", default="1%", show_default=True, metavar="PERCENT", help="Smaller changes count as none.")
+@click.option("--false-alarms", default="1%", show_default=True, metavar="PERCENT", help="How often chance may win.")
 @click.option("--pairs", type=click.IntRange(min=1), default=40, show_default=True, help="At most, per case and look.")
 @click.option("--no-verify", is_flag=True, help="Name a change after one look, without a second one.")
 @click.option("--seed", type=int, help="Of the order inside the pairs. Default: another one each time.")
@@ -111,12 +111,12 @@ def _side(given: Mapping[str, Any], name: str) -> Asked:
 
 def _rules(given: Mapping[str, Any]) -> Rules:
     from benchwright.records.trials import Rules
-    from benchwright.workflows import arguments
+    from benchwright.units import parse_percent
     from benchwright.workflows.ab.run import fresh_seed
 
     return Rules(
-        smallest=arguments.fraction(given["smallest"], "--smallest"),
-        false_alarms=arguments.fraction(given["false_alarms"], "--false-alarms"),
+        smallest=parse_percent(given["smallest"], "--smallest", zero=False),
+        false_alarms=parse_percent(given["false_alarms"], "--false-alarms", zero=False),
         pairs=given["pairs"],
         metric=given["metric"],
         seed=fresh_seed() if given["seed"] is None else given["seed"],

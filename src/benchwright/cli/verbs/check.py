@@ -38,7 +38,7 @@ SUMMARY = "GITHUB_STEP_SUMMARY"  # where GitHub Actions takes Markdown for the p
     metavar="CONDITION",
     help="What closes the gate; repeatable. Default: failed and worse.",
 )
-@click.option("--smallest", default="1%", show_default=True, metavar="SHARE", help="A change below this is none.")
+@click.option("--smallest", default="1%", show_default=True, metavar="PERCENT", help="A change below this is none.")
 @click.option("--repo", default=".", show_default=True, metavar="DIR", help="Where branches are looked up.")
 @click.option("--markdown", is_flag=True, help="Print Markdown, fit for a comment on a pull request.")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML to this file.")
@@ -63,9 +63,10 @@ def command(
     Exits with 0 when it may, with 1 when a condition of --fail-on is met, with 2 when the question was wrong.
     """
     from benchwright.analysis import baseline, false_alarms, gate
+    from benchwright.units import parse_percent
 
     conditions = [gate.condition(text) for text in fail_on or gate.USUAL]
-    least = gate.share(smallest, "--smallest")
+    least = parse_percent(smallest, "--smallest")
     sides, rules = baseline.found(run, against, lambda: opened(store, create=False), repo=Path(repo))
     checked = gate.check(sides, conditions, smallest=least, rules=rules)
     measured = sides.measured.results

@@ -17,7 +17,7 @@ from benchwright.cli.options import json_option, opened, store_option
 @click.option("--markdown", is_flag=True, help="Print a GitHub table.")
 @click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Judge this metric; may be repeated.")
 @click.option(
-    "--smallest", default="1%", show_default=True, metavar="SHARE", help="A change below this counts as none."
+    "--smallest", default="1%", show_default=True, metavar="PERCENT", help="A change below this counts as none."
 )
 def command(
     before: str, after: str, store: str | None, as_json: bool, markdown: bool, metrics: tuple[str, ...], smallest: str
@@ -27,18 +27,15 @@ def command(
     `last~1:TARGET` is the run before the last that measured TARGET. Files of other tools are read as `import` does.
     """
     from benchwright.analysis import comparison, false_alarms
-    from benchwright.errors import OptionError
     from benchwright.exchange.named_runs import find_run
     from benchwright.records import Verdict
     from benchwright.report import comparison_text
     from benchwright.report.ascii import emit_text
     from benchwright.store.files.transfer import read_runs
-    from benchwright.units import parse_quantity
+    from benchwright.units import parse_percent
     from benchwright.units.numbers import printable
 
-    least = parse_quantity(smallest, "%", what="--smallest") / 100
-    if not 0 <= least < 1:
-        raise OptionError(f"--smallest: {smallest} is not between 0 and 100 %", remedy="write --smallest 1%")
+    least = parse_percent(smallest, "--smallest")
     a, b = (find_run(name, lambda: opened(store, create=False), read_runs, samples=False) for name in (before, after))
     if a.id == b.id and not as_json:
         click.echo(f"{printable(a.id)} is the same run on both sides: nothing can have changed")

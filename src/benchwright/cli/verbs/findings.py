@@ -59,20 +59,20 @@ def command(context: click.Context, states: tuple[str, ...], limit: int, store: 
 @click.option(
     "--repo", default=None, metavar="DIR", help="The repository that is measured: its commits give the order."
 )
-@click.option("--smallest", default="1%", show_default=True, metavar="SHARE", help="A change below this is none.")
+@click.option("--smallest", default="1%", show_default=True, metavar="PERCENT", help="A change below this is none.")
 @store_option
 @json_option
 @click.pass_context
 def judge_(context: click.Context, run: str, repo: str | None, smallest: str, store: str | None, as_json: bool) -> int:
     """Look for changes in the series that RUN (default: the last) touched. Exits with 1 when something became worse."""
     from benchwright.analysis import detection
-    from benchwright.analysis.gate import share
     from benchwright.records import Verdict
     from benchwright.report import findings as text
     from benchwright.report.table import emit
+    from benchwright.units import parse_percent
     from benchwright.vcs.history import open_repository
 
-    least = share(smallest, "--smallest")
+    least = parse_percent(smallest, "--smallest")
     repository = open_repository(repo) if repo is not None else None
     with closing(opened(store or context.obj, create=False)) as results:
         found = detection.judge(results, results.find(run), repository=repository, smallest=least)
@@ -172,15 +172,15 @@ def mute(context: click.Context, what: str, reason: str, off: bool, store: str |
 
 @command.command("threshold")
 @click.argument("case", metavar="CASE")
-@click.argument("smallest", metavar="SHARE")
+@click.argument("smallest", metavar="PERCENT")
 @click.option("--metric", default="", metavar="NAME", help="Only for this metric.")
 @store_option
 @click.pass_context
 def threshold(context: click.Context, case: str, smallest: str, metric: str, store: str | None) -> None:
-    """Report only changes of at least SHARE (5%) for the cases of that name; `none` takes it away."""
-    from benchwright.analysis.gate import share
+    """Report only changes of at least PERCENT (5%) for the cases of that name; `none` takes it away."""
+    from benchwright.units import parse_percent
 
-    least = None if smallest == "none" else share(smallest, "SHARE")
+    least = None if smallest == "none" else parse_percent(smallest, "PERCENT")
     with closing(opened(store or context.obj, create=False)) as results:
         if least is None:
             gone = results.drop_threshold(case, metric)

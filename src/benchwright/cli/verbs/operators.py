@@ -25,7 +25,7 @@ from benchwright.cli.options import json_option, opened, store_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Draw it: a .svg, .html or .png file.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 @click.option(
-    "--smallest", default="1%", show_default=True, metavar="SHARE", help="A change of the latency below this is none."
+    "--smallest", default="1%", show_default=True, metavar="PERCENT", help="A change of the latency below this is none."
 )
 @store_option
 @json_option
@@ -52,13 +52,11 @@ def command(
     from benchwright.report import operator_picture, operator_text
     from benchwright.report.table import emit
     from benchwright.store.files.transfer import read_runs
-    from benchwright.units import parse_quantity
+    from benchwright.units import parse_percent
 
     if after and (output or by != "both"):
         raise OptionError("two runs are compared node by node, in text", remedy="leave out --output and --by")
-    least = parse_quantity(smallest, "%", what="--smallest") / 100
-    if not 0 <= least < 1:
-        raise OptionError(f"--smallest: {smallest} is not between 0 and 100 %", remedy="write --smallest 1%")
+    least = parse_percent(smallest, "--smallest")
     if output is not None:
         operator_picture.check_output(output, force)
     runs = [

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     help="Measure both sides of a suspected change again, in up to N pairs, before anybody is told. 0: do not.",
 )
 @click.option("--rounds", type=click.IntRange(min=1), help="Fresh processes per case. Default: 5, 1 if called once.")
-@click.option("--smallest", default="1%", show_default=True, metavar="SHARE", help="Smaller changes count as none.")
+@click.option("--smallest", default="1%", show_default=True, metavar="PERCENT", help="Smaller changes count as none.")
 @click.option(
     "--commit-file", metavar="FILE", help="Keeps the last commit that was finished; the first start reads it."
 )
@@ -83,7 +83,8 @@ def command(**given: Any) -> int:
 
 def _watched(given: Mapping[str, Any]) -> Watched:
     from benchwright.cli.targets import cpus_of, making_of, request_of
-    from benchwright.workflows import arguments, run
+    from benchwright.units import parse_percent
+    from benchwright.workflows import run
     from benchwright.workflows.watch.commits import Following
     from benchwright.workflows.watch.loop import Watched
 
@@ -106,7 +107,7 @@ def _watched(given: Mapping[str, Any]) -> Watched:
         surroundings=making.surroundings,
         targets_from=making.targets_from,
         rounds=given["rounds"],
-        smallest=arguments.fraction(given["smallest"], "--smallest"),
+        smallest=parse_percent(given["smallest"], "--smallest", zero=False),
         backfill=given["backfill"],
         pairs=given["pairs"],
         cpus=cpus_of(given),
