@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from benchwright.cli import VERBS
+from benchwright.cli import HEADINGS, VERBS
 
 HEAD = """\
 # Command line
@@ -19,6 +19,8 @@ HEAD = """\
 | command | what it does |
 | --- | --- |
 {verbs}
+
+The last ones are other names, kept for scripts: they take the same flags as ever and end with the same codes.
 
 Every command ends with one of these codes:
 
@@ -44,12 +46,20 @@ from 1 down is refused, since `0.01` may mean `0.01%` or `1%`.
 
 def page() -> str:
     """The whole page."""
-    verbs = "\n".join(f"| [`{verb}`](#benchwright-{verb}) | {line} |" for verb, (_, line) in VERBS.items())
+    verbs = "\n".join(_rows())
     parts = [HEAD.format(verbs=verbs)]
     for verb, (module, _) in VERBS.items():
         command = importlib.import_module(module).command
         parts += _sections(command, click.Context(command, info_name=f"benchwright {verb}"), level=2)
     return "\n".join(parts)
+
+
+def _rows() -> Iterator[str]:
+    for heading, verbs in HEADINGS.items():
+        yield f"| **{heading}** | |"
+        for verb, (_, line) in verbs.items():
+            told = f"`{line}`" if heading == "Other names" else line
+            yield f"| [`{verb}`](#benchwright-{verb}) | {told} |"
 
 
 def _sections(command: click.Command, context: click.Context, level: int) -> Iterator[str]:

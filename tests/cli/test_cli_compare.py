@@ -95,7 +95,11 @@ def test_references_into_a_store(folder: Path, compare: Call) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["a.jsonl"], "Missing argument"),
+        ([], "nothing to compare the last run with"),
+        (["a.jsonl"], "nothing to compare a.jsonl with"),
+        (["a.jsonl", "same.jsonl", "--against", "slow.jsonl"], "compare same.jsonl --against slow.jsonl"),
+        (["a.jsonl", "same.jsonl", "--repo", "."], "--repo is where a gate looks up branches"),
+        (["a.jsonl", "--against", "same.jsonl", "--metric", "rss_peak"], "write --fail-on 'rss_peak>5%'"),
         (["a.jsonl", "none.jsonl"], "no such file"),
         (["a.jsonl", "same.jsonl", "--metric", "latency_p5"], "did you mean"),
         (["a.jsonl", "same.jsonl", "--smallest", "tiny"], "--smallest"),
@@ -106,3 +110,24 @@ def test_references_into_a_store(folder: Path, compare: Call) -> None:
 def test_wrong_requests_exit_with_2(folder: Path, arguments: list[str], words: str, compare: Call) -> None:
     done = compare(folder, *arguments)
     assert done.returncode == 2 and words in done.stderr and "Traceback" not in done.stderr
+
+
+GATES = [[], ["--fail-on", "latency>60%"], ["--json"], ["--markdown"], ["--github", "--json"]]  # one case has failed
+
+
+@pytest.mark.parametrize("options", GATES, ids=" ".join)
+@pytest.mark.parametrize("run", ["slow.jsonl", "same.jsonl"])
+def test_a_gate_is_the_same_under_both_names(
+    folder: Path, compare: Call, inside: Call, run: str, options: list[str]
+) -> None:
+    gate = compare(folder, run, "--against", "a.jsonl", *options)
+    checked = inside("check", run, "--against", "a.jsonl", *options, cwd=folder)
+    assert (gate.returncode, gate.stdout, gate.stderr) == (checked.returncode, checked.stdout, checked.stderr)
+    assert gate.returncode == ("--fail-on" not in options)
+
+
+def test_two_runs_with_a_condition_are_a_gate_for_the_second(folder: Path, compare: Call) -> None:
+    done = compare(folder, "a.jsonl", "slow.jsonl", "--fail-on", "latency>60%", "--junit", "junit.xml")
+    assert done.returncode == 0, done.stdout
+    assert 'failures="0"' in (folder / "junit.xml").read_text()
+    assert compare(folder, "a.jsonl", "slow.jsonl", "--fail-on", "latency>20%").returncode == 1

@@ -110,7 +110,7 @@ def test_two_files_need_no_store(
         (["check", "--against", "run-0001", "--fail-on", "wrose"], "did you mean 'worse'?"),
         (["check", "--against", "nothing"], "'nothing' is no run, tag or commit in this store"),
         (["findings", "show", "nothing"], "no finding 'nothing' in this store"),
-        (["findings", "threshold", "x", "5ms"], "is not a unit here"),
+        (["findings", "threshold", "x", "5ms"], "is not a percentage"),
     ],
 )
 def test_a_wrong_request_is_code_2(call: Call, words: list[str], says: str) -> None:

@@ -17,6 +17,7 @@ PERCENTAGES = [
     ["findings", "judge", "--smallest"],
     ["findings", "threshold", "model.onnx"],
     ["operators", "--smallest"],
+    ["show", "--operators", "--smallest"],
     ["run", "model.onnx", "--precision"],
     ["watch", "model.onnx", "--once", "--smallest"],
 ]

@@ -50,3 +50,9 @@ def test_a_wrong_request_ends_with_two(benchwright: Benchwright, given: list[str
     done = benchwright("scaling", *given)
     assert done.returncode == 2
     assert done.stderr
+
+
+@pytest.mark.parametrize("given", [[], ["last", "--objective", "p99<2ms"], ["--json"]])
+def test_it_is_a_view_of_show(benchwright: Benchwright, given: list[str]) -> None:
+    shown, told = benchwright("show", *given, "--scaling"), benchwright("scaling", *given)
+    assert (shown.returncode, shown.stdout, shown.stderr) == (0, told.stdout, "")

@@ -118,3 +118,22 @@ def _read(descriptor: int) -> bytes:
         return os.read(descriptor, 65536)
     except OSError:  # the other end is closed
         return b""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--scaling", "--operators"], "--scaling and --operators are two views"),
+        (["--top", "3"], "--top belongs to --operators\n  add --operators"),
+        (["--smallest", "1%", "--scaling"], "--smallest belongs to --operators"),
+        (["--objective", "p99<2ms"], "--objective belongs to --scaling"),
+        (["-o", "x.png"], "--output belongs to --scaling or --operators"),
+        (["last~1", "last"], "a second run (last) belongs to --operators"),
+        (["--operators", "--plot"], "--plot is no part of --operators"),
+        (["--scaling", "--format", "csv"], "--format is no part of --scaling"),
+    ],
+)
+def test_a_flag_of_another_view_is_refused(store: Path, show: Call, arguments: list[str], words: str) -> None:
+    done = show(store.parent, *arguments, "--store", str(store))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr and "Traceback" not in done.stderr

@@ -21,8 +21,26 @@ HEAVY = {"click", "rich", "numpy", "sqlalchemy", "pandas", "torch", "onnxruntime
 def test_help_lists_exactly_the_verbs(benchwright: Benchwright, arguments: list[str]) -> None:
     ended = benchwright(*arguments)
     assert (ended.returncode, ended.stderr) == (0, "")
-    _, _, commands = ended.stdout.partition("Commands:\n")
+    _, _, commands = ended.stdout.rpartition("and exit.\n")
     assert re.findall(r"^  (\S+)  +\S", commands, flags=re.MULTILINE) == list(VERBS)
+
+
+def test_help_has_headings_in_the_order_of_work(benchwright: Benchwright) -> None:
+    headings = re.findall(r"^(\S.*):$", benchwright("--help").stdout, flags=re.MULTILINE)
+    assert headings == [
+        "Options",
+        "Measure",
+        "Judge",
+        "Look",
+        "Share",
+        "This machine",
+        "Older command lines",
+        "Other names",
+    ]
+
+
+def test_no_line_of_help_is_wider_than_a_terminal() -> None:
+    assert max(map(len, top_level_help().splitlines())) <= 90
 
 
 def test_the_version_is_one_line(benchwright: Benchwright) -> None:

@@ -109,7 +109,7 @@ def test_mutes_and_thresholds_of_the_store_count() -> None:
         ("2%", "is not a condition"),
         ("failed>2%", "failed has no size"),
         ("worse>200%", "200% is not between 0 and 100 %"),
-        ("worse>2ms", "'ms' in '2ms' is not a unit here"),
+        ("worse>2ms", "'2ms' is not a percentage"),
         ("wrose>2%", "neither side has a metric 'wrose'\n  did you mean 'worse'?"),
     ],
 )

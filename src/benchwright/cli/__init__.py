@@ -12,45 +12,72 @@ TYPE_CHECKING = False  # what `typing` says too, without the time that importing
 if TYPE_CHECKING:
     from typing import Any
 
-# verb -> (module, one line). The module holds a click command named `command`.
-VERBS: dict[str, tuple[str, str]] = {
-    "run": ("benchwright.cli.verbs.run", "Measure targets; print a table, save a run."),
-    "list": ("benchwright.cli.verbs.list", "What could be run; without a target, the runs in the store."),
-    "show": ("benchwright.cli.verbs.show", "One run in full."),
-    "compare": ("benchwright.cli.verbs.compare", "Two runs, revisions or files."),
-    "ab": ("benchwright.cli.verbs.ab", "Control against treatment, in interleaved pairs."),
-    "bisect": ("benchwright.cli.verbs.bisect", "The commit behind a change, found despite noise."),
-    "history": ("benchwright.cli.verbs.history", "A target's results over time."),
-    "scaling": ("benchwright.cli.verbs.scaling", "Throughput against latency: which configuration to choose."),
-    "findings": ("benchwright.cli.verbs.findings", "Changes found in series: list, show, acknowledge, resolve, mute."),
-    "check": ("benchwright.cli.verbs.check", "A gate for any CI: may this run pass?"),
-    "watch": ("benchwright.cli.verbs.watch", "Every new commit of a repository: build, measure, judge, tell."),
-    "operators": ("benchwright.cli.verbs.operators", "Where a model's time goes; with two runs, what changed."),
-    "report": ("benchwright.cli.verbs.report", "Write a single-file HTML report."),
-    "serve": ("benchwright.cli.verbs.serve", "A dashboard and a JSON API on a store, for browsers and programs."),
-    "token": ("benchwright.cli.verbs.token", "Who may use a server, and what they may do there."),
-    "notify": ("benchwright.cli.verbs.notify", "Tell people of findings; try whether a target works."),
-    "devices": ("benchwright.cli.verbs.devices", "Phones and other devices that programs can be measured on."),
-    "env": ("benchwright.cli.verbs.env", "This machine, its noise, and what to change."),
-    "export": (
-        "benchwright.cli.verbs.export",
-        "Write runs to a file: JSON Lines, Parquet, or as other tools read them.",
-    ),
-    "import": ("benchwright.cli.verbs.import_", "Read runs from files that export wrote, or that other tools left."),
-    "store": ("benchwright.cli.verbs.store", "What a store holds, what may go, and all of it elsewhere."),
-    "upload": ("benchwright.cli.verbs.upload", "Send a run's files and results somewhere, again if need be."),
-    "cache": ("benchwright.cli.verbs.cache", "Models that were fetched: list, verify, prune."),
-    "image": ("benchwright.cli.verbs.image", "Build a container image to measure in."),
-    "spec": ("benchwright.cli.verbs.spec", "Check a model spec, bring an older one over, print the JSON Schema."),
-    "tasks": ("benchwright.cli.verbs.tasks", "Check a task file, and its patterns on a saved log."),
-    "driver": ("benchwright.cli.verbs.driver", "The Deep Learning Benchmark driver's command line."),
-    "harness": (
-        "benchwright.cli.verbs.harness",
-        "FAI-PEP's command line: model specs, programs, treatment and control.",
-    ),
-    "repo-driver": ("benchwright.cli.verbs.repo_driver", "FAI-PEP's repo_driver: builds commits, runs the harness."),
-    "perfzero": ("benchwright.cli.verbs.perfzero", "PerfZero's command line: benchmark classes and their JSON."),
+# heading -> verb -> (module, one line). The module holds a click command named `command`.
+HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
+    "Measure": {
+        "run": ("benchwright.cli.verbs.run", "Measure targets; print a table, save a run."),
+        "ab": ("benchwright.cli.verbs.ab", "Control against treatment, in interleaved pairs."),
+        "bisect": ("benchwright.cli.verbs.bisect", "The commit behind a change, found despite noise."),
+        "watch": ("benchwright.cli.verbs.watch", "Every new commit of a repository: build, measure, judge, tell."),
+        "spec": ("benchwright.cli.verbs.spec", "Check a model spec, bring an older one over, print the JSON Schema."),
+        "tasks": ("benchwright.cli.verbs.tasks", "Check a task file, and its patterns on a saved log."),
+    },
+    "Judge": {
+        "compare": (
+            "benchwright.cli.verbs.compare",
+            "Two runs, revisions or files; with --against, a gate for any CI.",
+        ),
+        "findings": (
+            "benchwright.cli.verbs.findings",
+            "Changes found in series: list, show, acknowledge, resolve, mute.",
+        ),
+    },
+    "Look": {
+        "list": ("benchwright.cli.verbs.list", "What could be run; without a target, the runs in the store."),
+        "show": ("benchwright.cli.verbs.show", "One run in full, its scaling, or where its model's time goes."),
+        "history": ("benchwright.cli.verbs.history", "A target's results over time."),
+        "serve": ("benchwright.cli.verbs.serve", "A dashboard and a JSON API on a store, for browsers and programs."),
+    },
+    "Share": {
+        "report": ("benchwright.cli.verbs.report", "Write a single-file HTML report."),
+        "export": (
+            "benchwright.cli.verbs.export",
+            "Write runs to a file: JSON Lines, Parquet, or as other tools read them.",
+        ),
+        "import": (
+            "benchwright.cli.verbs.import_",
+            "Read runs from files that export wrote, or that other tools left.",
+        ),
+        "upload": ("benchwright.cli.verbs.upload", "Send a run's files and results somewhere, again if need be."),
+        "store": ("benchwright.cli.verbs.store", "What a store holds, what may go, and all of it elsewhere."),
+        "notify": ("benchwright.cli.verbs.notify", "Tell people of findings; try whether a target works."),
+        "token": ("benchwright.cli.verbs.token", "Who may use a server, and what they may do there."),
+    },
+    "This machine": {
+        "env": ("benchwright.cli.verbs.env", "This machine, its noise, and what to change."),
+        "devices": ("benchwright.cli.verbs.devices", "Phones and other devices that programs can be measured on."),
+        "cache": ("benchwright.cli.verbs.cache", "Models that were fetched: list, verify, prune."),
+        "image": ("benchwright.cli.verbs.image", "Build a container image to measure in."),
+    },
+    "Older command lines": {
+        "harness": (
+            "benchwright.cli.verbs.harness",
+            "FAI-PEP's command line: model specs, programs, treatment and control.",
+        ),
+        "repo-driver": (
+            "benchwright.cli.verbs.repo_driver",
+            "FAI-PEP's repo_driver: builds commits, runs the harness.",
+        ),
+        "perfzero": ("benchwright.cli.verbs.perfzero", "PerfZero's command line: benchmark classes and their JSON."),
+        "driver": ("benchwright.cli.verbs.driver", "The Deep Learning Benchmark driver's command line."),
+    },
+    "Other names": {
+        "check": ("benchwright.cli.verbs.check", "compare [RUN] --against WHAT"),
+        "scaling": ("benchwright.cli.verbs.scaling", "show [RUN] --scaling"),
+        "operators": ("benchwright.cli.verbs.operators", "show [RUN] [RUN] --operators"),
+    },
 }
+VERBS = {verb: entry for verbs in HEADINGS.values() for verb, entry in verbs.items()}
 
 INTERRUPTED = "benchwright: interrupted\n"
 HELP = """\
@@ -62,7 +89,6 @@ Options:
   --version  Show the version and exit.
   --help     Show this message and exit.
 
-Commands:
 {verbs}
 """
 
@@ -176,4 +202,8 @@ def _call(argv: list[str]) -> int:
 def top_level_help() -> str:
     """The text that `benchwright --help` prints."""
     width = max(map(len, VERBS))
-    return HELP.format(verbs="\n".join(f"  {verb:<{width}}  {line}" for verb, (_, line) in VERBS.items()))
+    parts = [
+        "\n".join([f"{heading}:", *(f"  {verb:<{width}}  {line}" for verb, (_, line) in verbs.items())])
+        for heading, verbs in HEADINGS.items()
+    ]
+    return HELP.format(verbs="\n\n".join(parts))

@@ -85,7 +85,9 @@ def _show_operators(console: Console, run: Run, table: Sequence[Row], *, saved: 
     from benchwright.analysis.operators import recorded
     from benchwright.report.operator_text import IN_SHORT, show_cases
 
-    more = f"All operators, and a picture: benchwright operators {run.id} --top 0 -o operators.svg" if saved else ""
+    more = (
+        f"All operators, and a picture: benchwright show {run.id} --operators --top 0 -o operators.svg" if saved else ""
+    )
     console.print()
     show_cases(console, [found for row in table if (found := recorded(row))], top=IN_SHORT, last=more)
 

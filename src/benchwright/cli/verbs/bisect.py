@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 @click.option("--finding", default="", metavar="ID", help="A finding, when targets are named too.")
 @click.option("--case", default="", metavar="NAME", help="The one to bisect, where the targets have several cases.")
 @build_options
-@click.option("--confidence", default="98%", show_default=True, metavar="PERCENT", help="End when one commit is so sure.")
+@click.option(
+    "--confidence", default="98%", show_default=True, metavar="PERCENT", help="End when one commit is so sure."
+)
 @click.option("--most-runs", type=click.IntRange(min=2), default=200, show_default=True, help="End after so many.")
 @click.option("--all", "every", is_flag=True, help="Go on to the next culprit when one is named.")
 @click.option("--metric", default="", metavar="NAME", help="What to judge. Default: the first that compare judges.")

@@ -63,7 +63,9 @@ class _WithCommand(click.Command):
 @click.option("--cpus", metavar="0,2-3", help="CPUs the workers may use.")
 @click.option("--memory-limit", metavar="4GiB", help="Address space a worker may use.")
 @click.option("--monitor", metavar="A,B", help="What watches the workers. Default: process, pressure, gpu, power.")
-@click.option("--operators", is_flag=True, help="Record where a model's time goes; `benchwright operators` shows it.")
+@click.option(
+    "--operators", is_flag=True, help="Record where a model's time goes; `benchwright show --operators` shows it."
+)
 @click.option("--profile", metavar="10:20,30:40", help="Profile these seconds of the timed phase in a pass of its own.")
 @click.option("--profiler", metavar="A,B", help="Profilers: torch, onnxruntime, tensorflow, py-spy, perf.")
 @click.option("--golden", default="", metavar="RUNTIME|PATH", help="Outputs to give: a runtime's, or saved ones.")

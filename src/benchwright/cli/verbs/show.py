@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import click
+from click.core import ParameterSource
 
 from benchwright.cli.options import json_option, opened, store_option
+from benchwright.cli.views import operator_options, scaling_options, show_operators, show_scaling
+from benchwright.errors import OptionError
 
 # format -> the module whose `document(run)` writes it
 _OLDER = {
     "perfzero": "benchwright.compat.perfzero.export",
     "harness": "benchwright.compat.harness.export",
 }
+# view -> the parameters that it alone takes, beside RUN, --store and --json; "" is the run in full
+_TAKEN = {
+    "": ("form", "plot", "samples", "log"),
+    "scaling": ("objective", "output", "force"),
+    "operators": ("after", "case", "by", "top", "smallest", "output", "force"),
+}
 
 
 @click.command("show")
 @click.argument("run", default="last", metavar="[RUN]")
+@click.argument("after", default="", metavar="[RUN]")
 @store_option
 @json_option
 @click.option(
@@ -26,9 +39,57 @@ _OLDER = {
 @click.option("--plot", is_flag=True, help="Draw the distributions below the table.")
 @click.option("--samples", is_flag=True, help="Every recorded call, in CSV; with JSON, the document holds them.")
 @click.option("--log", is_flag=True, help="Print what the workers wrote.")
-def command(run: str, store: str | None, as_json: bool, form: str | None, plot: bool, samples: bool, log: bool) -> None:
-    """One run in full. RUN is `last`, `last~1`, `last~1:TARGET`, an id or its beginning, a tag, a commit, or a file."""
-    from benchwright.errors import OptionError
+@click.option("--scaling", is_flag=True, help="Throughput against latency: which configuration to choose.")
+@scaling_options
+@click.option("--operators", is_flag=True, help="Where a model's time goes; with two runs, what changed.")
+@operator_options
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Draw the view: a .png or .svg file, .pdf with --scaling, .html with --operators.",
+)
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.pass_context
+def command(context: click.Context, /, run: str, store: str | None, as_json: bool, **given: Any) -> int:
+    """One run in full. RUN is `last`, `last~1`, `last~1:TARGET`, an id or its beginning, a tag, a commit, or a file.
+
+    With --scaling, throughput against latency of RUN's cases, and which of them to choose for what; --objective belongs
+    to it. With --operators, where the time of a model goes, recorded with `run --operators`; --case, --by, --top and
+    --smallest belong to it. With two runs, --operators says which operators are behind a change of the latency, and
+    exits with 1 when the latency became worse.
+    """
+    view = _view(context, given)
+    taken = {name: given[name] for name in _TAKEN[view]}
+    if view == "scaling":
+        show_scaling(run, store=store, as_json=as_json, **taken)
+        return 0
+    if view == "operators":
+        return show_operators(run, store=store, as_json=as_json, **taken)
+    _show_run(run, store, as_json=as_json, **taken)
+    return 0
+
+
+def _view(context: click.Context, given: dict[str, Any]) -> str:
+    """Which view was asked for; a flag of another view is refused, since it would do nothing."""
+    if given["scaling"] and given["operators"]:
+        raise OptionError("--scaling and --operators are two views", remedy="leave one of them out")
+    view = "scaling" if given["scaling"] else "operators" if given["operators"] else ""
+    for name in (name for names in _TAKEN.values() for name in names if name not in _TAKEN[view]):
+        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        (parameter,) = (p for p in context.command.params if p.name == name)
+        flag = f"a second run ({given[name]})" if name == "after" else parameter.opts[-1]
+        homes = " or ".join(f"--{home}" for home, names in _TAKEN.items() if home and name in names)
+        if homes:
+            raise OptionError(f"{flag} belongs to {homes}", remedy=f"add {homes}, or leave it out")
+        raise OptionError(f"{flag} is no part of --{view}", remedy=f"leave out {flag} or --{view}")
+    return view
+
+
+def _show_run(
+    run: str, store: str | None, *, as_json: bool, form: str | None, plot: bool, samples: bool, log: bool
+) -> None:
     from benchwright.exchange.named_runs import find_run
     from benchwright.report.show import Wanted, show
     from benchwright.store.files.transfer import read_runs

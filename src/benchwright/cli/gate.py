@@ -1,0 +1,104 @@
+"""The gate of `benchwright compare`, which `benchwright check` opens too: its options, its output, its exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from benchwright.cli.options import F, opened
+
+if TYPE_CHECKING:
+    from benchwright.analysis.gate import Gate
+    from benchwright.execution.noise.calibration import Calibration
+
+SUMMARY = "GITHUB_STEP_SUMMARY"  # where GitHub Actions takes Markdown for the page of a run
+CONDITIONS = (
+    "Conditions of --fail-on: failed (a case without numbers), missing (a case that only the other side has), worse, "
+    "worse>2% (surely worse, and by more), METRIC>5% (the same of one metric: memory, latency, p99, throughput, or any "
+    "other), unclear. What is muted passes, and thresholds count: see benchwright findings."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateRequest:
+    """What a gate was asked: which run, against what, what closes it, and how to print the answer."""
+
+    run: str
+    against: str
+    fail_on: tuple[str, ...]
+    smallest: str
+    repo: str | None
+    markdown: bool
+    junit: Path | None
+    github: bool
+    store: str | None
+    as_json: bool
+
+
+def gate_options(function: F) -> F:
+    """The options that `compare` and `check` share: `fail_on`, `repo`, `junit` and `github`."""
+    for option in (
+        click.option(
+            "--github", is_flag=True, help="Print annotations for GitHub Actions, and fill the step's summary."
+        ),
+        click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML to this file."),
+        click.option("--repo", metavar="DIR", help="Where branches are looked up. Default: this folder."),
+        click.option(
+            "--fail-on",
+            "fail_on",
+            multiple=True,
+            metavar="CONDITION",
+            help="What closes the gate; repeatable. Default: failed and worse.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def open_gate(asked: GateRequest) -> int:
+    """Judges the run, prints the answer, and returns the exit code: 0 when the run may pass, else 1."""
+    from benchwright.analysis import baseline, false_alarms, gate
+    from benchwright.units import parse_percent
+
+    conditions = [gate.condition(text) for text in asked.fail_on or gate.USUAL]
+    least = parse_percent(asked.smallest, "--smallest")
+    sides, rules = baseline.found(
+        asked.run, asked.against, lambda: opened(asked.store, create=False), repo=Path(asked.repo or ".")
+    )
+    checked = gate.check(sides, conditions, smallest=least, rules=rules)
+    measured = sides.measured.results
+    known = false_alarms.read(lambda: opened(asked.store, create=False), measured[0].environment if measured else None)
+    _print(checked, known, asked)
+    if asked.junit is not None:
+        from benchwright.report.junit import junit_xml
+
+        asked.junit.write_text(junit_xml(checked), encoding="utf-8")
+    return 0 if checked.ok else 1
+
+
+def _print(checked: Gate, known: Calibration | None, asked: GateRequest) -> None:
+    from benchwright.analysis.false_alarms import beside_rounds
+    from benchwright.report import gate_text
+    from benchwright.report.annotations import github_annotations
+    from benchwright.report.ascii import emit_text
+    from benchwright.report.table import emit
+
+    beside = beside_rounds(known)
+    if asked.as_json:
+        click.echo(gate_text.gate_json(checked, known))
+    elif asked.markdown:
+        emit_text(sys.stdout, gate_text.gate_markdown(checked, beside))
+    else:
+        emit(sys.stdout, lambda console: gate_text.show_gate(console, checked, beside))
+    if not asked.github:
+        return
+    # Beside JSON they would spoil it; GitHub reads the other stream too.
+    emit_text(sys.stderr if asked.as_json else sys.stdout, github_annotations(checked))
+    if summary := os.environ.get(SUMMARY):
+        with Path(summary).open("a", encoding="utf-8") as file:
+            file.write(gate_text.gate_markdown(checked, beside))

@@ -1,0 +1,122 @@
+"""Views of a run beside its table, for `benchwright show` and the verbs named after them: scaling and operators."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import click
+
+from benchwright.cli.options import F, opened
+
+
+def scaling_options(function: F) -> F:
+    """`--objective`, which only the view of the scaling has."""
+    return click.option(
+        "--objective", metavar="'p99<20ms'", help="Also the highest throughput of those that keep this bound."
+    )(function)
+
+
+def operator_options(function: F) -> F:
+    """`--case`, `--by`, `--top` and `--smallest`, which only the view of the operators has."""
+    for option in (
+        click.option(
+            "--smallest",
+            default="1%",
+            show_default=True,
+            metavar="PERCENT",
+            help="A change of the latency below this is none.",
+        ),
+        click.option("--top", type=click.IntRange(min=0), default=20, show_default=True, help="Lines a case; 0: all."),
+        click.option(
+            "--by",
+            type=click.Choice(["both", "kind", "node"]),
+            default="both",
+            show_default=True,
+            help="Lines for kinds of operators, for nodes, or for kinds and then nodes.",
+        ),
+        click.option("--case", default="", metavar="WORDS", help="Only cases with these words in their name."),
+    ):
+        function = option(function)
+    return function
+
+
+def show_scaling(
+    run: str, *, objective: str | None, output: Path | None, force: bool, store: str | None, as_json: bool
+) -> None:
+    """Prints throughput against latency of the run's cases, and which of them to choose for what."""
+    from benchwright.analysis.rows import rows
+    from benchwright.analysis.scaling import advice, cautions
+    from benchwright.exchange.named_runs import find_runs
+    from benchwright.report.ascii import spelled
+    from benchwright.report.scaling_text import scaling_json, scaling_text
+    from benchwright.store.files.transfer import read_runs
+    from benchwright.workflows import arguments
+
+    bound = arguments.objective(objective) if objective else None
+    if output is not None:
+        from benchwright.report.picture import check_picture, write_scaling
+
+        check_picture(output, force)
+    (found,) = find_runs(run, lambda: opened(store, create=False), read_runs)[:1]
+    table = rows(found)
+    chosen, doubts = advice(table, bound), cautions(table)
+    if output is not None:
+        write_scaling(
+            table, output, latency=bound.metric if bound and bound.metric.startswith("latency") else "latency_p50"
+        )
+    if as_json:
+        click.echo(scaling_json(found, chosen, doubts, picture=output))
+        return
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 100
+    click.echo(spelled(sys.stdout, scaling_text(table, chosen, doubts, picture=output, width=width)))
+
+
+def show_operators(
+    run: str,
+    after: str,
+    *,
+    case: str,
+    by: str,
+    top: int,
+    output: Path | None,
+    force: bool,
+    smallest: str,
+    store: str | None,
+    as_json: bool,
+) -> int:
+    """Prints where the time of a model goes, or with two runs what changed; returns 1 when the latency became worse."""
+    from benchwright.analysis import operator_changes
+    from benchwright.errors import OptionError
+    from benchwright.exchange.named_runs import find_run
+    from benchwright.report import operator_picture, operator_text
+    from benchwright.report.table import emit
+    from benchwright.store.files.transfer import read_runs
+    from benchwright.units import parse_percent
+
+    if after and (output or by != "both"):
+        raise OptionError("two runs are compared node by node, in text", remedy="leave out --output and --by")
+    least = parse_percent(smallest, "--smallest")
+    if output is not None:
+        operator_picture.check_output(output, force)
+    runs = [
+        find_run(name, lambda: opened(store, create=False), read_runs, samples=False) for name in (run, after) if name
+    ]
+    known = [operator_text.cases_of(found, case) for found in runs]
+    if after:
+        changed = operator_changes.changed(runs[0], runs[1], smallest=least, case=case)
+        operator_changes.check_in_common(changed)
+        if as_json:
+            click.echo(operator_text.changes_json(runs[0], runs[1], changed, smallest=least))
+        else:
+            emit(sys.stdout, lambda console: operator_text.show_changes(console, changed, top=top))
+        return 1 if operator_changes.became_worse(changed) else 0
+    if output is not None:
+        operator_picture.write(known[0], output)
+    if as_json:
+        click.echo(operator_text.run_json(runs[0], known[0], by=by, top=top))
+    else:
+        wrote = f"wrote {output}" if output else ""
+        emit(sys.stdout, lambda console: operator_text.show_cases(console, known[0], by=by, top=top, last=wrote))
+    return 0
