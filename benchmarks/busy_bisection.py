@@ -93,7 +93,7 @@ def _round(folder: Path, number: int, commits: int, duration: float) -> Round:
     )
     if done.returncode not in (0, 1):
         raise RuntimeError(done.stderr)
-    told = json.loads(done.stdout)
+    told = json.loads(done.stdout)["data"]
     named = int(told["culprits"][0]["subject"].split()[-1]) if told["sure"] else None
     size, covered = told["effect"], None
     if named in truth and size:

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from benchwright.cli import HEADINGS, VERBS
+from benchwright.schema.printed import PRINTED
 
 HEAD = """\
 # Command line
@@ -31,7 +32,7 @@ Every command ends with one of these codes:
 | 2 | the request was wrong; nothing was measured |
 | 130 | interrupted from the keyboard; what had been measured is kept |
 
-Progress goes to stderr, and only to a terminal. `--json` makes every command that prints print JSON.
+Progress goes to stderr, and only to a terminal. `--json` makes every command that prints print [JSON](#json).
 
 Where results are kept: `--store`, else the variable `BENCHWRIGHT_STORE`, else `store` in the nearest
 `benchwright.toml`, else `.benchwright/results.db` in this folder. `benchwright.toml` may also hold `tags`, a list that
@@ -44,14 +45,32 @@ from 1 down is refused, since `0.01` may mean `0.01%` or `1%`.
 """
 
 
+JSON = """\
+## JSON
+
+Whatever the command, `--json` prints one document: `{{"format": 1, "kind": "comparison", "data": ...}}`. `format` is
+the version of [what is recorded](schema.md), `kind` says what the data is. `watch` prints one such document on a line
+for each commit.
+
+| kind | printed by | `data` holds |
+| --- | --- | --- |
+{kinds}
+"""
+
+
 def page() -> str:
     """The whole page."""
     verbs = "\n".join(_rows())
-    parts = [HEAD.format(verbs=verbs)]
+    kinds = "\n".join(f"| `{kind}` | {_code(by)} | {holds} |" for kind, (by, holds) in PRINTED.items())
+    parts = [HEAD.format(verbs=verbs), JSON.format(kinds=kinds)]
     for verb, (module, _) in VERBS.items():
         command = importlib.import_module(module).command
         parts += _sections(command, click.Context(command, info_name=f"benchwright {verb}"), level=2)
     return "\n".join(parts)
+
+
+def _code(names: str) -> str:
+    return ", ".join(f"`{name}`" for name in names.split(", "))
 
 
 def _rows() -> Iterator[str]:

@@ -96,7 +96,7 @@ def test_a_verb_uses_the_store_of_the_file(
     open_store(tmp_path / "kept" / "here.db").close()
     ended = inside("list", "--json")
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert json.loads(ended.stdout) == []
+    assert json.loads(ended.stdout)["data"] == []
     (tmp_path / "benchwright.toml").write_text("store = 'elsewhere.db'")
     ended = inside("list", "--json")
     assert ended.returncode == 2

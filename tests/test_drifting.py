@@ -176,6 +176,6 @@ def test_history_names_a_drift_that_no_two_neighbours_show(tmp_path: Path, insid
     asked = ("history", "bench.py::encode", "--metric", "latency_p50", "--store", str(tmp_path / "results.db"))
     text = inside(*asked, "--limit", "5").stdout
     assert "% slower [" in text and "a drift over" in text and "still going on" in text
-    (series,) = json.loads(inside(*asked, "--json").stdout)["series"]
+    (series,) = json.loads(inside(*asked, "--json").stdout)["data"]["series"]
     (drift,) = series["drifts"]
     assert drift["effect"]["low"] < 1.3 < drift["effect"]["high"] and drift["drift"]["ongoing"]

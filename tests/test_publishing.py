@@ -133,7 +133,7 @@ def test_a_site_that_was_cut_off_is_written_again(
     assert not (folder / "index.html").exists()
     ended = inside("report", "--site", str(folder), "--store", str(sample), "--runs", "1", "--json")
     assert ended.returncode == 0, ended.stderr
-    told = json.loads(ended.stdout)
+    told = json.loads(ended.stdout)["data"]
     assert told["site"] == str(folder) and told["unchanged"] >= 3 and told["written"] > 50
     assert not [*folder.rglob("*.tmp")]
     _answers(folder)

@@ -52,7 +52,9 @@ def test_a_slower_revision_is_named_and_everything_is_kept(repository: Path, ins
         "--metric", "cost", "--no-verify", "--seed", "3", "--json", "--output", "trial.png", "--tag", "mine",
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
-    told = json.loads(done.stdout)
+    document = json.loads(done.stdout)
+    assert document["kind"] == "trial"
+    told = document["data"]
     (row,) = told["rows"]
     assert (row["verdict"], row["metric"]) == ("worse", "cost") and row["pairs"] <= 8
     assert row["effect"]["point"] == pytest.approx(1.1)

@@ -48,7 +48,9 @@ def test_the_culprit_is_told_as_json_and_an_earlier_run_as_text(repository: Path
     flags = ["--good", "c0", "--bad", "c1", "bench.py::work", "--duration", "0.05", "--warmup", "0"]
     done = run(repository, *flags, "--json")
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    document = json.loads(done.stdout)
+    assert document["kind"] == "bisection"
+    told = document["data"]
     assert told["sure"] and [each["subject"] for each in told["culprits"]] == ["change 1"]
     assert "making" in done.stderr
     again = run(repository, *flags)
@@ -112,7 +114,7 @@ def test_what_is_not_sure_is_not_called_so() -> None:
     text = bisected_text(found)
     assert "a larger --most-runs goes on from here" in text
     assert "probably one of the 2 commits from 000000000000 to 111111111111" in text
-    assert json.loads(bisected_json(found))["sure"] is False
+    assert json.loads(bisected_json(found))["data"]["sure"] is False
 
 
 def test_nobody_is_guessed_where_the_ends_may_be_alike() -> None:

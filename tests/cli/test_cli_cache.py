@@ -34,7 +34,7 @@ def test_list_verify_and_prune(benchwright: Call, cache: Cache, tmp_path: Path) 
     listed = benchwright("cache", "list")
     assert listed.returncode == 0 and "net.onnx" in listed.stdout
     assert listed.stdout.splitlines()[-1] == f"1 entry, 2.00 KiB in {cache.root}"
-    [entry] = json.loads(benchwright("cache", "list", "--json").stdout)["entries"]
+    [entry] = json.loads(benchwright("cache", "list", "--json").stdout)["data"]["entries"]
     assert (entry["sha256"], entry["size"], entry["names"]) == (digest, 2048, ["net.onnx"])
     path = cache.root / "sha256" / digest[:2] / digest / "net.onnx"
     path.chmod(0o644)
@@ -42,7 +42,7 @@ def test_list_verify_and_prune(benchwright: Call, cache: Cache, tmp_path: Path) 
     verified = benchwright("cache", "verify")
     assert verified.returncode == 1 and f"damaged: {path}: its content has sha256" in verified.stdout
     repaired = benchwright("cache", "verify", "--repair", "--json")
-    assert repaired.returncode == 1 and json.loads(repaired.stdout)["damaged"][0]["path"] == str(path)
+    assert repaired.returncode == 1 and json.loads(repaired.stdout)["data"]["damaged"][0]["path"] == str(path)
     assert benchwright("cache", "verify").stdout == "0 checked, all sound\n"
     cache.obtain(str(tmp_path / "net.onnx"))
     assert "1 entry, 2.00 KiB would be removed" in benchwright("cache", "prune", "--all", "--dry-run").stdout

@@ -74,7 +74,7 @@ def test_a_large_enough_smallest_forgives(folder: Path, compare: Call) -> None:
 
 def test_json_and_metric(folder: Path, compare: Call) -> None:
     done = compare(folder, "a.jsonl", "slow.jsonl", "--json", "--metric", "latency_p50")
-    document = json.loads(done.stdout)
+    document = json.loads(done.stdout)["data"]
     assert done.returncode == 1
     assert [m["name"] for m in document["cases"][0]["metrics"]] == ["latency_p50"]
 

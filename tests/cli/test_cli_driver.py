@@ -312,6 +312,7 @@ def test_flags_rewrite_an_older_command_and_its_text_is_not_searched(benchwright
     ended = benchwright("driver", "--task-name", "demo", "--epochs", "5", "--num-gpus", "0", "--json")
     assert ended.returncode == 0, ended.stderr
     assert _keys(tmp_path)["demo.v"] == 5
+    assert json.loads(ended.stdout)["kind"] == "run"
     assert json.loads(ended.stdout)["data"]["results"][0]["case"]["params"]["epochs"] == 5
 
 

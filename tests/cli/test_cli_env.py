@@ -31,7 +31,7 @@ def test_the_quick_page_has_every_section(benchwright: Cli) -> None:
 
 
 def test_json_holds_the_environment(benchwright: Cli) -> None:
-    page = json.loads(benchwright("env", "--quick", "--json").stdout)
+    page = json.loads(benchwright("env", "--quick", "--json").stdout)["data"]
     assert set(page) == {"environment", "noise", "self_test", "advice", "calibration"}
     assert (page["noise"], page["self_test"], page["calibration"]) == (None, None, None)
     found = schema.decode(Environment, page["environment"])
@@ -41,7 +41,7 @@ def test_json_holds_the_environment(benchwright: Cli) -> None:
 def test_the_noise_floor_is_measured_by_default(benchwright: Cli) -> None:
     done = benchwright("env", "--json", "--seconds", "1")
     assert (done.returncode, done.stderr) == (0, "")  # no progress without a terminal
-    page = json.loads(done.stdout)
+    page = json.loads(done.stdout)["data"]
     assert page["noise"]["smallest_change"] > 0
     assert set(page["noise"]["workloads"]) == {"interpreter", "memory", "matmul"}
 
@@ -50,7 +50,7 @@ def test_the_self_test_states_a_verdict(benchwright: Cli) -> None:
     page = benchwright("env", "--self-test").stdout
     assert "Self-test\n  verdict  " in page
     assert "Noise floor" not in page
-    asked = json.loads(benchwright("env", "--self-test", "--noise", "--seconds", "1", "--json").stdout)
+    asked = json.loads(benchwright("env", "--self-test", "--noise", "--seconds", "1", "--json").stdout)["data"]
     assert asked["self_test"]["verdict"] and asked["noise"]
 
 
@@ -100,7 +100,7 @@ def test_diff_shows_what_differs_between_two_runs(benchwright: Cli, tmp_path: Pa
     done = benchwright("env", "diff", a, b, "--store", str(store))
     assert (done.returncode, done.stderr) == (0, "")
     assert [line.split() for line in done.stdout.splitlines()] == [["tag1", "tag2"], ["packages.numpy", "2.1", "2.2"]]
-    told = json.loads(benchwright("env", "diff", a, b, "--store", str(store), "--json").stdout)
+    told = json.loads(benchwright("env", "diff", a, b, "--store", str(store), "--json").stdout)["data"]
     assert told == [{"place": "packages.numpy", "a": "2.1", "b": "2.2"}]
     assert benchwright("env", "diff", a, a, "--store", str(store)).stdout == "no difference\n"
 
@@ -125,7 +125,7 @@ def test_a_calibration_is_kept_shown_again_and_no_run(inside: Cli, equal_work: N
     assert (done.returncode, done.stderr) == (0, "")  # no progress without a terminal
     assert "equal work was called different in" in done.stdout and "is found in nine of ten" in done.stdout
     assert "False alarms on this machine" in inside("env", "--quick").stdout
-    page = json.loads(inside("env", "--quick", "--json").stdout)
+    page = json.loads(inside("env", "--quick", "--json").stdout)["data"]
     assert page["calibration"]["rounds"]["alarms"]["of"] > 20
     assert inside("list").stdout == ""
     assert "benchwright-calibration" in inside("list", "--all").stdout
@@ -154,7 +154,7 @@ def test_check_compare_and_ab_quote_the_calibration(inside: Cli, equal_work: Non
     ):
         said = " ".join(inside(*arguments).stdout.replace("\\", "").split())
         assert "equal work was called different in 0 of" in said and "comparisons of runs (0 % [0 %, " in said, said
-    told = json.loads(inside("check", "--against", "last~1", "--fail-on", "failed", "--json").stdout)
+    told = json.loads(inside("check", "--against", "last~1", "--fail-on", "failed", "--json").stdout)["data"]
     assert told["calibration"]["rounds"]["alarms"]["count"] == 0
     sides = ("--control-dir", ".", "--treatment-dir", ".", "--pairs", "1", "--duration", "0.02")
     done = inside("ab", "bench_it:work", *sides)

@@ -57,7 +57,7 @@ def test_there_and_back(benchwright: Benchwright, results: Path, tmp_path: Path,
     assert (ended.returncode, ended.stdout) == (0, f"{name}: 3 added, 0 there already\n")
     ended = benchwright("import", name, name, "--store", "folder/copy.db", "--json")
     present = ["run-0", "run-1", "run-2"]
-    assert json.loads(ended.stdout) == [{"file": name, "added": [], "present": present}] * 2
+    assert json.loads(ended.stdout)["data"] == [{"file": name, "added": [], "present": present}] * 2
     copy = open_store(tmp_path / "folder" / "copy.db", create=False)
     assert [copy.run(run_id) for run_id in copy.run_ids()] == [_run(i) for i in range(3)]
     copy.close()

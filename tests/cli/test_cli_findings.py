@@ -49,7 +49,7 @@ def call(results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 def test_the_life_of_a_finding(call: Call) -> None:
     assert call("findings") == "no findings; benchwright findings judge looks for some\n"
-    (found,) = json.loads(call("findings", "judge", "--json", code=1))["findings"]
+    (found,) = json.loads(call("findings", "judge", "--json", code=1))["data"]["findings"]
     name = found["id"]
     assert call("findings").startswith(f"{name}  worse  bench.py::encode batch_size=8  latency_p50 ")
     assert call("findings", "acknowledge", name[:6], "--comment", "looking") == f"{name}: acknowledged\n"
@@ -58,7 +58,7 @@ def test_the_life_of_a_finding(call: Call) -> None:
     assert "^ run run-0020" in shown and "acknowledged: looking" in shown and "assigned: to bob" in shown
     call("findings", "resolve", name)
     assert call("findings").startswith("no findings")
-    (kept,) = json.loads(call("findings", "--state", "resolved", "--json"))["findings"]
+    (kept,) = json.loads(call("findings", "--state", "resolved", "--json"))["data"]["findings"]
     assert (kept["assignee"], [remark["who"] for remark in kept["remarks"]]) == ("bob", ["benchwright", *["ada"] * 3])
 
 
@@ -66,7 +66,7 @@ def test_rules_are_kept_and_obeyed(call: Call) -> None:
     call("findings", "threshold", "bench.py::*", "20%")
     call("findings", "mute", "other", "--reason", "noisy")
     assert call("findings", "judge") == "nothing new\n"
-    told = json.loads(call("findings", "rules", "--json"))
+    told = json.loads(call("findings", "rules", "--json"))["data"]
     assert told["thresholds"] == [{"case": "bench.py::*", "smallest": 0.2, "metric": ""}]
     assert [(mute["what"], mute["who"], mute["reason"]) for mute in told["mutes"]] == [("other", "ada", "noisy")]
     assert "muted  other  ada" in call("findings", "rules")
@@ -88,7 +88,7 @@ def test_a_gate_tells_every_reader_in_its_own_way(inside: Benchwright, results: 
     assert ElementTree.parse(junit).getroot().get("failures") == "3"
     passed = inside("check", "--against", "history", "--json", "--store", str(results))
     assert passed.returncode == 0, passed.stderr
-    assert json.loads(passed.stdout)["ok"] is True
+    assert json.loads(passed.stdout)["data"]["ok"] is True
 
 
 def test_two_files_need_no_store(

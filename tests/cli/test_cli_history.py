@@ -95,7 +95,7 @@ def test_a_table_in_plain_text(benchwright: Benchwright, results: Path) -> None:
 
 
 def test_json_is_complete(benchwright: Benchwright, results: Path) -> None:
-    document = json.loads(benchwright("history", "model.onnx", "--json", "--store", str(results)).stdout)
+    document = json.loads(benchwright("history", "model.onnx", "--json", "--store", str(results)).stdout)["data"]
     (series,) = document["series"]
     assert (series["case"], series["params"], series["unit"]) == ("model.onnx", {"batch_size": 8}, "s")
     assert [run["run"] for run in series["runs"]] == ["run-0", "run-1", "run-3"]
@@ -109,7 +109,7 @@ def test_json_is_complete(benchwright: Benchwright, results: Path) -> None:
 
 def test_the_limit_counts_runs_and_the_change_still_looks_back(benchwright: Benchwright, results: Path) -> None:
     ended = benchwright("history", "model.onnx", "--limit", "1", "--json", "--store", str(results))
-    (series,) = json.loads(ended.stdout)["series"]
+    (series,) = json.loads(ended.stdout)["data"]["series"]
     assert [(run["run"], run["verdict"]) for run in series["runs"]] == [("run-3", "worse")]
 
 
@@ -120,7 +120,9 @@ def test_a_run_that_the_instrument_does_not_trust_is_unclear(benchwright: Benchw
     )
     store.add_run(Run(id="run-4", started_at=doubted[0].started_at, harness="1", results=doubted))
     store.close()
-    (series,) = json.loads(benchwright("history", "model.onnx", "--json", "--store", str(results)).stdout)["series"]
+    (series,) = json.loads(benchwright("history", "model.onnx", "--json", "--store", str(results)).stdout)["data"][
+        "series"
+    ]
     last = series["runs"][-1]
     assert (last["verdict"], last["why"]) == ("unclear", "the instrument calls the later run unreliable")
     assert last["change"] == pytest.approx(0.2)

@@ -21,7 +21,7 @@ def test_the_dockerfile_of_this_interpreter_needs_no_engine(benchwright: Cli) ->
     assert f"FROM python:{sys.version_info[0]}.{sys.version_info[1]}-slim\n" in ended.stdout
     assert "    numpy==" in ended.stdout
     again = benchwright("image", "build", "--print", "--here", "--json")
-    assert json.loads(again.stdout) == {"dockerfile": ended.stdout}
+    assert json.loads(again.stdout)["data"] == {"dockerfile": ended.stdout}
 
 
 def test_the_dockerfile_of_a_run_is_that_of_its_environment(benchwright: Cli, tmp_path: Path) -> None:
@@ -51,9 +51,11 @@ def test_an_image_is_built_listed_and_measured_in(benchwright: Cli, python_image
     try:
         ended = benchwright("image", "build", "--base", python_image, "--packages", "none", "--tag", tag, "--json")
         assert ended.returncode == 0, ended.stderr
-        built = json.loads(ended.stdout)
+        built = json.loads(ended.stdout)["data"]
         assert built["name"] == tag
-        rows = json.loads(benchwright("image", "list", "--json").stdout)
+        listed = json.loads(benchwright("image", "list", "--json").stdout)
+        assert listed["kind"] == "images"
+        rows = listed["data"]
         assert [row["id"] for row in rows if tag in row["tags"]] == [built["id"]]
         assert tag in benchwright("image", "list").stdout
         measured = benchwright(

@@ -40,7 +40,7 @@ def test_the_cases_of_a_target(benchwright: Command, tmp_path: Path) -> None:
 def test_cases_as_json_for_the_runtimes_asked_for(benchwright: Command, tmp_path: Path) -> None:
     (tmp_path / "m.onnx").write_bytes(b"x")
     ended = benchwright("list", "m.onnx", "--runtime", "openvino,onnxruntime", "--json")
-    rows = json.loads(ended.stdout)
+    rows = json.loads(ended.stdout)["data"]
     assert [row["params"]["runtime"] for row in rows] == ["openvino", "onnxruntime"]
     assert set(rows[0]) == {"name", "params", "version"} and len(rows[0]["version"]) == 64
 
@@ -104,7 +104,7 @@ def test_what_others_called_their_runs_and_cases_drives_no_terminal(benchwright:
 
 
 def test_runs_as_json_and_no_more_than_asked_for(benchwright: Command, tmp_path: Path) -> None:
-    (row,) = json.loads(benchwright("list", "--store", _stored(tmp_path), "--limit", "1", "--json").stdout)
+    (row,) = json.loads(benchwright("list", "--store", _stored(tmp_path), "--limit", "1", "--json").stdout)["data"]
     assert (row["id"], row["failed"], row["cases"]) == ("20260102T000000000-aaaaaa", 1, ["m.onnx"])
 
 
@@ -122,7 +122,7 @@ def test_an_empty_store_says_what_fills_it(benchwright: Command) -> None:
     ended = benchwright("list")
     assert (ended.returncode, ended.stdout) == (0, "")
     assert ended.stderr == "no runs yet: benchwright run TARGET makes one\n"
-    assert json.loads(benchwright("list", "--json").stdout) == []
+    assert json.loads(benchwright("list", "--json").stdout)["data"] == []
 
 
 def test_what_a_package_has_to_run(benchwright: Command, tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_what_a_package_has_to_run(benchwright: Command, tmp_path: Path) -> None
         "  suite.speed.Sort.benchmark_all  runtime=class",
     ]
     assert ended.stderr.startswith("benchwright: suite.broken is left out: ")
-    rows = json.loads(benchwright("list", "suite.speed", "--json").stdout)
+    rows = json.loads(benchwright("list", "suite.speed", "--json").stdout)["data"]
     assert (rows[0]["summary"], rows[0]["class"], rows[0]["class_summary"]) == (
         "In place.",
         "suite.speed.Sort",

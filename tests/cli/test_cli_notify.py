@@ -103,7 +103,7 @@ def test_a_finding_is_told_once_with_its_picture(
     monkeypatch.chdir(folder)
     assert main(["notify", "send", "finding-1"]) == 0 and "nothing left" in capsys.readouterr().out
     assert main(["notify", "finding", "--again", "--json"]) == 0  # the beginning of its id
-    assert json.loads(capsys.readouterr().out)[0]["outcome"] == "sent" and len(server.bodies) == 2
+    assert json.loads(capsys.readouterr().out)["data"][0]["outcome"] == "sent" and len(server.bodies) == 2
 
 
 def test_what_cannot_be_told_is_exit_1_and_what_is_wrong_exit_2(

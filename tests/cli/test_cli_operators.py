@@ -59,7 +59,7 @@ def test_the_table_the_picture_and_json_come_from_the_store(folder: Path, benchw
     assert done.returncode == 0, done.stderr
     assert "FusedGemm" in done.stdout and "FullyConnected" in done.stdout and "wrote operators.svg" in done.stdout
     assert (folder / "operators.svg").read_text().startswith("<svg ")
-    told = json.loads(benchwright("operators", "last", "--json", "--case", "openvino", "--by", "kind").stdout)
+    told = json.loads(benchwright("operators", "last", "--json", "--case", "openvino", "--by", "kind").stdout)["data"]
     (case,) = told["cases"]
     assert case["runtime"] == "openvino" and case["operators"][0]["kind"] == "FullyConnected"
 
@@ -85,7 +85,7 @@ def test_a_slower_operator_is_blamed_and_the_exit_code_says_worse(folder: Path, 
     guilty = text["data"]["results"][0]["operators"][0]["name"]
     assert f"more: {guilty} (" in done.stdout.splitlines()[-1]
     same = benchwright("operators", "run.json", "run.json", "--json")
-    assert same.returncode == 0 and "no operator is named" in json.loads(same.stdout)["cases"][0]["sentence"]
+    assert same.returncode == 0 and "no operator is named" in json.loads(same.stdout)["data"]["cases"][0]["sentence"]
 
 
 @pytest.mark.parametrize("given", [["--by", "kind"], ["last", "--json", "--top", "2"], ["run.json", "run.json"]])

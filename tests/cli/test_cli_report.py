@@ -40,7 +40,7 @@ def test_the_last_run_under_the_usual_name(folder: Path, report: Call) -> None:
 
 def test_several_runs_from_the_store_and_from_files(folder: Path, report: Call) -> None:
     done = report(folder, "last", "other.jsonl", "-o", "both.html", "--json")
-    assert json.loads(done.stdout) == {"written": ["both.html"]}
+    assert json.loads(done.stdout)["data"] == {"written": ["both.html"]}
     assert "01BBBB (nightly) against 01AAAA (nightly)" in (folder / "both.html").read_text()
 
 

@@ -62,7 +62,7 @@ def _keep(folder: Path, *runs: Run) -> SqlStore:
 
 
 def _breached(text: str) -> list[str]:
-    return [breach["metric"] for case in json.loads(text)["cases"] for breach in case["breaches"]]
+    return [breach["metric"] for case in json.loads(text)["data"]["cases"] for breach in case["breaches"]]
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_a_training_speed_that_fell_closes_the_gate(tmp_path: Path, call: Call, 
     assert compared.returncode == 1 and "worse: 60 % lower" in compared.stdout
     gate = call("check", "--against", "last~1", "--json")
     assert gate.returncode == 1 and _breached(gate.stdout) == ["speed"]
-    history = json.loads(call("history", "tasks.toml", "--json").stdout)
+    history = json.loads(call("history", "tasks.toml", "--json").stdout)["data"]
     assert [s["metric"] for s in history["series"]] == ["wall_time", "speed", "accuracy"]
     (told,) = [s["runs"][-1]["verdict"] for s in history["series"] if s["metric"] == "speed"]
     assert told == "worse"

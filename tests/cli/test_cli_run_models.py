@@ -212,13 +212,13 @@ def test_a_try_that_measured_nothing_is_not_a_run(
 ) -> None:
     write_model("hidden_table", tmp_path / "m.onnx")
     assert benchwright("run", "fake:constant?ms=1", *QUICK).returncode == 0
-    (measured,) = json.loads(benchwright("list", "--json").stdout)
+    (measured,) = json.loads(benchwright("list", "--json").stdout)["data"]
     ended = benchwright("run", "m.onnx", *QUICK)
     assert ended.returncode == 1
     assert "Nothing was measured, so this is no run. The try is saved in" in ended.stdout
     identity = re.findall(r"benchwright show (\S+)", ended.stdout)[-1]
-    assert [row["id"] for row in json.loads(benchwright("list", "--json").stdout)] == [measured["id"]]
-    assert [row["id"] for row in json.loads(benchwright("list", "--all", "--json").stdout)] == [
+    assert [row["id"] for row in json.loads(benchwright("list", "--json").stdout)["data"]] == [measured["id"]]
+    assert [row["id"] for row in json.loads(benchwright("list", "--all", "--json").stdout)["data"]] == [
         identity,
         measured["id"],
     ]
@@ -237,4 +237,4 @@ def test_a_model_that_cannot_be_loaded_is_a_run_that_failed(tmp_path: Path, benc
     (tmp_path / "m.onnx").write_bytes(b"not a model")
     ended = benchwright("run", "m.onnx", *QUICK, "--json")
     assert _result(ended).status is Status.FAILED
-    assert len(json.loads(benchwright("list", "--json").stdout)) == 1
+    assert len(json.loads(benchwright("list", "--json").stdout)["data"]) == 1

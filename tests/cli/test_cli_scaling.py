@@ -40,7 +40,7 @@ def test_it_draws_and_recommends(folder: Path, benchwright: Benchwright) -> None
 
 def test_the_same_as_json(benchwright: Benchwright) -> None:
     done = benchwright("scaling", "last", "--json")
-    told = json.loads(done.stdout)
+    told = json.loads(done.stdout)["data"]
     assert [entry["for"] for entry in told["advice"]] == ["Lowest latency", "Highest throughput"]
     assert told["advice"][0]["case"] == "fake:constant?ms=1&clock=virtual"
 

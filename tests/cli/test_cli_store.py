@@ -39,7 +39,7 @@ def database(tmp_path: Path) -> Path:
 
 
 def test_info_tells_what_a_store_holds(inside: Call, database: Path) -> None:
-    told = json.loads(inside("store", "info", "--store", str(database), "--json").stdout)
+    told = json.loads(inside("store", "info", "--store", str(database), "--json").stdout)["data"]
     assert (told["kind"], told["place"], told["counts"]["runs"]) == ("sqlite", str(database), 1)
     assert told["bytes"] > 0 and told["sample_bytes"] > 0
     text = inside("store", "info", "--store", str(database))
@@ -55,7 +55,7 @@ def test_prune_says_what_goes(inside: Call, database: Path, tmp_path: Path) -> N
     would = inside(*asked, "--samples-older-than", "90d", "--dry-run")
     assert "raw samples of 1 other results would be folded" in would.stdout
     (tmp_path / "benchwright.toml").write_text('[retention]\nsamples = "90d"\n')
-    done = json.loads(inside(*asked, "--json").stdout)
+    done = json.loads(inside(*asked, "--json").stdout)["data"]
     assert (done["runs"], done["aged"], done["dry_run"]) == ([], 1, False)
     gone = inside(*asked, "--runs-older-than", "1y")
     assert "1 runs with 1 results removed" in gone.stdout
@@ -68,7 +68,7 @@ def test_copy_says_what_arrived(inside: Call, database: Path) -> None:
     assert first.returncode == 0, first.stderr
     assert "1 runs: 1 added, 0 completed, 0 there already" in first.stdout
     assert "all 1 results compared: the same" in first.stdout
-    again = json.loads(inside("store", "copy", str(database), "new.db", "--json").stdout)
+    again = json.loads(inside("store", "copy", str(database), "new.db", "--json").stdout)["data"]
     assert (again["runs"], again["added"], again["differing"]) == (1, 0, [])
     with closing(open_store(database)) as store:
         store.add_run(Run(id="two", started_at="2020-01-02T00:00:00Z", harness="1"))

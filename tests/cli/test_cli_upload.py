@@ -81,7 +81,7 @@ def test_what_was_sent_can_be_shown(benchwright: Benchwright, tmp_path: Path) ->
 def test_as_json(benchwright: Benchwright) -> None:
     ended = benchwright("upload", "run-0", "--to", "a", "--json")
     assert ended.returncode == 0
-    assert json.loads(ended.stdout) == {
+    assert json.loads(ended.stdout)["data"] == {
         "run": "run-0",
         "sent": ["a/run-0/", "a/run-0/r0/"],
         "failures": [],
@@ -104,7 +104,7 @@ def test_what_is_gone_is_named_and_the_rest_is_sent(benchwright: Benchwright, fi
 def test_a_place_that_fails_does_not_hold_the_others_back(benchwright: Benchwright, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     ended = benchwright("upload", "last", "--to", "file", "--to", "b", "--json")
-    told = json.loads(ended.stdout)
+    told = json.loads(ended.stdout)["data"]
     assert ended.returncode == 1
     assert told["sent"] == ["b/run-0/", "b/run-0/r0/"]
     assert len(told["failures"]) == 2 and all("file/run-0/" in failure for failure in told["failures"])

@@ -37,7 +37,9 @@ def test_each_commit_is_told_and_the_exit_code_says_how_it_went(benchwright: Cal
     asked = ["watch", REPOSITORIES["TARGET"], "--repo", "project", "--build", REPOSITORIES["BUILD"], "--once"]
     done = benchwright(*asked, "--since", commits[0], "--json")
     assert done.returncode == 1, done.stderr
-    told = [json.loads(line) for line in done.stdout.splitlines()]
+    documents = [json.loads(line) for line in done.stdout.splitlines()]
+    assert all(document["kind"] == "commit" for document in documents)
+    told = [document["data"] for document in documents]
     assert [(each["revision"], each["outcome"]) for each in told] == [(commits[1], "measured"), (commits[2], "unbuilt")]
     assert (told[0]["results"], told[0]["failed"], told[0]["findings"]) == (1, 0, [])
     again = benchwright(*asked)

@@ -119,7 +119,7 @@ def test_a_phone_that_is_not_there_is_a_wrong_request(phone: Any) -> None:
 def test_the_devices_are_listed(benchwright: Callable[..., subprocess.CompletedProcess[str]], phone: Any) -> None:
     ended = benchwright("devices", "--json")
     assert ended.returncode == 0, ended.stderr
-    (found,) = [device for device in json.loads(ended.stdout) if device["hash"] == phone.serial]
+    (found,) = [device for device in json.loads(ended.stdout)["data"] if device["hash"] == phone.serial]
     assert found == {
         "kind": "Small Phone-14-34",
         "name": "Small Phone",

@@ -288,7 +288,7 @@ def test_the_verb(inside: Callable[..., Any]) -> None:
     files = [str(FILES / file) for file in EVERY.values()]
     first = inside("import", *files, "--json")
     assert first.returncode == 0, first.stderr
-    added = [one["added"] for one in json.loads(first.stdout)]
+    added = [one["added"] for one in json.loads(first.stdout)["data"]]
     assert [len(ids) for ids in added] == [1] * len(files)
     again = inside("import", files[0], "--format", "google-benchmark")
     assert again.stdout == f"{files[0]}: 0 added, 1 there already\n"

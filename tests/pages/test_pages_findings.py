@@ -189,7 +189,7 @@ def test_who_may_only_look_sees_no_buttons_and_why(
     made = inside("token", "create", "viewer", "--scope", "read", "--store", str(store_file), "--json")
     page = page_of(f"#/findings/{ids['open']}", base=guarded, complains=True, width=360)
     prompt = page.get_by_role("dialog", name="This needs a token")
-    prompt.get_by_label("Token").fill(json.loads(made.stdout)["token"])
+    prompt.get_by_label("Token").fill(json.loads(made.stdout)["data"]["token"])
     prompt.get_by_role("button", name="Sign in").click()
     expect(page.get_by_text("The token of viewer may look, but not change findings.")).to_be_visible()
     expect(page.get_by_role("region", name="Deal with it")).to_have_count(0)

@@ -91,7 +91,7 @@ def test_a_server_that_wants_a_token_asks_for_it_and_then_says_how_to_begin(
     prompt.get_by_label("Token").fill("wrong")
     prompt.get_by_role("button", name="Sign in").click()
     expect(prompt.get_by_role("alert")).not_to_be_empty()
-    prompt.get_by_label("Token").fill(json.loads(made.stdout)["token"])
+    prompt.get_by_label("Token").fill(json.loads(made.stdout)["data"]["token"])
     prompt.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Nothing has been measured yet")
     expect(page.get_by_role("main")).to_contain_text(f"benchwright run model.onnx --store {address}")

@@ -29,7 +29,7 @@ def test_a_run_whose_server_is_away_waits_here_and_can_go_to_another(
     assert inside("store", "send", "--to", desk.address).returncode == 2
     sent = inside("store", "send", AWAY, "--to", desk.address, "--json")
     assert sent.returncode == 0
-    (told,) = json.loads(sent.stdout)
+    (told,) = json.loads(sent.stdout)["data"]
     assert (told["server"], told["sent"], told["waiting"]) == (AWAY, 2, 0)
     assert [line.split()[0] for line in desk.writes] == ["PUT", "PUT"]
     nothing = inside("store", "send")

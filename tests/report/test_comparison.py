@@ -249,7 +249,7 @@ def test_text_is_whole_at_every_width(run: Run, samples: ModuleType) -> None:
 
 def test_json_has_every_interval(run: Run, samples: ModuleType) -> None:
     later = samples.make_run("later", slower=1.3, seed=8)
-    document = json.loads(comparison_json(compare_runs(run, later), run, later, smallest=0.01))
+    document = json.loads(comparison_json(compare_runs(run, later), run, later, smallest=0.01))["data"]
     metric = document["cases"][0]["metrics"][0]
     assert (document["before"], document["after"]) == (run.id, "later")
     assert metric["verdict"] == "worse" and metric["ratio"]["low"] < metric["ratio"]["point"] < metric["ratio"]["high"]

@@ -115,5 +115,5 @@ def test_what_measuring_again_said_takes_the_place_of_the_command() -> None:
 
 
 def test_json_is_complete() -> None:
-    (told,) = json.loads(text.findings_json([FINDING]))["findings"]
+    (told,) = json.loads(text.findings_json([FINDING]))["data"]["findings"]
     assert (told["id"], told["state"], told["suspects"][0]["probability"]) == (FINDING.id, State.OPEN.value, 0.8)

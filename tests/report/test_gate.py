@@ -123,7 +123,7 @@ def test_a_condition_that_cannot_be(text: str, says: str) -> None:
 
 
 def test_json_says_everything() -> None:
-    told = json.loads(gate_text.gate_json(_gate(OLD, _run(2, 0.0105), "worse>2%")))
+    told = json.loads(gate_text.gate_json(_gate(OLD, _run(2, 0.0105), "worse>2%")))["data"]
     assert (told["ok"], told["run"], told["against"], told["conditions"]) == (
         False,
         "run-0002",

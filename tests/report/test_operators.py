@@ -100,18 +100,19 @@ def test_by_kind_adds_nodes_up_and_top_adds_the_rest_up(run: Run) -> None:
     both = shown(lambda console: show_cases(console, [found]))
     assert both.index("nodes") < both.index("operator ")  # the kinds come first
     assert "nodes" not in shown(lambda console: show_cases(console, [found], by="node"))
-    (told,) = json.loads(run_json(with_operators(run, twice), [found]))["cases"]
+    (told,) = json.loads(run_json(with_operators(run, twice), [found]))["data"]["cases"]
     assert told["kinds"][0]["kind"] == "Conv" and len(told["operators"]) == len(twice)
     assert "3 more" not in shown(lambda console: show_cases(console, [found], top=0))
 
 
 def test_json_has_every_number_in_seconds(before: Run) -> None:
-    (case,) = json.loads(run_json(before, cases_of(before)))["cases"]
+    (case,) = json.loads(run_json(before, cases_of(before)))["data"]["cases"]
     assert case["runtime"] == "onnxruntime" and case["total"] == pytest.approx(1.6e-3)
     assert case["outside"] == pytest.approx(case["latency"] - case["total"])
     assert case["operators"][0]["name"] == "conv1" and case["recorded_calls"] == 100
     assert [
-        o["kind"] for o in json.loads(run_json(before, cases_of(before), by="kind", top=1))["cases"][0]["operators"]
+        o["kind"]
+        for o in json.loads(run_json(before, cases_of(before), by="kind", top=1))["data"]["cases"][0]["operators"]
     ]
 
 
@@ -265,7 +266,7 @@ def test_the_table_of_changes_has_every_side(before: Run, samples: ModuleType) -
     cases = changed(before, slower)
     text = shown(lambda console: show_changes(console, cases))
     assert "worse: " in text and "+500" in text and "added" in text and "removed" in text and OUTSIDE in text
-    (case,) = json.loads(changes_json(before, slower, cases, smallest=0.01))["cases"]
+    (case,) = json.loads(changes_json(before, slower, cases, smallest=0.01))["data"]["cases"]
     assert {o["name"]: o["state"] for o in case["operators"]}["new"] == "added"
     assert case["operators"][0]["difference"] == pytest.approx(0.5e-3)
     assert case["sentence"] == cases[0].sentence and case["latency"]["verdict"] == "worse"

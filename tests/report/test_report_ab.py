@@ -151,7 +151,7 @@ def test_markdown_is_a_table_that_names_nobody() -> None:
 
 
 def test_json_holds_every_pair_and_what_follows_from_them() -> None:
-    told = json.loads(trial_json(TRIAL))
+    told = json.loads(trial_json(TRIAL))["data"]
     assert (told["ok"], told["worse"], told["rules"]["seed"]) == (False, True, 7)
     first = told["rows"][0]
     assert (first["stage"], first["pairs"], first["seconds"], first["failed"]) == ("regress", 6, 9.0, False)

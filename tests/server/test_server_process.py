@@ -44,7 +44,8 @@ def running(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str]
 
 def test_it_says_where_it_is_and_ends_at_a_signal_although_somebody_listens(tmp_path: Path) -> None:
     with running(tmp_path, "--json", "--log") as (process, line):
-        address = urlsplit(json.loads(line)["address"])
+        assert json.loads(line)["kind"] == "server"
+        address = urlsplit(json.loads(line)["data"]["address"])
         listening = http.client.HTTPConnection(address.netloc, timeout=30)
         listening.request("GET", "/api/v1/live", headers={"Accept": "text/event-stream"})
         stream = listening.getresponse()
@@ -284,7 +285,7 @@ def test_what_cannot_be_served_is_an_error(inside: Call, tmp_path: Path, argumen
 def test_tokens_are_made_listed_and_revoked(inside: Call) -> None:
     made = inside("token", "create", "ci", "--scope", "write", "--expires", "90d")
     assert made.returncode == 0 and made.stdout.startswith("bw_") and len(made.stdout) > 40
-    listed = json.loads(inside("token", "list", "--json").stdout)
+    listed = json.loads(inside("token", "list", "--json").stdout)["data"]
     assert [(one["name"], one["scope"]) for one in listed] == [("ci", "write")] and listed[0]["expires_at"]
     shown = inside("token", "list").stdout
     assert "ci" in shown and made.stdout.strip() not in shown

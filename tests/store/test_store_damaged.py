@@ -64,7 +64,7 @@ def test_the_others_are_listed_and_exported_and_it_is_named(damaged: Path, insid
     assert [json.loads(line)["data"]["id"] for line in lines] == ["first", "last"]
     listed = inside("list", "--store", str(damaged))
     assert [line.split()[0] for line in listed.stdout.splitlines()] == ["last", "bad", "first"]
-    rows = json.loads(inside("list", "--json", "--store", str(damaged)).stdout)
+    rows = json.loads(inside("list", "--json", "--store", str(damaged)).stdout)["data"]
     assert [row["id"] for row in rows] == ["last", "bad", "first"]
     is_shown = bool(rows[1]["damaged"])
     assert listed.returncode == int(is_shown)

@@ -31,6 +31,13 @@ def json_option(function: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")(function)
 
 
+def print_json(kind: str, data: object, *, indent: int | None = 2) -> None:
+    """Prints what `--json` asks for: the data in the envelope that every verb has, see `benchwright.schema.printed`."""
+    from benchwright.schema.printed import envelope
+
+    click.echo(envelope(kind, data, indent=indent))
+
+
 def opened(store: str | None, *, create: bool = True) -> Store:
     """The store that the flag, the environment or the configuration names; verbs that only read pass `create=False`."""
     from benchwright.store import open_store

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 import sys
 from collections import Counter
@@ -17,6 +16,7 @@ from benchwright.records.trials import Contender, Heat, Stage, Trial, TrialRow
 from benchwright.report.comparison_text import STYLES
 from benchwright.report.markdown import escaped, markdown_table
 from benchwright.report.table import UNLIMITED, emit
+from benchwright.schema.printed import envelope
 from benchwright.units import format_value
 from benchwright.units.numbers import printable
 
@@ -54,7 +54,7 @@ def trial_json(trial: Trial, *, calibration: object = None) -> str:
     for row, told in zip(trial.rows, document["rows"], strict=True):
         told |= {"stage": row.stage, "pairs": row.pairs, "seconds": row.seconds, "failed": row.failed}
     document |= {"ok": trial.ok, "worse": trial.worse, "calibration": schema.encode(calibration)}
-    return json.dumps(document, indent=2, allow_nan=False)
+    return envelope("trial", document)
 
 
 def headline(trial: Trial) -> str:

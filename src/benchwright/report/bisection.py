@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 
 from benchwright import schema
 from benchwright.records import Estimate
 from benchwright.records.bisections import Bisected
 from benchwright.records.findings import Suspect
+from benchwright.schema.printed import envelope
 from benchwright.units import format_probability
 from benchwright.units.numbers import printable
 
@@ -27,7 +27,7 @@ def bisected_text(found: Bisected) -> str:
 
 def bisected_json(found: Bisected) -> str:
     """The record as JSON, with `sure`."""
-    return json.dumps({**schema.encode(found), "sure": found.sure}, indent=2, allow_nan=False)
+    return envelope("bisection", {**schema.encode(found), "sure": found.sure})
 
 
 def headline(found: Bisected) -> str:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from benchwright import schema
 from benchwright.analysis.comparison import FALSE_RATE, ComparedRow, is_of_one_process, notes_of
 from benchwright.records import Run, Verdict
 from benchwright.report.markdown import escaped, markdown_table
 from benchwright.report.table import UNLIMITED, emit
+from benchwright.schema.printed import envelope
 from benchwright.units.numbers import printable
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def comparison_json(
 ) -> str:
     """The comparison as JSON, every estimate with its interval."""
     document = {"before": a.id, "after": b.id, "smallest": smallest, "false_rate": FALSE_RATE, "cases": compared}
-    return json.dumps(schema.encode({**document, "calibration": calibration}), indent=2, allow_nan=False)
+    return envelope("comparison", {**document, "calibration": calibration})
 
 
 def summary(compared: Sequence[ComparedRow]) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from benchwright import schema
 from benchwright.analysis.comparison import WORDS
 from benchwright.records import Estimate, Verdict
 from benchwright.records.findings import Finding, Remark
 from benchwright.report import drifts, reasons
 from benchwright.schema.parsing import json_mapping
+from benchwright.schema.printed import envelope
 from benchwright.units import format_number, format_probability
 from benchwright.units.numbers import cell, instant, printable, scale_of
 
@@ -103,12 +102,12 @@ def graph(values: Sequence[float], index: int, finding: Finding, *, width: int =
 
 def findings_json(findings: Sequence[Finding]) -> str:
     """Findings as JSON."""
-    return json.dumps({"findings": [schema.encode(finding) for finding in findings]}, indent=2, allow_nan=False)
+    return envelope("findings", {"findings": findings})
 
 
 def finding_json(finding: Finding, moments: Sequence[Any]) -> str:
     """One finding with the values of its series as JSON."""
-    return json.dumps({"finding": schema.encode(finding), "series": schema.encode(moments)}, indent=2, allow_nan=False)
+    return envelope("finding-series", {"finding": finding, "series": moments})
 
 
 def _about(finding: Finding) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from benchwright.analysis.gate import Breach, Checked, Gate
 from benchwright.records import Verdict
 from benchwright.report.comparison_text import HEADS, STYLES, rules
 from benchwright.report.markdown import escaped, markdown_table
+from benchwright.schema.printed import envelope
 from benchwright.units.numbers import printable
 
 if TYPE_CHECKING:
@@ -61,8 +61,7 @@ def gate_markdown(gate: Gate, beside: str = "") -> str:
 
 def gate_json(gate: Gate, calibration: object = None) -> str:
     """The gate as JSON, every estimate with its interval."""
-    document = {"ok": gate.ok, **schema.encode(gate), "calibration": schema.encode(calibration)}
-    return json.dumps(document, indent=2, allow_nan=False)
+    return envelope("gate", {"ok": gate.ok, **schema.encode(gate), "calibration": calibration})
 
 
 def headline(gate: Gate) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ from benchwright.analysis.rows import rows
 from benchwright.errors import OptionError
 from benchwright.records import Operator, Run
 from benchwright.report.comparison_text import STYLES
+from benchwright.schema.printed import envelope
 from benchwright.units import format_number, format_value
 from benchwright.units.numbers import printable, scale_of
 
@@ -120,7 +120,7 @@ def run_json(run: Run, found: Sequence[Recorded], *, by: str = BOTH, top: int = 
         }
         for known in found
     ]
-    return _json({"run": run.id, "by": by, "cases": cases})
+    return envelope("operators", {"run": run.id, "by": by, "cases": cases})
 
 
 def _table(found: Recorded, by: str, top: int) -> Table:
@@ -187,7 +187,7 @@ def changes_json(a: Run, b: Run, found: Sequence[ChangedCase], *, smallest: floa
         }
         for case in found
     ]
-    return _json({"before": a.id, "after": b.id, "smallest": smallest, "cases": cases})
+    return envelope("operator-changes", {"before": a.id, "after": b.id, "smallest": smallest, "cases": cases})
 
 
 def _change_table(found: ChangedCase, top: int) -> Table:
@@ -239,7 +239,3 @@ def _cut(words: str, most: int) -> str:
     """The words without their middle when they are too long: of a node's path both ends tell."""
     shown = printable(words)
     return shown if len(shown) <= most else f"{shown[: most // 2 - 1]}…{shown[len(shown) - most // 2 :]}"
-
-
-def _json(document: dict[str, Any]) -> str:
-    return json.dumps(schema.encode(document), indent=2, allow_nan=False)

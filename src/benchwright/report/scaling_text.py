@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from benchwright.analysis.rows import Row
 from benchwright.analysis.scaling import Advice
 from benchwright.records import Run
 from benchwright.report.terminal import scatter
+from benchwright.schema.printed import envelope
 
 NOTHING = "One case, or none with a latency and a throughput: there is nothing to choose."
 
@@ -35,4 +35,4 @@ def scaling_json(run: Run, chosen: Sequence[Advice], doubts: Sequence[str], *, p
         for a in chosen
     ]
     told = {"run": run.id, "advice": named, "cautions": doubts, "picture": picture and str(picture)}
-    return json.dumps(told, indent=2)
+    return envelope("scaling", told)

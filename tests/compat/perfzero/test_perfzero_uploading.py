@@ -94,7 +94,7 @@ def test_an_earlier_run_is_not_sent_with_the_files_of_a_later(project: Any, tmp_
     assert "holds other files now than this run left there" in ended.stderr
     assert not away.exists()
     ended = _upload(project, "second", "--json")
-    assert (ended.returncode, json.loads(ended.stdout)["sent"]) == (0, [f"file://{away}/e/"])
+    assert (ended.returncode, json.loads(ended.stdout)["data"]["sent"]) == (0, [f"file://{away}/e/"])
     assert _upload(project, "first", "--to", "there").returncode == 1
     assert [path.name for path in (project.folder / "there").glob("*/*")] == ["run.json"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from benchwright import config
-from benchwright.cli.options import json_option
+from benchwright.cli.options import json_option, print_json
 from benchwright.units import format_value, parse_quantity
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def list_(folder: str | None, as_json: bool) -> None:
     cache = _opened(folder)
     entries = cache.entries()
     if as_json:
-        _print_json(cache, entries)
+        _print_json("cache", cache, entries)
         return
     for entry in entries:
         click.echo(_line(cache, entry))
@@ -66,7 +65,7 @@ def verify(repair: bool, folder: str | None, as_json: bool) -> int:
     if as_json:
         listed = [{"sha256": each.sha256, "path": each.path, "reason": each.reason} for each in damages]
         page = {"root": str(cache.root), "checked": len(looked), "damaged": listed, "repaired": repair}
-        click.echo(json.dumps(page, indent=2))
+        print_json("cache-check", page)
         return 1 if damages else 0
     for damage in damages:
         click.echo(f"damaged: {damage.path}: {damage.reason}")
@@ -108,7 +107,7 @@ def prune(
     lines = {entry.sha256: _line(cache, entry) for entry in cache.entries()}
     gone = cache_upkeep.prune(cache, limits, dry_run=dry_run)
     if as_json:
-        _print_json(cache, gone, dry_run=dry_run)
+        _print_json("cache-prune", cache, gone, dry_run=dry_run)
         return
     for entry in gone:
         click.echo(lines.get(entry.sha256, entry.sha256))
@@ -141,7 +140,7 @@ def _sum(entries: list[Entry]) -> str:
     return f"{files}, {format_value(sum(entry.size for entry in entries), 'B')}"
 
 
-def _print_json(cache: Cache, entries: list[Entry], **more: bool) -> None:
+def _print_json(kind: str, cache: Cache, entries: list[Entry], **more: bool) -> None:
     listed = [
         {
             "sha256": entry.sha256,
@@ -156,7 +155,7 @@ def _print_json(cache: Cache, entries: list[Entry], **more: bool) -> None:
         for entry in entries
     ]
     page = {"root": str(cache.root), "size": sum(entry.size for entry in entries), "entries": listed, **more}
-    click.echo(json.dumps(page, indent=2))
+    print_json(kind, page)
 
 
 def _when(seconds: float) -> datetime:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
 
-from benchwright.cli.options import json_option
+from benchwright.cli.options import json_option, print_json
 
 if TYPE_CHECKING:
     from benchwright.machine.devices import About
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 def command(*, platform: str | None, as_json: bool) -> None:
     """List the devices that programs can be measured on.
 
-    With --json: one object for each, with `kind`, `name`, `hash`, `abi` and `os`.
+    With --json: in `data` one object for each, with `kind`, `name`, `hash`, `abi` and `os`.
     """
     from benchwright.errors import NotInstalledError
     from benchwright.machine.devices.listing import connected, unready
@@ -31,7 +30,7 @@ def command(*, platform: str | None, as_json: bool) -> None:
         except NotInstalledError as error:
             click.echo(f"no phones: {error}", err=True)
     if as_json:
-        click.echo(json.dumps([_described(about) for each in found.values() for about in each], ensure_ascii=False))
+        print_json("devices", [_described(about) for each in found.values() for about in each])
         return
     for each, devices in found.items():
         for about in devices:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import sys
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from benchwright.cli.options import json_option, opened, store_option
+from benchwright.cli.options import json_option, opened, print_json, store_option
 
 if TYPE_CHECKING:
     from benchwright.execution.noise import NoiseFloor
@@ -77,10 +76,8 @@ def command(
     tested = noises.self_test() if self_test else None
     remedies = noises.advice(here, floor)
     if as_json:
-        from benchwright import schema
-
         page = {"environment": here, "noise": floor, "self_test": tested, "advice": remedies}
-        click.echo(json.dumps(schema.encode({**page, "calibration": known}), indent=2))
+        print_json("machine", {**page, "calibration": known})
         return _status(calibrate, known)
     from benchwright.execution.noise.page import noise_lines, self_test_lines
     from benchwright.machine.environment.page import sections
@@ -114,7 +111,7 @@ def diff(*, a: str, b: str, store: str | None, as_json: bool) -> None:
         kept.close()
     differences = environment.difference(left, right)
     if as_json:
-        click.echo(json.dumps([{"place": place, "a": was, "b": now} for place, was, now in differences], indent=2))
+        print_json("environment-differences", [{"place": place, "a": was, "b": now} for place, was, now in differences])
         return
     if not differences:
         click.echo("no difference")

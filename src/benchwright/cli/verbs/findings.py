@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import click
 
-from benchwright.cli.options import json_option, opened, store_option
+from benchwright.cli.options import json_option, opened, print_json, store_option
 from benchwright.records.findings import Mute, Remark, State, Threshold
 
 WHO = "BENCHWRIGHT_USER"
@@ -196,15 +196,13 @@ def threshold(context: click.Context, case: str, smallest: str, metric: str, sto
 @click.pass_context
 def rules(context: click.Context, store: str | None, as_json: bool) -> None:
     """What is muted, and the thresholds."""
-    import json
 
-    from benchwright import schema
     from benchwright.units.numbers import printable
 
     with closing(opened(store or context.obj, create=False)) as results:
         mutes, thresholds = results.mutes(), results.thresholds()
     if as_json:
-        click.echo(json.dumps(schema.encode({"mutes": mutes, "thresholds": thresholds}), indent=2))
+        print_json("finding-rules", {"mutes": mutes, "thresholds": thresholds})
         return
     for one in mutes:
         click.echo(printable(f"muted  {one.what}  {one.who} {one.at[:10]} {one.reason}".rstrip()))

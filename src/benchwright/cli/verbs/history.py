@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from benchwright.cli.options import json_option, opened, store_option
+from benchwright.cli.options import json_option, opened, print_json, store_option
 from benchwright.records import Better, Result, Verdict
 from benchwright.schema.parsing import json_mapping
 
@@ -53,7 +52,7 @@ def command(target: str, metrics: tuple[str, ...], limit: int, store: str | None
         tables = [(series, _steps(series, results_of, limit)) for series in found]
         drifts = [drift_detection.seen_in(results, series) for series in found]
     if as_json:
-        click.echo(json.dumps(_document(tables, misses, drifts), indent=2))
+        print_json("history", _document(tables, misses, drifts))
         return
     several = len({series.machine for series in found}) > 1
     blocks = [

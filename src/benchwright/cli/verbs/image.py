@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from benchwright.cli.options import json_option, opened, store_option
+from benchwright.cli.options import json_option, opened, print_json, store_option
 
 if TYPE_CHECKING:
     from benchwright.records import Environment
@@ -55,20 +53,22 @@ def build(**given: Any) -> None:
     else:
         image = orders.build(environment, wanted)
         told = {"name": image.name, "id": image.id}
-    click.echo(json.dumps(told) if given["as_json"] else next(iter(told.values())).rstrip("\n"))
+    if given["as_json"]:
+        print_json("image", told)
+    else:
+        click.echo(next(iter(told.values())).rstrip("\n"))
 
 
 @command.command("list")
 @json_option
 def list_images(as_json: bool) -> None:
     """The images on this machine that `benchwright image build` made."""
-    from benchwright import schema
     from benchwright.execution.images.builder import listed
     from benchwright.units import format_value
 
     rows = listed()
     if as_json:
-        sys.stdout.write(json.dumps([schema.encode(row) for row in rows], indent=2) + "\n")
+        print_json("images", rows)
         return
     for row in rows:
         size = format_value(row.size, "B")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from benchwright import plugins
-from benchwright.cli.options import json_option, opened, store_option
+from benchwright.cli.options import json_option, opened, print_json, store_option
 
 OURS = "benchwright"
 
@@ -27,7 +27,6 @@ OURS = "benchwright"
 @json_option
 def command(files: tuple[str, ...], format: str, store: str | None, as_json: bool) -> None:
     """Add the runs in files to the store."""
-    import json
     from contextlib import closing
 
     from benchwright import exchange
@@ -43,4 +42,4 @@ def command(files: tuple[str, ...], format: str, store: str | None, as_json: boo
             if not as_json:
                 click.echo(f"{file}: {len(outcome.added)} added, {len(outcome.present)} there already")
     if as_json:
-        click.echo(json.dumps(done))
+        print_json("import", done)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -32,7 +31,9 @@ def command(targets: tuple[str, ...], runtime: str, limit: int, tries: bool, sto
     rows = _cases(targets, runtime) if targets else _runs(store, limit, tries)
     damaged = [] if targets else [row for row in rows if row["damaged"]]
     if as_json:
-        _write(json.dumps(rows, indent=2) + "\n")
+        from benchwright.schema.printed import envelope
+
+        _write(envelope("cases" if targets else "runs", rows) + "\n")
     elif targets:
         _write_lines(_case_lines(rows))
     elif rows:

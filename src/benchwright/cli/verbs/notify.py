@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
 
-from benchwright.cli.options import json_option, opened, store_option
+from benchwright.cli.options import json_option, opened, print_json, store_option
 
 if TYPE_CHECKING:
     from benchwright.notify import Told
@@ -85,7 +84,7 @@ def _print(told: list[Told], as_json: bool) -> None:
     from dataclasses import asdict
 
     if as_json:
-        click.echo(json.dumps([asdict(one) for one in told], indent=2))
+        print_json("notifications", [asdict(one) for one in told])
         return
     for one in told:
         what = f" {', '.join(one.findings)}" if one.findings else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from benchwright.cli.options import json_option, opened, store_option
+from benchwright.cli.options import json_option, opened, print_json, store_option
 from benchwright.errors import OptionError
 
 
@@ -72,7 +71,7 @@ def command(
     if svg:
         written += [path for run in found for path in write_svgs(run, svg)]
     if as_json:
-        click.echo(json.dumps({"written": [str(path) for path in written]}))
+        print_json("report", {"written": [str(path) for path in written]})
     else:
         click.echo("\n".join(f"wrote {path} ({path.stat().st_size / 1024:,.0f} KiB)" for path in written))
 
@@ -97,7 +96,7 @@ def _publish(
     if sys.stderr.isatty():
         click.echo("\r\033[K", nl=False, err=True)
     if as_json:
-        click.echo(json.dumps({"site": str(site), **asdict(counts)}))
+        print_json("site", {"site": str(site), **asdict(counts)})
     else:
         size = counts.size / 1024
         told = f"{counts.written} files written, {counts.unchanged} unchanged, {counts.removed} removed"

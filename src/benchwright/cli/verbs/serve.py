@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from benchwright import config
-from benchwright.cli.options import json_option, store_option
+from benchwright.cli.options import json_option, print_json, store_option
 from benchwright.system.masking import mask_url
 
 
@@ -50,7 +50,6 @@ def command(
 
     Once a day it lets go what [retention] in benchwright.toml says is too old.
     """
-    import json
 
     try:
         from benchwright.server.process import serve
@@ -78,7 +77,10 @@ def command(
 
     def ready(address: str) -> None:
         shown = mask_url(url)
-        click.echo(json.dumps({"address": address, "store": shown}) if as_json else f"{address}  (store: {shown})")
+        if as_json:
+            print_json("server", {"address": address, "store": shown}, indent=None)
+        else:
+            click.echo(f"{address}  (store: {shown})")
         if new:
             click.echo("the store is new and empty: benchwright run TARGET fills it", err=True)
         if not settings.on_loopback:

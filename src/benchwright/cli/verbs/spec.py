@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import click
 
-from benchwright.cli.options import json_option
+from benchwright.cli.options import json_option, print_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ def command() -> None:
 @json_option
 def check(files: tuple[str, ...], offline: bool, as_json: bool) -> int:
     """Check spec files, ours and FAI-PEP's, or every one in a folder. Exit code 2 when one has an error."""
-    from benchwright import schema
     from benchwright.targets.specs import folders
     from benchwright.targets.specs.check import check as check_spec
     from benchwright.targets.specs.problems import errors
@@ -35,8 +33,7 @@ def check(files: tuple[str, ...], offline: bool, as_json: bool) -> int:
     problems = [problem for path in paths for problem in check_spec(path, offline=offline, check_older=_check_older)]
     wrong = len(errors(problems))
     if as_json:
-        told = {"files": [str(path) for path in paths], "problems": [schema.encode(problem) for problem in problems]}
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        print_json("spec-check", {"files": [str(path) for path in paths], "problems": problems})
     else:
         for problem in problems:
             click.echo(str(problem))

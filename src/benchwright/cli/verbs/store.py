@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from contextlib import closing
 from dataclasses import asdict, replace
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from benchwright import config
-from benchwright.cli.options import json_option, opened, store_option
+from benchwright.cli.options import json_option, opened, print_json, store_option
 from benchwright.cli.verbs import store_send
 from benchwright.errors import OptionError
 from benchwright.units import format_value
@@ -36,7 +35,7 @@ def info(store: str | None, as_json: bool) -> None:
     with closing(_database(store)) as opened_store:
         found = opened_store.info()
     if as_json:
-        click.echo(json.dumps(asdict(found), indent=2))
+        print_json("store", asdict(found))
         return
     click.echo(f"{found.place}: {found.kind} {found.server}, tables of version {found.version}")
     for name, count in found.counts.items():
@@ -75,7 +74,7 @@ def prune(
     with closing(_database(store)) as opened_store:
         found = opened_store.prune(rules, dry_run=dry_run)
     if as_json:
-        click.echo(json.dumps({**asdict(found), "dry_run": dry_run}, indent=2))
+        print_json("store-prune", {**asdict(found), "dry_run": dry_run})
         return
     would = "would be " if dry_run else ""
     click.echo(f"{len(found.runs)} runs with {found.results} results {would}removed")
@@ -99,7 +98,7 @@ def copy(source: str, target: str, as_json: bool) -> int:
     with closing(open_store(source, create=False)) as ours, closing(open_store(target)) as theirs:
         done = copies.copy(ours, theirs, _progress)
     if as_json:
-        click.echo(json.dumps(asdict(done), indent=2))
+        print_json("store-copy", asdict(done))
     else:
         here = done.runs - done.added - done.completed
         click.echo(f"{done.runs} runs: {done.added} added, {done.completed} completed, {here} there already")

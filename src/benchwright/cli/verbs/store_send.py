@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
-from benchwright.cli.options import json_option
+from benchwright.cli.options import json_option, print_json
 
 
 @click.command()
@@ -18,7 +16,6 @@ def command(url: str | None, to: str | None, refused: bool, as_json: bool) -> in
     """Send what waits on this machine for the server at URL, or for every server: results that it could not take when
     they were measured. Exit code 1 when something still waits or was refused.
     """
-    from benchwright import schema
     from benchwright.errors import OptionError
     from benchwright.store.remote import pending
 
@@ -26,7 +23,7 @@ def command(url: str | None, to: str | None, refused: bool, as_json: bool) -> in
         raise OptionError("--to needs the server that it stands for", remedy="benchwright store send URL --to OTHER")
     sent = pending.send(url, to=to, refused=refused)
     if as_json:
-        click.echo(json.dumps(schema.encode(sent), indent=2))
+        print_json("store-send", sent)
     else:
         for each in sent:
             click.echo(f"{each.server}: {each.sent} sent, {each.refused} refused, {each.waiting} waiting")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from benchwright.cli.options import json_option
+from benchwright.cli.options import json_option, print_json
 
 
 @click.group("tasks")
@@ -27,5 +26,8 @@ def check(target: str, log: str | None, as_json: bool) -> int:
     from benchwright.targets.tasks import tryout
 
     checks = tryout.check(target, None if log is None else Path(log))
-    click.echo(json.dumps(tryout.as_json(checks), indent=2) if as_json else tryout.as_text(checks))
+    if as_json:
+        print_json("task-check", tryout.as_json(checks))
+    else:
+        click.echo(tryout.as_text(checks))
     return 1 if any(each.missing for each in checks) else 0

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 import click
 
-from benchwright.cli.options import json_option, opened, store_option
+from benchwright.cli.options import json_option, opened, print_json, store_option
 
 if TYPE_CHECKING:
     from benchwright.store.sql import SqlStore
@@ -39,7 +38,7 @@ def create(name: str, scope: str, expires: str, store: str | None, as_json: bool
     with closing(_database(store, create=True)) as results:
         token = results.token_add(_checked(name), scope, expires_at=until)
     if as_json:
-        click.echo(json.dumps({"name": name, "scope": scope, "expires_at": until, "token": token}))
+        print_json("token", {"name": name, "scope": scope, "expires_at": until, "token": token})
     else:
         click.echo(token)
 
@@ -55,7 +54,7 @@ def list_(store: str | None, as_json: bool) -> None:
         tokens = results.tokens()
     if as_json:
         words = ("name", "scope", "made_at", "expires_at", "used_at")
-        click.echo(json.dumps([{word: getattr(token, word) for word in words} for token in tokens], indent=2))
+        print_json("tokens", [{word: getattr(token, word) for word in words} for token in tokens])
         return
     for token in tokens:
         until = f"until {token.expires_at[:10]}" if token.expires_at else "for ever"

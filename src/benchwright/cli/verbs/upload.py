@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
 import sys
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from benchwright.cli.options import json_option, opened, store_option
+from benchwright.cli.options import json_option, opened, print_json, store_option
 from benchwright.system.masking import mask_url
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def command(run: str, to: tuple[str, ...], store: str | None, as_json: bool) -> 
     sent, failures, left = _to_each(record, to) if to else _again(record)
     repeat = _command(run, left, store) if failures else ""
     if as_json:
-        click.echo(json.dumps({"run": record.id, "sent": sent, "failures": failures, "repeat": repeat}, indent=2))
+        print_json("upload", {"run": record.id, "sent": sent, "failures": failures, "repeat": repeat})
     else:
         for address in sent:
             click.echo(address)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import statistics
 import sys
@@ -13,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchwright import schema
 from benchwright.compat.perfzero.workspace import SUMMARY
 from benchwright.errors import OptionError
 from benchwright.records import Better, Estimate, Verdict
 from benchwright.schema.parsing import json_value
+from benchwright.schema.printed import envelope
 from benchwright.stats.compare import compare
 from benchwright.system import streams
 from benchwright.units import format_number
@@ -71,7 +70,7 @@ def main(arguments: Sequence[str]) -> int:
     for problem in problems:
         sys.stderr.write(f"{problem}\n")
     if given.json:
-        sys.stdout.write(json.dumps([schema.encode(difference) for difference in found], indent=2) + "\n")
+        sys.stdout.write(envelope("perfzero-differences", found) + "\n")
     else:
         from benchwright.report.ascii import emit_text
 

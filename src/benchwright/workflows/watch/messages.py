@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
-from benchwright import schema
 from benchwright.report.findings import title
+from benchwright.schema.printed import envelope
 from benchwright.units.numbers import printable
 from benchwright.workflows.watch.journal import Outcome
 
@@ -29,7 +28,8 @@ def handled_text(handled: Handled) -> str:
 
 def handled_json(handled: Handled) -> str:
     """One line of JSON."""
-    return json.dumps(
+    return envelope(
+        "commit",
         {
             "revision": handled.revision.id,
             "subject": handled.revision.subject,
@@ -40,7 +40,8 @@ def handled_json(handled: Handled) -> str:
             "failed": handled.taken.failed,
             "backfill": handled.backfill,
             "seconds": round(handled.seconds, 3),
-            "findings": [schema.encode(finding) for finding in handled.findings],
-            "suspected": [schema.encode(finding) for finding in handled.suspected],
-        }
+            "findings": handled.findings,
+            "suspected": handled.suspected,
+        },
+        indent=None,
     )
