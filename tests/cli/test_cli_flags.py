@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,10 @@ def test_a_bare_number_up_to_one_is_refused_by_every_flag_that_takes_a_percentag
     assert f"{number!r} may mean {readings}" in told.err
     assert told.out == ""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_four_ways_out_are_told_apart_in_one_table(root: Path) -> None:
+    page = (root / "docs" / "storage.md").read_text(encoding="utf-8")
+    _, _, section = page.partition("## Four ways out\n")
+    named = re.findall(r"^\| \[`([a-z ]+)`\]", section.partition("\n## ")[0], flags=re.MULTILINE)
+    assert sorted(named) == ["export", "store copy", "store send", "upload"]
