@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from benchwright.workflows.ab.run import MeasuredTrial as MeasuredTrial
     from benchwright.workflows.ab.run import ab as ab
     from benchwright.workflows.bisect.run import bisect as bisect
+    from benchwright.workflows.comparison import ComparedRuns as ComparedRuns
+    from benchwright.workflows.comparison import compare as compare
+    from benchwright.workflows.findings import FindingList as FindingList
+    from benchwright.workflows.findings import findings as findings
+    from benchwright.workflows.history import TargetHistory as TargetHistory
+    from benchwright.workflows.history import history as history
     from benchwright.workflows.run import MeasuredRun as MeasuredRun
     from benchwright.workflows.run import run as run
 
@@ -36,6 +42,12 @@ _HOMES = {
     "MeasuredRun": "benchwright.workflows.run",
     "run": "benchwright.workflows.run",
     "bisect": "benchwright.workflows.bisect.run",
+    "ComparedRuns": "benchwright.workflows.comparison",
+    "compare": "benchwright.workflows.comparison",
+    "FindingList": "benchwright.workflows.findings",
+    "findings": "benchwright.workflows.findings",
+    "TargetHistory": "benchwright.workflows.history",
+    "history": "benchwright.workflows.history",
     "BenchwrightError": "benchwright.errors",
     "UserError": "benchwright.errors",
     "benchmark": "benchwright.decorator",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
+    from typing import Any
 
 MOVED = {
     "api": "workflows.run",
@@ -76,6 +77,23 @@ class _Alias:
 
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self._spec
+        if self._now in _CALLED:
+            module.__class__ = _CALLED[self._now]
+
+
+class _FindingsModule(type(sys)):  # type: ignore[misc]  # `types.ModuleType`, without an import
+    """A module that can be called as `benchwright.findings`: importing it binds its name in the place of the function.
+
+    So `from benchwright.findings import Finding` and `benchwright.findings()` both hold, whichever comes first.
+    """
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        from benchwright.workflows.findings import findings
+
+        return findings(*arguments, **named)
+
+
+_CALLED = {"benchwright.records.findings": _FindingsModule}
 
 
 def install() -> None:

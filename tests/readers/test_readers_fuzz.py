@@ -120,7 +120,15 @@ WITHOUT_SIGNS = {"store.files.parquet"}
 EXEMPT = {
     **dict.fromkeys(("schema.parsing", "system.http_answers", "system.streams"), "the bounds themselves"),
     **dict.fromkeys(
-        ("report.findings", "cli.verbs.history", "store.lookup", "pages.lines"), "a text inside of a record"
+        (
+            "report.findings",
+            "report.data_frames",
+            "report.history_text",
+            "cli.verbs.history",
+            "store.lookup",
+            "pages.lines",
+        ),
+        "a text inside of a record",
     ),
     **dict.fromkeys(
         ("store.sql.notes", "workflows.bisect.run", "targets.specs.passes", "server.openapi", "notify.webhook"),

@@ -11,6 +11,7 @@ from benchwright.records import Better, Estimate, Failure, Revision, Verdict
 from benchwright.records.trials import Contender, Heat, Pair, Rules, Stage, Trial, TrialRow
 from benchwright.report.ab import print_trial, trial_json, trial_markdown
 from benchwright.report.ab_picture import write_trial
+from benchwright.workflows.ab.run import MeasuredTrial
 
 
 def _pairs(*ratios: float | None) -> tuple[Pair, ...]:
@@ -178,3 +179,14 @@ def test_the_picture_marks_every_pair_that_counts(tmp_path: Path) -> None:
     assert drawn.startswith("<?xml")
     colours = [drawn.count(f"fill: {colour}; fill-opacity") for colour in ("#d62728", "#666666")]
     assert colours == [6, 2], drawn
+
+
+def test_a_trial_shows_itself_in_a_notebook_and_gives_a_frame() -> None:
+    measured = MeasuredTrial(TRIAL)
+    html = measured._repr_html_()
+    assert html.count("<tr>") == 1 + len(TRIAL.rows) and "bench.py::encode" in html and "Seed 7" in html
+    frame = measured.to_pandas()
+    assert list(frame["case"]) == [row.name for row in TRIAL.rows]
+    first = frame.iloc[0]
+    assert (first["n"], first["effect"], first["effect_low"], first["verdict"]) == (1, 1.1, 1.08, "worse")
+    assert (first["metric"], first["pairs"], first["stage"]) == ("latency_p50", 6, "regress")

@@ -16,6 +16,7 @@ from benchwright.analysis.comparison import A_TOTAL, SMALLEST
 from benchwright.analysis.doubt import is_equal, judged_by_size, withstands
 from benchwright.analysis.judged_metrics import TOTALS
 from benchwright.records import Better, Estimate, Result, Status, Verdict
+from benchwright.records.findings import Finding
 from benchwright.stats.compare import Comparison, compare
 from benchwright.stats.summary import combine
 from benchwright.units import limits
@@ -50,6 +51,21 @@ class Step:
     change: float | None  # 0.02 is two per cent more; None for the first, and where a value is not positive
     verdict: Verdict  # of the change; UNCLEAR for the first
     why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedSeries:
+    """A series run by run, each judged against the one before it, and the drifts that no two neighbours show."""
+
+    key: str
+    case: str
+    params: str  # compact JSON of what tells this case from others of the same name
+    metric: str
+    unit: str
+    better: str  # "lower", "higher" or ""
+    machine: str  # schema.environment_key
+    steps: tuple[Step, ...]  # the oldest first
+    drifts: tuple[Finding, ...]  # as findings that are not kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

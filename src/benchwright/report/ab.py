@@ -41,7 +41,7 @@ def print_trial(
 
 def trial_markdown(trial: Trial, *, beside: str = "") -> str:
     """The trial as a GitHub table, fit for a comment on a pull request."""
-    table = markdown_table(HEADS, [list(line) for line, _ in _lines(trial)], _RIGHT) if trial.rows else ""
+    table = markdown_table(HEADS, [list(line) for line, _ in trial_lines(trial)], _RIGHT) if trial.rows else ""
     said = "\n".join(f"- {escaped(note)}" for note in notes(trial))
     promised = [rules(trial), escaped(beside)] if trial.rows else []
     parts = [f"**{escaped(headline(trial))}**", table, said, *promised]
@@ -131,7 +131,7 @@ def _telling(row: TrialRow, namesakes: Sequence[TrialRow]) -> Iterator[str]:
             yield f"{name}={show_scalar(value)}"
 
 
-def _lines(trial: Trial) -> Iterator[tuple[tuple[str, ...], Verdict]]:
+def trial_lines(trial: Trial) -> Iterator[tuple[tuple[str, ...], Verdict]]:
     for label, row in zip(labels(trial.rows), trial.rows, strict=True):
         compared = _compared(row, trial.rules.smallest)
         middle = (compared.before_text, compared.after_text, compared.ratio_text) if compared else ("-", "-", "-")
@@ -216,7 +216,7 @@ def _table(trial: Trial) -> Table:
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 0, 0, 1))
     for head, right in zip(HEADS, _RIGHT, strict=True):
         drawn.add_column(head, no_wrap=True, justify="right" if right else "left")
-    for line, verdict in _lines(trial):
+    for line, verdict in trial_lines(trial):
         drawn.add_row(*(Text(printable(word)) for word in line[:-1]), Text(printable(line[-1]), style=STYLES[verdict]))
     return drawn
 
@@ -224,7 +224,7 @@ def _table(trial: Trial) -> Table:
 def _show_stacked(console: Console, trial: Trial) -> None:
     from rich.text import Text
 
-    for (label, metric, control, treatment, ratio, pairs, taken, words), verdict in _lines(trial):
+    for (label, metric, control, treatment, ratio, pairs, taken, words), verdict in trial_lines(trial):
         console.print(Text(printable(label), style="bold"), overflow="fold")
         console.print(Text(f"  {metric}: ").append(printable(words), style=STYLES[verdict]), overflow="fold")
         said = f"    {control} to {treatment}, ratio {ratio}, {pairs} pairs in {taken}"

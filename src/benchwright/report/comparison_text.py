@@ -59,6 +59,11 @@ def comparison_json(
     return envelope("comparison", {**document, "calibration": calibration})
 
 
+def same_run(run: Run) -> str:
+    """What is to be said where both sides are one run."""
+    return f"{printable(run.id)} is the same run on both sides: nothing can have changed"
+
+
 def summary(compared: Sequence[ComparedRow]) -> str:
     """How many metrics went which way: `1 worse, 3 same`."""
     counts = Counter(metric.verdict for row in compared for metric in row.metrics)

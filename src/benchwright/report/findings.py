@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from benchwright.analysis.comparison import WORDS
 from benchwright.records import Estimate, Verdict
 from benchwright.records.findings import Finding, Remark
 from benchwright.report import drifts, reasons
+from benchwright.report.ascii import emit_text
+from benchwright.report.table import emit
 from benchwright.schema.parsing import json_mapping
 from benchwright.schema.printed import envelope
 from benchwright.units import format_number, format_probability
@@ -23,6 +26,24 @@ NAMED = 5  # suspects, and differences of a kind
 _MARGIN = 12  # of the graph, for the numbers at its left
 
 
+def print_findings(findings: Sequence[Finding], *, suspected: int = 0, file: TextIO | None = None) -> None:
+    """Prints the findings, and below them how many are only `suspected`."""
+    out = file or sys.stdout
+    if findings:
+        emit(out, lambda console: show_list(console, findings))
+    for line in below_findings(findings, suspected):
+        emit_text(out, f"{line}\n")
+
+
+def below_findings(findings: Sequence[Finding], suspected: int) -> Iterator[str]:
+    """What is to be said below a list: that it is empty, and what was left out."""
+    if not findings:
+        yield "no findings; benchwright findings judge looks for some"
+    if suspected:
+        count = "1 change is" if suspected == 1 else f"{suspected} changes are"
+        yield f"{count} suspected, and told to nobody: benchwright findings --state suspected"
+
+
 def show_list(console: Console, findings: Sequence[Finding]) -> None:
     """One line for each finding, and a second for what tells more."""
     from rich.text import Text
@@ -31,7 +52,7 @@ def show_list(console: Console, findings: Sequence[Finding]) -> None:
         head = Text(f"{printable(finding.id)}  ", style="bold")
         head.append(str(finding.verdict), style=STYLES.get(finding.verdict, ""))
         console.print(head.append(f"  {title(finding)}"), overflow="fold")
-        console.print(Text(f"{' ' * len(finding.id)}  {_about(finding)}", style="dim"), overflow="fold")
+        console.print(Text(f"{' ' * len(finding.id)}  {about(finding)}", style="dim"), overflow="fold")
 
 
 def show_finding(console: Console, finding: Finding, values: Sequence[float], index: int | None) -> None:
@@ -110,7 +131,8 @@ def finding_json(finding: Finding, moments: Sequence[Any]) -> str:
     return envelope("finding-series", {"finding": finding, "series": moments})
 
 
-def _about(finding: Finding) -> str:
+def about(finding: Finding) -> str:
+    """What tells more of a finding: both levels, how sure it is, since when, and what people make of it."""
     scale = scale_of([finding.before.point, finding.after.point], finding.unit)
     levels = f"{cell(finding.before, scale)} to {cell(finding.after, scale)} {scale.unit}".rstrip()
     sure = "" if finding.confidence is None else f"{format_probability(finding.confidence)} sure"

@@ -1,15 +1,39 @@
-"""What a notebook shows of a run."""
+"""What a notebook shows of a run, a comparison, a history, findings and a trial.
+
+Each is an HTML fragment for `_repr_html_`: no script, no style of its own.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from benchwright.analysis import notes
+from benchwright.analysis.comparison import ComparedRow, notes_of
 from benchwright.analysis.rows import rows
+from benchwright.analysis.trend import JudgedSeries, sparkline
 from benchwright.records import Run
-from benchwright.report.markup import escape, results_table, tag
+from benchwright.records.findings import Finding
+from benchwright.records.trials import Trial
+from benchwright.report.ab import HEADS as TRIAL_HEADS
+from benchwright.report.ab import headline, trial_lines
+from benchwright.report.ab import notes as trial_notes
+from benchwright.report.ab import rules as trial_rules
+from benchwright.report.comparison_text import pairs_hint, rules, same_run, summary
+from benchwright.report.findings import STYLES, about, below_findings, title
+from benchwright.report.history_text import (
+    NO_VALUE,
+    MissedResult,
+    drift_text,
+    has_machines,
+    miss_text,
+    series_columns,
+    series_heading,
+)
+from benchwright.report.markup import column_head, comparison_table, escape, results_table, tag
 
 
 def html_table(run: Run) -> str:
-    """The run's table and notes as an HTML fragment, for `_repr_html_`: no script, no style of its own."""
+    """A run's table and notes as an HTML fragment."""
     table = rows(run)
     if not table:
         return tag("p", "no results: nothing was measured")
@@ -26,3 +50,55 @@ def html_table(run: Run) -> str:
     if stated := notes.instrument(run.results):
         parts.append(tag("p", f"Instrument: {escape(stated)}"))
     return tag("div", "".join(parts))
+
+
+def comparison_html(compared: Sequence[ComparedRow], a: Run, b: Run, *, smallest: float, beside: str = "") -> str:
+    """A comparison's table and notes as an HTML fragment."""
+    if a.id == b.id:
+        return tag("p", escape(same_run(a)))
+    said = [*notes_of(compared), rules(smallest, compared), beside, pairs_hint(compared, a, b)]
+    first = tag("p", f"<b>{escape(f'{b.id} against {a.id}: {summary(compared)}')}</b>")
+    return tag("div", first + comparison_table(compared) + _paragraphs(said))
+
+
+def history_html(series: Sequence[JudgedSeries], misses: Sequence[MissedResult]) -> str:
+    """The history of a target as an HTML fragment: a table for each series."""
+    parts = []
+    for one in series:
+        case, told = series_heading(one, with_machine=has_machines(series))
+        parts.append(tag("p", f"<b>{escape(case)}</b> {escape(told)}"))
+        if not one.steps:
+            parts.append(tag("p", NO_VALUE))
+            continue
+        (*heads,), *lines = zip(*series_columns(one), strict=True)
+        verdicts = [str(step.verdict) if step.verdict in STYLES else "" for step in one.steps]
+        parts.append(_table([*heads, ""], [[*line, word] for line, word in zip(lines, verdicts, strict=True)]))
+        parts.append(_paragraphs([sparkline([step.estimate.point for step in one.steps])]))
+        parts.append(_paragraphs([f"{drift.verdict}: {drift_text(drift)}" for drift in one.drifts]))
+    if misses:
+        parts.append(tag("p", "<b>Not measured</b>") + _paragraphs([miss_text(miss) for miss in misses]))
+    return tag("div", "".join(parts))
+
+
+def findings_html(findings: Sequence[Finding], *, suspected: int = 0) -> str:
+    """A table of findings as an HTML fragment."""
+    lines = [[one.id, str(one.verdict), title(one), about(one)] for one in findings]
+    table = _table(["finding", "verdict", "change", "more"], lines) if lines else ""
+    return tag("div", table + _paragraphs(below_findings(findings, suspected)))
+
+
+def trial_html(trial: Trial) -> str:
+    """A trial's table and notes as an HTML fragment."""
+    table = _table(TRIAL_HEADS, [list(line) for line, _ in trial_lines(trial)]) if trial.rows else ""
+    said = [*trial_notes(trial), *([trial_rules(trial)] if trial.rows else [])]
+    return tag("div", tag("p", f"<b>{escape(headline(trial))}</b>") + table + _paragraphs(said))
+
+
+def _table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    head = tag("thead", tag("tr", "".join(map(column_head, heads))))
+    body = "".join(tag("tr", "".join(tag("td", escape(word)) for word in line)) for line in lines)
+    return tag("table", head + tag("tbody", body))
+
+
+def _paragraphs(said: Iterable[str]) -> str:
+    return "".join(tag("p", escape(words)) for words in said if words)

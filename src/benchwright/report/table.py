@@ -41,8 +41,13 @@ def print_run(
 
 def run_text(run: Run, *, next_steps: str = "", width: int | None = None) -> str:
     """The same as plain text."""
+    return plain_text(lambda file: print_run(run, file=file, next_steps=next_steps, width=width))
+
+
+def plain_text(show: Callable[[TextIO], None]) -> str:
+    """What `show` writes to a file, for whoever prints it."""
     out = io.StringIO()
-    print_run(run, file=out, next_steps=next_steps, width=width)
+    show(out)
     return out.getvalue()
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from benchwright import plugins
+from benchwright import config, plugins
 from benchwright.errors import OptionError, did_you_mean
 from benchwright.records import Scalar, Tolerance
 from benchwright.units import parse_percent, parse_quantity
@@ -16,6 +16,7 @@ from benchwright.units.objectives import objective as objective
 
 if TYPE_CHECKING:
     from benchwright.execution.hosts import Host
+    from benchwright.store import Store
 
 T = TypeVar("T")
 
@@ -196,3 +197,17 @@ def one_or_many(value: T | Sequence[T] | None, default: Sequence[T]) -> Sequence
 def frozen(options: Mapping[str, Scalar] | None) -> dict[str, Scalar]:
     """A copy of a mapping, empty for None."""
     return dict(options or {})
+
+
+def whole_number(value: object, what: str) -> int:
+    """A count of at least one."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise OptionError(f"{what}: {value!r} is not a whole number of at least 1")
+    return value
+
+
+def opened(store: str | os.PathLike[str] | None) -> Store:
+    """The store that is named, or the one that is set up here, to be read."""
+    from benchwright.store import open_store
+
+    return open_store(config.store_url(None if store is None else os.fspath(store)), create=False)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from benchwright.cli.gate import CONDITIONS, GateRequest, gate_options, open_gate
-from benchwright.cli.options import json_option, opened, store_option
+from benchwright.cli.options import json_option, store_option
 from benchwright.errors import OptionError
 
 
@@ -94,28 +94,19 @@ def _compare(
     metrics: tuple[str, ...],
     smallest: str,
 ) -> int:
-    from benchwright.analysis import comparison, false_alarms
-    from benchwright.exchange.named_runs import find_run
     from benchwright.records import Verdict
     from benchwright.report import comparison_text
     from benchwright.report.ascii import emit_text
-    from benchwright.store.files.transfer import read_runs
     from benchwright.units import parse_percent
-    from benchwright.units.numbers import printable
+    from benchwright.workflows.comparison import compare
 
     least = parse_percent(smallest, "--smallest")
-    a, b = (find_run(name, lambda: opened(store, create=False), read_runs, samples=False) for name in (before, after))
-    if a.id == b.id and not as_json:
-        click.echo(f"{printable(a.id)} is the same run on both sides: nothing can have changed")
-        return 0
-    compared = comparison.compare_runs(a, b, smallest=least, metrics=metrics)
-    comparison.check_in_common(compared)
-    known = false_alarms.read(lambda: opened(store, create=False), b.results[0].environment if b.results else None)
-    beside = false_alarms.beside_rounds(known) if known else ""
+    found = compare(before, after, metrics=metrics, smallest=least, store=store)
+    sides = (found.rows, found.control, found.treatment)
     if as_json:
-        click.echo(comparison_text.comparison_json(compared, a, b, smallest=least, calibration=known))
-    elif markdown:
-        emit_text(sys.stdout, comparison_text.comparison_markdown(compared, a, b, smallest=least, beside=beside))
+        click.echo(comparison_text.comparison_json(*sides, smallest=least, calibration=found.calibration))
+    elif markdown and not found.is_same:
+        emit_text(sys.stdout, comparison_text.comparison_markdown(*sides, smallest=least, beside=found.beside))
     else:
-        comparison_text.print_comparison(compared, a, b, smallest=least, beside=beside)
-    return 1 if comparison.worst(compared) is Verdict.WORSE else 0
+        found.print()
+    return 1 if found.verdict is Verdict.WORSE else 0

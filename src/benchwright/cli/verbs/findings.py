@@ -33,25 +33,17 @@ def command(context: click.Context, states: tuple[str, ...], limit: int, store: 
     Without a command, lists them. ID is a finding's id or the beginning of one. Remarks are signed with the name in
     BENCHWRIGHT_USER, else with the name of who is logged in.
     """
-    from benchwright.report import findings as text
-    from benchwright.report.table import emit
-
     context.obj = store
     if context.invoked_subcommand is not None:
         return
-    wanted = [State(state) for state in states or (State.OPEN, State.ACKNOWLEDGED) if state != "all"]
-    with closing(opened(store, create=False)) as results:
-        found = results.findings(states=[] if "all" in states else wanted, limit=limit)
-        suspected = [] if states or as_json else results.findings(states=[State.SUSPECTED], limit=limit)
+    from benchwright.report.findings import findings_json
+    from benchwright.workflows.findings import findings
+
+    listed = findings(state=states, limit=limit, store=store)
     if as_json:
-        click.echo(text.findings_json(found))
-    elif found:
-        emit(sys.stdout, lambda console: text.show_list(console, found))
+        click.echo(findings_json(listed.found))
     else:
-        click.echo("no findings; benchwright findings judge looks for some")
-    if suspected:
-        count = "1 change is" if len(suspected) == 1 else f"{len(suspected)} changes are"
-        click.echo(f"{count} suspected, and told to nobody: benchwright findings --state suspected")
+        listed.print()
 
 
 @command.command("judge")

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchwright import config, vcs
 from benchwright.errors import OptionError, TargetError
@@ -28,6 +28,9 @@ from benchwright.workflows import arguments, run, validation
 from benchwright.workflows.ab import trial
 from benchwright.workflows.ab.trial import Keeping
 from benchwright.workflows.live import Teller
+
+if TYPE_CHECKING:
+    import pandas
 
 _SOME = 5  # packages that are named
 _USUAL = {  # revisions of either side, by the kind of repository; of several, the first that there is
@@ -54,17 +57,25 @@ class MeasuredTrial:
         """Whether both sides were built, every case was measured on both, and none became worse."""
         return self.record.ok
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row for each case. Needs pandas."""
+        from benchwright.report.data_frames import trial_frame
+
+        return trial_frame(self.record)
+
     def __str__(self) -> str:
-        import io
-
         from benchwright.report.ab import print_trial
+        from benchwright.report.table import plain_text
 
-        text = io.StringIO()
-        print_trial(self.record, file=text)
-        return text.getvalue().rstrip("\n")
+        return plain_text(lambda file: print_trial(self.record, file=file)).rstrip("\n")
 
     def __repr__(self) -> str:
         return f"<MeasuredTrial {self.record.id}: {len(self.rows)} cases>"
+
+    def _repr_html_(self) -> str:
+        from benchwright.report.notebook import trial_html
+
+        return trial_html(self.record)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

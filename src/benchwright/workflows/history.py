@@ -1,0 +1,104 @@
+"""A target's results over time: `benchwright.history(...)`, and what it returns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, TextIO
+
+from benchwright.analysis import drift_detection
+from benchwright.analysis.judged_metrics import headline_metrics
+from benchwright.analysis.trend import JudgedSeries, Judging, steps
+from benchwright.records import Better, Result
+from benchwright.store import Miss, Series, Store
+from benchwright.store.lookup import look_up
+from benchwright.workflows.arguments import one_or_many, opened, whole_number
+
+if TYPE_CHECKING:
+    import pandas
+
+RUNS = 20  # of each series, unless more are asked for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetHistory:
+    """The series of a target, run by run, and what was not measured: prints as tables."""
+
+    target: str
+    series: tuple[JudgedSeries, ...]
+    misses: tuple[Miss, ...]
+
+    def print(self, file: TextIO | None = None) -> None:
+        """Writes a table for each series, coloured on a terminal."""
+        from benchwright.report.history_text import print_history
+
+        print_history(self.series, self.misses, file=file)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row for each series and run. Needs pandas."""
+        from benchwright.report.data_frames import history_frame
+
+        return history_frame(self.series)
+
+    def __str__(self) -> str:
+        from benchwright.report.table import plain_text
+
+        return plain_text(self.print)
+
+    def __repr__(self) -> str:
+        return f"<TargetHistory {self.target}: {len(self.series)} series>"
+
+    def _repr_html_(self) -> str:
+        from benchwright.report.notebook import history_html
+
+        return history_html(self.series, self.misses)
+
+
+def history(
+    target: str | os.PathLike[str] | Callable[..., Any],
+    *,
+    metrics: str | Sequence[str] = (),
+    limit: int = RUNS,
+    store: str | os.PathLike[str] | None = None,
+) -> TargetHistory:
+    """Tells how the results of a target changed from run to run, each judged against the one before it.
+
+    A target is a name as in the results, a path that ends in one, a pattern with `*`, or a function that was measured.
+    Without `metrics`, the usual ones. Of each series the newest `limit` runs are told.
+    """
+    most = whole_number(limit, "limit")
+    name = _name(target)
+    with closing(opened(store)) as results:
+        found, misses = look_up(
+            results, name, metrics=one_or_many(metrics or None, ()), runs=most, usual=headline_metrics
+        )
+        results_of = cache(lambda run: results.run(run, samples=False).results)
+        judged = tuple(_judged(results, one, results_of, most) for one in found)
+    return TargetHistory(target=name, series=judged, misses=tuple(misses))
+
+
+def _judged(results: Store, series: Series, results_of: Callable[[str], Sequence[Result]], most: int) -> JudgedSeries:
+    better = Better(series.better) if series.better else None
+    judging = Judging(metric=series.metric, better=better, results=results_of, unit=series.unit)
+    return JudgedSeries(
+        key=series.key,
+        case=series.case,
+        params=series.params,
+        metric=series.metric,
+        unit=series.unit,
+        better=series.better,
+        machine=series.machine,
+        steps=tuple(steps(series.points, judging, most=most)),
+        drifts=tuple(drift_detection.seen_in(results, series)),
+    )
+
+
+def _name(target: str | os.PathLike[str] | Callable[..., Any]) -> str:
+    if isinstance(target, str | os.PathLike):
+        return os.fspath(target)
+    from benchwright.workflows.run import name_of
+
+    return name_of(target)
