@@ -5,7 +5,7 @@ VENV ?= .venv
 TENSORFLOW ?= .venv-tensorflow
 BIN := $(VENV)/bin
 DEMO ?= demo
-INSTALL := $(BIN)/python .ci/install.py
+INSTALL := $(BIN)/python scripts/install.py
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")  # one more: many tests wait for children
 export BENCHWRIGHT_TENSORFLOW_PYTHON ?= $(abspath $(TENSORFLOW))/bin/python
@@ -28,7 +28,7 @@ test: $(VENV)/.lint  ## Check everything: lint, parallel tests, those that measu
 	@$(INSTALL) --no-deps basic-pitch==0.4.0  # for the models in it; what it imports itself is not needed
 	@$(BIN)/python -m compileall -q src  # tests start Python some thousand times
 	@status=0; \
-	$(BIN)/python -W ignore .ci/with_postgres.py $(PYTEST) tests/store -m "not serial and not soak" >$(VENV)/postgres.log 2>&1 & \
+	$(BIN)/python -W ignore scripts/with_postgres.py $(PYTEST) tests/store -m "not serial and not soak" >$(VENV)/postgres.log 2>&1 & \
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not serial and not soak" || status=1; \
 	wait $$! || status=1; echo "the store on PostgreSQL:"; cat $(VENV)/postgres.log; \
 	$(PYTEST) -m "serial and not soak" || status=1; \
@@ -38,7 +38,7 @@ soak: $(VENV)/.test $(TENSORFLOW)/.ready $(VENV)/.programs  ## The long hunts: t
 	@$(PYTEST) -n $(WORKERS) --dist worksteal --timeout 1800 -m soak
 
 test-adbd: $(VENV)/.test  ## The device tests against a real adbd, which is built first. Needs root and apt.
-	@.ci/adbd build/adbd
+	@scripts/adbd build/adbd
 	@unshare -n sh -c 'ip link set lo up; BENCHWRIGHT_ADBD=$(abspath build/adbd/adbd) \
 	  exec $(PYTEST) -n 0 tests/devices/test_devices_adb.py tests/hosts/test_hosts_adb.py'
 
@@ -54,7 +54,7 @@ bench: $(VENV)/.bench  ## Compare with peers: cost per call, memory, punctuality
 	done; exit $$status
 
 dashboard:  ## Build the dashboard's pages; needs Node, which users of a released package do not.
-	@.ci/need npm npm
+	@scripts/need npm npm
 	@$(PYTHON) dashboard/build.py
 
 types: $(VENV)/.core  ## Write the dashboard's types anew from pages/shapes.py.
@@ -62,7 +62,7 @@ types: $(VENV)/.core  ## Write the dashboard's types anew from pages/shapes.py.
 
 docs: $(VENV)/.docs schema  ## Build the documentation into site/.
 	@$(BIN)/zensical build --clean --strict
-	@$(BIN)/python .ci/check_site.py site
+	@$(BIN)/python scripts/check_site.py site
 
 schema: $(VENV)/.core  ## Write what is generated: JSON Schema and the command line's reference.
 	@$(BIN)/python -c "from pathlib import Path; from benchwright.schema.json_schema import write_all; write_all(Path('docs/schema'))"
@@ -75,7 +75,7 @@ clean:  ## Remove what these commands made, the environment included.
 # ---- the environment: one stamp for each extra, made anew when pyproject.toml changes ----
 
 $(BIN)/python:
-	@.ci/make-venv $(PYTHON) $(VENV)
+	@scripts/make-venv $(PYTHON) $(VENV)
 
 $(VENV)/.core: pyproject.toml | $(BIN)/python
 	@echo "installing benchwright"
@@ -85,7 +85,7 @@ $(VENV)/.core: pyproject.toml | $(BIN)/python
 $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	@echo "installing benchwright[bench]"
 	@# torch by itself first: what optimum-benchmark asks for must not choose another build of it
-	@{ $(INSTALL) torch==2.13.0 && $(INSTALL) -e '.[bench]'; } || $(BIN)/python .ci/install_each.py bench
+	@{ $(INSTALL) torch==2.13.0 && $(INSTALL) -e '.[bench]'; } || $(BIN)/python scripts/install_each.py bench
 	@touch $@
 
 $(VENV)/.%: pyproject.toml | $(BIN)/python
@@ -95,13 +95,13 @@ $(VENV)/.%: pyproject.toml | $(BIN)/python
 
 # Programs of the system that tests need; never a file, so they are looked for each time.
 $(VENV)/.programs:
-	@.ci/need chromium chromium
-	@.ci/need podman podman || true  # its tests say why they are skipped
-	@.ci/need crun crun || true
+	@scripts/need chromium chromium
+	@scripts/need podman podman || true  # its tests say why they are skipped
+	@scripts/need crun crun || true
 
 # TensorFlow apart from the rest: it is large, and it decides which numpy and protobuf there are.
 $(TENSORFLOW)/.ready: pyproject.toml
 	@echo "installing benchwright[tensorflow] into $(TENSORFLOW)"
-	@test -x $(TENSORFLOW)/bin/python || .ci/make-venv $(PYTHON) $(TENSORFLOW)
-	@$(TENSORFLOW)/bin/python .ci/install.py -e '.[tensorflow]'
+	@test -x $(TENSORFLOW)/bin/python || scripts/make-venv $(PYTHON) $(TENSORFLOW)
+	@$(TENSORFLOW)/bin/python scripts/install.py -e '.[tensorflow]'
 	@touch $@

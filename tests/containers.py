@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 VARIABLE = "BENCHWRIGHT_CONTAINER_ENGINE"
-WRAPPER = Path(__file__).parents[1] / ".ci" / "podman"
+WRAPPER = Path(__file__).parents[1] / "scripts" / "podman"
 _LEFT_OUT = ("test", "tests", "idlelib", "tkinter", "turtledemo", "lib2to3", "ensurepip", "site-packages")
 
 
@@ -28,7 +28,7 @@ def engine() -> Iterator[str]:
     """The engine's program, which BENCHWRIGHT_CONTAINER_ENGINE names while tests use it."""
     named = os.environ.get(VARIABLE)
     if not named and shutil.which("podman") is None:
-        pytest.fail("podman is missing: `.ci/need podman podman` and `.ci/need crun crun` install what is needed")
+        pytest.fail("podman is missing: `scripts/need podman podman` and `scripts/need crun crun` install it")
     program = named or str(WRAPPER)
     tried = ask(program, "run", "--rm", "--rootfs", "/:O", "true")
     if tried.returncode != 0:

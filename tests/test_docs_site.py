@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-foreign: Callable[[Path], Iterator[tuple[str, str]]] = runpy.run_path(str(ROOT / ".ci" / "check_site.py"))["foreign"]
+foreign: Callable[[Path], Iterator[tuple[str, str]]] = runpy.run_path(f"{ROOT}/scripts/check_site.py")["foreign"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Checks that the built documentation asks nothing of other hosts: `python .ci/check_site.py site`.
+"""Checks that the built documentation asks nothing of other hosts: `python scripts/check_site.py site`.
 
 Links that a reader may follow are no matter. What counts is whatever a browser loads by itself when a page is opened:
 scripts, styles, fonts, pictures, frames, and early connections to other hosts.
