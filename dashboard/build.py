@@ -1,7 +1,8 @@
 """python dashboard/build.py: builds the dashboard's pages into the package, when their sources have changed.
 
 What is built carries the digest of what it was built from, so that neither clocks nor copies mislead. Standard library
-only; Node and npm are needed only when there is something to build.
+only; Node and npm are needed only when there is something to build. A build fetches the `dependencies` of package.json;
+linter, formatter and test runner are its `devDependencies`, which `make` fetches.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def build() -> bool:
         raise RuntimeError(f"the dashboard is {state}, and npm is not found: install Node 20 or newer, then try again")
     if _wants_packages():
         # Not `ci`: it refuses a lock file that lacks other platforms' binaries, which registries do not always have.
-        _run(npm, "install", "--no-save", "--no-audit", "--no-fund")
+        _run(npm, "install", "--omit=dev", "--no-save", "--no-audit", "--no-fund")
     _run(npm, "run", "build")  # empties the folder first: a build that is cut off has no stamp
     (BUNDLE / "licenses.txt").write_text(_licenses(), encoding="utf-8")
     STAMP.write_text(wanted, encoding="ascii")
@@ -49,7 +50,7 @@ def digest() -> str:
 
 def _licenses() -> str:
     """The licenses of the packages whose code is in the bundle; they ask to be passed on with it."""
-    names = json.loads((HERE / "package.json").read_text(encoding="utf-8")).get("dependencies", {})
+    names = json.loads((HERE / "package.json").read_text(encoding="utf-8"))["bundled"]
     files = [next((HERE / "node_modules" / name).glob("LICENSE*")) for name in names]
     texts = [f"{name}\n\n{file.read_text(encoding='utf-8')}" for name, file in zip(names, files, strict=True)]
     return "\n\n".join(texts)

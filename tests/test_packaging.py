@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +16,7 @@ import pytest
 
 BUNDLE = Path("src", "benchwright", "pages", "dashboard", "bundle")
 # A dashboard of one line: real npm, no packages.
-MANIFEST = '{"name": "tiny", "version": "1.0.0", "scripts": {"build": "node make.mjs"}, "dependencies": {"small": "1"}}'
+MANIFEST = '{"name": "tiny", "version": "1.0.0", "scripts": {"build": "node make.mjs"}, "bundled": ["small"]}'
 LOCK = '{"name": "tiny", "version": "1.0.0", "lockfileVersion": 3, "packages": {"": {"name": "tiny"}}}'
 MAKE = """
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -100,3 +102,29 @@ def test_an_editable_install_needs_no_dashboard(project: Path) -> None:
     packed = _pack(project, "wheel:editable")
     assert packed.returncode == 0, packed.stderr
     assert not (project / BUNDLE).exists()
+
+
+def test_the_license_of_every_package_in_the_bundle_goes_with_it(root: Path) -> None:
+    sources = [path for path in (root / "dashboard" / "src").rglob("*.ts*") if path.suffix in (".ts", ".tsx")]
+    texts = [path.read_text(encoding="utf-8") for path in sources]
+    named = {name for text in texts for name in re.findall(r"""(?:from|import)\s+["']([^."'][^"']*)["']""", text)}
+    packages = {"/".join(name.split("/")[: 2 if name.startswith("@") else 1]) for name in named}
+    manifest = json.loads((root / "dashboard" / "package.json").read_text(encoding="utf-8"))
+    assert packages == set(manifest["bundled"])
+    assert packages <= set(manifest["dependencies"])
+
+
+def test_a_build_needs_neither_linter_nor_test_runner(root: Path) -> None:
+    manifest = json.loads((root / "dashboard" / "package.json").read_text(encoding="utf-8"))
+    lock = json.loads((root / "dashboard" / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    assert {"@biomejs/biome", "vitest"} == set(manifest["devDependencies"])
+    programs = {word for step in manifest["scripts"]["build"].split("&&") for word in step.split()[:1]}
+    built_with = {"tsc": "typescript", "vite": "vite"}
+    assert programs == set(built_with)
+    assert not any(lock[f"node_modules/{name}"].get("dev") for name in built_with.values())
+
+
+def test_the_lock_file_names_no_host_that_packages_came_from(root: Path) -> None:
+    lock = json.loads((root / "dashboard" / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    assert len(lock) > 40
+    assert [name for name, package in lock.items() if "resolved" in package] == []
