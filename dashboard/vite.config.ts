@@ -23,7 +23,8 @@ export default defineConfig({
       name: "classic-script",
       transformIndexHtml: {
         order: "post",
-        handler: (html) => html.replace(/<script type="module" crossorigin src/, "<script defer src").replace(/ crossorigin/g, ""),
+        handler: (html) =>
+          html.replace(/<script type="module" crossorigin src/, "<script defer src").replace(/ crossorigin/g, ""),
       },
     },
   ],

@@ -16,7 +16,11 @@ export function parse(hash: string): Route {
 }
 
 /** The address of a page; parameters that are empty are left out. */
-export function href(page: string, parts: readonly string[] = [], query: { [name: string]: string | undefined } = {}): string {
+export function href(
+  page: string,
+  parts: readonly string[] = [],
+  query: { [name: string]: string | undefined } = {},
+): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value) search.set(name, value);
   const path = [page, ...parts].map(encodeURIComponent).join("/");

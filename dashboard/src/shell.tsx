@@ -50,7 +50,11 @@ export function Shell() {
   const main = useRef<HTMLElement>(null);
   useArrival(route, main);
   useKeys([
-    ...PLACES.map(({ page, name, key }) => ({ keys: `g ${key}`, does: name, run: () => void (location.hash = href(page)) })),
+    ...PLACES.map(({ page, name, key }) => ({
+      keys: `g ${key}`,
+      does: name,
+      run: () => void (location.hash = href(page)),
+    })),
     { keys: "/", does: "Search", run: () => document.getElementById("search")?.focus() },
     { keys: "?", does: "This help", run: () => setHelp(true) },
   ]);

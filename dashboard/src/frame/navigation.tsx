@@ -53,7 +53,13 @@ export function Navigation({ route, about, openHelp }: { route: Route; about: Ab
         >
           <ThemeIcon choice={choice} />
         </button>
-        <button type="button" class="plain" onClick={openHelp} aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)">
+        <button
+          type="button"
+          class="plain"
+          onClick={openHelp}
+          aria-label="Keyboard shortcuts"
+          title="Keyboard shortcuts (?)"
+        >
           ?
         </button>
       </div>
@@ -64,7 +70,10 @@ export function Navigation({ route, about, openHelp }: { route: Route; about: Ab
 function Search({ route }: { route: Route }) {
   const [words, setWords] = useState("");
   // Before the page is painted: a later moment would wipe what somebody has begun to type.
-  useLayoutEffect(() => setWords(route.page === "series" && !route.parts.length ? (route.query["words"] ?? "") : ""), [route]);
+  useLayoutEffect(
+    () => setWords(route.page === "series" && !route.parts.length ? (route.query["words"] ?? "") : ""),
+    [route],
+  );
   const go = (event: Event) => {
     event.preventDefault();
     location.hash = href("series", [], { words: words.trim() });
@@ -97,7 +106,14 @@ function Mark() {
 function ThemeIcon({ choice }: { choice: Choice }) {
   return (
     <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
-      <circle cx="8" cy="8" r="6" fill={choice === "dark" ? "currentColor" : "none"} stroke="currentColor" stroke-width="1.5" />
+      <circle
+        cx="8"
+        cy="8"
+        r="6"
+        fill={choice === "dark" ? "currentColor" : "none"}
+        stroke="currentColor"
+        stroke-width="1.5"
+      />
       {choice === "system" && <path d="M8 2a6 6 0 0 1 0 12Z" fill="currentColor" />}
     </svg>
   );

@@ -33,7 +33,15 @@ export function TokenPrompt({ signedIn }: { signedIn: () => void }) {
           Whoever keeps this server makes one with <code>benchwright token create NAME</code>.
         </p>
         {/* a name that nobody sees lets browsers remember the token */}
-        <input class="aside" name="user" autocomplete="username" value="benchwright" readOnly tabIndex={-1} aria-hidden="true" />
+        <input
+          class="aside"
+          name="user"
+          autocomplete="username"
+          value="benchwright"
+          readOnly
+          tabIndex={-1}
+          aria-hidden="true"
+        />
         <label class="field">
           Token
           <input name="token" type="password" required autocomplete="current-password" aria-describedby="token-error" />

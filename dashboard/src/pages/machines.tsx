@@ -16,7 +16,8 @@ export function MachinesPage({ route }: PageProps) {
     <Answered answer={answer}>
       {({ machines }) => {
         if (!key) return <MachineList machines={machines} />;
-        const machine = machines.find((one) => one.key === key) ?? only(machines.filter((one) => one.key.startsWith(key)));
+        const machine =
+          machines.find((one) => one.key === key) ?? only(machines.filter((one) => one.key.startsWith(key)));
         return machine ? <MachineView machine={machine} /> : <Unknown name={key} />;
       }}
     </Answered>

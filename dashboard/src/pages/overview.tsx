@@ -136,7 +136,12 @@ const BETTER: Column<FindingLine>[] = [
   { name: "case", head: "Case", heads: true, wide: true, cell: (f) => <Named finding={f} /> },
   { name: "metric", head: "Metric", cell: (f) => f.metric },
   { name: "spark", head: "Lately", cell: (f) => <Spark values={f.spark} base={f.before.point} verdict={f.verdict} /> },
-  { name: "effect", head: "Change", by: (f) => f.effect.point, cell: (f) => <Effect effect={f.effect} unit={f.unit} verdict={f.verdict} /> },
+  {
+    name: "effect",
+    head: "Change",
+    by: (f) => f.effect.point,
+    cell: (f) => <Effect effect={f.effect} unit={f.unit} verdict={f.verdict} />,
+  },
   { name: "machine", head: "Machine", by: (f) => f.machine_name, cell: (f) => f.machine_name },
   { name: "found", head: "Found", by: (f) => f.found_at, cell: (f) => <span class="nowrap">{ago(f.found_at)}</span> },
 ];
@@ -147,13 +152,25 @@ function FailingNow({ failing }: { failing: Failing[] }) {
   return (
     <section class="section" aria-labelledby="failing">
       <h2 id="failing">Failing</h2>
-      <Table caption="What gives no numbers" columns={FAILING} rows={failing} keyOf={(f) => `${f.case} ${f.machine} ${f.status}`} cards />
+      <Table
+        caption="What gives no numbers"
+        columns={FAILING}
+        rows={failing}
+        keyOf={(f) => `${f.case} ${f.machine} ${f.status}`}
+        cards
+      />
     </section>
   );
 }
 
 const FAILING: Column<Failing>[] = [
-  { name: "case", head: "Case", heads: true, by: (f) => f.case, cell: (f) => <a href={href("runs", [f.run])}>{f.case}</a> },
+  {
+    name: "case",
+    head: "Case",
+    heads: true,
+    by: (f) => f.case,
+    cell: (f) => <a href={href("runs", [f.run])}>{f.case}</a>,
+  },
   { name: "status", head: "Status", cell: (f) => <StatusBadge status={f.status} count={f.count} /> },
   { name: "reason", head: "Why", wide: true, cell: (f) => f.reason },
   { name: "machine", head: "Machine", by: (f) => f.machine_name, cell: (f) => f.machine_name },
@@ -182,11 +199,34 @@ function Suites({ data }: { data: Overview }) {
 function suiteColumns(verdicts: ReadonlyMap<string, Verdict>): Column<SuiteLine>[] {
   return [
     { name: "suite", head: "Suite", heads: true, by: (s) => s.suite, cell: (s) => <SuiteLink suite={s} /> },
-    { name: "machine", head: "Machine", by: (s) => s.machine_name, cell: (s) => <span class="soft">{s.machine_name}</span> },
+    {
+      name: "machine",
+      head: "Machine",
+      by: (s) => s.machine_name,
+      cell: (s) => <span class="soft">{s.machine_name}</span>,
+    },
     { name: "series", head: "Series", number: true, by: (s) => s.series, cell: (s) => whole(s.series) },
-    { name: "worse", head: "Worse", number: true, by: (s) => s.worse, cell: (s) => <Tally of={s.worse} kind="worse" /> },
-    { name: "better", head: "Better", number: true, by: (s) => s.better, cell: (s) => <Tally of={s.better} kind="better" /> },
-    { name: "failing", head: "Failing", number: true, by: (s) => s.failing, cell: (s) => <Tally of={s.failing} kind="worse" /> },
+    {
+      name: "worse",
+      head: "Worse",
+      number: true,
+      by: (s) => s.worse,
+      cell: (s) => <Tally of={s.worse} kind="worse" />,
+    },
+    {
+      name: "better",
+      head: "Better",
+      number: true,
+      by: (s) => s.better,
+      cell: (s) => <Tally of={s.better} kind="better" />,
+    },
+    {
+      name: "failing",
+      head: "Failing",
+      number: true,
+      by: (s) => s.failing,
+      cell: (s) => <Tally of={s.failing} kind="worse" />,
+    },
     { name: "last", head: "Last", by: (s) => s.last_at, cell: (s) => <span class="nowrap">{ago(s.last_at)}</span> },
     { name: "sparks", head: "Lately", cell: (s) => <Sparks suite={s} verdicts={verdicts} /> },
   ];
@@ -228,7 +268,16 @@ function Newest({ runs }: { runs: RunLine[] }) {
 }
 
 const RUNS: Column<RunLine>[] = [
-  { name: "at", head: "Started", heads: true, cell: (r) => <a class="nowrap" href={href("runs", [r.id])}>{date(r.started_at)}</a> },
+  {
+    name: "at",
+    head: "Started",
+    heads: true,
+    cell: (r) => (
+      <a class="nowrap" href={href("runs", [r.id])}>
+        {date(r.started_at)}
+      </a>
+    ),
+  },
   { name: "cases", head: "Cases", wide: true, cell: (r) => caseNames(r.cases) },
   { name: "results", head: "Results", number: true, cell: (r) => r.results },
   { name: "failed", head: "Failed", number: true, cell: (r) => <Tally of={r.failed} kind="worse" /> },
@@ -243,7 +292,8 @@ function about(finding: FindingLine): string {
 function Named({ finding }: { finding: FindingLine }) {
   return (
     <span>
-      <a href={href("findings", [finding.id])}>{finding.case}</a> <span class="soft small">{paramsText(finding.params)}</span>
+      <a href={href("findings", [finding.id])}>{finding.case}</a>{" "}
+      <span class="soft small">{paramsText(finding.params)}</span>
     </span>
   );
 }

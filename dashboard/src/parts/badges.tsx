@@ -65,13 +65,29 @@ export function Arrow({ up }: { up: boolean }) {
 export function Swatch({ index }: { index: number }) {
   return (
     <svg class="swatch" viewBox="0 0 18 10" width="18" height="10" aria-hidden="true">
-      <line class={`stroke-${index % 8}`} x1="0" y1="5" x2="18" y2="5" stroke-dasharray={DASHES[index % 8]!.join(" ")} />
+      <line
+        class={`stroke-${index % 8}`}
+        x1="0"
+        y1="5"
+        x2="18"
+        y2="5"
+        stroke-dasharray={DASHES[index % 8]!.join(" ")}
+      />
     </svg>
   );
 }
 
 /** The dashes of a chart's lines, by index: a second sign beside their colours. */
-export const DASHES: readonly (readonly number[])[] = [[], [6, 3], [2, 2], [9, 3, 2, 3], [], [6, 3], [2, 2], [9, 3, 2, 3]];
+export const DASHES: readonly (readonly number[])[] = [
+  [],
+  [6, 3],
+  [2, 2],
+  [9, 3, 2, 3],
+  [],
+  [6, 3],
+  [2, 2],
+  [9, 3, 2, 3],
+];
 
 const SLOPE = "M.8 8.6 8 1.4l1.1 1.1-7.2 7.2Z";
 const UP = "M5 1.5 9.3 8.5H.7Z";
@@ -81,8 +97,22 @@ const TICK = "M3.9 8.6.9 5.5 2 4.4l1.9 1.9L8 1.9 9.1 3Z";
 const BAR = "M1 4h8v2H1Z";
 const RING = "M5 1a4 4 0 1 1 0 8 4 4 0 0 1 0-8Zm0 1.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5Z";
 const VERDICTS: { [verdict in Verdict]: string } = { worse: CROSS, better: TICK, same: BAR, unclear: RING };
-const STATUSES: { [status in Status]: string } = { ok: TICK, failed: CROSS, timeout: CROSS, killed: CROSS, skipped: BAR, refused: BAR };
-const LOOKS: { [status in Status]: string } = { ok: "better", failed: "worse", timeout: "worse", killed: "worse", skipped: "same", refused: "same" };
+const STATUSES: { [status in Status]: string } = {
+  ok: TICK,
+  failed: CROSS,
+  timeout: CROSS,
+  killed: CROSS,
+  skipped: BAR,
+  refused: BAR,
+};
+const LOOKS: { [status in Status]: string } = {
+  ok: "better",
+  failed: "worse",
+  timeout: "worse",
+  killed: "worse",
+  skipped: "same",
+  refused: "same",
+};
 
 function Glyph({ path }: { path: string }) {
   return (

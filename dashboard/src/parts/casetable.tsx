@@ -105,7 +105,13 @@ function Controls({ cases, metrics, query }: { cases: readonly CaseLine[]; metri
 
 function metricColumn(name: string): Column<CaseLine> {
   const of = (line: CaseLine) => line.metrics.find((one) => one.name === name);
-  return { name, head: name, number: true, by: (line) => of(line)?.estimate.point ?? null, cell: (line) => <Value metric={of(line)} /> };
+  return {
+    name,
+    head: name,
+    number: true,
+    by: (line) => of(line)?.estimate.point ?? null,
+    cell: (line) => <Value metric={of(line)} />,
+  };
 }
 
 function Value({ metric }: { metric: CaseLine["metrics"][number] | undefined }) {

@@ -64,16 +64,34 @@ export function Chart(props: ChartProps) {
   useLayoutEffect(() => {
     const target = room.current!;
     const data = merged(lines);
-    const follow = (u: uPlot) => !latest.current.pinned && setAt((before) => unlessSame(before, nearest(u, data, lines)));
+    const follow = (u: uPlot) =>
+      !latest.current.pinned && setAt((before) => unlessSame(before, nearest(u, data, lines)));
     const placed = (u: uPlot) => flags.current && placeFlags(u, flags.current);
     const behind = (u: uPlot) => drawBands(u, lines, band, (line) => inkOf(lines[line]!, line));
-    const options = optionsFor({ lines, log, band, zero, height, xUnit, width: target.clientWidth, marked: marks.length > 0 });
-    const u = new uPlot({ ...options, hooks: hooks(latest, follow, behind, placed) }, data.columns as uPlot.AlignedData, target);
+    const options = optionsFor({
+      lines,
+      log,
+      band,
+      zero,
+      height,
+      xUnit,
+      width: target.clientWidth,
+      marked: marks.length > 0,
+    });
+    const u = new uPlot(
+      { ...options, hooks: hooks(latest, follow, behind, placed) },
+      data.columns as uPlot.AlignedData,
+      target,
+    );
     plot.current = u;
     apply(u, latest.current.shown);
     const size = new ResizeObserver(() => target.clientWidth && u.setSize({ width: target.clientWidth, height }));
     size.observe(target);
-    const ends = [onTheme(() => u.redraw()), gestures(u, (range) => latest.current.setRange(range)), () => size.disconnect()];
+    const ends = [
+      onTheme(() => u.redraw()),
+      gestures(u, (range) => latest.current.setRange(range)),
+      () => size.disconnect(),
+    ];
     return () => {
       for (const end of ends) end();
       u.destroy();
@@ -93,7 +111,7 @@ export function Chart(props: ChartProps) {
     if (step === "pin" || step === "leave") setPinned(step === "pin" && at !== null && !pinned);
     else if (step === "all") latest.current.setRange(null);
     else if (Array.isArray(step)) latest.current.setRange(step);
-    else (setPinned(false), setAt(step), bring(plot.current, lines, step, latest.current.setRange));
+    else setPinned(false), setAt(step), bring(plot.current, lines, step, latest.current.setRange);
   };
   const click = (event: MouseEvent) => {
     if (event.target instanceof Element && event.target.closest(".chart-tip, .chart-flags")) return;
@@ -113,7 +131,13 @@ export function Chart(props: ChartProps) {
         <div ref={room} class="chart-plot" />
         <Flags box={flags} marks={marks} notes={notes} />
         {at && plot.current && (
-          <TipBox plot={plot.current} lines={lines} at={at} pinned={pinned} close={() => (setPinned(false), room.current?.parentElement?.focus())}>
+          <TipBox
+            plot={plot.current}
+            lines={lines}
+            at={at}
+            pinned={pinned}
+            close={() => (setPinned(false), room.current?.parentElement?.focus())}
+          >
             {(props.tip ?? ((line, index) => reading(lines[line]!, index, xUnit)))(at.line, at.index, pinned)}
           </TipBox>
         )}
@@ -132,7 +156,12 @@ interface Latest {
   current: { shown: ChartRange | null; levels: readonly ChartLevel[]; setRange: (range: ChartRange | null) => void };
 }
 
-function hooks(latest: Latest, follow: (u: uPlot) => void, behind: (u: uPlot) => void, placed: (u: uPlot) => void): uPlot.Hooks.Arrays {
+function hooks(
+  latest: Latest,
+  follow: (u: uPlot) => void,
+  behind: (u: uPlot) => void,
+  placed: (u: uPlot) => void,
+): uPlot.Hooks.Arrays {
   return {
     setCursor: [follow],
     setSelect: [
@@ -156,7 +185,12 @@ function apply(u: uPlot, range: ChartRange | null): void {
 }
 
 /** What a key asks for: another point, a range, everything, to keep the point or to let it go; undefined for other keys. */
-function keyStep(event: KeyboardEvent, u: uPlot, lines: readonly ChartLine[], at: Place | null): Place | ChartRange | "pin" | "leave" | "all" | undefined {
+function keyStep(
+  event: KeyboardEvent,
+  u: uPlot,
+  lines: readonly ChartLine[],
+  at: Place | null,
+): Place | ChartRange | "pin" | "leave" | "all" | undefined {
   const by = ({ ArrowLeft: -1, ArrowRight: 1 } as { [key: string]: number })[event.key];
   if (by && event.shiftKey) return moved(u, by * 0.2);
   const line = at?.line ?? 0;

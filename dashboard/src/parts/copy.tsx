@@ -4,7 +4,15 @@
 import { useEffect, useState } from "preact/hooks";
 import "./copy.css";
 
-export function CopyButton({ text, label = "Copy", about }: { text: string | (() => string); label?: string; about?: string }) {
+export function CopyButton({
+  text,
+  label = "Copy",
+  about,
+}: {
+  text: string | (() => string);
+  label?: string;
+  about?: string;
+}) {
   const [said, setSaid] = useState("");
   useEffect(() => {
     if (!said) return;

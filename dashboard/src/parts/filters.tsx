@@ -20,7 +20,12 @@ export function Words({ given = "", placeholder }: { given?: string | undefined;
   return (
     <label class="field grow">
       Words
-      <input type="search" value={words} placeholder={placeholder} onInput={(event) => setWords(event.currentTarget.value)} />
+      <input
+        type="search"
+        value={words}
+        placeholder={placeholder}
+        onInput={(event) => setWords(event.currentTarget.value)}
+      />
     </label>
   );
 }

@@ -9,6 +9,7 @@ import type { Estimate, Scalar } from "../shapes";
 type Scale = readonly [factor: number, label: string];
 
 // units are users' words: a map has no names of its own
+// biome-ignore format: a line for each unit is a table
 const SCALES: ReadonlyMap<string, readonly Scale[]> = new Map([
   ["s", [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]]],
   ["B", [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]]],
@@ -32,7 +33,10 @@ export function scaleFor(of: number, unit: string): Scale {
   const scales = SCALES.get(unit);
   if (!scales) return [1, unit === "1" ? "" : unit];
   const size = Math.abs(of);
-  return scales.find(([factor]) => size >= factor) ?? (size > 0 ? scales.at(-1)! : scales.find(([, label]) => label === unit)!);
+  return (
+    scales.find(([factor]) => size >= factor) ??
+    (size > 0 ? scales.at(-1)! : scales.find(([, label]) => label === unit)!)
+  );
 }
 
 /** A number with so many significant digits, and no exponent for everyday sizes. */
@@ -59,7 +63,11 @@ export function estimate(of: Estimate | null | undefined, unit: string, digits =
 }
 
 /** Its interval on the scale of its point, or "" where there is none: "[18.1, 18.6]". */
-export function interval(of: Pick<Estimate, "point" | "low" | "high"> | null | undefined, unit: string, digits = 3): string {
+export function interval(
+  of: Pick<Estimate, "point" | "low" | "high"> | null | undefined,
+  unit: string,
+  digits = 3,
+): string {
   if (!of || of.low === null || of.high === null) return "";
   const scale = roundedScale(of.point, unit, digits);
   return `[${scaled(of.low, scale, digits)}, ${scaled(of.high, scale, digits)}]`;

@@ -48,7 +48,10 @@ export function startKeys(): void {
 }
 
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) && !isTick(target));
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) && !isTick(target)))
+  );
 }
 
 function isTick(target: HTMLElement): boolean {

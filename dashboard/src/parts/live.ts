@@ -53,7 +53,10 @@ export function useUnderWay(): number {
 /** One look; null where it is refused. Nobody is asked for a token because of it. */
 async function look(): Promise<Live | null> {
   try {
-    const response = await fetch(address("live", {}), { credentials: "same-origin", headers: { Accept: "application/json" } });
+    const response = await fetch(address("live", {}), {
+      credentials: "same-origin",
+      headers: { Accept: "application/json" },
+    });
     return response.ok ? ((await response.json()) as Live) : null;
   } catch {
     return null;

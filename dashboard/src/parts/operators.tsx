@@ -28,7 +28,13 @@ export function Operators({ operators }: { operators: readonly Operator[] }) {
         </label>
       )}
       {found.length > 0 ? (
-        <Table caption="Operators, the longest first" columns={columns(operators, largest)} rows={found} keyOf={keyOf} few={AT_FIRST} />
+        <Table
+          caption="Operators, the longest first"
+          columns={columns(operators, largest)}
+          rows={found}
+          keyOf={keyOf}
+          few={AT_FIRST}
+        />
       ) : (
         <p class="soft">No operator is called that.</p>
       )}

@@ -9,7 +9,8 @@ import "./states.css";
 
 export function Answered<T>(props: { answer: Answer<T>; children: (data: T) => ComponentChildren }) {
   const { answer, children } = props;
-  if (answer.error !== undefined) return <Problem error={answer.error} {...(answer.retry ? { retry: answer.retry } : {})} />;
+  if (answer.error !== undefined)
+    return <Problem error={answer.error} {...(answer.retry ? { retry: answer.retry } : {})} />;
   if (answer.data === undefined) return <Waiting />;
   return <>{children(answer.data)}</>;
 }

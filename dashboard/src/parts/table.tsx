@@ -101,7 +101,15 @@ function Lines<Row>({ row, table: { columns, more, rowClass } }: { row: Row; tab
   );
 }
 
-function Head<Row>({ column, sorted, sort }: { column: Column<Row>; sorted: string; sort: (column: Column<Row>) => void }) {
+function Head<Row>({
+  column,
+  sorted,
+  sort,
+}: {
+  column: Column<Row>;
+  sorted: string;
+  sort: (column: Column<Row>) => void;
+}) {
   const up = sorted === column.name;
   const order = up ? "ascending" : sorted === `-${column.name}` ? "descending" : undefined;
   return (
@@ -123,7 +131,12 @@ function Head<Row>({ column, sorted, sort }: { column: Column<Row>; sorted: stri
 
 function Cell<Row>({ column, row }: { column: Column<Row>; row: Row }) {
   const inside = column.cell(row);
-  if (column.heads) return <th scope="row" class={look(column)}>{inside}</th>;
+  if (column.heads)
+    return (
+      <th scope="row" class={look(column)}>
+        {inside}
+      </th>
+    );
   return (
     <td class={look(column)} data-head={column.head || undefined}>
       {inside}

@@ -38,10 +38,13 @@ export function Bulk({ meant, ticked, chooseAll, done }: BulkProps) {
     done();
   };
   const put = ({ state, done: word }: (typeof VERBS)[number]) =>
-    void (meant.length && attempt(async () => {
-      const before = await triageAll(meant, state, comment.trim());
-      return before.length ? { text: `${count(before.length, "finding")} ${word}.`, before } : null;
-    }));
+    void (
+      meant.length &&
+      attempt(async () => {
+        const before = await triageAll(meant, state, comment.trim());
+        return before.length ? { text: `${count(before.length, "finding")} ${word}.`, before } : null;
+      })
+    );
   const undo = () =>
     void attempt(async () => {
       for (const one of told?.before ?? []) await triage(one.id, { state: one.state });
@@ -55,11 +58,25 @@ export function Bulk({ meant, ticked, chooseAll, done }: BulkProps) {
           {ticked ? "Choose none" : "Choose all"}
         </button>
         {VERBS.map((verb) => (
-          <button key={verb.key} type="button" disabled={busy || !meant.length} title={`${verb.name}: ${verb.means} (${verb.key})`} aria-keyshortcuts={verb.key} onClick={() => put(verb)}>
+          <button
+            key={verb.key}
+            type="button"
+            disabled={busy || !meant.length}
+            title={`${verb.name}: ${verb.means} (${verb.key})`}
+            aria-keyshortcuts={verb.key}
+            onClick={() => put(verb)}
+          >
             {verb.name}
           </button>
         ))}
-        <input class="bulk-comment" value={comment} maxLength={2000} placeholder="Comment, if any" aria-label="Comment" onInput={(event) => setComment(event.currentTarget.value)} />
+        <input
+          class="bulk-comment"
+          value={comment}
+          maxLength={2000}
+          placeholder="Comment, if any"
+          aria-label="Comment"
+          onInput={(event) => setComment(event.currentTarget.value)}
+        />
         <span class="soft small" role="status">
           {told ? told.text : ticked ? `${count(ticked, "finding")} chosen` : ""}
         </span>

@@ -27,7 +27,11 @@ export function statesOf(query: Query): readonly State[] {
 
 /** The findings in these states, whatever else they are; asked again when `again` changes. */
 export function useFindings(states: readonly State[], again = 0): Answer<Found> {
-  return useAsked(states.join(","), async () => joined(await Promise.all(isStatic ? [all("")] : states.map(all)), states), again);
+  return useAsked(
+    states.join(","),
+    async () => joined(await Promise.all(isStatic ? [all("")] : states.map(all)), states),
+    again,
+  );
 }
 
 /** Those that the address asks for, in its order. */
@@ -61,7 +65,17 @@ export function listQuery(query: Query): Query {
 
 function fits(one: FindingLine, query: Query): boolean {
   const { verdict, suite, machine, assignee } = query;
-  const text = [caseLabel(one.case, one.params), one.metric, one.machine_name, one.assignee, one.culprit?.subject, one.culprit?.revision, one.id].join(" ").toLowerCase();
+  const text = [
+    caseLabel(one.case, one.params),
+    one.metric,
+    one.machine_name,
+    one.assignee,
+    one.culprit?.subject,
+    one.culprit?.revision,
+    one.id,
+  ]
+    .join(" ")
+    .toLowerCase();
   const words = (query["words"] ?? "").toLowerCase().split(/\s+/).filter(Boolean);
   return (
     (!verdict || one.verdict === verdict) &&

@@ -29,7 +29,11 @@ export function Desk({ view, onChange }: { view: FindingView; onChange: (view: F
   };
   const verbs = VERBS.filter((verb) => verb.state !== line.state);
   useKeys([
-    ...verbs.map((verb) => ({ keys: verb.key, does: verb.name, run: () => void wish({ state: verb.state }, `It is ${verb.done}.`) })),
+    ...verbs.map((verb) => ({
+      keys: verb.key,
+      does: verb.name,
+      run: () => void wish({ state: verb.state }, `It is ${verb.done}.`),
+    })),
     { keys: "c", does: "Write a comment", run: () => field.current?.focus() },
   ]);
   return (
@@ -37,11 +41,25 @@ export function Desk({ view, onChange }: { view: FindingView; onChange: (view: F
       <h2 id="desk">Deal with it</h2>
       <label class="field">
         Comment, if any
-        <textarea ref={field} rows={3} maxLength={10000} value={comment} onInput={(event) => setComment(event.currentTarget.value)} />
+        <textarea
+          ref={field}
+          rows={3}
+          maxLength={10000}
+          value={comment}
+          onInput={(event) => setComment(event.currentTarget.value)}
+        />
       </label>
       <div class="row">
         {verbs.map((verb, index) => (
-          <button key={verb.key} type="button" class={index ? "" : "main"} disabled={busy} title={`${verb.means[0]!.toUpperCase()}${verb.means.slice(1)} (${verb.key})`} aria-keyshortcuts={verb.key} onClick={() => void wish({ state: verb.state }, `It is ${verb.done}.`)}>
+          <button
+            key={verb.key}
+            type="button"
+            class={index ? "" : "main"}
+            disabled={busy}
+            title={`${verb.means[0]!.toUpperCase()}${verb.means.slice(1)} (${verb.key})`}
+            aria-keyshortcuts={verb.key}
+            onClick={() => void wish({ state: verb.state }, `It is ${verb.done}.`)}
+          >
             {verb.name}
           </button>
         ))}
@@ -49,7 +67,13 @@ export function Desk({ view, onChange }: { view: FindingView; onChange: (view: F
           Only comment
         </button>
       </div>
-      <Assign assignee={line.assignee} busy={busy} assign={(assignee) => void wish({ assignee }, assignee ? `${assignee} looks after it.` : "Nobody looks after it.")} />
+      <Assign
+        assignee={line.assignee}
+        busy={busy}
+        assign={(assignee) =>
+          void wish({ assignee }, assignee ? `${assignee} looks after it.` : "Nobody looks after it.")
+        }
+      />
       <p class="soft small" role="status">
         {said}
       </p>
@@ -69,7 +93,13 @@ function Assign({ assignee, busy, assign }: { assignee: string; busy: boolean; a
     <form class="row desk-assign" onSubmit={submit}>
       <label class="field">
         Who looks after it
-        <input value={who} maxLength={200} placeholder="nobody" autocomplete="off" onInput={(event) => setWho(event.currentTarget.value)} />
+        <input
+          value={who}
+          maxLength={200}
+          placeholder="nobody"
+          autocomplete="off"
+          onInput={(event) => setWho(event.currentTarget.value)}
+        />
       </label>
       <button disabled={busy || who.trim() === assignee}>Assign</button>
       {me && me !== assignee && (

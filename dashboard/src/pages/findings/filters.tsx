@@ -10,7 +10,9 @@ import { NOBODY, STATES, statesOf, type Found } from "./chosen";
 export function Filters({ found, shown, query }: { found: Found; shown: number; query: Query }) {
   const { findings } = found;
   const machines = new Map(findings.map((one) => [one.machine, one.machine_name]));
-  const people = distinct(findings.map((one) => one.assignee)).map((who): Option => (who ? [who, who] : [NOBODY, "nobody"]));
+  const people = distinct(findings.map((one) => one.assignee)).map(
+    (who): Option => (who ? [who, who] : [NOBODY, "nobody"]),
+  );
   const choices: [label: string, name: string, options: Option[], every?: string][] = [
     ["Verdict", "verdict", named(findings.map((one) => one.verdict))],
     ["Suite", "suite", named(findings.map((one) => one.suite))],
@@ -31,7 +33,9 @@ export function Filters({ found, shown, query }: { found: Found; shown: number; 
         <Words given={query["words"]} placeholder="case, metric, commit, who" />
         {choices.map(
           ([label, name, options, every]) =>
-            (options.length > 1 || query[name]) && <Choice key={name} label={label} name={name} query={query} options={options} every={every} />,
+            (options.length > 1 || query[name]) && (
+              <Choice key={name} label={label} name={name} query={query} options={options} every={every} />
+            ),
         )}
         <button type="button" disabled={!narrowed} onClick={() => void (location.hash = href("findings"))}>
           Clear
@@ -43,7 +47,8 @@ export function Filters({ found, shown, query }: { found: Found; shown: number; 
 
 function States({ counts, query }: { counts: { [state: string]: number }; query: Query }) {
   const on = statesOf(query);
-  const toggle = (state: State) => change({ state: STATES.filter((one) => on.includes(one) !== (one === state)).join(",") });
+  const toggle = (state: State) =>
+    change({ state: STATES.filter((one) => on.includes(one) !== (one === state)).join(",") });
   return (
     <div class="row finding-states" role="group" aria-label="States">
       {STATES.map((state) => (

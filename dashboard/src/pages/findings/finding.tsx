@@ -6,7 +6,19 @@ import { may, useAbout } from "../../parts/about";
 import { DriftBadge, Effect, StateBadge, VerdictBadge } from "../../parts/badges";
 import { Command, CopyLink } from "../../parts/copy";
 import { Fact } from "../../parts/facts";
-import { caseLabel, change, count, date, estimate, interval, paramsText, percent, probability, signed, value } from "../../parts/format";
+import {
+  caseLabel,
+  change,
+  count,
+  date,
+  estimate,
+  interval,
+  paramsText,
+  percent,
+  probability,
+  signed,
+  value,
+} from "../../parts/format";
 import { useKeys } from "../../parts/keys";
 import { Answered } from "../../parts/states";
 import { useTitle } from "../../parts/title";
@@ -29,14 +41,25 @@ export function FindingPage({ id, query }: { id: string; query: Query }) {
   return (
     <div class="stack findings">
       <Neighbours id={answer.data?.line.id ?? id} query={query} />
-      <Answered answer={answer}>{(data) => <Found key={data.line.id} view={changed?.line.id === data.line.id ? changed : data} query={query} onChange={setChanged} />}</Answered>
+      <Answered answer={answer}>
+        {(data) => (
+          <Found
+            key={data.line.id}
+            view={changed?.line.id === data.line.id ? changed : data}
+            query={query}
+            onChange={setChanged}
+          />
+        )}
+      </Answered>
     </div>
   );
 }
 
 function Found({ view, query, onChange }: { view: FindingView; query: Query; onChange: (view: FindingView) => void }) {
   const allowed = may(useAbout(), "triage");
-  useTitle(`${view.line.metric} of ${caseLabel(view.line.case, view.line.params)}: ${change(view.line.effect.point, view.line.unit)}`);
+  useTitle(
+    `${view.line.metric} of ${caseLabel(view.line.case, view.line.params)}: ${change(view.line.effect.point, view.line.unit)}`,
+  );
   return (
     <>
       <Head view={view} />
@@ -78,8 +101,20 @@ function Neighbours({ id, query }: { id: string; query: Query }) {
         </span>
       )}
       <span class="row push">
-        {before ? <a rel="prev" href={linkTo(before.id, query)}>Previous</a> : <span class="soft">Previous</span>}
-        {after ? <a rel="next" href={linkTo(after.id, query)}>Next</a> : <span class="soft">Next</span>}
+        {before ? (
+          <a rel="prev" href={linkTo(before.id, query)}>
+            Previous
+          </a>
+        ) : (
+          <span class="soft">Previous</span>
+        )}
+        {after ? (
+          <a rel="next" href={linkTo(after.id, query)}>
+            Next
+          </a>
+        ) : (
+          <span class="soft">Next</span>
+        )}
         <CopyLink />
       </span>
     </nav>
@@ -102,14 +137,21 @@ function Head({ view: { line, method, calibration } }: { view: FindingView }) {
         {line.metric} {paramsText(line.params)}
       </p>
       <p class="finding-sentence">
-        <Effect effect={effect} unit={unit} verdict={line.verdict} />: from {estimate(line.before, unit, 4)} to {estimate(line.after, unit, 4)} (
-        {difference(line.after.point - line.before.point, unit)})
+        <Effect effect={effect} unit={unit} verdict={line.verdict} />: from {estimate(line.before, unit, 4)} to{" "}
+        {estimate(line.after, unit, 4)} ({difference(line.after.point - line.before.point, unit)})
         {effect.low !== null && effect.high !== null && (
           <>
-            , with {percent(effect.confidence)} confidence between {signed(effect.low - 1)} and {signed(effect.high - 1)}
+            , with {percent(effect.confidence)} confidence between {signed(effect.low - 1)} and{" "}
+            {signed(effect.high - 1)}
           </>
         )}
-        {drift && <>, little by little over {count(drift.length, "run")}{drift.ongoing ? ", and still going on" : ""}</>}.
+        {drift && (
+          <>
+            , little by little over {count(drift.length, "run")}
+            {drift.ongoing ? ", and still going on" : ""}
+          </>
+        )}
+        .
       </p>
       <dl class="facts">
         {drift && (
@@ -120,10 +162,20 @@ function Head({ view: { line, method, calibration } }: { view: FindingView }) {
         <Fact name={drift ? "Level then" : "Before"}>
           {estimate(line.before, unit, 4)} <span class="soft">{interval(line.before, unit, 4)}</span>
         </Fact>
-        <Fact name={drift ? (drift.steps ? `Level now, without ${count(drift.steps, "step")} on it` : "Level now") : "After"}>
+        <Fact
+          name={
+            drift ? (drift.steps ? `Level now, without ${count(drift.steps, "step")} on it` : "Level now") : "After"
+          }
+        >
           {estimate(line.after, unit, 4)} <span class="soft">{interval(line.after, unit, 4)}</span>
         </Fact>
-        <Fact name="Since run">{line.run && isThere(`runs/${line.run}`) ? <a href={href("runs", [line.run])}>{line.run}</a> : line.run || "–"}</Fact>
+        <Fact name="Since run">
+          {line.run && isThere(`runs/${line.run}`) ? (
+            <a href={href("runs", [line.run])}>{line.run}</a>
+          ) : (
+            line.run || "–"
+          )}
+        </Fact>
         <Fact name="Machine">
           <a href={href("machines", [line.machine])}>{line.machine_name || line.machine}</a>
         </Fact>
@@ -154,9 +206,13 @@ const PURPOSES: readonly [string, string][] = [
 ];
 
 function Next({ view: { commands, runs, line, view: series } }: { view: FindingView }) {
-  const [before, after] = line.drift ? [line.drift.first, line.drift.last] : [runs[runs.indexOf(line.run) - 1], line.run];
+  const [before, after] = line.drift
+    ? [line.drift.first, line.drift.last]
+    : [runs[runs.indexOf(line.run) - 1], line.run];
   const sides = before ? { a: `run:${before}`, b: `run:${after}` } : null;
-  const ordered = PURPOSES.flatMap(([begin, purpose]) => commands.filter((one) => one.startsWith(begin)).map((text) => ({ text, purpose })));
+  const ordered = PURPOSES.flatMap(([begin, purpose]) =>
+    commands.filter((one) => one.startsWith(begin)).map((text) => ({ text, purpose })),
+  );
   return (
     <section class="section panel" aria-labelledby="next">
       <h2 id="next">What to do next</h2>

@@ -28,7 +28,9 @@ export function FindingList({ query }: { query: Query }) {
           <CopyLink />
         </span>
       </div>
-      <Answered answer={answer}>{(found) => <Listed found={found} query={query} reload={() => setAgain((n) => n + 1)} />}</Answered>
+      <Answered answer={answer}>
+        {(found) => <Listed found={found} query={query} reload={() => setAgain((n) => n + 1)} />}
+      </Answered>
     </div>
   );
 }
@@ -38,9 +40,12 @@ function Listed({ found, query, reload }: { found: Found; query: Query; reload: 
   const rows = chosen(found.findings, query);
   const [current, setCurrent] = useCurrent(rows);
   const [ticked, setTicked] = useState<readonly string[]>([]);
-  const meant = ticked.length ? rows.filter((one) => ticked.includes(one.id)) : rows.filter((one) => one.id === current);
+  const meant = ticked.length
+    ? rows.filter((one) => ticked.includes(one.id))
+    : rows.filter((one) => one.id === current);
   const toggle = (id: string) => setTicked(ticked.includes(id) ? ticked.filter((one) => one !== id) : [...ticked, id]);
-  const step = (by: number) => focusRow(rows[Math.min(Math.max(rows.findIndex((one) => one.id === current) + by, 0), rows.length - 1)]);
+  const step = (by: number) =>
+    focusRow(rows[Math.min(Math.max(rows.findIndex((one) => one.id === current) + by, 0), rows.length - 1)]);
   useKeys([
     { keys: "j", does: "Next finding", run: () => step(1) },
     { keys: "k", does: "Previous finding", run: () => step(-1) },
@@ -102,21 +107,55 @@ function focusRow(finding: FindingLine | undefined): void {
   if (finding) document.querySelector<HTMLElement>(`[data-finding="${CSS.escape(finding.id)}"]`)?.focus();
 }
 
-function columns(query: Query, allowed: boolean, ticked: readonly string[], toggle: (id: string) => void): Column<FindingLine>[] {
+function columns(
+  query: Query,
+  allowed: boolean,
+  ticked: readonly string[],
+  toggle: (id: string) => void,
+): Column<FindingLine>[] {
   const tick = (one: FindingLine) => (
-    <input type="checkbox" checked={ticked.includes(one.id)} onChange={() => toggle(one.id)} aria-label={`Choose ${one.case} ${one.metric} on ${one.machine_name}`} />
+    <input
+      type="checkbox"
+      checked={ticked.includes(one.id)}
+      onChange={() => toggle(one.id)}
+      aria-label={`Choose ${one.case} ${one.metric} on ${one.machine_name}`}
+    />
   );
   const spark = (one: FindingLine) => (
-    <Spark values={one.spark} base={one.before.point} verdict={one.verdict} label={`${count(one.spark.length, "value")} around the change; dotted: as it was before`} />
+    <Spark
+      values={one.spark}
+      base={one.before.point}
+      verdict={one.verdict}
+      label={`${count(one.spark.length, "value")} around the change; dotted: as it was before`}
+    />
   );
   return [
     ...(allowed ? [{ name: "tick", head: "Choose", tick: true, cell: tick }] : []),
     { name: "case", head: "What", heads: true, by: ORDERS["case"]!, cell: (one) => <What one={one} query={query} /> },
-    { name: "effect", head: "Change", by: ORDERS["effect"]!, cell: (one) => <Effect effect={one.effect} unit={one.unit} verdict={one.verdict} interval /> },
+    {
+      name: "effect",
+      head: "Change",
+      by: ORDERS["effect"]!,
+      cell: (one) => <Effect effect={one.effect} unit={one.unit} verdict={one.verdict} interval />,
+    },
     { name: "spark", head: "Around it", cell: spark },
     { name: "culprit", head: "Culprit", cell: (one) => <Culprit one={one} /> },
-    { name: "machine", head: "Machine", by: ORDERS["machine"]!, cell: (one) => <span class="soft">{one.machine_name}</span> },
-    { name: "found", head: "Found", by: ORDERS["found"]!, cell: (one) => <span class="nowrap" title={date(one.found_at)}>{ago(one.found_at)}</span> },
+    {
+      name: "machine",
+      head: "Machine",
+      by: ORDERS["machine"]!,
+      cell: (one) => <span class="soft">{one.machine_name}</span>,
+    },
+    {
+      name: "found",
+      head: "Found",
+      by: ORDERS["found"]!,
+      cell: (one) => (
+        <span class="nowrap" title={date(one.found_at)}>
+          {ago(one.found_at)}
+        </span>
+      ),
+    },
     { name: "state", head: "State", by: ORDERS["state"]!, cell: (one) => <StateBadge state={one.state} /> },
     { name: "assignee", head: "Who", by: ORDERS["assignee"]!, cell: (one) => one.assignee || null },
   ];
@@ -144,7 +183,8 @@ function Culprit({ one: { culprit, drift } }: { one: FindingLine }) {
   if (!culprit) return null;
   return (
     <span class="finding-culprit small">
-      {culprit.subject || "Commit"} <code>{revisionShort(culprit.revision)}</code> <span class="soft nowrap">{probability(culprit.probability)}</span>
+      {culprit.subject || "Commit"} <code>{revisionShort(culprit.revision)}</code>{" "}
+      <span class="soft nowrap">{probability(culprit.probability)}</span>
     </span>
   );
 }
@@ -152,11 +192,16 @@ function Culprit({ one: { culprit, drift } }: { one: FindingLine }) {
 function Nothing({ found }: { found: Found }) {
   const none = Object.values(found.counts).every((of) => !of);
   return (
-    <Empty title={none ? "Nothing was found yet." : found.findings.length ? "No finding fits." : "No finding is in these states."}>
+    <Empty
+      title={
+        none ? "Nothing was found yet." : found.findings.length ? "No finding fits." : "No finding is in these states."
+      }
+    >
       <p>
         {none ? (
           <>
-            A finding needs a dozen runs of the same case on a machine. <code>benchwright findings judge</code> looks for some.
+            A finding needs a dozen runs of the same case on a machine. <code>benchwright findings judge</code> looks
+            for some.
           </>
         ) : (
           "Take away a word or a filter, or choose other states."

@@ -9,7 +9,9 @@ export function MayNot() {
   if (about.static) return <p class="soft">This is a published copy, in which nothing can be changed.</p>;
   return (
     <p class="soft row">
-      {about.who ? `The token of ${about.who} may look, but not change findings.` : "Whoever has no token may look, but not change findings."}
+      {about.who
+        ? `The token of ${about.who} may look, but not change findings.`
+        : "Whoever has no token may look, but not change findings."}
       <button type="button" onClick={askForToken}>
         Sign in
       </button>

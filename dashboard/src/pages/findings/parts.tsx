@@ -14,12 +14,14 @@ export function Parts({ view, drift }: { view: FindingView; drift: Drift }) {
         <h2 id="parts">How much each part carries</h2>
         {commits > 0 && (
           <span class="soft">
-            {count(commits, "commit")} after <code>{revisionShort(view.revisions[0]!)}</code> up to <code>{revisionShort(view.revisions.at(-1)!)}</code>
+            {count(commits, "commit")} after <code>{revisionShort(view.revisions[0]!)}</code> up to{" "}
+            <code>{revisionShort(view.revisions.at(-1)!)}</code>
           </span>
         )}
       </div>
       <p class="soft">
-        It begins between run <Run id={drift.earliest || drift.first} /> and run <Run id={drift.latest || drift.first} />. No single commit is the culprit.
+        It begins between run <Run id={drift.earliest || drift.first} /> and run{" "}
+        <Run id={drift.latest || drift.first} />. No single commit is the culprit.
       </p>
       <ol class="suspects">
         {drift.parts.map((part) => (
@@ -39,7 +41,8 @@ function Line({ part, view: { line } }: { part: Part; view: FindingView }) {
       <span class="soft">
         {first && last ? (
           <>
-            {part.commits ? count(part.commits, "commit") : "commits"} after <code>{revisionShort(first)}</code> up to <code>{revisionShort(last)}</code>
+            {part.commits ? count(part.commits, "commit") : "commits"} after <code>{revisionShort(first)}</code> up to{" "}
+            <code>{revisionShort(last)}</code>
           </>
         ) : (
           <>

@@ -24,7 +24,11 @@ export function Picture({ finding, series, query }: { finding: FindingView; seri
       <div class="row">
         <h2>Around the change</h2>
         <div class="row push" role="group" aria-label="What is in view">
-          <button type="button" aria-pressed={range === around} onClick={() => change({ from: "", to: "", all: "" }, true)}>
+          <button
+            type="button"
+            aria-pressed={range === around}
+            onClick={() => change({ from: "", to: "", all: "" }, true)}
+          >
             Around it
           </button>
           <button type="button" aria-pressed={range === null} onClick={() => keep(null)}>
@@ -49,14 +53,21 @@ export function Picture({ finding, series, query }: { finding: FindingView; seri
 }
 
 function Reading({ view, index, pinned }: { view: SeriesView; index: number; pinned: boolean }) {
-  const held: Estimate = { point: view.point[index] ?? 0, low: view.low[index] ?? null, high: view.high[index] ?? null, confidence: 0.95, method: "" };
+  const held: Estimate = {
+    point: view.point[index] ?? 0,
+    low: view.low[index] ?? null,
+    high: view.high[index] ?? null,
+    confidence: 0.95,
+    method: "",
+  };
   const revision = view.revisions[view.revision[index] ?? -1] ?? "";
   const run = view.runs[view.run[index] ?? -1] ?? "";
   const result = String(view.result[index] ?? "");
   return (
     <>
       <div>
-        <strong>{estimate(held, view.line.unit, 4)}</strong> <span class="soft">{interval(held, view.line.unit, 4)}</span>
+        <strong>{estimate(held, view.line.unit, 4)}</strong>{" "}
+        <span class="soft">{interval(held, view.line.unit, 4)}</span>
       </div>
       <div class="soft">{date(view.at[index] ?? 0)}</div>
       {revision && (
@@ -91,7 +102,12 @@ function Notes({ series, before }: { series: SeriesView; before: number }) {
 }
 
 function keep(range: ChartRange | null): void {
-  change(range ? { from: String(Math.round(range[0])), to: String(Math.round(range[1])), all: "" } : { from: "", to: "", all: "1" }, true);
+  change(
+    range
+      ? { from: String(Math.round(range[0])), to: String(Math.round(range[1])), all: "" }
+      : { from: "", to: "", all: "1" },
+    true,
+  );
 }
 
 /** Where the change lies among the points; the newest when its run is not there. */
@@ -109,7 +125,12 @@ function windowOf(finding: FindingView, series: SeriesView): ChartRange | null {
   const { at } = series;
   const place = placeOf(finding, series);
   const drift = series.marks.find((one) => one.finding === finding.line.id && isDrift(one));
-  const end = drift ? Math.max(place, at.findLastIndex((one) => one <= drift.until)) : place;
+  const end = drift
+    ? Math.max(
+        place,
+        at.findLastIndex((one) => one <= drift.until),
+      )
+    : place;
   const [from, to] = [Math.max(0, place - AROUND), Math.min(at.length - 1, end + AROUND)];
   return at.length > 2 && to - from < at.length - 1 ? [at[from]!, at[to]!] : null;
 }
@@ -140,7 +161,10 @@ function pennants(finding: FindingView, series: SeriesView): ChartNote[] {
 }
 
 /** Each suspect with the instant of its first point, those without one left out. Their order gives their numbers. */
-export function suspectsAt({ suspects }: FindingView, { revisions, revision, at }: SeriesView): { suspect: FindingView["suspects"][number]; at: number }[] {
+export function suspectsAt(
+  { suspects }: FindingView,
+  { revisions, revision, at }: SeriesView,
+): { suspect: FindingView["suspects"][number]; at: number }[] {
   return suspects.flatMap((suspect) => {
     const number = revisions.indexOf(suspect.revision);
     const place = number < 0 ? -1 : revision.indexOf(number);

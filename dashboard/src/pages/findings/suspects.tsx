@@ -20,13 +20,19 @@ export function Suspects({ view }: { view: FindingView }) {
         <h2 id="culprit">Culprit</h2>
         {commits > 0 && (
           <span class="soft">
-            {count(commits, "commit")} after <code>{revisionShort(view.revisions[0]!)}</code> up to <code>{revisionShort(view.revisions.at(-1)!)}</code>
+            {count(commits, "commit")} after <code>{revisionShort(view.revisions[0]!)}</code> up to{" "}
+            <code>{revisionShort(view.revisions.at(-1)!)}</code>
           </span>
         )}
       </div>
       <ol class="suspects">
         {view.suspects.slice(0, FEW).map((suspect) => (
-          <Line key={suspect.revision} suspect={suspect} unit={view.line.unit} number={measured.indexOf(suspect.revision) + 1} />
+          <Line
+            key={suspect.revision}
+            suspect={suspect}
+            unit={view.line.unit}
+            number={measured.indexOf(suspect.revision) + 1}
+          />
         ))}
         {view.suspects.length > 0 && rest > 0.005 && (
           <li class="suspect">
@@ -63,7 +69,13 @@ function Line({ suspect, unit, number }: { suspect: Suspect; unit: string; numbe
         )}
       </span>
       <span class="row suspect-revision">
-        {isThere("runs", { revision }) ? <a href={href("runs", [], { revision })}><code title={side}>{revisionShort(revision)}</code></a> : <code>{revisionShort(revision)}</code>}
+        {isThere("runs", { revision }) ? (
+          <a href={href("runs", [], { revision })}>
+            <code title={side}>{revisionShort(revision)}</code>
+          </a>
+        ) : (
+          <code>{revisionShort(revision)}</code>
+        )}
         <CopyButton text={revision} about={`commit ${revisionShort(revision)}`} />
       </span>
     </li>

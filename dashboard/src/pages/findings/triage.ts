@@ -11,7 +11,13 @@ export interface Wish {
 
 /** The verbs of triage: what is pressed, what becomes of the finding, and what has been done then. */
 export const VERBS: readonly { key: string; name: string; state: State; done: string; means: string }[] = [
-  { key: "a", name: "Acknowledge", state: "acknowledged", done: "acknowledged", means: "it is known and being looked at" },
+  {
+    key: "a",
+    name: "Acknowledge",
+    state: "acknowledged",
+    done: "acknowledged",
+    means: "it is known and being looked at",
+  },
   { key: "r", name: "Resolve", state: "resolved", done: "resolved", means: "it was dealt with" },
   { key: "i", name: "Ignore", state: "ignored", done: "ignored", means: "it is as it should be, or does not matter" },
   { key: "o", name: "Reopen", state: "open", done: "reopened", means: "it is open again" },
@@ -22,7 +28,11 @@ export function triage(id: string, wish: Wish): Promise<FindingView> {
 }
 
 /** Brings several findings into a state, one after the other; says which were in another one before. */
-export async function triageAll(findings: readonly FindingLine[], state: State, comment: string): Promise<FindingLine[]> {
+export async function triageAll(
+  findings: readonly FindingLine[],
+  state: State,
+  comment: string,
+): Promise<FindingLine[]> {
   const others = findings.filter((one) => one.state !== state);
   for (const one of others) await triage(one.id, { state, comment });
   return others;

@@ -35,12 +35,18 @@ export function Why({ why, unit }: { why: Facts; unit: string }) {
       </p>
       {rows.length > 0 && (
         <div class="why-table">
-          <Table caption="Differences between before and after" columns={COLUMNS} rows={rows} keyOf={(row) => row.what} />
+          <Table
+            caption="Differences between before and after"
+            columns={COLUMNS}
+            rows={rows}
+            keyOf={(row) => row.what}
+          />
         </div>
       )}
       {also.length > 0 && (
         <p class="more">
-          Other metrics of the case: {also.map(([name, ratio]) => `${name} ${change(ratio, name.startsWith("latency") ? unit : "")}`).join(", ")}.
+          Other metrics of the case:{" "}
+          {also.map(([name, ratio]) => `${name} ${change(ratio, name.startsWith("latency") ? unit : "")}`).join(", ")}.
         </p>
       )}
     </section>
@@ -69,7 +75,9 @@ function operators(told: Value | undefined): Difference[] {
   return told.flatMap((one) => {
     const facts = Object.fromEntries(entries(one));
     const kind = facts["kind"] && facts["kind"] !== facts["name"] ? ` (${text(facts["kind"])})` : "";
-    return pair(`operator ${text(facts["name"] ?? null)}${kind}`, facts["seconds"], (of) => (typeof of === "number" ? value(of, "s") : "none"));
+    return pair(`operator ${text(facts["name"] ?? null)}${kind}`, facts["seconds"], (of) =>
+      typeof of === "number" ? value(of, "s") : "none",
+    );
   });
 }
 

@@ -15,7 +15,13 @@ export function EndedRun({ run }: { run: LiveRun }) {
       <div class="row">
         <h2 id={`run-${run.run}`}>{data ? <a href={href("runs", [run.run])}>{run.run}</a> : run.run}</h2>
         <span class="push" role="status">
-          {data ? (whole ? "Ended" : `Ended after ${data.line.results} of ${count(data.line.planned, "result")}`) : waiting ? "" : "Ended and kept nothing"}
+          {data
+            ? whole
+              ? "Ended"
+              : `Ended after ${data.line.results} of ${count(data.line.planned, "result")}`
+            : waiting
+              ? ""
+              : "Ended and kept nothing"}
         </span>
       </div>
       {data && (
@@ -24,7 +30,11 @@ export function EndedRun({ run }: { run: LiveRun }) {
             <StatusBadge status="ok" count={data.line.results - data.line.failed} />
             {data.line.failed > 0 && <StatusBadge status="failed" count={data.line.failed} />}
             <a href={href("runs", [run.run])}>Open the run</a>
-            {data.previous && <a href={href("compare", [], { a: `run:${data.previous}`, b: `run:${run.run}` })}>Compare with the previous run</a>}
+            {data.previous && (
+              <a href={href("compare", [], { a: `run:${data.previous}`, b: `run:${run.run}` })}>
+                Compare with the previous run
+              </a>
+            )}
           </p>
           <Measured results={data.cases} />
         </>

@@ -11,20 +11,31 @@ const METRICS = 4;
 
 export function Measured({ results }: { results: readonly CaseLine[] }) {
   const names = metricNames(results).slice(0, METRICS);
-  const metrics = names.map((name): Column<CaseLine> => ({ name, head: name, number: true, cell: (line) => <Value line={line} name={name} /> }));
+  const metrics = names.map(
+    (name): Column<CaseLine> => ({ name, head: name, number: true, cell: (line) => <Value line={line} name={name} /> }),
+  );
   const columns: Column<CaseLine>[] = [
     { name: "case", head: "Case", heads: true, wide: true, cell: (line) => <Name line={line} /> },
     { name: "status", head: "Status", cell: (line) => <Statuses line={line} /> },
     ...metrics,
   ];
-  return <Table caption="Results so far, the newest first" columns={columns} rows={results.toReversed()} keyOf={(line) => line.label} cards />;
+  return (
+    <Table
+      caption="Results so far, the newest first"
+      columns={columns}
+      rows={results.toReversed()}
+      keyOf={(line) => line.label}
+      cards
+    />
+  );
 }
 
 function Name({ line }: { line: CaseLine }) {
   const newest = line.results.at(-1);
   return (
     <span>
-      {newest ? <a href={href("results", [newest])}>{line.case}</a> : line.case} <span class="soft small">{paramsText(line.params)}</span>
+      {newest ? <a href={href("results", [newest])}>{line.case}</a> : line.case}{" "}
+      <span class="soft small">{paramsText(line.params)}</span>
       {line.reason && <span class="worse small live-reason"> {line.reason}</span>}
     </span>
   );

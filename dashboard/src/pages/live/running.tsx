@@ -13,9 +13,7 @@ export function RunningRun({ run }: { run: LiveRun }) {
   return (
     <article class="panel live-run" aria-labelledby={`run-${run.run}`}>
       <div class="row">
-        <h2 id={`run-${run.run}`}>
-          {run.results.length ? <a href={href("runs", [run.run])}>{run.run}</a> : run.run}
-        </h2>
+        <h2 id={`run-${run.run}`}>{run.results.length ? <a href={href("runs", [run.run])}>{run.run}</a> : run.run}</h2>
         {run.host && <span class="soft">on {run.host}</span>}
         <span class="soft push">
           {whole(elapsed)} elapsed{left !== null && `, about ${whole(left)} left`}

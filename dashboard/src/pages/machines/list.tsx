@@ -27,7 +27,8 @@ export function MachineList({ machines }: { machines: MachineLine[] }) {
         <section class="panel section" aria-labelledby="noise">
           <h2 id="noise">Noise over time</h2>
           <p class="soft small noise-words">
-            How far the rounds of a run lie apart: half the width of the intervals, the median over its cases. The lower, the smaller the changes that can be seen.
+            How far the rounds of a run lie apart: half the width of the intervals, the median over its cases. The
+            lower, the smaller the changes that can be seen.
           </p>
           <NoiseChart machines={machines} />
         </section>
@@ -38,14 +39,36 @@ export function MachineList({ machines }: { machines: MachineLine[] }) {
 
 function columns(lines: readonly MachineLine[]): Column<MachineLine>[] {
   return [
-    { name: "name", head: "Machine", heads: true, wide: true, by: (m) => m.name, cell: (m) => <Name machine={m} index={lines.indexOf(m)} /> },
-    { name: "results", head: "Results", number: true, by: (m) => m.results, cell: (m) => m.results.toLocaleString("en-US") },
+    {
+      name: "name",
+      head: "Machine",
+      heads: true,
+      wide: true,
+      by: (m) => m.name,
+      cell: (m) => <Name machine={m} index={lines.indexOf(m)} />,
+    },
+    {
+      name: "results",
+      head: "Results",
+      number: true,
+      by: (m) => m.results,
+      cell: (m) => m.results.toLocaleString("en-US"),
+    },
     { name: "failed", head: "Failed", number: true, by: (m) => m.failed, cell: (m) => <Failures machine={m} /> },
     { name: "cases", head: "Cases", number: true, by: (m) => m.cases, cell: (m) => m.cases },
     { name: "noise", head: "Noise", number: true, by: usual, cell: (m) => noiseText(m) },
     { name: "spark", head: "Lately", cell: (m) => <Spark values={m.noise.spread.slice(-30)} /> },
     { name: "first", head: "First", by: (m) => m.first_at, cell: (m) => <span class="nowrap">{ago(m.first_at)}</span> },
-    { name: "last", head: "Last", by: (m) => m.last_at, cell: (m) => <span class="nowrap" title={date(m.last_at)}>{ago(m.last_at)}</span> },
+    {
+      name: "last",
+      head: "Last",
+      by: (m) => m.last_at,
+      cell: (m) => (
+        <span class="nowrap" title={date(m.last_at)}>
+          {ago(m.last_at)}
+        </span>
+      ),
+    },
   ];
 }
 

@@ -62,7 +62,8 @@ function Head({ machine }: { machine: MachineLine }) {
       <dl class="facts">
         <Fact name="Results">{machine.results.toLocaleString("en-US")}</Fact>
         <Fact name="Failed">
-          {machine.failed.toLocaleString("en-US")} {machine.failed > 0 && <span class="soft">({percent(machine.failed / machine.results)})</span>}
+          {machine.failed.toLocaleString("en-US")}{" "}
+          {machine.failed > 0 && <span class="soft">({percent(machine.failed / machine.results)})</span>}
         </Fact>
         <Fact name="Cases">{machine.cases}</Fact>
         <Fact name="Noise">{noiseText(machine)}</Fact>
@@ -98,7 +99,13 @@ function Fails({ machine }: { machine: string }) {
   return (
     <section class="section" aria-labelledby="fails">
       <h2 id="fails">Failing here</h2>
-      <Table caption="What gives no numbers on this machine" columns={FAILING} rows={failing} keyOf={(one) => `${one.case} ${one.status}`} cards />
+      <Table
+        caption="What gives no numbers on this machine"
+        columns={FAILING}
+        rows={failing}
+        keyOf={(one) => `${one.case} ${one.status}`}
+        cards
+      />
     </section>
   );
 }
@@ -124,7 +131,16 @@ function Series({ machine }: { machine: string }) {
         {({ series }) => {
           const rows = series.filter((one) => one.machine === machine).sort(byInterest);
           if (!rows.length) return <p class="soft">It has no series: nothing it measured gave numbers.</p>;
-          return <Table caption="Series of this machine" columns={COLUMNS} rows={rows} keyOf={(one) => one.key + one.unit} few={FEW} cards />;
+          return (
+            <Table
+              caption="Series of this machine"
+              columns={COLUMNS}
+              rows={rows}
+              keyOf={(one) => one.key + one.unit}
+              few={FEW}
+              cards
+            />
+          );
         }}
       </Answered>
     </section>
@@ -132,12 +148,30 @@ function Series({ machine }: { machine: string }) {
 }
 
 const COLUMNS: Column<SeriesLine>[] = [
-  { name: "case", head: "Case", heads: true, wide: true, by: (one) => one.case + paramsText(one.params), cell: (one) => <Case one={one} /> },
+  {
+    name: "case",
+    head: "Case",
+    heads: true,
+    wide: true,
+    by: (one) => one.case + paramsText(one.params),
+    cell: (one) => <Case one={one} />,
+  },
   { name: "metric", head: "Metric", by: (one) => one.metric, cell: (one) => one.metric },
   { name: "last", head: "Newest", number: true, by: (one) => one.last, cell: (one) => value(one.last, one.unit) },
   { name: "spark", head: "Lately", cell: (one) => <Spark values={one.spark} /> },
-  { name: "count", head: "Points", number: true, by: (one) => one.count, cell: (one) => one.count.toLocaleString("en-US") },
-  { name: "at", head: "Measured", by: (one) => one.last_at, cell: (one) => <span class="nowrap">{ago(one.last_at)}</span> },
+  {
+    name: "count",
+    head: "Points",
+    number: true,
+    by: (one) => one.count,
+    cell: (one) => one.count.toLocaleString("en-US"),
+  },
+  {
+    name: "at",
+    head: "Measured",
+    by: (one) => one.last_at,
+    cell: (one) => <span class="nowrap">{ago(one.last_at)}</span>,
+  },
 ];
 
 /** Those with open findings first, then by name. */

@@ -12,7 +12,9 @@ const MOST = 8; // lines: as many as there are colours
 export function NoiseChart({ machines, height = 260 }: { machines: readonly MachineLine[]; height?: number }) {
   const shown = drawn(machines);
   const lines = useMemo(() => shown.map(lineOf), [machines]);
-  const tip = (line: number, index: number, pinned: boolean) => <Reading machine={shown[line]!} index={index} pinned={pinned} />;
+  const tip = (line: number, index: number, pinned: boolean) => (
+    <Reading machine={shown[line]!} index={index} pinned={pinned} />
+  );
   return <Chart label="Noise over time" lines={lines} tip={tip} height={height} zero />;
 }
 
@@ -31,14 +33,26 @@ function lineOf({ name, noise }: MachineLine, colour: number): ChartLine {
   return { label: name, unit: "%", at: noise.at, point: noise.spread.map((one) => 100 * one), colour };
 }
 
-function Reading({ machine: { name, noise }, index, pinned }: { machine: MachineLine; index: number; pinned: boolean }) {
+function Reading({
+  machine: { name, noise },
+  index,
+  pinned,
+}: {
+  machine: MachineLine;
+  index: number;
+  pinned: boolean;
+}) {
   const run = noise.runs[index] ?? "";
   return (
     <>
       <strong>± {percent(noise.spread[index] ?? 0)}</strong>
       <div>{name}</div>
       <div class="soft">{date(noise.at[index] ?? 0)}</div>
-      {pinned && isThere(`runs/${run}`) ? <a href={href("runs", [run])}>Run</a> : <div class="soft small">run {run}</div>}
+      {pinned && isThere(`runs/${run}`) ? (
+        <a href={href("runs", [run])}>Run</a>
+      ) : (
+        <div class="soft small">run {run}</div>
+      )}
     </>
   );
 }

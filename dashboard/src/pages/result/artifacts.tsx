@@ -11,7 +11,11 @@ export function Artifacts({ result, artifacts }: { result: string; artifacts: re
     { name: "kind", head: "Kind", cell: (one) => one.kind },
     { name: "size", head: "Size", cell: (one) => value(one.size, "B"), by: (one) => one.size, number: true },
     { name: "path", head: "Where it was written", cell: (one) => <span class="soft result-path">{one.path}</span> },
-    { name: "sha256", head: "SHA-256", cell: (one) => one.sha256 && <code title={one.sha256}>{one.sha256.slice(0, 12)}</code> },
+    {
+      name: "sha256",
+      head: "SHA-256",
+      cell: (one) => one.sha256 && <code title={one.sha256}>{one.sha256.slice(0, 12)}</code>,
+    },
   ];
   return (
     <section class="section">

@@ -114,7 +114,9 @@ function measured(cases: readonly CaseLine[], metric: string): [CaseLine, Metric
 /** What does not tell cases apart is left out: a name that all share, params that are the same in all cases of a name. */
 function words(line: CaseLine, cases: readonly CaseLine[]): string {
   const alike = cases.filter((one) => one.case === line.case);
-  const telling = Object.entries(line.params).filter(([name, given]) => alike.some((one) => one.params[name] !== given));
+  const telling = Object.entries(line.params).filter(([name, given]) =>
+    alike.some((one) => one.params[name] !== given),
+  );
   const params = paramsText(Object.fromEntries(telling));
   return params && alike.length === cases.length ? params : `${line.case} ${params}`.trim();
 }

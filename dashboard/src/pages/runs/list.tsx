@@ -67,7 +67,9 @@ function Filters({ query }: { query: Query }) {
   return (
     <form class="row filters" role="search" aria-label="Filter runs" onSubmit={(event) => event.preventDefault()}>
       <Choice label="Case" name="case" query={query} options={known?.cases.map((one) => [one, one]) ?? []} />
-      {!isStatic && <Choice label="Machine" name="machine" query={query} options={Object.entries(known?.machines ?? {})} />}
+      {!isStatic && (
+        <Choice label="Machine" name="machine" query={query} options={Object.entries(known?.machines ?? {})} />
+      )}
       <Text label="Tag" name="tag" query={query} />
       <Text label="Revision" name="revision" query={query} />
     </form>
@@ -90,13 +92,24 @@ function Text({ label, name, query }: { label: string; name: string; query: Quer
 
 function columns(query: Query): Column<RunLine>[] {
   const picked = pickedRuns(query);
-  const pick: Column<RunLine> = { name: "pick", head: "Compare", tick: true, cell: (run) => <PickBox run={run} picked={picked} /> };
+  const pick: Column<RunLine> = {
+    name: "pick",
+    head: "Compare",
+    tick: true,
+    cell: (run) => <PickBox run={run} picked={picked} />,
+  };
   return [
     ...(isStatic ? [] : [pick]), // a published site has the comparisons that pages link to, not every pair
     { name: "run", head: "Run", heads: true, cell: (run) => <RunLink run={run} /> },
     { name: "cases", head: "Cases", wide: true, cell: (run) => caseNames(run.cases) },
     { name: "results", head: "Results", number: true, by: (run) => run.results, cell: (run) => <Results run={run} /> },
-    { name: "failed", head: "Failed", number: true, by: (run) => run.failed, cell: (run) => <Tally of={run.failed} kind="worse" /> },
+    {
+      name: "failed",
+      head: "Failed",
+      number: true,
+      by: (run) => run.failed,
+      cell: (run) => <Tally of={run.failed} kind="worse" />,
+    },
     { name: "tags", head: "Tags", cell: (run) => run.tags.length > 0 && <Tags tags={run.tags} /> },
     { name: "revision", head: "Revision", cell: (run) => <RevisionText revision={run.revision} /> },
   ];

@@ -6,7 +6,19 @@ import { DriftBadge, Effect, StateBadge, Swatch, VerdictBadge } from "../../part
 import { Chart, type ChartRange } from "../../parts/chart";
 import { CopyLink } from "../../parts/copy";
 import { Fact } from "../../parts/facts";
-import { ago, caseLabel, count, date, DAY, estimate, interval, paramsText, revisionShort, value, whole } from "../../parts/format";
+import {
+  ago,
+  caseLabel,
+  count,
+  date,
+  DAY,
+  estimate,
+  interval,
+  paramsText,
+  revisionShort,
+  value,
+  whole,
+} from "../../parts/format";
 import { Spark } from "../../parts/spark";
 import { Answered } from "../../parts/states";
 import { Table, type Column } from "../../parts/table";
@@ -19,8 +31,17 @@ import { Notes } from "./notes";
 
 export function SeriesChart({ keys, query }: { keys: string[]; query: Query }) {
   const [again, setAgain] = useState(0);
-  const answer = useLast(useAll<SeriesView>(keys.map((key) => `series/${encodeURIComponent(key)}`), again));
-  return <Answered answer={answer}>{(views) => <Drawn views={views} query={query} reload={() => setAgain(again + 1)} />}</Answered>;
+  const answer = useLast(
+    useAll<SeriesView>(
+      keys.map((key) => `series/${encodeURIComponent(key)}`),
+      again,
+    ),
+  );
+  return (
+    <Answered answer={answer}>
+      {(views) => <Drawn views={views} query={query} reload={() => setAgain(again + 1)} />}
+    </Answered>
+  );
 }
 
 function Drawn({ views, query, reload }: { views: SeriesView[]; query: Query; reload: () => void }) {
@@ -30,11 +51,23 @@ function Drawn({ views, query, reload }: { views: SeriesView[]; query: Query; re
   const [noteAt, setNoteAt] = useState<number | null>(null);
   const lines = useMemo(() => linesOf(views, shown.relative), [views, shown.relative]);
   const labels = lines.map((line) => line.label);
-  const marks = useMemo(() => views.flatMap((view, index) => marksOf(view, views.length > 1 ? lines[index]!.label : "")), [lines]);
-  const levels = useMemo(() => (views.length === 1 && !shown.relative ? levelsOf(first.marks, first.at) : []), [views, shown.relative]);
+  const marks = useMemo(
+    () => views.flatMap((view, index) => marksOf(view, views.length > 1 ? lines[index]!.label : "")),
+    [lines],
+  );
+  const levels = useMemo(
+    () => (views.length === 1 && !shown.relative ? levelsOf(first.marks, first.at) : []),
+    [views, shown.relative],
+  );
   const notes = useMemo(() => allNotes(views), [views]);
   const tip = (line: number, index: number, pinned: boolean) => (
-    <Reading view={views[line]!} index={index} pinned={pinned} named={views.length > 1 ? lines[line]!.label : ""} annotate={setNoteAt} />
+    <Reading
+      view={views[line]!}
+      index={index}
+      pinned={pinned}
+      named={views.length > 1 ? lines[line]!.label : ""}
+      annotate={setNoteAt}
+    />
   );
   return (
     <div class="stack">
@@ -43,7 +76,11 @@ function Drawn({ views, query, reload }: { views: SeriesView[]; query: Query; re
         <Tools shown={shown} views={views} />
         {views.length > 1 && <Legend views={views} labels={labels} query={query} />}
         <Chart
-          label={views.length > 1 ? `${views.length} series over time` : `${first.line.metric} of ${first.line.case} over time`}
+          label={
+            views.length > 1
+              ? `${views.length} series over time`
+              : `${first.line.metric} of ${first.line.case} over time`
+          }
           lines={lines}
           marks={marks}
           notes={notes}
@@ -57,7 +94,8 @@ function Drawn({ views, query, reload }: { views: SeriesView[]; query: Query; re
           height={420}
         />
         <p class="soft small hint">
-          Drag to zoom, Shift and drag to pan, wheel to zoom once clicked, double click for everything. A click keeps a point.
+          Drag to zoom, Shift and drag to pan, wheel to zoom once clicked, double click for everything. A click keeps a
+          point.
         </p>
       </section>
       {marks.length > 0 && <Changes views={views} labels={labels} />}
@@ -89,7 +127,11 @@ function Title({ views }: { views: SeriesView[] }) {
 
 // ---- above the chart ----
 
-const SPANS: readonly [string, number][] = [["30 d", 30 * DAY], ["90 d", 90 * DAY], ["1 y", 365 * DAY]];
+const SPANS: readonly [string, number][] = [
+  ["30 d", 30 * DAY],
+  ["90 d", 90 * DAY],
+  ["1 y", 365 * DAY],
+];
 
 function Tools({ shown, views }: { shown: Shown; views: SeriesView[] }) {
   const last = Math.max(...views.map((view) => view.at.at(-1) ?? 0));
@@ -110,7 +152,9 @@ function Tools({ shown, views }: { shown: Shown; views: SeriesView[] }) {
         <Toggle name="log" text="Log scale" on={shown.log} />
         <Toggle name="zero" text="From zero" on={shown.zero} disabled={shown.log} />
         <Toggle name="band" text="Intervals" on={shown.band} off="0" />
-        {views.length > 1 && <Toggle name="relative" text="First = 100 %" on={shown.relative} disabled={shown.mustRelate} />}
+        {views.length > 1 && (
+          <Toggle name="relative" text="First = 100 %" on={shown.relative} disabled={shown.mustRelate} />
+        )}
       </div>
       <span class="push">
         <CopyLink />
@@ -120,7 +164,19 @@ function Tools({ shown, views }: { shown: Shown; views: SeriesView[] }) {
 }
 
 /** Something that is on when the address says `name=1`, or off when it says `name=0` if it is on by itself. */
-function Toggle({ name, text, on, off, disabled = false }: { name: string; text: string; on: boolean; off?: string; disabled?: boolean }) {
+function Toggle({
+  name,
+  text,
+  on,
+  off,
+  disabled = false,
+}: {
+  name: string;
+  text: string;
+  on: boolean;
+  off?: string;
+  disabled?: boolean;
+}) {
   const next = off === undefined ? (on ? "" : "1") : on ? off : "";
   return (
     <button type="button" aria-pressed={on} disabled={disabled} onClick={() => change({ [name]: next })}>
@@ -134,7 +190,11 @@ function keepRange(range: ChartRange | null): void {
 }
 
 function Legend({ views, labels, query }: { views: SeriesView[]; labels: string[]; query: Query }) {
-  const without = (key: string) => chartOf(views.map((view) => view.line.key).filter((one) => one !== key), query);
+  const without = (key: string) =>
+    chartOf(
+      views.map((view) => view.line.key).filter((one) => one !== key),
+      query,
+    );
   return (
     <ul class="legend" aria-label="Series on this chart">
       {views.map(({ line }, index) => (
@@ -203,7 +263,9 @@ interface Changed extends Mark {
 }
 
 function Changes({ views, labels }: { views: SeriesView[]; labels: string[] }) {
-  const rows = views.flatMap(({ line, marks }, index) => marks.map((mark) => ({ ...mark, line, label: labels[index]! })));
+  const rows = views.flatMap(({ line, marks }, index) =>
+    marks.map((mark) => ({ ...mark, line, label: labels[index]! })),
+  );
   return (
     <section class="section" aria-labelledby="changes">
       <h2 id="changes">What changed</h2>
@@ -252,7 +314,10 @@ function Related({ views, query }: { views: SeriesView[]; query: Query }) {
   const rows = (views[0]?.related ?? []).filter((line) => !keys.includes(line.key));
   if (!rows.length) return null;
   const add = (line: SeriesLine) => (
-    <a href={chartOf([...keys, line.key], query)} aria-label={`Draw ${line.case} ${paramsText(line.params)} ${line.metric} too`}>
+    <a
+      href={chartOf([...keys, line.key], query)}
+      aria-label={`Draw ${line.case} ${paramsText(line.params)} ${line.metric} too`}
+    >
       Draw too
     </a>
   );
@@ -268,7 +333,14 @@ function Related({ views, query }: { views: SeriesView[]; query: Query }) {
   return (
     <section class="section" aria-labelledby="related">
       <h2 id="related">Related series</h2>
-      <Table caption="Related series" columns={columns} rows={rows} keyOf={(line) => line.key + line.unit} few={FEW} cards />
+      <Table
+        caption="Related series"
+        columns={columns}
+        rows={rows}
+        keyOf={(line) => line.key + line.unit}
+        few={FEW}
+        cards
+      />
     </section>
   );
 }

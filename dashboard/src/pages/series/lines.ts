@@ -49,7 +49,12 @@ export function linesOf(views: readonly SeriesView[], relative: boolean): ChartL
 function labelsOf(lines: readonly SeriesLine[]): string[] {
   const facts = lines.map((line) => {
     const params = Object.entries(line.params).map(([name, given]) => [name, `${name}=${String(given)}`] as const);
-    return new Map<string, string>([["", line.case], ...params, ["metric ", line.metric], ["machine ", line.machine_name]]);
+    return new Map<string, string>([
+      ["", line.case],
+      ...params,
+      ["metric ", line.metric],
+      ["machine ", line.machine_name],
+    ]);
   });
   const names = [...new Set(facts.flatMap((one) => [...one.keys()]))];
   const telling = names.filter((name) => new Set(facts.map((one) => one.get(name))).size > 1);
@@ -78,16 +83,25 @@ export function isDrift(mark: Mark): boolean {
 export function levelsOf(marks: readonly Mark[], at: readonly number[]): ChartLevel[] {
   const sorted = marks.toSorted((a, b) => a.at - b.at);
   const drifts = sorted.filter(isDrift);
-  const within = (mark: Mark) => drifts.filter((drift) => drift !== mark && drift.at < mark.at && mark.at < drift.until);
+  const within = (mark: Mark) =>
+    drifts.filter((drift) => drift !== mark && drift.at < mark.at && mark.at < drift.until);
   const outer = sorted.filter((mark) => !within(mark).length);
   const [first, last] = [at[0] ?? 0, at.at(-1) ?? 0];
   return outer.flatMap((mark, index) => {
     const next = outer[index + 1]?.at ?? last;
     const before = index ? [] : [{ from: first, to: mark.at, ...ends(mark.before), colour: ink }];
     if (!isDrift(mark)) return [...before, { from: mark.at, to: next, ...ends(mark.after), colour: ink }];
-    const along = slopeOf(mark, sorted.filter((one) => within(one).includes(mark)), at);
+    const along = slopeOf(
+      mark,
+      sorted.filter((one) => within(one).includes(mark)),
+      at,
+    );
     const point = along.at(-1)?.end ?? mark.after.point;
-    return [...before, ...along, { from: mark.until, to: Math.max(mark.until, next), point, low: null, high: null, colour: ink }];
+    return [
+      ...before,
+      ...along,
+      { from: mark.until, to: Math.max(mark.until, next), point, low: null, high: null, colour: ink },
+    ];
   });
 }
 
@@ -98,7 +112,9 @@ export function slopeOf(drift: Mark, steps: readonly Mark[], at: readonly number
   let point = drift.before.point;
   return times.slice(1).map((to, index) => {
     const from = times[index]!;
-    const stepped = steps.filter((step) => step.at > from && step.at <= to).reduce((by, step) => by * step.effect.point, 1);
+    const stepped = steps
+      .filter((step) => step.at > from && step.at <= to)
+      .reduce((by, step) => by * step.effect.point, 1);
     const begin = point * stepped;
     point = begin * grows;
     return { from, to, point: begin, end: point, low: null, high: null, colour: ink };

@@ -17,7 +17,8 @@ const MOST = 8; // lines on one chart: as many as there are colours
 export function SeriesList({ query }: { query: Query }) {
   const { pages, error, more } = usePages(query);
   const [chosen, setChosen] = useState<readonly string[]>([]);
-  const toggle = (key: string) => setChosen(chosen.includes(key) ? chosen.filter((one) => one !== key) : [...chosen, key].slice(-MOST));
+  const toggle = (key: string) =>
+    setChosen(chosen.includes(key) ? chosen.filter((one) => one !== key) : [...chosen, key].slice(-MOST));
   const first = pages[0];
   const rows = pages.flatMap((page) => page.series).filter((line) => !isStatic || fits(line, query));
   const nothing = first !== undefined && !first.cases.length; // nothing to narrow, nothing to choose
@@ -27,9 +28,16 @@ export function SeriesList({ query }: { query: Query }) {
         <h1>Series</h1>
         <div class="row push" hidden={nothing}>
           <span class="soft small" role="status">
-            {chosen.length ? `${count(chosen.length, "series", "series")} chosen` : "Tick several to draw them on one chart"}
+            {chosen.length
+              ? `${count(chosen.length, "series", "series")} chosen`
+              : "Tick several to draw them on one chart"}
           </span>
-          <button type="button" class="main" disabled={!chosen.length} onClick={() => void (location.hash = chartOf(chosen))}>
+          <button
+            type="button"
+            class="main"
+            disabled={!chosen.length}
+            onClick={() => void (location.hash = chartOf(chosen))}
+          >
             Draw
           </button>
         </div>
@@ -39,7 +47,13 @@ export function SeriesList({ query }: { query: Query }) {
       {!first && !error && <Waiting />}
       {first && !rows.length && <NoSeries query={query} />}
       {rows.length > 0 && (
-        <Table caption="Series" columns={columns(chosen, toggle)} rows={rows} keyOf={(line) => line.key + line.unit} cards />
+        <Table
+          caption="Series"
+          columns={columns(chosen, toggle)}
+          rows={rows}
+          keyOf={(line) => line.key + line.unit}
+          cards
+        />
       )}
       {more && !error && (
         <p>
@@ -64,7 +78,11 @@ function usePages({ words, case: name, metric, machine }: Query): Pages {
   const asked = JSON.stringify([words, name, metric, machine]);
   const latest = useRef(asked);
   latest.current = asked;
-  const [state, setState] = useState<{ asked: string; pages: SeriesPage[]; error: string }>({ asked: "", pages: [], error: "" });
+  const [state, setState] = useState<{ asked: string; pages: SeriesPage[]; error: string }>({
+    asked: "",
+    pages: [],
+    error: "",
+  });
   const load = (after: string, before: SeriesPage[]) => {
     const told = (pages: SeriesPage[], error: string) => latest.current === asked && setState({ asked, pages, error });
     get<SeriesPage>("series", { words, case: name, metric, machine, after, limit: PAGE }).then(
@@ -86,7 +104,11 @@ function Filters({ page, query }: { page: SeriesPage; query: Query }) {
       <Choice label="Case" name="case" query={query} options={page.cases.map((one) => [one, one])} />
       <Choice label="Metric" name="metric" query={query} options={page.metrics.map((one) => [one, one])} />
       {machines.length > 1 && <Choice label="Machine" name="machine" query={query} options={machines} />}
-      <button type="button" disabled={!Object.values(query).some(Boolean)} onClick={() => void (location.hash = href("series"))}>
+      <button
+        type="button"
+        disabled={!Object.values(query).some(Boolean)}
+        onClick={() => void (location.hash = href("series"))}
+      >
         Clear
       </button>
     </form>
@@ -104,9 +126,22 @@ function columns(chosen: readonly string[], toggle: (key: string) => void): Colu
   );
   return [
     { name: "tick", head: "Draw", tick: true, cell: tick },
-    { name: "case", head: "Case", heads: true, wide: true, by: (line) => caseLabel(line.case, line.params), cell: (line) => <Name line={line} /> },
+    {
+      name: "case",
+      head: "Case",
+      heads: true,
+      wide: true,
+      by: (line) => caseLabel(line.case, line.params),
+      cell: (line) => <Name line={line} />,
+    },
     { name: "metric", head: "Metric", by: (line) => line.metric, cell: (line) => line.metric },
-    { name: "last", head: "Newest", number: true, by: (line) => line.last, cell: (line) => value(line.last, line.unit) },
+    {
+      name: "last",
+      head: "Newest",
+      number: true,
+      by: (line) => line.last,
+      cell: (line) => value(line.last, line.unit),
+    },
     { name: "spark", head: "Lately", cell: (line) => <Spark values={line.spark} /> },
     { name: "findings", head: "Findings", by: (line) => line.findings.length, cell: (line) => <Open line={line} /> },
     { name: "machine", head: "Machine", by: (line) => line.machine_name, cell: (line) => <MachineName line={line} /> },
@@ -141,14 +176,20 @@ export function MachineName({ line }: { line: SeriesLine }) {
 
 function Open({ line }: { line: SeriesLine }) {
   const [first] = line.findings;
-  return first ? <a href={href("findings", [first])}>{count(line.findings.length, "open", "open")}</a> : <span class="soft">none</span>;
+  return first ? (
+    <a href={href("findings", [first])}>{count(line.findings.length, "open", "open")}</a>
+  ) : (
+    <span class="soft">none</span>
+  );
 }
 
 function NoSeries({ query }: { query: Query }) {
   const filtered = Object.values(query).some(Boolean);
   return (
     <Empty title={filtered ? "No series fits." : "There is no series yet."}>
-      <p>{filtered ? "Take away a word or a filter." : "A series begins with the first result of a case on a machine."}</p>
+      <p>
+        {filtered ? "Take away a word or a filter." : "A series begins with the first result of a case on a machine."}
+      </p>
     </Empty>
   );
 }
@@ -161,6 +202,7 @@ export function chartOf(keys: readonly string[], query: Query = {}): string {
 /** A published site holds the whole list, so that it is filtered here. */
 function fits(line: SeriesLine, query: Query): boolean {
   const same = (given: string | undefined, held: string) => !given || given === held;
-  const named = same(query["case"], line.case) && same(query["metric"], line.metric) && same(query["machine"], line.machine);
+  const named =
+    same(query["case"], line.case) && same(query["metric"], line.metric) && same(query["machine"], line.machine);
   return named && hasWords(`${line.case} ${paramsText(line.params)} ${line.metric}`, query["words"] ?? "");
 }

@@ -69,7 +69,15 @@ interface NoteBody {
   everywhere: boolean;
 }
 
-function NoteForm({ view, at, keep }: { view: SeriesView; at: number | null; keep: (body: NoteBody) => Promise<boolean> }) {
+function NoteForm({
+  view,
+  at,
+  keep,
+}: {
+  view: SeriesView;
+  at: number | null;
+  keep: (body: NoteBody) => Promise<boolean>;
+}) {
   const field = useRef<HTMLInputElement>(null);
   const [when, setWhen] = useState(() => inputText(view.at.at(-1) ?? Date.now()));
   useEffect(() => {
@@ -88,7 +96,13 @@ function NoteForm({ view, at, keep }: { view: SeriesView; at: number | null; kee
     <form class="row note-form" onSubmit={submit}>
       <label class="field">
         When
-        <input type="datetime-local" step="1" required value={when} onInput={(event) => setWhen(event.currentTarget.value)} />
+        <input
+          type="datetime-local"
+          step="1"
+          required
+          value={when}
+          onInput={(event) => setWhen(event.currentTarget.value)}
+        />
       </label>
       <label class="field grow">
         Note

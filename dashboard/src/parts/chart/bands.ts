@@ -75,7 +75,12 @@ function fill(u: uPlot, edges: Edge[], ink: string): void {
 type Edge = [x: number, bottom: number, top: number];
 
 /** Of each pixel in view the lowest and the highest end that lies there, in pixels; y grows downwards. */
-function envelope(u: uPlot, line: ChartLine, low: readonly (number | null)[], high: readonly (number | null)[]): Edge[] {
+function envelope(
+  u: uPlot,
+  line: ChartLine,
+  low: readonly (number | null)[],
+  high: readonly (number | null)[],
+): Edge[] {
   const scale = scaleOf(line);
   const edges: Edge[] = [];
   const [from, to] = inView(u, line);

@@ -31,20 +31,28 @@ function Rows({ label, lines, range, xUnit }: DataTableProps) {
     <div class="table-room">
       <table class="table">
         <caption>
-          {label}: {rows.length > MOST ? `the newest ${MOST} of ${count(rows.length, "point")}` : count(rows.length, "point")} in view
+          {label}:{" "}
+          {rows.length > MOST ? `the newest ${MOST} of ${count(rows.length, "point")}` : count(rows.length, "point")} in
+          view
         </caption>
         <thead>
           <tr>
             <th scope="col">{xUnit === "" ? "When" : "At"}</th>
             {lines.length > 1 && <th scope="col">Series</th>}
-            <th scope="col" class="number">Value</th>
-            <th scope="col" class="number">Interval</th>
+            <th scope="col" class="number">
+              Value
+            </th>
+            <th scope="col" class="number">
+              Interval
+            </th>
           </tr>
         </thead>
         <tbody>
           {shown.map(({ line, index }) => (
             <tr key={`${line} ${index}`}>
-              <td class="nowrap">{xUnit === "" ? date(lines[line]!.at[index]!) : value(lines[line]!.at[index], xUnit)}</td>
+              <td class="nowrap">
+                {xUnit === "" ? date(lines[line]!.at[index]!) : value(lines[line]!.at[index], xUnit)}
+              </td>
               {lines.length > 1 && <td>{lines[line]!.label}</td>}
               <td class="number">{value(lines[line]!.point[index], lines[line]!.unit, 4)}</td>
               <td class="number">{within(lines[line]!, index)}</td>
@@ -58,6 +66,8 @@ function Rows({ label, lines, range, xUnit }: DataTableProps) {
 
 function inView(lines: readonly ChartLine[], range: ChartRange | null): { line: number; index: number }[] {
   const [from, to] = range ?? [-Infinity, Infinity];
-  const found = lines.flatMap(({ at }, line) => at.flatMap((x, index) => (x >= from && x <= to ? [{ line, index, x }] : [])));
+  const found = lines.flatMap(({ at }, line) =>
+    at.flatMap((x, index) => (x >= from && x <= to ? [{ line, index, x }] : [])),
+  );
   return found.sort((a, b) => a.x - b.x);
 }

@@ -40,7 +40,12 @@ export function Flags({ box, marks, notes }: FlagsProps) {
       ))}
       {notes.map((note, index) => (
         <div key={`note ${note.id}`} class="pennant" data-at={note.at}>
-          <a href={`#note-${note.id}`} onClick={(event) => show(event, note.id)} title={note.text} aria-label={`Note ${index + 1}: ${note.text}`}>
+          <a
+            href={`#note-${note.id}`}
+            onClick={(event) => show(event, note.id)}
+            title={note.text}
+            aria-label={`Note ${index + 1}: ${note.text}`}
+          >
             {index + 1}
           </a>
         </div>
@@ -65,12 +70,18 @@ export function placeFlags(u: uPlot, box: HTMLDivElement): void {
   const notesFrom = all.findIndex((one) => one.classList.contains("pennant"));
   all.forEach((one, index) => {
     const left = places[index]!;
-    const next = all.findIndex((other, at) => at !== index && other.className === one.className && places[at]! > left && places[at]! - left < 140);
+    const next = all.findIndex(
+      (other, at) =>
+        at !== index && other.className === one.className && places[at]! > left && places[at]! - left < 140,
+    );
     one.hidden = left < -1 || left > over.clientWidth + 1;
     one.classList.toggle("tight", next >= 0);
     one.classList.toggle("turned", left > over.clientWidth - 150);
     one.style.transform = `translateX(${left.toFixed(1)}px)`;
-    one.style.setProperty("--rise", String(one.classList.contains("pennant") ? lowerOnes(places.slice(notesFrom, index), left) : 0));
+    one.style.setProperty(
+      "--rise",
+      String(one.classList.contains("pennant") ? lowerOnes(places.slice(notesFrom, index), left) : 0),
+    );
   });
 }
 

@@ -48,10 +48,19 @@ export function optionsFor(wanted: Wanted): uPlot.Options {
       y: false,
       drag: { x: true, y: false, setScale: false },
       hover: { skip: [null, undefined] },
-      points: { size: 9, width: 2, fill: () => colour("paper"), stroke: (_u, column) => inkOf(lines[column - 1]!, column - 1) },
+      points: {
+        size: 9,
+        width: 2,
+        fill: () => colour("paper"),
+        stroke: (_u, column) => inkOf(lines[column - 1]!, column - 1),
+      },
       bind: { mousedown: unlessShift, dblclick: () => null },
     },
-    scales: { x: { time: xUnit === "", range: roomyX }, y: scale(wanted, "y"), ...(right ? { y2: scale(wanted, "y2") } : {}) },
+    scales: {
+      x: { time: xUnit === "", range: roomyX },
+      y: scale(wanted, "y"),
+      ...(right ? { y2: scale(wanted, "y2") } : {}),
+    },
     series: [{}, ...lines.map(seriesOf)],
     axes: [
       { ...axis(), ...(xUnit === "" ? { values: instants } : { values: quantities(xUnit), size: 32 }), space: 80 },
@@ -163,7 +172,8 @@ function quantities(unit: string): uPlot.Axis.DynamicValues {
   return (_u, splits, _axis, _space, step) => {
     const [factor, label] = scaleFor(Math.max(...splits.map(Math.abs)), unit);
     const decimals = decimalsOf(step / factor);
-    const text = (one: number) => (one / factor).toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+    const text = (one: number) =>
+      (one / factor).toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
     return splits.map((one) => (one === 0 ? "0" : labelled(decimals > 5 ? number(one / factor) : text(one), label)));
   };
 }

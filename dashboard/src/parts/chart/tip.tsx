@@ -24,7 +24,8 @@ export function TipBox({ plot, lines, at, pinned, close, children }: TipProps) {
     const { over } = plot;
     const x = plot.valToPos(line.at[at.index] ?? 0, "x");
     const y = plot.valToPos(line.point[at.index] ?? 0, scaleOf(line));
-    const aside = x + 16 + tip.offsetWidth > over.clientWidth ? Math.max(-over.offsetLeft, x - 16 - tip.offsetWidth) : x + 16;
+    const aside =
+      x + 16 + tip.offsetWidth > over.clientWidth ? Math.max(-over.offsetLeft, x - 16 - tip.offsetWidth) : x + 16;
     tip.style.left = `${over.offsetLeft + aside}px`;
     tip.style.top = `${over.offsetTop + Math.max(0, Math.min(y - 20, over.clientHeight - tip.offsetHeight))}px`;
   });
@@ -55,5 +56,9 @@ export function reading(line: ChartLine, index: number, xUnit = ""): ComponentCh
 
 /** The interval of a point, where it has one: "[18.1, 18.6]". */
 export function within(line: ChartLine, index: number): string {
-  return interval({ point: line.point[index] ?? 0, low: line.low?.[index] ?? null, high: line.high?.[index] ?? null }, line.unit, 4);
+  return interval(
+    { point: line.point[index] ?? 0, low: line.low?.[index] ?? null, high: line.high?.[index] ?? null },
+    line.unit,
+    4,
+  );
 }
