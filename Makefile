@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 TENSORFLOW ?= .venv-tensorflow
 BIN := $(VENV)/bin
+NODE := dashboard/node_modules/.ready
 DEMO ?= demo
 INSTALL := $(BIN)/python scripts/install.py
 PYTEST := $(BIN)/python -m pytest
@@ -42,19 +43,19 @@ test-adbd: $(VENV)/.test  ## The device tests against a real adbd, which is buil
 	@unshare -n sh -c 'ip link set lo up; BENCHWRIGHT_ADBD=$(abspath build/adbd/adbd) \
 	  exec $(PYTEST) -n 0 tests/devices/test_devices_adb.py tests/hosts/test_hosts_adb.py'
 
-lint: $(VENV)/.lint  ## Formatting, lint, types, layers.
+lint: $(VENV)/.lint $(NODE)  ## Formatting, lint, types, layers.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet . || { echo "run: $(BIN)/ruff format ."; exit 1; }
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo --no-cache
+	@npm --prefix dashboard run --silent lint || { echo "formatting alone: npm --prefix dashboard run format"; exit 1; }
 
 bench: $(VENV)/.bench  ## Compare with peers: cost per call, memory, punctuality, start-up, store.
 	@status=0; for script in benchmarks/[a-z]*.py; do \
 	  echo; echo "== $$script"; $(BIN)/python $$script || status=1; \
 	done; exit $$status
 
-dashboard:  ## Build the dashboard's pages; needs Node, which users of a released package do not.
-	@scripts/need npm npm
+dashboard: $(NODE)  ## Build the dashboard's pages; needs Node, which users of a released package do not.
 	@$(PYTHON) dashboard/build.py
 
 types: $(VENV)/.core  ## Write the dashboard's types anew from pages/shapes.py.
@@ -98,6 +99,14 @@ $(VENV)/.programs:
 	@scripts/need chromium chromium
 	@scripts/need podman podman || true  # its tests say why they are skipped
 	@scripts/need crun crun || true
+
+# Linter, formatter and test runner too, which a build alone (dashboard/build.py) does not fetch. It asks npm's own record
+# whether what it needs is there: npm leaves that as it was when nothing was missing.
+$(NODE): dashboard/package.json dashboard/package-lock.json
+	@scripts/need npm npm
+	@echo "installing the dashboard's packages"
+	@npm --prefix dashboard install --no-save --no-audit --no-fund --loglevel error >/dev/null
+	@touch dashboard/node_modules/.package-lock.json $@
 
 # TensorFlow apart from the rest: it is large, and it decides which numpy and protobuf there are.
 $(TENSORFLOW)/.ready: pyproject.toml

@@ -36,8 +36,13 @@ export function change(changes: { [name: string]: string | undefined }, replace 
     history.replaceState(null, "", there);
     dispatchEvent(new HashChangeEvent("hashchange"));
   } else {
-    location.hash = there;
+    open(there);
   }
+}
+
+/** Opens a page by its address, with a step for the back button. */
+export function open(address: string): void {
+  location.hash = address;
 }
 
 /** The present route, again whenever it changes. */

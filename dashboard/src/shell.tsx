@@ -21,7 +21,7 @@ import { date } from "./parts/format";
 import { useKeys } from "./parts/keys";
 import { Empty, Problem } from "./parts/states";
 import { entitle } from "./parts/title";
-import { href, useRoute, type Route } from "./route";
+import { href, open, useRoute, type Route } from "./route";
 import type { About } from "./shapes";
 
 /** What every page is given. */
@@ -53,7 +53,7 @@ export function Shell() {
     ...PLACES.map(({ page, name, key }) => ({
       keys: `g ${key}`,
       does: name,
-      run: () => void (location.hash = href(page)),
+      run: () => open(href(page)),
     })),
     { keys: "/", does: "Search", run: () => document.getElementById("search")?.focus() },
     { keys: "?", does: "This help", run: () => setHelp(true) },
@@ -61,7 +61,15 @@ export function Shell() {
   const Page = PAGES.get(route.page) ?? Nowhere;
   return (
     <AboutContext.Provider value={about}>
-      <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), main.current?.focus())}>
+      {/* biome-ignore lint/a11y/useValidAnchor: a link for those who skip, though the address holds the page */}
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          main.current?.focus();
+        }}
+      >
         Skip to the page
       </a>
       <Navigation route={route} about={about} openHelp={() => setHelp(true)} />
@@ -99,7 +107,7 @@ function Guarded({ route, children }: PageProps & { children: ComponentChildren 
   const [error, forget] = useErrorBoundary();
   const place = [route.page, ...route.parts].join("/");
   useEffect(() => void (error && forget()), [place]);
-  return error ? <Problem error={`the page could not be drawn (${String(error)})`} retry={forget} /> : <>{children}</>;
+  return error ? <Problem error={`the page could not be drawn (${String(error)})`} retry={forget} /> : children;
 }
 
 function Nowhere({ route }: PageProps) {

@@ -2,7 +2,7 @@
 
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { useTheme, type Choice } from "../parts/theme";
-import { href, type Route } from "../route";
+import { href, open, type Route } from "../route";
 import type { About } from "../shapes";
 import { LiveDot } from "./livedot";
 
@@ -26,6 +26,7 @@ export function Navigation({ route, about, openHelp }: { route: Route; about: Ab
   useEffect(() => setOpen(false), [route.page, route.parts.join("/")]);
   const present = route.page === "results" ? "runs" : route.page;
   return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: Escape closes the menu from any link and button in it
     <header class="frame-head" onKeyDown={(event) => event.key === "Escape" && setOpen(false)}>
       <a class="brand" href={href("overview")}>
         <Mark />
@@ -34,6 +35,7 @@ export function Navigation({ route, about, openHelp }: { route: Route; about: Ab
       <button type="button" class="menu" aria-expanded={open} aria-controls="places" onClick={() => setOpen(!open)}>
         Menu
       </button>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: a key on a link in it is a click too */}
       <nav id="places" class={open ? "places open" : "places"} aria-label="Pages" onClick={() => setOpen(false)}>
         {PLACES.filter(({ page }) => page !== "live" || !about?.static).map(({ page, name }) => (
           <a key={page} href={href(page)} aria-current={present === page ? "page" : undefined}>
@@ -76,7 +78,7 @@ function Search({ route }: { route: Route }) {
   );
   const go = (event: Event) => {
     event.preventDefault();
-    location.hash = href("series", [], { words: words.trim() });
+    open(href("series", [], { words: words.trim() }));
   };
   return (
     <form class="search" role="search" onSubmit={go}>

@@ -50,7 +50,9 @@ export function TokenPrompt({ signedIn }: { signedIn: () => void }) {
           {error}
         </p>
         <div class="row">
-          <button class="main">Sign in</button>
+          <button type="submit" class="main">
+            Sign in
+          </button>
           <button type="button" onClick={() => dialog.current?.close()}>
             Not now
           </button>

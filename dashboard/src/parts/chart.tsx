@@ -101,7 +101,10 @@ export function Chart(props: ChartProps) {
 
   useEffect(() => void (plot.current && apply(plot.current, shown)), [shown?.[0], shown?.[1]]);
   useEffect(() => plot.current?.redraw(false), [marks, notes, levels]);
-  useEffect(() => (setAt(null), setPinned(false)), [lines]);
+  useEffect(() => {
+    setAt(null);
+    setPinned(false);
+  }, [lines]);
 
   const keys = (event: KeyboardEvent) => {
     if (!plot.current || event.target !== event.currentTarget || event.ctrlKey || event.altKey || event.metaKey) return;
@@ -111,7 +114,11 @@ export function Chart(props: ChartProps) {
     if (step === "pin" || step === "leave") setPinned(step === "pin" && at !== null && !pinned);
     else if (step === "all") latest.current.setRange(null);
     else if (Array.isArray(step)) latest.current.setRange(step);
-    else setPinned(false), setAt(step), bring(plot.current, lines, step, latest.current.setRange);
+    else {
+      setPinned(false);
+      setAt(step);
+      bring(plot.current, lines, step, latest.current.setRange);
+    }
   };
   const click = (event: MouseEvent) => {
     if (event.target instanceof Element && event.target.closest(".chart-tip, .chart-flags")) return;
@@ -136,7 +143,10 @@ export function Chart(props: ChartProps) {
             lines={lines}
             at={at}
             pinned={pinned}
-            close={() => (setPinned(false), room.current?.parentElement?.focus())}
+            close={() => {
+              setPinned(false);
+              room.current?.parentElement?.focus();
+            }}
           >
             {(props.tip ?? ((line, index) => reading(lines[line]!, index, xUnit)))(at.line, at.index, pinned)}
           </TipBox>
@@ -173,7 +183,7 @@ function hooks(
       },
     ],
     drawAxes: [behind],
-    draw: [(u) => (drawLevels(u, latest.current.levels), placed(u))],
+    draw: [(u) => drawLevels(u, latest.current.levels), placed],
   };
 }
 

@@ -45,7 +45,10 @@ export function useUnderWay(): number {
       const timer = setInterval(ask, AGAIN);
       return () => clearInterval(timer);
     });
-    return () => (stop(), removeEventListener(HEARD, hear));
+    return () => {
+      stop();
+      removeEventListener(HEARD, hear);
+    };
   }, []);
   return count;
 }
@@ -81,7 +84,10 @@ function listen(hear: (live: Live) => void, lose: () => void): () => void {
     });
   };
   open();
-  return () => (clearTimeout(timer), source?.close());
+  return () => {
+    clearTimeout(timer);
+    source?.close();
+  };
 }
 
 /** Begins whenever the page comes into view and ends whenever it goes out of it, until the returned function is called. */
@@ -93,5 +99,8 @@ function whileSeen(begin: () => () => void): () => void {
   };
   document.addEventListener("visibilitychange", follow);
   follow();
-  return () => (document.removeEventListener("visibilitychange", follow), end?.());
+  return () => {
+    document.removeEventListener("visibilitychange", follow);
+    end?.();
+  };
 }

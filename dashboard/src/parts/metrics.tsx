@@ -35,7 +35,7 @@ export function Metrics({
 }
 
 function Name({ metric, series }: { metric: Metric; series: string | undefined }) {
-  return series ? <a href={href("series", [series])}>{metric.name}</a> : <>{metric.name}</>;
+  return series ? <a href={href("series", [series])}>{metric.name}</a> : metric.name;
 }
 
 /** Half of the interval as a share of the point. */

@@ -1,4 +1,4 @@
-// Operators of two results in pairs; `report/operator_changes.py` matches them by the same rules.
+// Operators of two results in pairs; `analysis/operator_changes.py` matches them by the same rules.
 
 import type { Operator } from "../../shapes";
 import { byKind } from "../../parts/operators";
@@ -12,7 +12,7 @@ export interface Change {
   difference: number;
 }
 
-// as `report/operators.py` has them
+// as `analysis/operators.py` has them
 const FAMILIES: { [name: string]: readonly string[] } = {
   convolution: ["conv"],
   "matrix product": ["gemm", "matmul", "fullyconnected", "addmm", "bmm", "aten::mm", "linear", "einsum"],

@@ -67,11 +67,14 @@ export function Pick({ label, options, chosen, onPick, free }: Props) {
         onKeyDown={keys}
       />
       {words !== null && (
+        // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a combobox, as ARIA describes it
         <ul class="pick-list" role="listbox" id={`${id}-list`} aria-label={label}>
           {found.map((option, i) => (
+            // biome-ignore lint/a11y: the field keeps the focus and has the keys
             <li
               key={option.value}
               id={`${id}-${i}`}
+              // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: as its list
               role="option"
               aria-selected={i === active}
               // the field would lose the focus, and the list with it, before the click arrives

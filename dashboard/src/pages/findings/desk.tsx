@@ -101,9 +101,18 @@ function Assign({ assignee, busy, assign }: { assignee: string; busy: boolean; a
           onInput={(event) => setWho(event.currentTarget.value)}
         />
       </label>
-      <button disabled={busy || who.trim() === assignee}>Assign</button>
+      <button type="submit" disabled={busy || who.trim() === assignee}>
+        Assign
+      </button>
       {me && me !== assignee && (
-        <button type="button" disabled={busy} onClick={() => (setWho(me), assign(me))}>
+        <button
+          type="button"
+          disabled={busy}
+          onClick={() => {
+            setWho(me);
+            assign(me);
+          }}
+        >
           Take it
         </button>
       )}

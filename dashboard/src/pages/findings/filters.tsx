@@ -3,7 +3,7 @@
 import type { Query } from "../../api";
 import { Choice, Words, type Option } from "../../parts/filters";
 import { count } from "../../parts/format";
-import { change, href } from "../../route";
+import { change, href, open } from "../../route";
 import type { State } from "../../shapes";
 import { NOBODY, STATES, statesOf, type Found } from "./chosen";
 
@@ -37,7 +37,7 @@ export function Filters({ found, shown, query }: { found: Found; shown: number; 
               <Choice key={name} label={label} name={name} query={query} options={options} every={every} />
             ),
         )}
-        <button type="button" disabled={!narrowed} onClick={() => void (location.hash = href("findings"))}>
+        <button type="button" disabled={!narrowed} onClick={() => open(href("findings"))}>
           Clear
         </button>
       </form>

@@ -23,7 +23,7 @@ import { useKeys } from "../../parts/keys";
 import { Answered } from "../../parts/states";
 import { useTitle } from "../../parts/title";
 import { When } from "../../parts/when";
-import { href } from "../../route";
+import { href, open } from "../../route";
 import type { Estimate, FindingView } from "../../shapes";
 import { chosen, linkTo, listQuery, statesOf, useFindings } from "./chosen";
 import { Desk } from "./desk";
@@ -85,12 +85,12 @@ function Neighbours({ id, query }: { id: string; query: Query }) {
   const rows = found ? chosen(found.findings, query) : [];
   const place = rows.findIndex((one) => one.id === id);
   const [before, after] = [rows[place - 1], place < 0 ? undefined : rows[place + 1]];
-  const go = (there: { id: string } | undefined) => there && void (location.hash = linkTo(there.id, query));
+  const go = (there: { id: string } | undefined) => there && open(linkTo(there.id, query));
   const list = href("findings", [], listQuery(query));
   useKeys([
     { keys: "j", does: "Next finding", run: () => go(after) },
     { keys: "k", does: "Previous finding", run: () => go(before) },
-    { keys: "u", does: "Back to the list", run: () => void (location.hash = list) },
+    { keys: "u", does: "Back to the list", run: () => open(list) },
   ]);
   return (
     <nav class="row finding-neighbours" aria-label="Findings">

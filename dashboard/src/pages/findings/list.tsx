@@ -59,7 +59,10 @@ function Listed({ found, query, reload }: { found: Found; query: Query; reload: 
           meant={meant}
           ticked={ticked.length}
           chooseAll={() => setTicked(ticked.length === rows.length ? [] : rows.map((one) => one.id))}
-          done={() => (setTicked([]), reload())}
+          done={() => {
+            setTicked([]);
+            reload();
+          }}
         />
       ) : (
         <MayNot />

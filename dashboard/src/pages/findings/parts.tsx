@@ -55,5 +55,5 @@ function Line({ part, view: { line } }: { part: Part; view: FindingView }) {
 }
 
 function Run({ id }: { id: string }) {
-  return isThere(`runs/${id}`) ? <a href={href("runs", [id])}>{id}</a> : <>{id}</>;
+  return isThere(`runs/${id}`) ? <a href={href("runs", [id])}>{id}</a> : id;
 }

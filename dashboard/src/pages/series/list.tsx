@@ -8,7 +8,7 @@ import { Spark } from "../../parts/spark";
 import { Empty, Problem, Waiting } from "../../parts/states";
 import { Table, type Column } from "../../parts/table";
 import { hasWords } from "../../parts/words";
-import { href } from "../../route";
+import { href, open } from "../../route";
 import type { SeriesLine, SeriesPage } from "../../shapes";
 
 const PAGE = "100";
@@ -32,12 +32,7 @@ export function SeriesList({ query }: { query: Query }) {
               ? `${count(chosen.length, "series", "series")} chosen`
               : "Tick several to draw them on one chart"}
           </span>
-          <button
-            type="button"
-            class="main"
-            disabled={!chosen.length}
-            onClick={() => void (location.hash = chartOf(chosen))}
-          >
+          <button type="button" class="main" disabled={!chosen.length} onClick={() => open(chartOf(chosen))}>
             Draw
           </button>
         </div>
@@ -104,11 +99,7 @@ function Filters({ page, query }: { page: SeriesPage; query: Query }) {
       <Choice label="Case" name="case" query={query} options={page.cases.map((one) => [one, one])} />
       <Choice label="Metric" name="metric" query={query} options={page.metrics.map((one) => [one, one])} />
       {machines.length > 1 && <Choice label="Machine" name="machine" query={query} options={machines} />}
-      <button
-        type="button"
-        disabled={!Object.values(query).some(Boolean)}
-        onClick={() => void (location.hash = href("series"))}
-      >
+      <button type="button" disabled={!Object.values(query).some(Boolean)} onClick={() => open(href("series"))}>
         Clear
       </button>
     </form>

@@ -111,7 +111,7 @@ function NoteForm({
       <label class="note-everywhere">
         <input type="checkbox" name="everywhere" /> On every series
       </label>
-      <button>Add note</button>
+      <button type="submit">Add note</button>
     </form>
   );
 }

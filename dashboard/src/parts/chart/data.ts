@@ -1,6 +1,6 @@
 // The columns that uPlot draws, and which point lies nearest to the cursor.
 
-import uPlot from "uplot";
+import type uPlot from "uplot";
 
 /** One line: columns of equal length, in order of `at`. `colour` is an index of tokens.css's --c0..--c7. */
 export interface ChartLine {

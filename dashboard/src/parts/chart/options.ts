@@ -1,6 +1,6 @@
 // What uPlot is told: scales, axes and lines.
 
-import uPlot from "uplot";
+import type uPlot from "uplot";
 import { DASHES } from "../badges";
 import { DAY, labelled, number, scaleFor, two, value } from "../format";
 import { logTicks, plain } from "../scale";
