@@ -12,7 +12,7 @@ WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")  
 export BENCHWRIGHT_TENSORFLOW_PYTHON ?= $(abspath $(TENSORFLOW))/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak test-adbd lint bench dashboard types docs schema clean
+.PHONY: help demo test soak test-pages test-adbd lint bench dashboard types docs schema clean
 
 help:  ## List these commands.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 11 | sed 's/^/  make /'
@@ -25,7 +25,7 @@ demo: $(VENV)/.demo  ## Build a small model, measure it, show a table, write an 
 
 test: $(VENV)/.lint  ## Check everything: lint, parallel tests, those that measure, the store on PostgreSQL.
 	@$(MAKE) --no-print-directory --jobs 5 --output-sync=target \
-	  lint dashboard $(VENV)/.test $(TENSORFLOW)/.ready $(VENV)/.programs
+	  lint test-pages dashboard $(VENV)/.test $(TENSORFLOW)/.ready $(VENV)/.programs
 	@$(INSTALL) --no-deps basic-pitch==0.4.0  # for the models in it; what it imports itself is not needed
 	@$(BIN)/python -m compileall -q src  # tests start Python some thousand times
 	@status=0; \
@@ -37,6 +37,9 @@ test: $(VENV)/.lint  ## Check everything: lint, parallel tests, those that measu
 
 soak: $(VENV)/.test $(TENSORFLOW)/.ready $(VENV)/.programs  ## The long hunts: thousands of mutations, kills at many instants. For a release.
 	@$(PYTEST) -n $(WORKERS) --dist worksteal --timeout 1800 -m soak
+
+test-pages: $(NODE)  ## Unit tests of the dashboard's TypeScript, in seconds; make test runs them too.
+	@npm --prefix dashboard run --silent test
 
 test-adbd: $(VENV)/.test  ## The device tests against a real adbd, which is built first. Needs root and apt.
 	@scripts/adbd build/adbd

@@ -24,6 +24,7 @@ const WORDS: ReadonlyMap<string, readonly [string, string, string]> = new Map([
 ]);
 const OTHER = ["higher", "lower", "high"] as const;
 const A_HAIR = 1 + 1e-9; // 1,000 times 1e-9 may be less than 1e-6
+const FURTHER = 40; // digits, to tell a half from what lies beside it
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
@@ -47,7 +48,7 @@ export function number(of: number | null | undefined, digits = 3): string {
   const magnitude = Number(written.slice(written.indexOf("e") + 1)); // of the rounded number: 0.9996 becomes 1.00
   if (magnitude < -6) return written.replace(/-(?=\d$)/, "-0"); // two digits, as in Python
   const decimals = Math.min(12, Math.max(0, digits - 1 - magnitude));
-  return of.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  return rounded(of, decimals);
 }
 
 /** A value for people: value(1.83e-5, "s") is "18.3 µs"; bytes are whole below 1 KiB. */
@@ -186,7 +187,18 @@ function roundedScale(of: number, unit: string, digits: number): Scale {
 /** A share of a byte keeps its digits, bytes have no decimals. */
 function scaled(of: number, [factor, label]: Scale, digits: number): string {
   const text = number(of / factor, digits);
-  return label === "B" && Math.abs(read(text)) >= 1 ? whole(Math.round(of / factor)) : text;
+  return label === "B" && Math.abs(read(text)) >= 1 ? rounded(of / factor, 0) : text;
+}
+
+/** As Python rounds: the number as it is kept, not as it is written (9.995 is a little less), and half to the even digit. */
+function rounded(of: number, decimals: number): string {
+  if (Math.abs(of) >= 1e21) return whole(of); // `toFixed` ends there
+  const exact = of.toFixed(decimals + FURTHER);
+  const half = /^50*$/.test(exact.slice(-FURTHER));
+  const down = exact.slice(0, -FURTHER).replace(/\.$/, "");
+  const [front = "", back] = (half && /[02468]$/.test(down) ? down : of.toFixed(decimals)).split(".");
+  const grouped = front.replace(/\B(?=(\d{3})+$)/g, ",");
+  return back ? `${grouped}.${back}` : grouped;
 }
 
 function read(text: string): number {

@@ -6,11 +6,11 @@ export type Choice = "light" | "dark" | "system";
 
 const KEPT = "benchwright-theme";
 const CHANGED = "benchwright-theme";
-const dark = matchMedia("(prefers-color-scheme: dark)");
+const dark = () => matchMedia("(prefers-color-scheme: dark)");
 
 /** Applies what was chosen, now and whenever the system changes its mind. */
 export function startTheme(): void {
-  dark.addEventListener("change", apply);
+  dark().addEventListener("change", apply);
   apply();
 }
 
@@ -52,6 +52,6 @@ function chosen(): Choice {
 
 function apply(now?: unknown): void {
   const choice = typeof now === "string" ? now : chosen();
-  document.documentElement.dataset["theme"] = choice === "system" ? (dark.matches ? "dark" : "light") : choice;
+  document.documentElement.dataset["theme"] = choice === "system" ? (dark().matches ? "dark" : "light") : choice;
   dispatchEvent(new Event(CHANGED));
 }

@@ -1,4 +1,5 @@
-// Operators of two results in pairs; `analysis/operator_changes.py` matches them by the same rules.
+// Operators of two results in pairs; `analysis/operator_changes.py` matches them by the same rules,
+// and tests/shared/operators.json holds both to them.
 
 import type { Operator } from "../../shapes";
 import { byKind } from "../../parts/operators";
@@ -51,7 +52,7 @@ export function kindChanges(before: readonly Operator[], after: readonly Operato
 }
 
 /** What an operator does, in a word that holds for every library; its own kind where none is known. */
-function family(kind: string): string {
+export function family(kind: string): string {
   const low = kind.toLowerCase().replaceAll("_", "");
   return Object.entries(FAMILIES).find(([, words]) => words.some((word) => low.includes(word)))?.[0] ?? kind;
 }
@@ -64,7 +65,8 @@ function sorted(all: Change[]): Change[] {
   return all.sort((x, y) => Math.abs(y.difference) - Math.abs(x.difference));
 }
 
-function matched(
+/** Operators of both sides in pairs; what one side alone has stands without a partner. */
+export function matched(
   before: readonly Operator[],
   after: readonly Operator[],
 ): [Operator | undefined, Operator | undefined][] {
