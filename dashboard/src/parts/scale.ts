@@ -38,7 +38,7 @@ export function scale(low: number, high: number, { log = false, count = 5 } = {}
 function linearTicks(low: number, high: number, count: number): number[] {
   const step = roundStep((high - low) / count);
   const ticks = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high * (1 + 1e-12); i++) ticks.push(i * step);
+  for (let i = Math.ceil(low / step - 1e-9); i <= high / step + 1e-9; i++) ticks.push(i * step || 0); // not -0
   return ticks;
 }
 
