@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 from benchwright.records import Estimate
 from benchwright.schema import soundness
 from benchwright.stats import summary
 from benchwright.units import Limits
-
-Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
-finite = st.floats(allow_subnormal=False, min_value=0, max_value=1e9)
-
-INDEPENDENT: dict[str, tuple[Draw, float]] = {
-    "normal": (lambda rng, shape: rng.normal(10, 1, shape), 10.0),
-    "exponential": (lambda rng, shape: rng.exponential(1, shape), 1.0),
-    "lognormal": (lambda rng, shape: rng.lognormal(0, 0.5, shape), math.exp(0.125)),
-    "wide lognormal": (lambda rng, shape: rng.lognormal(0, 1.0, shape), math.exp(0.5)),
-}
 
 
 def test_outliers_are_counted_by_tukeys_fences() -> None:
