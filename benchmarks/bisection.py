@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from detection import commits_simulator as simulator
 from detection.commits_simulator import Named
+
 from harness import Bar, Claim, Spread, at_least, at_most, report, settings
 
 SEED = 64

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 from detection.pairs_simulator import Array
 from detection.shares import share
-from harness import Claim, Settings, at_least, at_most, report, settings
 
 from benchwright.records import Verdict
 from benchwright.stats.pairs import judge, stop
+from harness import Claim, Settings, at_least, at_most, report, settings
 
 LOOPS = 3
 PAIRS = 24

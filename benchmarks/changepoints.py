@@ -19,9 +19,9 @@ import numpy as np
 from detection import peers
 from detection.series import HELD_OUT, LENGTHS, REAL, REFERENCE, WIDE, Array, Profile, collection, draw, families
 from detection.simulator import Detect, Score, score
-from harness import Bar, Claim, Settings, at_least, at_most, interleaved, ratios, report, settings, spread
 
 from benchwright.stats.changepoint import Detector, detect
+from harness import Bar, Claim, Settings, at_least, at_most, interleaved, ratios, report, settings, spread
 
 SEED = 20_000
 SHORT = (50, 100, 200, 500)  # what slow peers are scored on

@@ -15,11 +15,11 @@ from zlib import crc32
 
 import numpy as np
 from detection.slopes import FAMILIES, LENGTHS, Array, sloping, stepping, unchanged
-from harness import Bar, Claim, Settings, Spread, at_least, at_most, report, settings
 
 from benchwright.stats.changepoint import Change, detect
 from benchwright.stats.distributions import normal_quantile
 from benchwright.stats.drift import Trend, examine
+from harness import Bar, Claim, Settings, Spread, at_least, at_most, report, settings
 
 SEED = 13
 ROWS = (  # where the slope begins, how long it is, its size

@@ -19,10 +19,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from harness import Claim, at_least, at_most, children, interleaved, ratios, report, settings, spread
-
 from benchwright.targets.tasks.definition import Pattern, Task, Wanted
 from benchwright.worker.tasks.extraction import Extractor
+from harness import Claim, at_least, at_most, children, interleaved, ratios, report, settings, spread
 
 MEGABYTE = 1_000_000
 PIECE = 1 << 18  # bytes that are read at once of what a task prints

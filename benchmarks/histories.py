@@ -23,10 +23,10 @@ from detection import peers
 from detection.series import Array
 from detection.shares import share
 from detection.simulator import TOLERANCE
-from harness import Claim, Spread, at_least, at_most, report
 
 from benchwright.stats.changepoint import detect
 from benchwright.stats.drift import examine
+from harness import Claim, Spread, at_least, at_most, report
 
 Find = Callable[[Array], Sequence[int]]
 BACK, FORE, ENOUGH = 24, 12, 7.0  # of the rule of Mozilla's Perfherder: values before, values after, Student's t

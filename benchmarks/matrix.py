@@ -16,10 +16,9 @@ from pathlib import Path
 from time import perf_counter, perf_counter_ns, sleep
 from typing import Any
 
-from harness import Claim, at_least, at_most, children, command, interleaved, ratios, report, settings, spread
-
 import benchwright
 from benchwright.records import Load
+from harness import Claim, at_least, at_most, children, command, interleaved, ratios, report, settings, spread
 
 COPIES = 2
 CALL = 0.005  # seconds

@@ -16,13 +16,12 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Any
 
-from harness import Claim, at_most, children, interleaved, loadgen, peers, report, settings, spread, subjects
-
 from benchwright.records import Load
 from benchwright.worker.engine.clock import SystemClock
 from benchwright.worker.engine.closed_loop import run_closed
 from benchwright.worker.engine.recorder import LIMIT
 from benchwright.worker.engine.subject import Subject
+from harness import Claim, at_most, children, interleaved, loadgen, peers, report, settings, spread, subjects
 
 ROUNDING = 0.5  # bytes a call that pages, the recorded instants and the allocator may add
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from detection.online_simulator import COMMITS, FAMILIES, FIRST, Followed, follow, measured_again
-from harness import Claim, Settings, Spread, at_most, report, settings, spread
 
 from benchwright.stats.distributions import normal_quantile
+from harness import Claim, Settings, Spread, at_most, report, settings, spread
 
 SEED = 31
 NOISE = (0.01, 0.03)

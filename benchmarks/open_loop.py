@@ -21,12 +21,11 @@ from functools import partial
 from operator import sub
 from typing import Any
 
-from harness import Claim, Settings, at_most, children, interleaved, loadgen, ratios, report, settings, spread, subjects
-
 from benchwright.execution.metrics import delivered_rate, intended_rate
 from benchwright.records import Arrivals, Load, Mode
 from benchwright.worker.engine.engine import prepare
 from benchwright.worker.engine.subject import Subject
+from harness import Claim, Settings, at_most, children, interleaved, loadgen, ratios, report, settings, spread, subjects
 
 RATES = (100, 1000, 5000)
 HELD = 0.005  # seconds for which the stubborn target keeps the interpreter lock

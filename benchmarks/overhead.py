@@ -16,8 +16,6 @@ from itertools import repeat, starmap
 from time import perf_counter_ns
 from typing import Any
 
-from harness import Bar, Claim, Settings, at_most, interleaved, peers, ratios, report, settings, spread, subjects
-
 from benchwright.execution import metrics
 from benchwright.execution.attempt import Answer
 from benchwright.records import Load
@@ -25,6 +23,7 @@ from benchwright.worker.engine.clock import SystemClock
 from benchwright.worker.engine.closed_loop import run_closed
 from benchwright.worker.engine.engine import prepare
 from benchwright.worker.engine.subject import Subject
+from harness import Bar, Claim, Settings, at_most, interleaved, peers, ratios, report, settings, spread, subjects
 
 OURS, BARE, THREADS = "benchwright", "bare", "benchwright, two threads"
 

@@ -15,10 +15,10 @@ from statistics import median
 import numpy as np
 from detection.pairs_simulator import CLOUD, QUIET, Array, Profile, in_turn, paired
 from detection.shares import share
-from harness import Claim, Settings, Spread, at_least, at_most, report, settings
 
 from benchwright.records import Verdict
 from benchwright.stats.pairs import judge, stop
+from harness import Claim, Settings, Spread, at_least, at_most, report, settings
 
 EACH = 20  # pairs, or processes of either side
 DIFFERENT = (Verdict.WORSE, Verdict.BETTER)

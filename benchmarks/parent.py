@@ -10,10 +10,9 @@ import threading
 import time
 from collections.abc import Sequence
 
-from harness import Claim, at_most, report, settings, spread, subjects
-
 import benchwright
 from benchwright.events import Event, Reached
+from harness import Claim, at_most, report, settings, spread, subjects
 
 BEFORE_END = 0.1  # seconds: the look ends inside the timed phase
 

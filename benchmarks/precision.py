@@ -22,10 +22,10 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
-from harness import Claim, Spread, at_least, at_most, command, interleaved, ratios, report, settings, spread, subjects
 
 from benchwright.stats.distributions import student_quantile
 from benchwright.stats.summary import combine
+from harness import Claim, Spread, at_least, at_most, command, interleaved, ratios, report, settings, spread, subjects
 
 OURS, FIVE, PEER = "benchwright", "benchwright, five processes", "pyperf"
 APART = (0.003, 0.006, 0.01, 0.015, 0.02, 0.03)

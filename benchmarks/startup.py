@@ -16,9 +16,8 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter_ns
 
-from harness import Claim, Settings, at_most, command, interleaved, ratios, report, settings, spread, subjects
-
 from benchwright.execution.attempt import HEAD_START
+from harness import Claim, Settings, at_most, command, interleaved, ratios, report, settings, spread, subjects
 
 # The command line itself, with a note of the instant at which the first worker was released. The listener is wrapped
 # when the command imports it, not before: nothing is imported earlier than it would be.

@@ -18,10 +18,9 @@ from itertools import count
 from pathlib import Path
 from time import perf_counter
 
-from harness import Claim, Settings, at_least, at_most, interleaved, ratios, report, settings, spread
-
 from benchwright.records import Better, Case, Environment, Estimate, Metric, Result, Run, Status, Target
 from benchwright.store import Store, open_store
+from harness import Claim, Settings, at_least, at_most, interleaved, ratios, report, settings, spread
 
 METRICS = 20  # per result, as a run with monitors has
 CASES = 50

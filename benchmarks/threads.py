@@ -10,11 +10,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
-from harness import Claim, at_least, command, interleaved, ratios, report, settings, spread, subjects
-
 import benchwright
 from benchwright.records import Result
 from benchwright.workflows.arguments import available_cpus
+from harness import Claim, at_least, command, interleaved, ratios, report, settings, spread, subjects
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import io
 import os
-import runpy
 import shutil
 import signal
 import subprocess
@@ -24,6 +23,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
+import browsers
 from benchwright import records
 from benchwright.cli import main
 
@@ -123,14 +123,15 @@ class _Captured(io.TextIOWrapper):
 @pytest.fixture(scope="session")
 def write_model() -> Callable[[str, Path], Path]:
     """`write_model("streaming", path)` writes a small model with the traits of published ones."""
-    write: Callable[[str, Path], Path] = runpy.run_path(str(ROOT / "tests" / "model_files.py"))["write"]
+    from model_files import write  # imports onnx, which few tests need
+
     return write
 
 
 @pytest.fixture(scope="module")  # no longer: while it is open, an event loop counts as running in this thread
 def browser() -> Iterator[Any]:
     """A real Chromium."""
-    with runpy.run_path(str(ROOT / "tests" / "browsers.py"))["chromium"]() as chromium:
+    with browsers.chromium() as chromium:
         yield chromium
 
 

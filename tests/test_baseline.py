@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import runpy
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
+import series_of_runs as made
 from benchwright.analysis import baseline
 from benchwright.analysis.gate import check, condition
 from benchwright.analysis.rows import rows
@@ -18,8 +17,6 @@ from benchwright.errors import OptionError
 from benchwright.records import Failure, Status
 from benchwright.records.judgement import Rules
 from benchwright.store import Store, open_store
-
-made = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("series_of_runs.py"))))
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import repositories
 from benchwright.cli import main
 from benchwright.errors import FetchError, OptionError, TargetError
 from benchwright.events import Noted
@@ -25,15 +25,14 @@ from benchwright.workflows.watch.commits import Following
 from benchwright.workflows.watch.journal import Entry, Journal, Outcome
 from benchwright.workflows.watch.loop import Handled, Watched, watch
 
-REPOSITORIES = runpy.run_path(str(Path(__file__).parent / "repositories.py"))
-plain = REPOSITORIES["plain"]
+plain = repositories.plain
 pytestmark = pytest.mark.usefixtures("plain")
 STORE = Path(".benchwright", "results.db")
 
 
 def _watched(build: str = "", *, pairs: int = 0, **following: Any) -> Watched:
     asked = Following(**{"remote": "", **following})
-    request = Request(targets=[REPOSITORIES["TARGET"]])
+    request = Request(targets=[repositories.TARGET])
     return Watched(repo=Path("project"), request=request, following=asked, build=build, pairs=pairs)
 
 
@@ -52,13 +51,13 @@ def _store() -> Iterator[Store]:
 
 def _reported(findings: Iterable[Finding]) -> list[Finding]:
     """Those of the benchmark's own figures: its memory is the machine's affair."""
-    return [finding for finding in findings if finding.metric in REPOSITORIES["METRICS"]]
+    return [finding for finding in findings if finding.metric in repositories.METRICS]
 
 
 def _find(kind: str, costs: Sequence[list[float]], broken: int) -> tuple[list[str], list[Finding]]:
     """The commits, and the changes that were found in all but the first, as the store has them in the end."""
-    commits = REPOSITORIES["make"](Path("project"), *costs, kind=kind, broken=[broken])
-    handled = _watch(_watched(REPOSITORIES["BUILD"], since=commits[0]))
+    commits = repositories.make(Path("project"), *costs, kind=kind, broken=[broken])
+    handled = _watch(_watched(repositories.BUILD, since=commits[0]))
     assert [each.revision.id for each in handled] == commits[1:]
     assert {each.taken.outcome for each in handled} == {Outcome.MEASURED, Outcome.UNBUILT}
     (unbuilt,) = [each for each in handled if each.taken.outcome is Outcome.UNBUILT]
@@ -71,7 +70,7 @@ def _find(kind: str, costs: Sequence[list[float]], broken: int) -> tuple[list[st
 
 
 def _bisect(finding: Finding, culprit: str) -> None:
-    assert main(["bisect", finding.id, "--repo", "project", "--build", REPOSITORIES["BUILD"]]) == 0
+    assert main(["bisect", finding.id, "--repo", "project", "--build", repositories.BUILD]) == 0
     with _store() as store:
         (suspect, *_) = store.finding(finding.id).suspects
     assert suspect.revision == culprit and suspect.probability > 0.95
@@ -85,13 +84,13 @@ def test_a_change_for_the_worse_and_one_for_the_better_are_found_and_no_other() 
     assert worse.effect.point == pytest.approx(1.1, rel=0.01)
     assert better.effect.point == pytest.approx(0.9 / 1.1, rel=0.01)
     assert (worse.state, better.state) == (State.RESOLVED, State.OPEN)  # what came after is faster than before it
-    assert _watch(_watched(REPOSITORIES["BUILD"], since=commits[0])) == []  # nothing is measured twice
+    assert _watch(_watched(repositories.BUILD, since=commits[0])) == []  # nothing is measured twice
     _bisect(worse, commits[10])
     _bisect(better, commits[20])
 
 
 def test_a_suspected_change_is_measured_in_pairs_before_anybody_is_told() -> None:
-    commits = REPOSITORIES["make"](Path("project"), [1.0] * 13 + [1.1] * 2)
+    commits = repositories.make(Path("project"), [1.0] * 13 + [1.1] * 2)
     handled = _watch(_watched(pairs=7, since=commits[0]))
     (told,) = [(each.revision.id, finding) for each in handled for finding in _reported(each.findings)]
     assert told[0] == commits[14]  # the second that is slower; a history alone waits for the fifth
@@ -114,7 +113,7 @@ def test_the_same_in_a_mercurial_repository() -> None:
 
 
 def test_a_gap_in_which_a_change_was_found_is_measured_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
-    commits = REPOSITORIES["make"](Path("project"), [1.0] * 8)
+    commits = repositories.make(Path("project"), [1.0] * 8)
     level = Estimate(point=1.0, low=None, high=None)
     finding = Finding(
         id="found",
@@ -156,12 +155,12 @@ def test_a_gap_in_which_a_change_was_found_is_measured_afterwards(monkeypatch: p
 
 def test_the_first_start_takes_the_newest_commit_and_later_ones_go_on() -> None:
     project = Path("project")
-    commits = REPOSITORIES["make"](project, [1.0, 1.0])
+    commits = repositories.make(project, [1.0, 1.0])
     file = Path("finished")
     watched = _watched(commit_file=file)
     assert [each.revision.id for each in _watch(watched)] == commits[1:]
     assert file.read_text().strip() == commits[1]
-    commits.append(REPOSITORIES["commit"](project, 1.0, 2))
+    commits.append(repositories.commit(project, 1.0, 2))
     assert [each.revision.id for each in _watch(watched)] == commits[2:]
     with pytest.raises(TargetError, match="no revision"):
         watch(_watched(commit_file=file, since="nowhere"))
@@ -173,12 +172,12 @@ def test_the_first_start_takes_the_newest_commit_and_later_ones_go_on() -> None:
     ]
     subprocess.run(["git", "reset", "-q", "--hard", "HEAD~1"], cwd=project, check=True)
     assert _watch(watched) == []  # history was taken back: all of it is known
-    rewritten = REPOSITORIES["commit"](project, 1.0, 9)
+    rewritten = repositories.commit(project, 1.0, 9)
     assert [each.revision.id for each in _watch(watched)] == [rewritten]
 
 
 def test_what_could_not_be_built_is_built_again_when_that_is_asked_for() -> None:
-    commits = REPOSITORIES["make"](Path("project"), [1.0])
+    commits = repositories.make(Path("project"), [1.0])
     watched = _watched(f"test -e {Path.cwd()}/compiler")
     assert [each.taken.outcome for each in _watch(watched)] == [Outcome.UNBUILT]
     Path("compiler").touch()
@@ -190,7 +189,7 @@ def test_what_could_not_be_built_is_built_again_when_that_is_asked_for() -> None
 
 
 def test_another_request_is_another_watch_and_more_time_is_not() -> None:
-    (commit,) = REPOSITORIES["make"](Path("project"), [1.0])
+    (commit,) = repositories.make(Path("project"), [1.0])
     usual = _watched(since=commit)
     others = [{"params": {"n": [1]}}, {"batch_sizes": [2]}, {"runtimes": ["fake"]}, {"load": Load(copies=2)}]
     same = [{"load": Load(duration=3.0, timeout=9.0)}, {"tags": ["nightly"]}]
@@ -200,7 +199,7 @@ def test_another_request_is_another_watch_and_more_time_is_not() -> None:
 
 
 def test_a_branch_that_is_missing_for_a_moment_does_not_end_a_watch(monkeypatch: pytest.MonkeyPatch) -> None:
-    (commit,) = REPOSITORIES["make"](Path("project"), [1.0])
+    (commit,) = repositories.make(Path("project"), [1.0])
     status, said = Path("status"), []
     usual = GitRepository.bring
 
@@ -216,7 +215,7 @@ def test_a_branch_that_is_missing_for_a_moment_does_not_end_a_watch(monkeypatch:
 
 
 def test_a_commit_without_the_target_is_a_record() -> None:
-    commits = REPOSITORIES["make"](Path("project"), [1.0])
+    commits = repositories.make(Path("project"), [1.0])
     watched = replace(_watched(since=""), request=Request(targets=["bench.py::Missing.run"]))
     (handled,) = _watch(watched)
     assert (handled.revision.id, handled.taken.outcome) == (commits[0], Outcome.UNPLANNED)
@@ -225,7 +224,7 @@ def test_a_commit_without_the_target_is_a_record() -> None:
 
 
 def test_a_status_file_stops_before_the_next_commit() -> None:
-    commits = REPOSITORIES["make"](Path("project"), [1.0] * 3)
+    commits = repositories.make(Path("project"), [1.0] * 3)
     status = Path("status")
     watched = replace(_watched(since=commits[0]), status_file=status)
     handled: list[Handled] = []
@@ -262,7 +261,7 @@ def _cut(watched: Watched, at: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_run_that_was_cut_off_is_gone_on_with_and_one_of_another_version_is_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    commits = REPOSITORIES["make"](Path("project"), [1.0] * 2)
+    commits = repositories.make(Path("project"), [1.0] * 2)
     watched = replace(_watched(), rounds=3)
     _cut(watched, "ended", monkeypatch)
     with _store() as store:
@@ -278,7 +277,7 @@ def test_a_run_that_was_cut_off_is_gone_on_with_and_one_of_another_version_is_le
 
 
 def test_what_was_not_judged_any_more_is_judged_at_the_next_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    commits = REPOSITORIES["make"](Path("project"), [1.0])
+    commits = repositories.make(Path("project"), [1.0])
     file = Path("finished")
     watched = _watched(commit_file=file)
     _cut(watched, "judged", monkeypatch)
@@ -295,7 +294,7 @@ def test_what_was_not_judged_any_more_is_judged_at_the_next_start(monkeypatch: p
 def test_a_wrong_request_shows_before_anything_is_built() -> None:
     with pytest.raises(TargetError, match="not in a git or hg repository"):
         watch(_watched())
-    REPOSITORIES["make"](Path("project"), [1.0])
+    repositories.make(Path("project"), [1.0])
     with pytest.raises(TargetError, match="nowhere"):
         watch(_watched(branch="nowhere"))
     with pytest.raises(TargetError, match="no revision"):

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 import random
-import runpy
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import series_of_runs as made
 from benchwright import schema
 from benchwright.analysis import detection
 from benchwright.records import Verdict
 from benchwright.records.findings import Finding, State
 from benchwright.store import Store, open_store
-
-made = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("series_of_runs.py"))))
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.server
 import json
 import re
-import runpy
 import shutil
 import subprocess
 import threading
@@ -20,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sample_store
 from benchwright.errors import OptionError
 from benchwright.pages.site import Counts, publish
 from benchwright.pages.site.folder import Folder
@@ -32,17 +32,16 @@ HOSTILE = "</script><img src=x onerror=alert(1)> '\u2028\\' __proto__"
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Path:
-    """The last runs of tests/pages/sample_store.py, of one model alone: enough for every page."""
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The last runs of tests/support/sample_store.py, of one model alone: enough for every page."""
     file = tmp_path_factory.mktemp("sample") / "results.db"
-    samples = runpy.run_path(str(root / "tests" / "pages" / "sample_store.py"))
-    made = samples["made"]
+    made = sample_store.made
     with closing(SqlStore(f"sqlite:///{file}")) as store:
         for number in range(2 * made.COMMITS - 8, 2 * made.COMMITS):
             run = made.run(number)
             kept = [r for r in run.results if "resnet50" in r.case.name and r.case.target.runtime != "torch"]
             store.add_run(replace(run, results=tuple(kept)))
-        for finding in samples["findings"]():
+        for finding in sample_store.findings():
             if "resnet50" in finding.case:
                 store.keep_finding(finding)
     return file

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
+import series_of_runs as made
 from benchwright.analysis import detection
 from benchwright.analysis.timeline import moments_of
 from benchwright.errors import StoreError
@@ -21,7 +20,6 @@ from benchwright.stats.confirmation import Shift
 from benchwright.store import Store, open_store
 from benchwright.vcs.history import Commit
 
-made = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("series_of_runs.py"))))
 STEP = made.levels((0.010, 20), (0.0112, 15))  # slower by 12 % since run 20
 
 

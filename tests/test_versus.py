@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 import subprocess
 import sys
 import venv
@@ -12,10 +11,11 @@ from typing import Any
 import pytest
 
 import benchwright as bw
+import repositories
 from benchwright.errors import OptionError, TargetError, UserError
 from benchwright.records import Verdict
 
-plain = runpy.run_path(str(Path(__file__).with_name("repositories.py")))["plain"]
+plain = repositories.plain
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import runpy
 import select
 import signal
 import subprocess
@@ -19,11 +18,11 @@ from typing import IO
 
 import pytest
 
+import repositories
 from benchwright.records import Status
 from benchwright.store import open_store
 
-REPOSITORIES = runpy.run_path(str(Path(__file__).parent / "repositories.py"))
-plain = REPOSITORIES["plain"]
+plain = repositories.plain
 
 SEED = 6
 KILLS = 20
@@ -96,8 +95,8 @@ def test_a_watch_that_is_killed_anywhere_measures_every_commit_once(
 ) -> None:
     chance = random.Random(SEED)
     project = tmp_path / "project"
-    commits = REPOSITORIES["make"](project, [1.0] * 7)
-    asked = [REPOSITORIES["TARGET"], "--repo", "project", "--build", REPOSITORIES["BUILD"], "--since", commits[0]]
+    commits = repositories.make(project, [1.0] * 7)
+    asked = [repositories.TARGET, "--repo", "project", "--build", repositories.BUILD, "--since", commits[0]]
     folder = tmp_path / ".benchwright" / "watch"
     watches = Watches(server, ["watch", *asked, "--once", "--rounds", "2"], folder)
     kills = starts = 0
@@ -107,7 +106,7 @@ def test_a_watch_that_is_killed_anywhere_measures_every_commit_once(
         assert code in (0, -signal.SIGKILL)
         kills += code != 0
         if code == 0:  # it had caught up: here is more to do
-            commits.append(REPOSITORIES["commit"](project, 1.0, len(commits)))
+            commits.append(repositories.commit(project, 1.0, len(commits)))
     assert watches.run() == 0
     assert kills == most_kills
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import runpy
 from dataclasses import replace
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
+import series_of_runs as made
 from benchwright.analysis import causes
 from benchwright.records import Environment, Estimate, Operator, Result, Revision
 from benchwright.records.findings import Mute, Threshold
 from benchwright.records.judgement import Rules
-
-made = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("series_of_runs.py"))))
 
 
 def _side(i: int, environment: Environment = made.ENVIRONMENT, **about: object) -> list[Result]:

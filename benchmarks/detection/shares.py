@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from harness import Spread
-
 from benchwright.stats.distributions import normal_quantile
+from harness import Spread
 
 
 def share(truths: Sequence[bool]) -> Spread:

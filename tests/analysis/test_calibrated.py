@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import runpy
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+import sample_runs
 from benchwright._version import VERSION
 from benchwright.analysis import false_alarms
 from benchwright.execution.noise.calibration import Calibration, Gate, as_run, of_run
@@ -70,7 +70,7 @@ def test_a_page_quotes_it_where_one_known_machine_measured(tmp_path: Path) -> No
 
 
 def test_pages_of_the_dashboard_quote_it(tmp_path: Path) -> None:
-    make_run = runpy.run_path(str(Path(__file__).parents[1] / "report" / "sample_runs.py"))["make_run"]
+    make_run = sample_runs.make_run
     store = open_store(tmp_path / "store.db")
     assert isinstance(store, SqlStore)
     runs = [make_run(name, calls=50, slower=1.0, seed=seed) for seed, name in enumerate(("a", "b"))]

@@ -1,5 +1,4 @@
 import json
-import runpy
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,9 +9,9 @@ import pytest
 from benchwright import schema
 from benchwright.records import Run
 from benchwright.store import open_store
+from sample_runs import make_run
 
 Call = Callable[..., "subprocess.CompletedProcess[str]"]
-make_run: Callable[..., Run] = runpy.run_path(str(Path(__file__).parents[1] / "report" / "sample_runs.py"))["make_run"]
 
 
 @pytest.fixture

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import runpy
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
 
+import series_of_runs as made
 from benchwright import schema
 from benchwright.cli import main
 from benchwright.store import open_store
 
 Benchwright = Callable[..., subprocess.CompletedProcess[str]]
 Call = Callable[..., str]
-made = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[1] / "series_of_runs.py")))
 
 
 @pytest.fixture

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import runpy
 import subprocess
 import sys
 import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-CONTAINERS = runpy.run_path(str(Path(__file__).parents[1] / "containers.py"))
-engine, python_image = CONTAINERS["engine"], CONTAINERS["python_image"]
+import containers
+
+engine, python_image = containers.engine, containers.python_image
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -65,4 +65,4 @@ def test_an_image_is_built_listed_and_measured_in(benchwright: Cli, python_image
         packages = json.loads(measured.stdout)["data"]["results"][0]["environment"]["packages"]
         assert packages.keys() == {"benchwright"}
     finally:
-        CONTAINERS["remove"](engine, tag)
+        containers.remove(engine, tag)

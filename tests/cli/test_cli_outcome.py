@@ -1,14 +1,11 @@
-import runpy
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from benchwright.cli import run_outcome
 from benchwright.errors import OptionError
-from benchwright.records import Run
+from sample_runs import make_run
 
-make_run: Callable[..., Run] = runpy.run_path(str(Path(__file__).parents[1] / "report" / "sample_runs.py"))["make_run"]
 URL = "postgresql://ann:s3cret@db.example/bench"
 
 

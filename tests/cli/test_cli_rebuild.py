@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import runpy
 import subprocess
 from pathlib import Path
 
 import pytest
 
+import repositories
 from benchwright.cli import main
 
-plain = runpy.run_path(str(Path(__file__).parents[1] / "repositories.py"))["plain"]
+plain = repositories.plain
 
 
 @pytest.mark.usefixtures("plain")

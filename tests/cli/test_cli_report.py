@@ -1,5 +1,4 @@
 import json
-import runpy
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -7,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from benchwright import schema
-from benchwright.records import Run
 from benchwright.store import open_store
+from sample_runs import make_run
 
 Call = Callable[..., "subprocess.CompletedProcess[str]"]
-make_run: Callable[..., Run] = runpy.run_path(str(Path(__file__).parents[1] / "report" / "sample_runs.py"))["make_run"]
 
 
 @pytest.fixture

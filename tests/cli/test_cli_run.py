@@ -5,13 +5,13 @@ from __future__ import annotations
 import html
 import json
 import re
-import runpy
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import make_model
 from benchwright import schema
 from benchwright.records import Result, Run, Status
 from benchwright.store import open_store
@@ -82,7 +82,7 @@ def test_a_python_callable_of_the_examples(inside: Benchwright, root: Path) -> N
 
 
 def test_a_model_on_onnxruntime(inside: Benchwright, root: Path, tmp_path: Path) -> None:
-    model = runpy.run_path(str(root / "examples" / "make_model.py"))["make"]("tiny")
+    model = make_model.make("tiny")
     (tmp_path / "tiny.onnx").write_bytes(model.SerializeToString())
     ended = inside(
         "run", "tiny.onnx", "--runtime", "onnxruntime", "--rounds", "1", "--duration", "0.2", "--no-save", "--json"

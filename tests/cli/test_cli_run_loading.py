@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import make_model
 from benchwright import schema
 from benchwright.records import Failure, Run, Status
 
@@ -27,7 +27,7 @@ def tiny(root: Path, tmp_path: Path) -> Path:
     import onnx
 
     path = tmp_path / "tiny.onnx"
-    onnx.save(runpy.run_path(str(root / "examples" / "make_model.py"))["make"]("tiny"), str(path))
+    onnx.save(make_model.make("tiny"), str(path))
     return path
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import benchwright as bw
+import make_model
 from benchwright import schema
 from benchwright.errors import OptionError
 from benchwright.pages.overview import overview
@@ -161,11 +162,10 @@ def test_ids_stay_below_the_size_of_their_table(
 
 
 def test_a_model_that_needs_nothing_says_nothing(root: Path, tmp_path: Path, benchwright: Benchwright) -> None:
-    import runpy
 
     import onnx
 
-    onnx.save(runpy.run_path(str(root / "examples" / "make_model.py"))["make"]("tiny"), str(tmp_path / "tiny.onnx"))
+    onnx.save(make_model.make("tiny"), str(tmp_path / "tiny.onnx"))
     ended = benchwright("run", "tiny.onnx", *QUICK, "--json", "--no-save")
     assert (ended.returncode, ended.stderr) == (0, "")
     inputs = _result(ended).case.inputs

@@ -2,7 +2,6 @@ import csv
 import io
 import os
 import pty
-import runpy
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,9 +12,9 @@ import pytest
 from benchwright import schema
 from benchwright.records import Run
 from benchwright.store import open_store
+from sample_runs import make_run
 
 Call = Callable[..., "subprocess.CompletedProcess[str]"]
-make_run: Callable[..., Run] = runpy.run_path(str(Path(__file__).parents[1] / "report" / "sample_runs.py"))["make_run"]
 
 
 @pytest.fixture

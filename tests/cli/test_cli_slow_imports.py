@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import runpy
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-REPOSITORIES = runpy.run_path(str(Path(__file__).parents[1] / "repositories.py"))
-plain = REPOSITORIES["plain"]
+import repositories
+
+plain = repositories.plain
 pytestmark = pytest.mark.usefixtures("plain")
 Call = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -46,7 +46,7 @@ SHORT = ("--samples", "1", "--warmup", "0")
     ids=["ab", "watch", "bisect"],
 )
 def test_what_imports_will_take_is_told_first(benchwright: Call, verb: tuple[str, ...], said: str) -> None:
-    REPOSITORIES["make"](Path("project"), [1.0] * 2)
+    repositories.make(Path("project"), [1.0] * 2)
     Path("slow_bench.py").write_text(FILE)
     done = benchwright(verb[0], "slow_bench.py::quick", "--repo", "project", *verb[1:])
     (line,) = [line for line in done.stderr.splitlines() if "importing" in line]

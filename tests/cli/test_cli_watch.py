@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import runpy
 import signal
 import subprocess
 import sys
@@ -13,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-REPOSITORIES = runpy.run_path(str(Path(__file__).parents[1] / "repositories.py"))
-plain = REPOSITORIES["plain"]
+import repositories
+
+plain = repositories.plain
 pytestmark = pytest.mark.usefixtures("plain")
 Call = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -33,8 +33,8 @@ class Encode:
 
 
 def test_each_commit_is_told_and_the_exit_code_says_how_it_went(benchwright: Call) -> None:
-    commits = REPOSITORIES["make"](Path("project"), [1.0] * 3, broken=[2])
-    asked = ["watch", REPOSITORIES["TARGET"], "--repo", "project", "--build", REPOSITORIES["BUILD"], "--once"]
+    commits = repositories.make(Path("project"), [1.0] * 3, broken=[2])
+    asked = ["watch", repositories.TARGET, "--repo", "project", "--build", repositories.BUILD, "--once"]
     done = benchwright(*asked, "--since", commits[0], "--json")
     assert done.returncode == 1, done.stderr
     documents = [json.loads(line) for line in done.stdout.splitlines()]
@@ -48,11 +48,11 @@ def test_each_commit_is_told_and_the_exit_code_says_how_it_went(benchwright: Cal
 
 def test_the_first_signal_finishes_the_commit_and_the_second_does_not(tmp_path: Path) -> None:
     project, started, go_on = (tmp_path / name for name in ("project", "started", "go-on"))
-    commits = REPOSITORIES["make"](project, [1.0] * 3)
+    commits = repositories.make(project, [1.0] * 3)
     for number in (3, 4):
         (project / "bench.py").write_text(BENCH.format(started=str(started), go_on=str(go_on)))
         subprocess.run(["git", "commit", "-q", "--allow-empty", "-am", f"Slow {number}"], cwd=project, check=True)
-    asked = [REPOSITORIES["TARGET"], "--repo", "project", "--since", commits[2], "--interval", "60"]
+    asked = [repositories.TARGET, "--repo", "project", "--since", commits[2], "--interval", "60"]
     command = [sys.executable, "-m", "benchwright", "watch", *asked]
 
     def watch(signals: int) -> tuple[int, str, str]:
@@ -82,7 +82,7 @@ def test_the_first_signal_finishes_the_commit_and_the_second_does_not(tmp_path: 
 def test_a_wrong_request_is_told_in_one_line(benchwright: Call) -> None:
     done = benchwright("watch", "bench.py::f", "--repo", ".", "--once")
     assert done.returncode == 2 and "not in a git or hg repository" in done.stderr
-    REPOSITORIES["make"](Path("project"), [1.0])
+    repositories.make(Path("project"), [1.0])
     done = benchwright("watch", "--repo", "project", "--once")
     assert done.returncode == 2 and "nothing to" in done.stderr
 

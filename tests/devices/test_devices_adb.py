@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import runpy
 import subprocess
 import threading
 import time
@@ -14,14 +13,14 @@ from typing import Any
 
 import pytest
 
+import phones
 from benchwright.errors import DeviceError, MeasureError, OptionError
 from benchwright.machine.devices import adb_boot, open_device
 from benchwright.machine.devices.adb import AdbDevice
 from benchwright.machine.devices.listing import chosen, connected
 
-PHONES = runpy.run_path(str(Path(__file__).with_name("phones.py")))
-adb_server, plug_in, phone = PHONES["adb_server"], PHONES["plug_in"], PHONES["phone"]
-small_only = pytest.mark.skipif(bool(PHONES["REAL"]), reason="the small adbd alone can be made to do this")
+adb_server, plug_in, phone = phones.adb_server, phones.plug_in, phones.phone
+small_only = pytest.mark.skipif(bool(phones.REAL), reason="the small adbd alone can be made to do this")
 
 
 @pytest.fixture
@@ -162,7 +161,7 @@ def test_what_a_program_leaves_behind_is_not_waited_for(device: AdbDevice) -> No
 
 
 def test_a_device_that_goes_away_is_told_and_cleans_up_by_itself(plug_in: Callable[..., Any]) -> None:
-    phone = plug_in(*PHONES["MODERN"])
+    phone = plug_in(*phones.MODERN)
     device = AdbDevice.connect(phone.text.removeprefix("adb:"))
 
     def hear(data: bytes) -> None:
@@ -276,7 +275,7 @@ def test_a_reboot_is_asked_for_and_an_end_of_waiting_is_kept(phone: Any) -> None
 
 
 def test_those_that_are_connected_are_found_and_chosen(phone: Any, plug_in: Callable[..., Any]) -> None:
-    other = plug_in(*PHONES["MODERN"])
+    other = plug_in(*phones.MODERN)
     (other.root / "properties").write_text("[ro.product.model]: [Other]\n")
     serials = {about.serial for about in connected("android")}
     assert {phone.serial, other.serial} <= serials

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import runpy
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,19 +13,19 @@ from typing import Any
 import fsspec
 import pytest
 
+import emulators
 from benchwright.errors import FetchError
 from benchwright.fetch import buckets, clouds
 from benchwright.fetch.downloads import fetch
 from benchwright.fetch.probe import reachable
 
-emulators = runpy.run_path(str(Path(__file__).parents[1] / "emulators.py"))
 BODY = random.Random(3).randbytes(70_000)
 
 
 @pytest.fixture(scope="module", params=["s3", "gs"])
 def store(request: pytest.FixtureRequest) -> Iterator[tuple[str, dict[str, str]]]:
     """(scheme, environment) of a server with a bucket called `models`."""
-    with emulators["s3" if request.param == "s3" else "gcs"]("models") as environment:
+    with (emulators.s3 if request.param == "s3" else emulators.gcs)("models") as environment:
         yield request.param, environment
 
 

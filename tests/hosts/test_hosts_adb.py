@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import runpy
 import subprocess
 import threading
 import time
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import phones
 from benchwright import schema
 from benchwright.errors import OptionError
 from benchwright.execution.hosts.adb import AdbHost
@@ -20,8 +20,7 @@ from benchwright.execution.rounds import Plan, execute
 from benchwright.records import Case, Load, Mode, Result, Run, Status, Target
 from benchwright.targets.specs.passes import File, Pass, to_text
 
-PHONES = runpy.run_path(str(Path(__file__).parents[1] / "devices" / "phones.py"))
-adb_server, plug_in, phone = PHONES["adb_server"], PHONES["plug_in"], PHONES["phone"]
+adb_server, plug_in, phone = phones.adb_server, phones.plug_in, phones.phone
 
 
 def _measured(phone: Any, line: str, *, runtime: str = "command", load: Load | None = None) -> Result:
@@ -53,7 +52,7 @@ def test_a_program_is_measured_there(
 
 def test_each_phone_has_series_of_its_own(phone: Any, plug_in: Callable[..., Any]) -> None:
     here = _measured(phone, "true")
-    there = _measured(plug_in(*PHONES["MODERN"]), "true")
+    there = _measured(plug_in(*phones.MODERN), "true")
     again = _measured(phone, "true")
     keys = [schema.environment_key(result.environment) for result in (here, there, again)]
     assert here.status is Status.OK, here.error
@@ -75,7 +74,7 @@ def test_failures_are_told(phone: Any, plug_in: Callable[..., Any], tmp_path: Pa
     assert refused.error and "cannot run on an Android device" in refused.error.message
     absent = _measured(phone, "./nowhere")
     assert absent.error and "there is no program './nowhere'" in absent.error.message
-    other = plug_in(*PHONES["MODERN"])
+    other = plug_in(*phones.MODERN)
     begun = threading.Thread(target=_unplug_when_begun, args=(other,))
     begun.start()
     lost = _measured(other, """sh -c 'touch "$SMALL_ADBD/begun"; sleep 52.5'""")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import runpy
 import select
 import signal
 import subprocess
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import containers
 from benchwright.errors import OptionError
 from benchwright.execution.attempt import Attempt
 from benchwright.execution.hosts import container, engines
@@ -25,8 +25,7 @@ from benchwright.execution.hosts.engines import Engine
 from benchwright.records import Case, Load, Status, Target
 from benchwright.worker.channel import PROTOCOL, Job, Message
 
-CONTAINERS = runpy.run_path(str(Path(__file__).parents[1] / "containers.py"))
-engine, python_image = CONTAINERS["engine"], CONTAINERS["python_image"]
+engine, python_image = containers.engine, containers.python_image
 
 
 def _case(uri: str, **load: object) -> Case:
@@ -48,7 +47,7 @@ def _next(worker: ContainerWorker, kind: str, seconds: float = 60) -> Message:
 
 
 def _is_gone(worker: ContainerWorker, engine: str) -> bool:
-    listed = CONTAINERS["ask"](engine, "ps", "--all", "--quiet", "--filter", f"name={worker._name}").stdout
+    listed = containers.ask(engine, "ps", "--all", "--quiet", "--filter", f"name={worker._name}").stdout
     return not listed.strip() and not Path(f"/proc/{worker.pid}").exists()
 
 
@@ -126,7 +125,7 @@ def test_this_machines_own_root_needs_no_image(engine: str, tmp_path: Path, monk
 def test_what_it_ran_in_is_known(host: ContainerHost, python_image: str, engine: str) -> None:
     image = host.system["image"]
     assert isinstance(image, dict)
-    inspected = json.loads(CONTAINERS["ask"](engine, "image", "inspect", python_image).stdout)[0]
+    inspected = json.loads(containers.ask(engine, "image", "inspect", python_image).stdout)[0]
     assert image["name"] == python_image and image["id"] == f"sha256:{inspected['Id']}"
     assert str(image["engine"]).startswith("podman ")
     assert host.system["python"] == sys.version.split()[0]
@@ -199,9 +198,9 @@ def test_a_container_ends_with_a_parent_that_is_killed(python_image: str, engine
     parent.stdout.close()
     deadline = time.monotonic() + 60
     listing = (engine, "ps", "--all", "--quiet", "--filter", f"name={name}")
-    while time.monotonic() < deadline and (Path(f"/proc/{pid}").exists() or CONTAINERS["ask"](*listing).stdout):
+    while time.monotonic() < deadline and (Path(f"/proc/{pid}").exists() or containers.ask(*listing).stdout):
         time.sleep(0.1)
-    assert not Path(f"/proc/{pid}").exists() and not CONTAINERS["ask"](*listing).stdout
+    assert not Path(f"/proc/{pid}").exists() and not containers.ask(*listing).stdout
 
 
 def test_files_are_where_they_are_here_and_only_one_folder_is_writable(
@@ -297,13 +296,13 @@ def test_an_image_that_is_not_here_is_refused_before_anything_runs(engine: str) 
 def test_an_image_without_python_is_refused_before_anything_runs(engine: str, tmp_path: Path) -> None:
     (tmp_path / "Dockerfile").write_text("FROM scratch\nCOPY Dockerfile /\n", encoding="utf-8")
     name = f"localhost/benchwright-tests/nothing-{uuid.uuid4()}"
-    assert CONTAINERS["ask"](engine, "build", "--tag", name, str(tmp_path)).returncode == 0
+    assert containers.ask(engine, "build", "--tag", name, str(tmp_path)).returncode == 0
     try:
         with pytest.raises(OptionError, match=r"cannot measure in .*nothing.*python3") as refused:
             ContainerHost(name)
         assert "benchwright image build" in refused.value.remedy
     finally:
-        CONTAINERS["remove"](engine, name)
+        containers.remove(engine, name)
 
 
 @pytest.mark.parametrize("text", ["", "rootfs:/no/such/folder", "rootfs:relative"])

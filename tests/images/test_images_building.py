@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import runpy
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import containers
 from benchwright.errors import NotInstalledError, OptionError
 from benchwright.execution.hosts.container import ContainerHost
 from benchwright.execution.images import builder, orders
@@ -17,8 +17,7 @@ from benchwright.execution.images.builder import Order
 from benchwright.execution.images.orders import Wanted
 from benchwright.records import Environment
 
-CONTAINERS = runpy.run_path(str(Path(__file__).parents[1] / "containers.py"))
-engine, python_image = CONTAINERS["engine"], CONTAINERS["python_image"]
+engine, python_image = containers.engine, containers.python_image
 
 
 @pytest.fixture
@@ -26,7 +25,7 @@ def tag(engine: str) -> Iterator[str]:
     """A name for what a test builds, which is removed afterwards."""
     name = f"localhost/benchwright-tests/{uuid.uuid4()}:one"
     yield name
-    CONTAINERS["remove"](engine, name)
+    containers.remove(engine, name)
 
 
 def _order(folder: Path, tag: str, text: str, **fields: object) -> Order:
@@ -42,7 +41,7 @@ def test_an_environment_becomes_an_image_to_measure_in(python_image: str, tag: s
     assert image.name == tag and image.id.startswith("sha256:")
     host = ContainerHost(tag)
     assert host.system["image"] == {**host.system["image"], "name": tag, "id": image.id}  # type: ignore[dict-item]
-    inside = CONTAINERS["ask"](engine, "run", "--rm", tag, "python3", "-m", "pip", "list")
+    inside = containers.ask(engine, "run", "--rm", tag, "python3", "-m", "pip", "list")
     assert "benchwright" in inside.stdout, inside.stderr
     (row,) = [row for row in builder.listed() if tag in row.tags]
     assert row.version and row.size > 1_000_000 and row.id == image.id
@@ -55,7 +54,7 @@ def test_steps_are_cached_unless_they_must_not_be(tmp_path: Path, python_image: 
     builder.build(_order(tmp_path, tag, text), show=lines.append)
     assert any("using cache" in line.lower() for line in lines)
     lines.clear()
-    CONTAINERS["remove"](engine, tag)  # else it would stay, without a name
+    containers.remove(engine, tag)  # else it would stay, without a name
     builder.build(_order(tmp_path, tag, text, cache=False), show=lines.append)
     assert lines and not any("using cache" in line.lower() for line in lines)
 
@@ -63,7 +62,7 @@ def test_steps_are_cached_unless_they_must_not_be(tmp_path: Path, python_image: 
 def test_build_arguments_are_passed_as_they_are(tmp_path: Path, python_image: str, tag: str, engine: str) -> None:
     text = f'FROM {python_image}\nARG words\nRUN printf %s "$words" > /words\n'
     builder.build(_order(tmp_path, tag, text, arguments={"words": "a b; $(c) 'd'"}), show=lambda line: None)
-    told = CONTAINERS["ask"](engine, "run", "--rm", tag, "python3", "-c", "print(open('/words').read())")
+    told = containers.ask(engine, "run", "--rm", tag, "python3", "-c", "print(open('/words').read())")
     assert told.stdout == "a b; $(c) 'd'\n"
 
 
@@ -79,10 +78,10 @@ def test_a_build_that_fails_says_why(tmp_path: Path, python_image: str, tag: str
 def test_a_saved_image_is_loaded(tmp_path: Path, tag: str, engine: str) -> None:
     builder.build(_order(tmp_path, tag, "FROM scratch\nCOPY Dockerfile /\n"), show=lambda line: None)
     saved = tmp_path / "saved.tar"
-    assert CONTAINERS["ask"](engine, "save", "--output", str(saved), tag).returncode == 0
-    CONTAINERS["remove"](engine, tag)
+    assert containers.ask(engine, "save", "--output", str(saved), tag).returncode == 0
+    containers.remove(engine, tag)
     assert builder.load(saved) == [tag]
-    assert CONTAINERS["ask"](engine, "image", "inspect", tag).returncode == 0
+    assert containers.ask(engine, "image", "inspect", tag).returncode == 0
     (tmp_path / "rubbish.tar").write_bytes(b"rubbish")
     with pytest.raises(OptionError, match=r"rubbish\.tar could not be loaded"):
         builder.load(tmp_path / "rubbish.tar")

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-import runpy
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
 import pytest
 
+import series_of_runs as runs
 from benchwright import exchange
 from benchwright.records import Case, Run, Status, Target
 from benchwright.store import open_store
 
-runs = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[1] / "series_of_runs.py")))
 # As Bencher's manual describes the format.
 BMF = {
     "type": "object",

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import os
-import runpy
 import shutil
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchwright.server.app import create_app
-from benchwright.server.process import address_of, listen, server_for
+import sample_store
 from benchwright.server.settings import Settings
-
-PATIENCE = 15  # seconds
+from page_server import PATIENCE, serving
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +21,7 @@ def sample() -> Path:
     path = Path(os.environ["BENCHWRIGHT_CACHE"], "sample-store.db")
     if not path.exists():
         mine = path.with_name(f"sample-store-{os.getpid()}.db")
-        runpy.run_path(str(Path(__file__).with_name("sample_store.py")))["build"](mine)
+        sample_store.build(mine)
         mine.replace(path)
     return path
 
@@ -81,21 +76,6 @@ def page_of(browser: Any, server: str) -> Iterator[Callable[..., Any]]:
         context.close()
     assert complaints == []
     assert asked == []
-
-
-def serving(settings: Settings) -> Iterator[str]:
-    """A server in a thread of this process."""
-    listening = listen(settings.host, 0)
-    server = server_for(create_app(settings))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    ends = time.monotonic() + PATIENCE
-    while not server.started and thread.is_alive() and time.monotonic() < ends:
-        time.sleep(0.01)
-    yield address_of(listening, settings.host)
-    server.should_exit = True
-    thread.join(PATIENCE)
-    assert not thread.is_alive()
 
 
 def _within(url: str, base: str) -> bool:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
-import runpy
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from benchwright import schema
+from readers import seeds
 
-seeds = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent / "seeds.py")))
 Inside = Callable[..., CompletedProcess[str]]
 LONG, LONGER = "9" * 400, "9" * 5000
 DEEP = "[" * 3000 + "]" * 3000

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import random
-import runpy
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from benchwright import plugins
 from benchwright.errors import BenchwrightError, DecodeError, StoreError
+from readers import table
 
 HERE = Path(__file__).parent
-table = SimpleNamespace(**runpy.run_path(str(HERE / "table.py")))
 QUICK, LONG = 300, 5000
 
 
@@ -93,7 +91,7 @@ def test_every_module_that_parses_is_in_the_table() -> None:
         module = ".".join(file.relative_to(source).with_suffix("").parts).removesuffix(".__init__")
         if any(sign in text for sign in SIGNS):
             found[module] = file
-    assert {*found} - known == set(), "add them to READERS in tests/readers/table.py"
+    assert {*found} - known == set(), "add them to READERS in tests/support/readers/table.py"
     assert known - {*found} - WITHOUT_SIGNS == set(), "these read nothing any more"
 
 

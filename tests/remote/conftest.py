@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import runpy
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -12,7 +11,6 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -83,12 +81,6 @@ def spool_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("BENCHWRIGHT_SPOOL", str(tmp_path / "spool"))
     return tmp_path / "spool"
-
-
-@pytest.fixture(scope="session")
-def made() -> SimpleNamespace:
-    """What makes runs: `made.run_of(3, 0.01)`."""
-    return SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[1] / "series_of_runs.py")))
 
 
 @dataclass

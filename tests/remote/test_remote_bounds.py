@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import runpy
 import socket
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from subprocess import CompletedProcess
-from types import SimpleNamespace
 
 import pytest
 
+import hostile
 from benchwright.errors import StoreError
 from benchwright.store import remote
 from benchwright.store.remote import client
 from benchwright.store.remote.client import PassingError
 from benchwright.system.http_answers import Patience
 
-hostile = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent.parent / "hostile.py")))
 ABOUT = hostile.plain(b'{"version": "1", "scopes": ["read", "write"]}')
 
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import series_of_runs as made
 from benchwright.store.remote import RemoteStore
 from benchwright.store.remote.request import Request
 from benchwright.store.remote.spool import Spool
@@ -23,7 +23,7 @@ from benchwright.store.sql import SqlStore
 
 
 def test_a_server_that_is_killed_and_started_again_has_everything_once_and_in_order(
-    tmp_path: Path, made: SimpleNamespace, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

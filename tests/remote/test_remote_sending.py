@@ -8,11 +8,11 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import series_of_runs as made
 from benchwright import schema
 from benchwright.errors import StoreError
 from benchwright.records import Artifact, Result, Run
@@ -25,7 +25,7 @@ from benchwright.store.remote.spool import Spool
 
 
 @pytest.fixture
-def results(made: SimpleNamespace) -> list[Result]:
+def results() -> list[Result]:
     """Four results of the run `run-0000`."""
     return [result for i in range(2) for result in made.run_of(i, 0.01).results]
 
@@ -260,9 +260,7 @@ def test_a_file_that_vanished_or_changed_is_told_of_and_blocks_nothing(
     assert sum("is refused" in text for text in caplog.messages) == 2
 
 
-def test_a_record_from_elsewhere_sends_only_files_whose_digest_it_knows(
-    desk: Any, made: SimpleNamespace, tmp_path: Path
-) -> None:
+def test_a_record_from_elsewhere_sends_only_files_whose_digest_it_knows(desk: Any, tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"private")
     named = Artifact(name="secret", kind="file", path=str(tmp_path / "secret"), size=7)
     run = made.run_of(0, 0.01)

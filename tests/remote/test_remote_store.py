@@ -6,11 +6,11 @@ from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import series_of_runs as made
 from benchwright import schema
 from benchwright.errors import StoreError
 from benchwright.records import Artifact, Estimate, Failure, Result, Run, Samples, Status, Verdict
@@ -43,8 +43,8 @@ def database(running: Any) -> Iterator[SqlStore]:
     opened.close()
 
 
-def test_a_run_is_kept_result_by_result(store: RemoteStore, database: SqlStore, made: SimpleNamespace) -> None:
-    run = _run(made, 1)
+def test_a_run_is_kept_result_by_result(store: RemoteStore, database: SqlStore) -> None:
+    run = _run(1)
     store.begin(run)
     assert database.run(run.id) == replace(run, results=())
     for result in run.results:
@@ -54,10 +54,8 @@ def test_a_run_is_kept_result_by_result(store: RemoteStore, database: SqlStore, 
     assert store.samples(run.results[0].id) == run.results[0].samples
 
 
-def test_sending_again_changes_nothing_and_something_else_under_the_same_id_is_refused(
-    store: RemoteStore, made: SimpleNamespace
-) -> None:
-    run = _run(made, 2)
+def test_sending_again_changes_nothing_and_something_else_under_the_same_id_is_refused(store: RemoteStore) -> None:
+    run = _run(2)
     for _ in range(2):
         store.begin(run)
         for result in run.results:
@@ -72,10 +70,8 @@ def test_sending_again_changes_nothing_and_something_else_under_the_same_id_is_r
     assert store.run(run.id) == run
 
 
-def test_a_result_goes_in_the_place_of_another_once_however_often_it_is_sent(
-    store: RemoteStore, made: SimpleNamespace
-) -> None:
-    run = _run(made, 3)
+def test_a_result_goes_in_the_place_of_another_once_however_often_it_is_sent(store: RemoteStore) -> None:
+    run = _run(3)
     better = replace(run.results[1], id="run-0003-again")
     store.begin(run)
     for result in run.results:
@@ -85,8 +81,8 @@ def test_a_result_goes_in_the_place_of_another_once_however_often_it_is_sent(
     assert [result.id for result in store.run(run.id).results] == [run.results[0].id, better.id]
 
 
-def test_a_whole_run_is_kept_once(store: RemoteStore, database: SqlStore, made: SimpleNamespace) -> None:
-    run = _run(made, 4)
+def test_a_whole_run_is_kept_once(store: RemoteStore, database: SqlStore) -> None:
+    run = _run(4)
     assert [store.add_run(run), store.add_run(run), store.add_run(replace(run, reason="another"))] == [
         True,
         False,
@@ -95,11 +91,9 @@ def test_a_whole_run_is_kept_once(store: RemoteStore, database: SqlStore, made: 
     assert database.run(run.id) == run
 
 
-def test_every_question_is_answered_as_the_database_answers_it(
-    store: RemoteStore, database: SqlStore, made: SimpleNamespace
-) -> None:
+def test_every_question_is_answered_as_the_database_answers_it(store: RemoteStore, database: SqlStore) -> None:
     for i in range(5, 8):
-        store.add_run(replace(_run(made, i), tags=("nightly",)))
+        store.add_run(replace(_run(i), tags=("nightly",)))
     failed = replace(
         made.run_of(8, 1.0).results[0], status=Status.FAILED, metrics=(), error=Failure(kind="exit", message="died")
     )
@@ -166,9 +160,7 @@ def test_findings_and_rules_are_changed_as_in_the_database(store: RemoteStore, d
     assert [len(store.thresholds()), store.drop_threshold("*"), store.drop_threshold("*")] == [1, True, False]
 
 
-def test_files_of_a_result_arrive_byte_for_byte(
-    store: RemoteStore, running: Any, made: SimpleNamespace, tmp_path: Path
-) -> None:
+def test_files_of_a_result_arrive_byte_for_byte(store: RemoteStore, running: Any, tmp_path: Path) -> None:
     import hashlib
 
     import httpx2
@@ -189,7 +181,7 @@ def test_files_of_a_result_arrive_byte_for_byte(
     assert got.content == content
 
 
-def test_what_a_run_does_now_is_told(store: RemoteStore, database: SqlStore, made: SimpleNamespace) -> None:
+def test_what_a_run_does_now_is_told(store: RemoteStore, database: SqlStore) -> None:
     run = made.run_of(10, 1.0)
     store.begin(run)
     word = Progress(run=run.id, started_at=run.started_at, planned=4, done=1, phase="warming", params={"a": "1"})
@@ -218,9 +210,7 @@ def test_the_command_line_takes_a_server_as_its_store(
     assert Spool(running.address).is_empty and not caplog.messages
 
 
-def test_tokens_decide(
-    serve: Callable[..., Any], tmp_path: Path, made: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tokens_decide(serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serve(tmp_path, require_token=True) as running:
         database = SqlStore(running.settings.store_url)
         tokens = {scope: database.token_add(scope, scope) for scope in ("read", "write")}
@@ -246,7 +236,7 @@ def test_tokens_decide(
         database.close()
 
 
-def _run(made: SimpleNamespace, i: int) -> Run:
+def _run(i: int) -> Run:
     """A run whose first result has raw samples."""
     run: Run = made.run_of(i, 0.01)
     raw = Samples(copy=0, calls=3, loops=1, elapsed=60, columns={"latency": array("q", [10, 20, 30])})

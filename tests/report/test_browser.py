@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
+import sample_runs as samples
 from benchwright.records import Metric, Run
 from benchwright.report.html import write_html
 
@@ -114,7 +114,7 @@ def test_no_width_scrolls_sideways_and_text_can_be_read(opened: Any, run: Run, w
 
 
 @pytest.mark.parametrize("rounds", [1, 10])
-def test_how_a_number_was_made_can_be_read_without_scrolling(opened: Any, samples: ModuleType, rounds: int) -> None:
+def test_how_a_number_was_made_can_be_read_without_scrolling(opened: Any, rounds: int) -> None:
     method = "order statistics; the interval allows for calls that resemble their neighbours " * 2
     made = samples.make_run(rounds=rounds, calls=200)
     results = [replace(r, metrics=tuple(_made_by(m, method) for m in r.metrics)) for r in made.results]
@@ -130,7 +130,7 @@ def _made_by(metric: Metric, method: str) -> Metric:
     return replace(metric, estimate=replace(metric.estimate, method=method))
 
 
-def test_names_that_are_code_stay_names(opened: Any, run: Run, samples: ModuleType) -> None:
+def test_names_that_are_code_stay_names(opened: Any, run: Run) -> None:
     evil = samples.rename(run, ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</title><script>"])
     page = opened(evil, evil)
     hover(page, page.locator("#r0-distribution .area").first)

@@ -2,11 +2,11 @@ import json
 import re
 import shlex
 from dataclasses import replace
-from types import ModuleType
 
 import numpy as np
 import pytest
 
+import sample_runs as samples
 from benchwright.analysis import doubt
 from benchwright.analysis.comparison import ComparedRow, check_in_common, compare_runs, worst
 from benchwright.analysis.rows import rows
@@ -37,7 +37,7 @@ def test_a_run_is_the_same_as_itself(run: Run) -> None:
     assert all(m.ratio and m.ratio.point == 1.0 for row in compared for m in row.metrics)
 
 
-def test_a_real_slowdown_is_worse_with_its_size(run: Run, samples: ModuleType) -> None:
+def test_a_real_slowdown_is_worse_with_its_size(run: Run) -> None:
     compared = compare_runs(run, samples.make_run("b", slower=1.1, seed=8))
     assert verdicts(compared, "latency_p50") == [Verdict.WORSE] * 4
     assert verdicts(compared, "throughput") == [Verdict.WORSE] * 4
@@ -48,13 +48,13 @@ def test_a_real_slowdown_is_worse_with_its_size(run: Run, samples: ModuleType) -
     assert worst(compared) is Verdict.WORSE
 
 
-def test_a_real_speedup_is_better(run: Run, samples: ModuleType) -> None:
+def test_a_real_speedup_is_better(run: Run) -> None:
     compared = compare_runs(run, samples.make_run("b", slower=0.8, seed=8))
     assert verdicts(compared, "latency_p50") == [Verdict.BETTER] * 4
     assert worst(compared) is not Verdict.WORSE
 
 
-def test_equal_things_are_not_called_different(samples: ModuleType) -> None:
+def test_equal_things_are_not_called_different() -> None:
     """Forty pairs of runs of the same thing: with four verdicts each, false alarms at 95 % would be certain."""
     alarms = 0
     for seed in range(40):
@@ -64,7 +64,7 @@ def test_equal_things_are_not_called_different(samples: ModuleType) -> None:
     assert alarms <= 5  # 5 % of 40 is 2; 6 or more has a chance below 2 %
 
 
-def test_chance_among_many_comparisons_is_taken_back(run: Run, samples: ModuleType) -> None:
+def test_chance_among_many_comparisons_is_taken_back(run: Run) -> None:
     """One barely significant change among twenty cases is what chance gives."""
     rng = np.random.default_rng(3)
     cases = [samples.model_case("onnxruntime", n) for n in range(1, 21)]
@@ -91,7 +91,7 @@ def test_cases_of_one_side_only_are_noted(run: Run) -> None:
     assert worst(compared) is not Verdict.WORSE
 
 
-def test_a_case_that_fails_now_is_worse(run: Run, samples: ModuleType) -> None:
+def test_a_case_that_fails_now_is_worse(run: Run) -> None:
     broken = tuple(
         samples.failed_result(r.case, r.round) if r.case.target.runtime == "openvino" else r for r in run.results
     )
@@ -108,7 +108,7 @@ def test_a_case_that_fails_sometimes_now_is_worse(run: Run) -> None:
     assert row.verdict is Verdict.WORSE and any("in some rounds" in note for note in row.notes)
 
 
-def test_other_machines_and_changed_definitions_are_noted(run: Run, samples: ModuleType) -> None:
+def test_other_machines_and_changed_definitions_are_noted(run: Run) -> None:
     other = samples.make_run("b", environment=samples.OTHER_MACHINE, version="b2")
     notes = compare_runs(run, other)[0].notes
     assert any("different machines" in note for note in notes)
@@ -148,9 +148,7 @@ def with_verdicts(run: Run, text: str, rounds: set[int]) -> Run:
 
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("slower", [0.85, 1.0, 1.2])
-def test_an_unreliable_side_supports_no_verdict_that_noise_explains(
-    samples: ModuleType, side: int, slower: float
-) -> None:
+def test_an_unreliable_side_supports_no_verdict_that_noise_explains(side: int, slower: float) -> None:
     sides = [samples.make_run("a"), samples.make_run("b", slower=slower, seed=8)]
     sides[side] = with_verdicts(sides[side], "unreliable: others took 158 % of a core", {0, 1})
     compared = compare_runs(*sides)
@@ -166,7 +164,7 @@ def test_an_unreliable_side_supports_no_verdict_that_noise_explains(
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize(("slower", "verdict"), [(5.0, Verdict.WORSE), (0.5, Verdict.BETTER)])
 def test_a_change_that_noise_cannot_explain_is_judged_on_an_unreliable_side(
-    samples: ModuleType, side: int, slower: float, verdict: Verdict
+    side: int, slower: float, verdict: Verdict
 ) -> None:
     sides = [samples.make_run("a"), samples.make_run("b", slower=slower, seed=8)]
     sides[side] = with_verdicts(sides[side], "unreliable: others took 158 % of a core", {0, 1, 2})
@@ -198,14 +196,12 @@ def test_runs_without_a_case_in_common_cannot_be_compared(run: Run) -> None:
 @pytest.mark.parametrize(
     ("text", "rounds"), [("unreliable: steal 20 %", {2}), ("noisy: not steady", {0, 1, 2}), ("trustworthy", {0})]
 )
-def test_a_majority_of_rounds_that_can_be_trusted_suffices(
-    run: Run, samples: ModuleType, text: str, rounds: set[int]
-) -> None:
+def test_a_majority_of_rounds_that_can_be_trusted_suffices(run: Run, text: str, rounds: set[int]) -> None:
     compared = compare_runs(run, with_verdicts(samples.make_run("b", slower=1.4, seed=8), text, rounds))
     assert verdicts(compared, "latency_p50") == [Verdict.WORSE] * 4
 
 
-def test_a_case_that_fails_now_is_worse_whatever_the_instrument_says(run: Run, samples: ModuleType) -> None:
+def test_a_case_that_fails_now_is_worse_whatever_the_instrument_says(run: Run) -> None:
     broken = tuple(samples.failed_result(r.case, r.round) for r in run.results)
     compared = compare_runs(with_verdicts(run, "unreliable: x", {0, 1, 2}), replace(run, results=broken))
     assert worst(compared) is Verdict.WORSE
@@ -237,7 +233,7 @@ def test_metrics_can_be_chosen_and_unknown_ones_are_refused(run: Run) -> None:
         compare_runs(run, run, metrics=("latency_p5O",))
 
 
-def test_text_is_whole_at_every_width(run: Run, samples: ModuleType) -> None:
+def test_text_is_whole_at_every_width(run: Run) -> None:
     later = samples.make_run("later", slower=1.3, seed=8)
     compared = compare_runs(run, later)
     wide, narrow = text(compared, run, later), text(compared, run, later, width=60)
@@ -247,7 +243,7 @@ def test_text_is_whole_at_every_width(run: Run, samples: ModuleType) -> None:
         assert words in narrow
 
 
-def test_json_has_every_interval(run: Run, samples: ModuleType) -> None:
+def test_json_has_every_interval(run: Run) -> None:
     later = samples.make_run("later", slower=1.3, seed=8)
     document = json.loads(comparison_json(compare_runs(run, later), run, later, smallest=0.01))["data"]
     metric = document["cases"][0]["metrics"][0]
@@ -255,14 +251,14 @@ def test_json_has_every_interval(run: Run, samples: ModuleType) -> None:
     assert metric["verdict"] == "worse" and metric["ratio"]["low"] < metric["ratio"]["point"] < metric["ratio"]["high"]
 
 
-def test_markdown(run: Run, samples: ModuleType) -> None:
+def test_markdown(run: Run) -> None:
     later = samples.make_run("later", slower=3.0, seed=8)
     lines = comparison_markdown(compare_runs(run, later), run, later, smallest=0.01).splitlines()
     table = [line for line in lines if line.startswith("|")]
     assert len(table) == 2 + 16 and "times as long" in table[2]
 
 
-def test_one_process_a_side_promises_no_rate_and_points_at_pairs(samples: ModuleType) -> None:
+def test_one_process_a_side_promises_no_rate_and_points_at_pairs() -> None:
     a, b = (
         replace(samples.make_run(n, rounds=1, slower=f, seed=s, failing=False), revision=Revision(vcs="git", id=n * 40))
         for n, f, s in (("a", 1.0, 1), ("b", 1.4, 2))

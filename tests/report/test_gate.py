@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import runpy
 from dataclasses import replace
-from pathlib import Path
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
 
+import series_of_runs as made
 from benchwright.analysis.gate import Gate, Sides, check, condition
 from benchwright.errors import OptionError
 from benchwright.records import Case, Failure, Run, Status
@@ -20,7 +18,6 @@ from benchwright.report import gate_text
 from benchwright.report.annotations import github_annotations
 from benchwright.report.junit import junit_xml
 
-made = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[1] / "series_of_runs.py")))
 HOSTILE = replace(made.CASE, name="bad\x00|<b>@team: a,b %\n::error::")
 
 

@@ -4,10 +4,10 @@ import signal
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+import sample_runs as samples
 from benchwright.errors import OptionError
 from benchwright.records import Run
 from benchwright.report.html import check_target, html_page, write_html
@@ -77,7 +77,7 @@ def test_what_is_not_needed_at_first_sight_is_folded(run: Run) -> None:
     assert ["open" in attributes for attributes in folds].count(True) == 1  # the only case, without its tables
 
 
-def test_names_cannot_break_out(run: Run, samples: ModuleType) -> None:
+def test_names_cannot_break_out(run: Run) -> None:
     evil = replace(samples.rename(run, EVIL), id=EVIL[0], tags=(EVIL[1],), command=(EVIL[0], EVIL[1]))
     page = html_page([evil, replace(evil, id="second")])
     found = parsed(page)
@@ -111,7 +111,7 @@ def test_heads_have_a_scope(run: Run) -> None:
     assert heads and all(attributes.get("scope") in ("col", "row") for attributes in heads)
 
 
-def test_facts_that_changed_between_results_show_their_values(run: Run, samples: ModuleType) -> None:
+def test_facts_that_changed_between_results_show_their_values(run: Run) -> None:
     calm, busy = (replace(samples.ENVIRONMENT, knobs={"governor": g}) for g in ("performance", "powersave"))
     results = [replace(r, environment=e) for r, e in zip(run.results, [calm, busy, calm, busy, calm], strict=False)]
     page = html_page([replace(run, results=tuple(results))])
@@ -120,19 +120,19 @@ def test_facts_that_changed_between_results_show_their_values(run: Run, samples:
     assert "Other CPU 1" in html_page([replace(run, results=(*results, elsewhere))])
 
 
-def test_several_runs_are_compared_with_the_first(run: Run, samples: ModuleType) -> None:
+def test_several_runs_are_compared_with_the_first(run: Run) -> None:
     page = html_page([run, samples.make_run("later", slower=1.2, seed=8)])
     assert (
         "<h1>Comparison</h1>" in page and f"later (nightly) against {run.id} (nightly)" in page and "worse: 2" in page
     )
 
 
-def test_size_does_not_grow_with_the_calls(samples: ModuleType) -> None:
+def test_size_does_not_grow_with_the_calls() -> None:
     small, large = (len(html_page([samples.make_run(calls=n, rounds=2)])) for n in (2_000, 100_000))
     assert large < 1.3 * small < 600_000
 
 
-def test_size_is_bounded_over_many_cases(samples: ModuleType, run: Run) -> None:
+def test_size_is_bounded_over_many_cases(run: Run) -> None:
     first = run.results[0]
     many = [replace(first, id=f"r{i}", case=replace(first.case, params={"n": i})) for i in range(120)]
     page = html_page([replace(run, results=tuple(many))])

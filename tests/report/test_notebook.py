@@ -1,6 +1,6 @@
 from dataclasses import replace
-from types import ModuleType
 
+import sample_runs as samples
 from benchwright.records import Run
 from benchwright.report.notebook import html_table
 
@@ -10,7 +10,7 @@ def test_a_table_with_intervals_and_notes(run: Run) -> None:
     assert text.count("<tr>") == 6 and "± 0.020" in text and "noisy-machine" in text and "torch cannot read" in text
 
 
-def test_no_script_no_style_and_everything_escaped(run: Run, samples: ModuleType) -> None:
+def test_no_script_no_style_and_everything_escaped(run: Run) -> None:
     text = html_table(samples.rename(run, ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>']))
     assert "<script" not in text and "<img" not in text and "<style" not in text
     assert "&lt;script&gt;" in text

@@ -7,13 +7,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sample_runs as samples
 from benchwright.analysis.operator_changes import became_worse, changed, check_in_common, matched
 from benchwright.analysis.operators import OUTSIDE, by_family, by_kind, family, recorded
 from benchwright.analysis.rows import rows
@@ -53,7 +53,7 @@ def before(run: Run) -> Run:
     return with_operators(run, operators())
 
 
-def after(samples: ModuleType, found: Sequence[Operator], *, slower: float = 1.0) -> Run:
+def after(found: Sequence[Operator], *, slower: float = 1.0) -> Run:
     return with_operators(samples.make_run("after", slower=slower, seed=8), found)
 
 
@@ -185,8 +185,8 @@ def test_matching_loses_and_doubles_nothing(a: list[Operator], b: list[Operator]
     assert not {o.name for o in alone[0] if o} & {o.name for o in alone[1] if o}
 
 
-def test_the_operator_behind_a_real_slowdown_is_named(before: Run, samples: ModuleType) -> None:
-    slower = after(samples, operators(conv=CONV + 0.5e-3), slower=1.3)
+def test_the_operator_behind_a_real_slowdown_is_named(before: Run) -> None:
+    slower = after(operators(conv=CONV + 0.5e-3), slower=1.3)
     (case,) = changed(before, slower)
     assert case.latency is not None and case.latency.verdict is Verdict.WORSE
     assert case.sentence.endswith("more: conv1 (Conv) +500 µs.") and became_worse([case])
@@ -195,42 +195,42 @@ def test_the_operator_behind_a_real_slowdown_is_named(before: Run, samples: Modu
     assert sum(change.share or 0.0 for change in case.changes) == pytest.approx(1.0)
 
 
-def test_a_real_improvement_names_what_was_removed(before: Run, samples: ModuleType) -> None:
+def test_a_real_improvement_names_what_was_removed(before: Run) -> None:
     kept = [o for o in operators() if o.name != "fc"]
-    (case,) = changed(before, after(samples, kept, slower=0.83))
+    (case,) = changed(before, after(kept, slower=0.83))
     assert "less: fc (Gemm) -300 µs (removed)." in case.sentence and not became_worse([case])
     assert next(change for change in case.changes if change.name == "fc").state == "removed"
 
 
-def test_a_change_that_operators_do_not_explain_says_so(before: Run, samples: ModuleType) -> None:
-    (case,) = changed(before, after(samples, operators(conv=CONV + 2e-5), slower=1.3))
+def test_a_change_that_operators_do_not_explain_says_so(before: Run) -> None:
+    (case,) = changed(before, after(operators(conv=CONV + 2e-5), slower=1.3))
     assert "operators do not explain it: together they take +20.0 µs" in case.sentence
     assert "conv1" not in case.sentence
 
 
-def test_a_latency_that_did_not_change_names_nobody(before: Run, samples: ModuleType) -> None:
-    (case,) = changed(before, after(samples, operators(conv=2 * CONV)), smallest=0.05)
+def test_a_latency_that_did_not_change_names_nobody(before: Run) -> None:
+    (case,) = changed(before, after(operators(conv=2 * CONV)), smallest=0.05)
     assert case.latency is not None and case.latency.verdict is Verdict.SAME
     assert "conv1" not in case.sentence and "mean nothing" in case.sentence
     assert all(change.share is None for change in case.changes)
 
 
-def test_an_unclear_change_names_nobody(before: Run, samples: ModuleType) -> None:
-    one = after(samples, operators(conv=2 * CONV), slower=1.05)
+def test_an_unclear_change_names_nobody(before: Run) -> None:
+    one = after(operators(conv=2 * CONV), slower=1.05)
     alone = replace(one, results=tuple(r for r in one.results if r.round == 0))
     (case,) = changed(replace(before, results=tuple(r for r in before.results if r.round == 0)), alone)
     assert case.latency is not None and case.latency.verdict is Verdict.UNCLEAR
     assert case.sentence.endswith("so no operator is named.")
 
 
-def test_many_small_changes_are_counted_not_listed(before: Run, samples: ModuleType) -> None:
+def test_many_small_changes_are_counted_not_listed(before: Run) -> None:
     a = [_op(f"n{i}", "Conv", seconds=1e-4) for i in range(10)]
     b = [_op(f"n{i}", "Conv", seconds=1.5e-4) for i in range(10)]
-    (case,) = changed(with_operators(before, a), after(samples, b, slower=1.3))
+    (case,) = changed(with_operators(before, a), after(b, slower=1.3))
     assert case.sentence.count("+50.0 µs") == 3 and ", and 7 more, each with less." in case.sentence
 
 
-def test_another_runtime_is_matched_by_what_operators_do(before: Run, samples: ModuleType) -> None:
+def test_another_runtime_is_matched_by_what_operators_do(before: Run) -> None:
     openvino = [_op("c", "Convolution", seconds=2e-3), _op("r", "Reorder", seconds=1e-4), _op("y", "FullyConnected")]
     other = with_operators(samples.make_run("after", seed=8), openvino, runtime="openvino")
     (case,) = changed(before, other)
@@ -255,14 +255,14 @@ def test_libraries_call_the_same_work_differently(kinds: tuple[str, ...], word: 
     assert [o.kind for o in by_family([_op("x", kind) for kind in kinds])] == [word]
 
 
-def test_runs_without_a_common_case_are_refused(before: Run, samples: ModuleType) -> None:
+def test_runs_without_a_common_case_are_refused(before: Run) -> None:
     other = with_operators(samples.rename(samples.make_run("after"), ["other.onnx"]), operators())
     with pytest.raises(OptionError, match="nothing to compare"):
         check_in_common(changed(before, other))
 
 
-def test_the_table_of_changes_has_every_side(before: Run, samples: ModuleType) -> None:
-    slower = after(samples, [*operators(conv=CONV + 0.5e-3)[:2], _op("new", "Tanh", seconds=5e-5)], slower=1.3)
+def test_the_table_of_changes_has_every_side(before: Run) -> None:
+    slower = after([*operators(conv=CONV + 0.5e-3)[:2], _op("new", "Tanh", seconds=5e-5)], slower=1.3)
     cases = changed(before, slower)
     text = shown(lambda console: show_changes(console, cases))
     assert "worse: " in text and "+500" in text and "added" in text and "removed" in text and OUTSIDE in text
@@ -272,8 +272,8 @@ def test_the_table_of_changes_has_every_side(before: Run, samples: ModuleType) -
     assert case["sentence"] == cases[0].sentence and case["latency"]["verdict"] == "worse"
 
 
-def test_a_failed_side_has_no_latency_to_judge(before: Run, samples: ModuleType) -> None:
-    broken = after(samples, operators())
+def test_a_failed_side_has_no_latency_to_judge(before: Run) -> None:
+    broken = after(operators())
     failed = tuple(replace(r, status=Status.FAILED) if r.round else r for r in broken.results)
     (case,) = changed(before, replace(broken, results=failed))
     assert case.latency is not None  # one round is left

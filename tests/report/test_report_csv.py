@@ -1,8 +1,8 @@
 import csv
 import io
 from dataclasses import replace
-from types import ModuleType
 
+import sample_runs as samples
 from benchwright.records import Run
 from benchwright.report.csv import run_csv, samples_csv
 
@@ -42,7 +42,7 @@ def test_every_call_can_be_had(run: Run) -> None:
     assert {line["copy"] for line in lines} == {"0", "1"}
 
 
-def test_no_spreadsheet_runs_a_name_as_a_formula(run: Run, samples: ModuleType) -> None:
+def test_no_spreadsheet_runs_a_name_as_a_formula(run: Run) -> None:
     lines = read(run_csv(samples.rename(run, ["=cmd|' /C calc'!A0"])))
     assert lines[0]["case"].startswith("'=")
 

@@ -1,5 +1,4 @@
-from types import ModuleType
-
+import sample_runs as samples
 from benchwright.records import Run
 from benchwright.report.markdown import escaped, run_markdown
 
@@ -14,7 +13,7 @@ def test_a_github_table_with_notes_below(run: Run) -> None:
     assert "**noisy-machine** (×2)" in text and "torch cannot read" in text and "```text\nloading shard 0" in text
 
 
-def test_every_line_of_the_table_has_the_same_number_of_cells(run: Run, samples: ModuleType) -> None:
+def test_every_line_of_the_table_has_the_same_number_of_cells(run: Run) -> None:
     evil = samples.rename(run, ["a|b", "<img src=x>", "@everyone `x` $y$", "two\nlines"])
     table = [line for line in run_markdown(evil).splitlines() if line.startswith("|")]
     counts = {line.replace("\\|", "").count("|") for line in table}

@@ -1,8 +1,8 @@
 from dataclasses import replace
-from types import ModuleType
 
 import pytest
 
+import sample_runs as samples
 from benchwright.analysis.rows import param_names, rows, show_scalar
 from benchwright.records import Metric, Run, Status
 from benchwright.stats.summary import combine
@@ -62,7 +62,7 @@ def test_failed_rounds_count_but_give_no_numbers(run: Run) -> None:
     assert [failure.kind for _, failure in row.failures] == ["LoadError"] * 3
 
 
-def test_a_case_that_failed_once_says_how_often(run: Run, samples: ModuleType) -> None:
+def test_a_case_that_failed_once_says_how_often(run: Run) -> None:
     broken = samples.failed_result(run.results[0].case, 9)
     row = rows(replace(run, results=(*run.results, broken)))[0]
     assert row.status == "ok 3, failed 1"

@@ -1,10 +1,10 @@
 import io
 import re
 from dataclasses import replace
-from types import ModuleType
 
 import pytest
 
+import sample_runs as samples
 from benchwright.records import Better, Estimate, Metric, ResultWarning, Run
 from benchwright.report.footer import next_steps
 from benchwright.report.table import print_run, run_text
@@ -121,7 +121,7 @@ def test_an_ascii_terminal_gets_ascii(run: Run) -> None:
     assert "\\u25" not in text and "@" in text  # the distribution
 
 
-def test_names_cannot_drive_the_terminal(run: Run, samples: ModuleType) -> None:
+def test_names_cannot_drive_the_terminal(run: Run) -> None:
     evil = samples.rename(run, ["\x1b]0;owned\x07", "[bold]x[/bold]", "two\nlines"])
     text = run_text(evil)
     assert "\x1b" not in text and "\x07" not in text

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from types import ModuleType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sample_runs as samples
 from benchwright.analysis.comparison import compare_runs
 from benchwright.analysis.trend import Judging, Step, sparkline, steps
 from benchwright.records import Better, Estimate, Run, Status, Verdict
@@ -79,7 +79,7 @@ def test_small_steps_over_many_rounds_are_seen_although_intervals_overlap() -> N
 
 @pytest.mark.parametrize("slower", [0.7, 0.98, 1.0, 1.015, 1.05, 1.4])
 @pytest.mark.parametrize("rounds", [1, 2, 3, 6])
-def test_a_history_never_contradicts_a_comparison(samples: ModuleType, slower: float, rounds: int) -> None:
+def test_a_history_never_contradicts_a_comparison(slower: float, rounds: int) -> None:
     a, b = (
         samples.make_run(name, rounds=rounds, calls=200, slower=factor, seed=seed, failing=False)
         for name, factor, seed in (("a", 1.0, 1), ("b", slower, 2))
@@ -110,9 +110,7 @@ def _points(runs: list[Run], metric: str) -> list[Round]:
 
 
 @pytest.mark.parametrize(("rounds", "verdict"), [({0, 1}, Verdict.UNCLEAR), ({1}, Verdict.WORSE)])
-def test_a_run_that_the_instrument_does_not_trust_supports_no_verdict(
-    samples: ModuleType, rounds: set[int], verdict: Verdict
-) -> None:
+def test_a_run_that_the_instrument_does_not_trust_supports_no_verdict(rounds: set[int], verdict: Verdict) -> None:
     a, b = (samples.make_run(n, calls=200, slower=s, failing=False) for n, s in (("a", 1.0), ("b", 1.2)))
     doubt = {"verdict": "unreliable: steal 20 %"}
     doubted = tuple(replace(r, instrument=doubt) if r.round in rounds else r for r in b.results[::4])
@@ -122,7 +120,7 @@ def test_a_run_that_the_instrument_does_not_trust_supports_no_verdict(
     assert (step.why == "the instrument calls the later run unreliable") is (verdict is Verdict.UNCLEAR)
 
 
-def test_a_change_that_noise_cannot_explain_is_judged_all_the_same(samples: ModuleType) -> None:
+def test_a_change_that_noise_cannot_explain_is_judged_all_the_same() -> None:
     a, b = (samples.make_run(n, calls=200, slower=s, failing=False) for n, s in (("a", 1.0), ("b", 5.0)))
     doubted = tuple(replace(r, instrument={"verdict": "unreliable: x"}) for r in b.results[::4])
     one_case = [replace(a, results=a.results[::4]), replace(b, results=doubted)]

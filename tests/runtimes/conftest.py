@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import make_model
 from benchwright.records import Case, Inputs, Load, Scalar, Target
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -38,27 +38,21 @@ def make_case() -> Callable[..., Case]:
 
 
 @pytest.fixture(scope="session")
-def model_maker() -> dict[str, Any]:
-    """What `examples/make_model.py` defines."""
-    return runpy.run_path(str(EXAMPLES / "make_model.py"))
-
-
-@pytest.fixture(scope="session")
-def tiny(model_maker: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A perceptron with a dynamic batch: x[batch, 256] -> y[batch, 10]."""
-    return _saved(model_maker["make"]("tiny"), tmp_path_factory.mktemp("models") / "tiny.onnx")
+    return _saved(make_model.make("tiny"), tmp_path_factory.mktemp("models") / "tiny.onnx")
 
 
 @pytest.fixture(scope="session")
-def fixed(model_maker: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def fixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A perceptron whose batch is fixed at 4."""
-    return _saved(model_maker["perceptron"]((8, 4), 4), tmp_path_factory.mktemp("models") / "fixed.onnx")
+    return _saved(make_model.perceptron((8, 4), 4), tmp_path_factory.mktemp("models") / "fixed.onnx")
 
 
 @pytest.fixture(scope="session")
-def dynamic(model_maker: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def dynamic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A convolutional network whose height and width are dynamic as well."""
-    model = model_maker["convnet"](32, (4, 8))
+    model = make_model.convnet(32, (4, 8))
     for axis in (2, 3):
         model.graph.input[0].type.tensor_type.shape.dim[axis].dim_param = f"side{axis}"
     return _saved(model, tmp_path_factory.mktemp("models") / "dynamic.onnx")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
+import series_of_runs as runs
 from benchwright import schema
 from benchwright.records import Estimate, Verdict
 from benchwright.records.findings import Finding
@@ -68,13 +67,7 @@ def guarded(serving: Callable[..., Server], tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.fixture(scope="session")
-def runs() -> SimpleNamespace:
-    """What tests/series_of_runs.py makes."""
-    return SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[1] / "series_of_runs.py")))
-
-
-@pytest.fixture(scope="session")
-def filled(runs: SimpleNamespace) -> Callable[[SqlStore], Finding]:
+def filled() -> Callable[[SqlStore], Finding]:
     """`filled(store)`: a few runs of one case, and a finding in their series."""
 
     def fill(store: SqlStore) -> Finding:

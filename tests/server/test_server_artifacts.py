@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import series_of_runs as runs
 from benchwright.records import Artifact
 
 CONTENT = b"<script>alert(1)</script>"
@@ -21,7 +22,7 @@ def artifact(name: str, content: bytes = CONTENT, path: str = "/elsewhere", dige
 
 
 @pytest.fixture
-def add(server: Any, runs: Any, request: pytest.FixtureRequest) -> Any:
+def add(server: Any, request: pytest.FixtureRequest) -> Any:
     """Adds a result with these files; returns its id."""
 
     def make(*artifacts: Artifact) -> str:

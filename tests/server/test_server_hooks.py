@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import runpy
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+import perfzero_project
 from benchwright.compat.harness import remote_reporter
 from benchwright.compat.harness.documents import Document
 from benchwright.compat.harness.door import main
@@ -170,13 +170,12 @@ def test_what_is_refused(guarded: Any) -> None:
 
 
 def test_perfzero_sends_its_summaries(reached: Any, tmp_path: Path) -> None:
-    here = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[1] / "compat" / "perfzero" / "conftest.py")))
     site = tmp_path / "site"
     site.mkdir()
     (tmp_path / "project").mkdir()
-    (site / "tensorflow.py").write_text(here.TENSORFLOW)
-    project = here.Project(folder=tmp_path / "project", data=tmp_path / "data", site=site)
-    project.add("demo", "demo_bench.py", here.DEMO)
+    (site / "tensorflow.py").write_text(perfzero_project.TENSORFLOW)
+    project = perfzero_project.Project(folder=tmp_path / "project", data=tmp_path / "data", site=site)
+    project.add("demo", "demo_bench.py", perfzero_project.DEMO)
     methods = "demo_bench.Demo.benchmark_ok,demo_bench.Demo.benchmark_raise"
     ended = project.run(
         f"--benchmark_methods={methods}",

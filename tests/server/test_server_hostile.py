@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
+import series_of_runs as runs
 from benchwright import schema
 from benchwright.records import Run, Samples
 
@@ -32,7 +33,7 @@ def small(serving: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory)
         yield made
 
 
-def test_a_script_in_a_name_comes_back_as_text_in_json_and_nothing_else(server: Any, runs: Any) -> None:
+def test_a_script_in_a_name_comes_back_as_text_in_json_and_nothing_else(server: Any) -> None:
     run: Run = runs.run_of(1, 0.5)
     case = replace(run.results[0].case, name=SCRIPT, params={SCRIPT: SCRIPT})
     run = replace(run, tags=(SCRIPT,), results=(replace(run.results[0], case=case),))
@@ -48,7 +49,7 @@ def test_a_script_in_a_name_comes_back_as_text_in_json_and_nothing_else(server: 
 @pytest.mark.parametrize(
     "name", ["..", "%2e%2e", "a%00b", "x" * 300, "a%0Ab", "%ED%A0%80", "..%2f..%2fetc", "a%5c..%5cb", "%F0%9F%92%A9%00"]
 )
-def test_ids_that_play_tricks_with_paths_name_nothing(server: Any, runs: Any, name: str) -> None:
+def test_ids_that_play_tricks_with_paths_name_nothing(server: Any, name: str) -> None:
     run = replace(runs.run_of(2, 0.5), id="..", results=())
     for told in (
         server.put(f"runs/{name}", content=schema.dumps(run)),
@@ -60,7 +61,7 @@ def test_ids_that_play_tricks_with_paths_name_nothing(server: Any, runs: Any, na
 
 
 @pytest.mark.parametrize("bad", ["..", "", "a/b", "a\x00b", "x" * 201, "a\nb", "\ud800"])
-def test_ids_within_documents_are_checked_too(server: Any, runs: Any, bad: str) -> None:
+def test_ids_within_documents_are_checked_too(server: Any, bad: str) -> None:
     run: Run = runs.run_of(3, 0.5)
     inner = replace(run, results=(replace(run.results[0], id=bad),))
     for document in (replace(run, id=bad), inner):
@@ -91,7 +92,7 @@ def test_a_body_that_cannot_be_read_is_an_error_that_names_the_place(server: Any
         assert told.status_code == 400 and place in told.json()["error"]
 
 
-def test_numbers_and_names_that_no_database_holds_are_refused(server: Any, runs: Any) -> None:
+def test_numbers_and_names_that_no_database_holds_are_refused(server: Any) -> None:
     run: Run = runs.run_of(4, 0.5)
     first = run.results[0]
     for result in (
@@ -104,7 +105,7 @@ def test_numbers_and_names_that_no_database_holds_are_refused(server: Any, runs:
     assert run.id not in {*server.store.run_ids()}
 
 
-def test_what_is_too_large_is_refused_and_nothing_is_kept(small: Any, runs: Any) -> None:
+def test_what_is_too_large_is_refused_and_nothing_is_kept(small: Any) -> None:
     run: Run = runs.run_of(5, 0.5)
     large = replace(run, results=(), reason="r" * 30_000)
     for told in (
@@ -120,7 +121,7 @@ def test_what_is_too_large_is_refused_and_nothing_is_kept(small: Any, runs: Any)
     assert [*small.store.run_ids()] == []
 
 
-def test_a_bomb_does_not_go_off(small: Any, server: Any, runs: Any) -> None:
+def test_a_bomb_does_not_go_off(small: Any, server: Any) -> None:
     packed = gzip.compress(b" " * 100_000)
     gzipped = {**JSON, "Content-Encoding": "gzip"}
     assert small.put("runs/a", content=packed, headers=gzipped).status_code == 413
@@ -159,7 +160,7 @@ def test_nothing_of_the_insides_is_told(server: Any, monkeypatch: pytest.MonkeyP
 
 
 def test_where_the_store_lies_is_not_told(
-    server: Any, runs: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    server: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run: Run = runs.run_of(7, 0.5)
     assert server.put(f"runs/{run.id}", content=schema.dumps(replace(run, results=()))).status_code == 201
@@ -190,7 +191,7 @@ def test_files_stay_where_they_belong(server: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("digits", ["9" * 20, "9" * 18, "9" * 180, "٣"])
-def test_a_run_too_far_back_is_not_found_however_far(server: Any, runs: Any, digits: str) -> None:
+def test_a_run_too_far_back_is_not_found_however_far(server: Any, digits: str) -> None:
     if not [*server.store.run_ids()]:
         server.store.add_run(runs.run_of(71, 0.5))
     for path in ("runs/last~{}", "runs/last~{}/document"):
@@ -211,7 +212,7 @@ def test_arguments_that_do_not_fit_are_refused_in_plain_words(server: Any) -> No
         assert told.status_code == 422 and sentence in told.json()["error"], told.json()
 
 
-def test_a_full_disk_is_told_as_such(private_mounts: tuple[str, ...], tmp_path: Path, runs: Any) -> None:
+def test_a_full_disk_is_told_as_such(private_mounts: tuple[str, ...], tmp_path: Path) -> None:
     run: Run = runs.run_of(72, 0.5)
     columns = {"latency": array("q", [hash(str(i)) for i in range(100_000)])}  # nothing that could be packed
     samples = (Samples(copy=0, calls=100_000, loops=1, elapsed=1000, columns=columns),)

@@ -13,11 +13,11 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import series_of_runs as runs
 from benchwright.errors import StoreError
 from benchwright.pages.live import Looking
 from benchwright.server.app import create_app
@@ -54,7 +54,7 @@ def test_a_look_shows_who_spoke_lately(store: SqlStore, monkeypatch: pytest.Monk
     assert looking.look().runs == []  # it was killed
 
 
-def test_a_look_shows_results_as_they_come(store: SqlStore, runs: SimpleNamespace) -> None:
+def test_a_look_shows_results_as_they_come(store: SqlStore) -> None:
     run = replace(runs.run_of(0, 0.1), id="r")
     first, *rest = run.results
     looking = Looking(store)

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+import series_of_runs as runs
 from benchwright import schema
 from benchwright.records import Run, Samples
 from benchwright.server import connections
@@ -61,7 +62,7 @@ def test_it_says_where_it_is_and_ends_at_a_signal_although_somebody_listens(tmp_
         asking.close()
 
 
-def test_broken_requests_and_slow_bodies_are_answered(tmp_path: Path, serving: Any, runs: Any) -> None:
+def test_broken_requests_and_slow_bodies_are_answered(tmp_path: Path, serving: Any) -> None:
     server = serving(tmp_path, limits={"patience": 0.1})
     opened = listen("127.0.0.1", 0)
     running = server_for(server.made)
@@ -157,7 +158,7 @@ def test_nobody_shuts_the_others_out_with_connections_that_say_nothing(tmp_path:
     ids=["body", "chunk", "unread"],
 )
 def test_nobody_shuts_the_others_out_with_half_a_body_or_an_answer_that_is_not_read(
-    tmp_path: Path, serving: Any, runs: Any, monkeypatch: pytest.MonkeyPatch, begun: bytes
+    tmp_path: Path, serving: Any, monkeypatch: pytest.MonkeyPatch, begun: bytes
 ) -> None:
     monkeypatch.setattr(connections, "SPARE", 4)
     run = _with_many_samples(runs.run_of(1, 0.5))
@@ -184,7 +185,7 @@ def test_nobody_shuts_the_others_out_with_half_a_body_or_an_answer_that_is_not_r
 
 
 def test_an_answer_that_nobody_reads_holds_no_connection_for_ever(
-    tmp_path: Path, serving: Any, runs: Any, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, serving: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "PATIENCE", 1.0)
     run = _with_many_samples(runs.run_of(1, 0.5))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import runpy
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
+import sample_store
 from benchwright.server.app import create_app
 from benchwright.server.settings import Settings
 
@@ -22,7 +21,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """A client of the real application on the sample store."""
     folder = tmp_path_factory.mktemp("reading")
     path = folder / "sample.db"
-    runpy.run_path(str(Path(__file__).parents[1] / "pages" / "sample_store.py"))["build"](path)
+    sample_store.build(path)
     app = create_app(Settings(store_url=f"sqlite:///{path}", artifacts=folder / "artifacts"))
     with TestClient(app, base_url="http://127.0.0.1") as client:
         yield client

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import series_of_runs as runs
 from benchwright.server.upkeep import Upkeep, tidy
 from benchwright.store.sql.retention import Rules
 
 
-def test_what_is_too_old_goes_by_itself(serving: Callable[..., Any], runs: Any, tmp_path: Path) -> None:
+def test_what_is_too_old_goes_by_itself(serving: Callable[..., Any], tmp_path: Path) -> None:
     server = serving(tmp_path, retention=Rules(runs=86400.0))
     runs.fill(server.store, [0.5, 0.5])  # months ago
     with server:
@@ -22,7 +23,7 @@ def test_what_is_too_old_goes_by_itself(serving: Callable[..., Any], runs: Any, 
         assert [*server.store.run_ids()] == []
 
 
-def test_without_rules_everything_stays(server: Any, runs: Any) -> None:
+def test_without_rules_everything_stays(server: Any) -> None:
     runs.fill(server.store, [0.5])
     tidy(server.made.state.frame)
     upkeep = Upkeep(server.made.state.frame)

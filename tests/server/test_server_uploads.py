@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
+import series_of_runs as runs
 from benchwright import schema
 from benchwright.records import Result, Run, Samples
 
@@ -24,7 +25,7 @@ def with_samples(result: Result) -> Result:
     return replace(result, samples=(Samples(copy=0, calls=100, loops=1, elapsed=1000, columns=columns),))
 
 
-def test_a_run_comes_piece_by_piece_and_every_piece_may_come_twice(server: Any, runs: Any) -> None:
+def test_a_run_comes_piece_by_piece_and_every_piece_may_come_twice(server: Any) -> None:
     run: Run = runs.run_of(1, 0.5)
     results = [with_samples(result) for result in run.results]
     for status in (201, 200):
@@ -41,7 +42,7 @@ def test_a_run_comes_piece_by_piece_and_every_piece_may_come_twice(server: Any, 
     assert schema.decode(tuple[Samples, ...], found) == results[0].samples
 
 
-def test_something_else_under_the_same_id_is_refused_and_nothing_changes(server: Any, runs: Any) -> None:
+def test_something_else_under_the_same_id_is_refused_and_nothing_changes(server: Any) -> None:
     run: Run = runs.run_of(2, 0.5)
     assert server.post("runs", content=schema.dumps(run), headers={"Content-Type": "application/json"}).json() == {
         "added": [run.id],
@@ -55,7 +56,7 @@ def test_something_else_under_the_same_id_is_refused_and_nothing_changes(server:
     assert server.store.run(run.id) == run
 
 
-def test_results_of_another_run_are_refused_in_words_of_ours(server: Any, runs: Any) -> None:
+def test_results_of_another_run_are_refused_in_words_of_ours(server: Any) -> None:
     run: Run = runs.run_of(81, 0.5)
     assert server.post("runs", content=schema.dumps(run)).status_code == 200
     told = server.post("runs", content=schema.dumps(replace(run, id="another-81")))
@@ -64,7 +65,7 @@ def test_results_of_another_run_are_refused_in_words_of_ours(server: Any, runs: 
     assert "another-81" not in {*server.store.run_ids()}
 
 
-def test_a_result_needs_its_run_and_its_own_address(server: Any, runs: Any) -> None:
+def test_a_result_needs_its_run_and_its_own_address(server: Any) -> None:
     result = runs.run_of(3, 0.5).results[0]
     assert server.put(f"runs/nobody/results/{result.id}", content=schema.dumps(result)).status_code == 404
     told = server.put("runs/nobody/results/another", content=schema.dumps(result))
@@ -73,7 +74,7 @@ def test_a_result_needs_its_run_and_its_own_address(server: Any, runs: Any) -> N
     assert told.status_code == 400 and "without results" in told.json()["error"]
 
 
-def test_a_result_can_go_for_another(server: Any, runs: Any) -> None:
+def test_a_result_can_go_for_another(server: Any) -> None:
     run: Run = runs.run_of(4, 0.5)
     server.store.add_run(run)
     again = replace(run.results[0], id="again")
@@ -82,7 +83,7 @@ def test_a_result_can_go_for_another(server: Any, runs: Any) -> None:
     assert {result.id for result in server.store.run(run.id).results} == {"again", run.results[1].id}
 
 
-def test_many_runs_come_as_lines_packed_or_not(server: Any, runs: Any) -> None:
+def test_many_runs_come_as_lines_packed_or_not(server: Any) -> None:
     first, second = ("\n".join(schema.dumps(runs.run_of(i, 0.5)) for i in numbers) for numbers in ((10, 11), (11, 12)))
     assert server.post("runs", content=first, headers=LINES).json() == {
         "added": ["run-0010", "run-0011"],
@@ -93,7 +94,7 @@ def test_many_runs_come_as_lines_packed_or_not(server: Any, runs: Any) -> None:
     assert told.json() == {"added": ["run-0012"], "present": ["run-0011"]}
 
 
-def test_a_run_that_was_begun_is_completed(server: Any, runs: Any) -> None:
+def test_a_run_that_was_begun_is_completed(server: Any) -> None:
     run: Run = runs.run_of(13, 0.5)
     server.put(f"runs/{run.id}", content=header(run))
     server.put(f"runs/{run.id}/results/{run.results[0].id}", content=schema.dumps(run.results[0]))
@@ -101,7 +102,7 @@ def test_a_run_that_was_begun_is_completed(server: Any, runs: Any) -> None:
     assert server.store.run(run.id) == run
 
 
-def test_a_stream_that_goes_wrong_leaves_the_whole_runs_before_it(server: Any, runs: Any) -> None:
+def test_a_stream_that_goes_wrong_leaves_the_whole_runs_before_it(server: Any) -> None:
     good, cut = schema.dumps(runs.run_of(14, 0.5)), schema.dumps(runs.run_of(15, 0.5))[:-100]
     told = server.post("runs", content=f"{good}\n{cut}", headers=LINES)
     assert told.status_code == 400
@@ -112,7 +113,7 @@ def test_a_stream_that_goes_wrong_leaves_the_whole_runs_before_it(server: Any, r
     assert "run-0015" not in {*server.store.run_ids()}
 
 
-def test_the_same_run_from_two_at_once_is_kept_once(server: Any, runs: Any) -> None:
+def test_the_same_run_from_two_at_once_is_kept_once(server: Any) -> None:
     body = schema.dumps(runs.run_of(20, 0.5))
     with ThreadPoolExecutor(4) as pool:
         answers = [*pool.map(lambda _: server.post("runs", content=body, headers=LINES), range(4))]
@@ -130,7 +131,7 @@ def test_a_run_says_what_it_does_now(server: Any) -> None:
     assert server.store.progress() == []
 
 
-def test_who_uploaded_what_is_written_down(server: Any, runs: Any) -> None:
+def test_who_uploaded_what_is_written_down(server: Any) -> None:
     run: Run = runs.run_of(21, 0.5)
     server.put(f"runs/{run.id}", content=header(run), headers=server.token("ci", "write"))
     lines = server.get("audit", params={"limit": 1}).json()
@@ -139,7 +140,7 @@ def test_who_uploaded_what_is_written_down(server: Any, runs: Any) -> None:
     assert older and all(line["id"] < lines["lines"][0]["id"] for line in older)
 
 
-def test_another_value_under_a_known_id_is_refused_in_a_whole_run_too(server: Any, runs: Any) -> None:
+def test_another_value_under_a_known_id_is_refused_in_a_whole_run_too(server: Any) -> None:
     run: Run = runs.run_of(61, 0.5)
     document = {"Content-Type": "application/json"}
     assert server.post("runs", content=schema.dumps(run), headers=document).json()["added"] == [run.id]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import series_of_runs as runs
 from benchwright import schema
 from benchwright.records import Estimate, Verdict
 from benchwright.records.findings import Finding, Mute, Remark, State, Threshold
@@ -44,7 +45,7 @@ def test_every_verb_of_a_store_can_be_asked_for() -> None:
     assert {*VERBS} == verbs - ELSEWHERE
 
 
-def test_reading_verbs_answer_what_the_store_answers(server: Any, runs: Any) -> None:
+def test_reading_verbs_answer_what_the_store_answers(server: Any) -> None:
     runs.fill(server.store, [0.5, 0.6])
     store, case = server.store, runs.CASE.name
     assert asked(server, "find", reference="last~1") == store.find("last~1")

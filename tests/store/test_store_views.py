@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import runpy
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import sample_project as project
+import sample_store
 from benchwright.pages.compare import compare
 from benchwright.pages.encoding import dumps
 from benchwright.pages.findings import finding_view, findings_page
@@ -23,8 +23,6 @@ from benchwright.records import ResultWarning
 from benchwright.store.archive import Chosen
 from benchwright.store.sql import SqlStore
 
-PAGES = Path(__file__).parents[1] / "pages"
-project = SimpleNamespace(**runpy.run_path(str(PAGES / "sample_project.py")))
 RUNS = (78, 80, 81, 82, 83, 118, 119)  # around the regression, and the newest
 Look = Callable[[SqlStore], Any]
 
@@ -35,7 +33,7 @@ def both(
 ) -> Iterator[tuple[SqlStore, SqlStore]]:
     """The database under test, and an SQLite file to which the same was added backwards."""
     folder = tmp_path_factory.mktemp("stores")
-    findings = [one for one in runpy.run_path(str(PAGES / "sample_store.py"))["findings"]() if one.effect.point == 1.12]
+    findings = [one for one in sample_store.findings() if one.effect.point == 1.12]
     with (
         closing(SqlStore(fresh_url(folder))) as store,
         closing(SqlStore(f"sqlite:///{folder / 'backwards.db'}")) as backwards,

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import runpy
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
+import hostile
 from benchwright.compat.harness import remote_post
 from benchwright.compat.perfzero import tpus
 from benchwright.errors import FetchError, UploadError
@@ -20,9 +19,6 @@ from benchwright.exchange import perfzero_hook
 from benchwright.fetch import web
 from benchwright.fetch.downloads import fetch
 from benchwright.system import http, http_answers
-
-hostile = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent.parent / "hostile.py")))
-
 
 SLOW = r"the answer comes too slowly: [01] bytes of it in"
 KINDS = ("drip", "drip_head", "endless", "continues", "trailers", "bomb", "deep", "long_number")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import runpy
 import socket
 import subprocess
 import sys
@@ -15,8 +14,8 @@ import pytest
 
 from benchwright.errors import NotInstalledError, OptionError, UploadError
 from benchwright.exchange.uploads import bigquery
+from bigquery_peer import BigQueryPeer
 
-BigQueryPeer = runpy.run_path(str(Path(__file__).with_name("bigquery_peer.py")))["BigQueryPeer"]
 SUMMARY: dict[str, Any] = {
     "execution_id": "2026-11-02-09-00-00-000000",
     "execution_timestamp": 1793610000.25,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,11 @@ from typing import Any
 import fsspec
 import pytest
 
+import emulators
 from benchwright.errors import UploadError
 from benchwright.exchange.uploads import folders
 from benchwright.exchange.uploads.folders import Progress, upload
 
-EMULATORS = runpy.run_path(str(Path(__file__).parents[1] / "emulators.py"))
 CONTENT = {"summary.json": b"{}", "logs/a b#1?.log": b"line\n" * 1000, "ü/empty": b""}
 BUCKET = "benchmarks"
 
@@ -23,7 +22,10 @@ BUCKET = "benchmarks"
 def store(request: pytest.FixtureRequest) -> Iterator[Any]:
     """A bucket on a server; the client's file system."""
     scheme: str = request.param
-    with EMULATORS["s3" if scheme == "s3" else "gcs"](BUCKET) as environment, pytest.MonkeyPatch.context() as patch:
+    with (
+        (emulators.s3 if scheme == "s3" else emulators.gcs)(BUCKET) as environment,
+        pytest.MonkeyPatch.context() as patch,
+    ):
         for name, value in environment.items():
             patch.setenv(name, value)
         yield fsspec.filesystem(scheme)
@@ -86,7 +88,7 @@ def test_a_large_file_goes_in_parts_and_is_known_again(store: Any, tmp_path: Pat
 
 
 def test_a_server_that_has_gone_is_an_upload_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with EMULATORS["s3"](BUCKET) as environment:
+    with emulators.s3(BUCKET) as environment:
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
@@ -95,4 +97,4 @@ def test_a_server_that_has_gone_is_an_upload_error(folder: Path, monkeypatch: py
     with pytest.raises(UploadError, match="Could not connect to the endpoint URL") as caught:
         upload(folder, f"s3://{BUCKET}/x")
     assert "secret-of-somebody" not in str(caught.value)
-    EMULATORS["_forget"]("s3fs")
+    emulators.forget("s3fs")

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
+import sample_store
 from benchwright.records import Run
 from benchwright.store.sql import SqlStore
-
-TESTS = Path(__file__).parents[1]
-
-
-@pytest.fixture(scope="session")
-def project() -> SimpleNamespace:
-    """What the sample store was made from: tests/pages/sample_project.py."""
-    return SimpleNamespace(**runpy.run_path(str(TESTS / "pages" / "sample_project.py")))
 
 
 @pytest.fixture(scope="session")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlStore]:
     """The sample store. Nothing may be added to it."""
     path = tmp_path_factory.mktemp("views") / "sample.db"
-    runpy.run_path(str(TESTS / "pages" / "sample_store.py"))["build"](path)
+    sample_store.build(path)
     opened = SqlStore(f"sqlite:///{path}")
     yield opened
     opened.close()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import sample_project as project
+import sample_runs
 from benchwright.analysis.comparison import compare_runs, notes_of
 from benchwright.errors import OptionError, StoreError
 from benchwright.pages.compare import compare
@@ -18,12 +17,11 @@ from benchwright.records import Environment, Failure, Result, Run, Status, Verdi
 from benchwright.store.sql import SqlStore
 
 Keep = Callable[[Sequence[Run]], SqlStore]
-sample: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[1] / "report" / "sample_runs.py"))
 
 
 def _run(name: str, **changes: Any) -> Run:
     """A run of four cases without samples."""
-    made: Run = sample["make_run"](name, calls=50, **{"failing": False, **changes})
+    made: Run = sample_runs.make_run(name, calls=50, **{"failing": False, **changes})
     return replace(made, results=tuple(replace(one, samples=(), timelines=()) for one in made.results))
 
 
@@ -75,7 +73,7 @@ def test_a_run_that_the_instrument_does_not_trust_is_judged_as_the_command_does(
 
 
 def test_another_machine_and_another_version_are_told_as_the_command_tells_them(kept: Keep) -> None:
-    a, b = _run("a"), _run("b", environment=sample["OTHER_MACHINE"], version="b2")
+    a, b = _run("a"), _run("b", environment=sample_runs.OTHER_MACHINE, version="b2")
     archive = kept([a, b])
     view = compare(archive, "run:a", "run:b")
     assert list(view.notes) == notes_of(compare_runs(a, b))
@@ -102,7 +100,7 @@ def test_what_one_side_alone_has_is_told_and_comes_last(kept: Keep) -> None:
     assert view.lines[0].ratio is not None
 
 
-def test_the_largest_effect_comes_first(archive: SqlStore, project: SimpleNamespace) -> None:
+def test_the_largest_effect_comes_first(archive: SqlStore) -> None:
     before, after = (project.run_id(2 * commit) for commit in (project.REGRESSION - 1, project.REGRESSION))
     view = compare(archive, f"run:{before}", f"run:{after}")
     worst = view.lines[0]
@@ -112,9 +110,7 @@ def test_the_largest_effect_comes_first(archive: SqlStore, project: SimpleNamesp
     assert view.metrics[:2] == ["latency", "latency_p50"]
 
 
-def test_revisions_compare_what_was_measured_of_each_on_every_machine(
-    archive: SqlStore, project: SimpleNamespace
-) -> None:
+def test_revisions_compare_what_was_measured_of_each_on_every_machine(archive: SqlStore) -> None:
     old, new = (project.revision(project.REGRESSION + step) for step in (-1, 0))
     view = compare(archive, f"revision:{old.id}", f"revision:{new.id[:12]}", metrics=["latency_p50"])
     assert view.b.label == f"{new.id[:10]} {project.CULPRIT_SUBJECT}"
@@ -174,6 +170,6 @@ def _failed(result: Result) -> Result:
 
 
 def test_the_environments_are_those_of_the_newest_results(kept: Keep) -> None:
-    newer: Environment = replace(sample["ENVIRONMENT"], packages={"numpy": "2.4.0", "onnx": "1.23.2"})
+    newer: Environment = replace(sample_runs.ENVIRONMENT, packages={"numpy": "2.4.0", "onnx": "1.23.2"})
     view = compare(kept([_run("a"), _run("b", environment=newer)]), "run:a", "run:b")
     assert [(one.what, one.before, one.after) for one in view.differences] == [("packages.numpy", "2.3.1", "2.4.0")]

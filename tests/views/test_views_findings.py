@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import SimpleNamespace
 
 import pytest
 
+import sample_project as project
 from benchwright.errors import StoreError
 from benchwright.pages.findings import finding_view, findings_page
 from benchwright.records import Estimate, Run, Verdict
@@ -34,7 +34,7 @@ def test_a_page_that_there_is_not(after: str, archive: SqlStore) -> None:
     assert len(findings_page(archive, after=after).findings) in (0, 8)
 
 
-def test_a_finding_has_its_culprit_its_story_and_its_picture(archive: SqlStore, project: SimpleNamespace) -> None:
+def test_a_finding_has_its_culprit_its_story_and_its_picture(archive: SqlStore) -> None:
     finding = next(one for one in archive.findings(states=[State.OPEN]) if one.verdict is Verdict.WORSE)
     view = finding_view(archive, finding.id[:6])
     assert view.line.culprit is not None and view.line.culprit.subject == project.CULPRIT_SUBJECT

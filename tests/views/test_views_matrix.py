@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import sample_project as project
+import series_of_runs as made
 from benchwright.errors import StoreError
 from benchwright.pages.matrix import ABSENT, matrix
 from benchwright.pages.shapes import Matrix
 from benchwright.records import Run
 from benchwright.store.sql import SqlStore
-
-made = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[1] / "series_of_runs.py")))
 
 
 def test_cases_by_runtimes_is_what_one_sees_first(archive: SqlStore) -> None:
@@ -35,7 +32,7 @@ def test_cases_by_runtimes_is_what_one_sees_first(archive: SqlStore) -> None:
     assert _cell(view, "tokenizer.py::encode", ABSENT) is not None  # it has no runtime and no batch size, and is there
 
 
-def test_a_cell_holds_the_rounds_of_the_newest_run_together(archive: SqlStore, project: SimpleNamespace) -> None:
+def test_a_cell_holds_the_rounds_of_the_newest_run_together(archive: SqlStore) -> None:
     machine = "Example Core 9000, 8 cores"
     view = matrix(archive, chosen={"machine": machine, "batch_size": "8"})
     cell = _cell(view, "vision/resnet50.onnx", "torch")

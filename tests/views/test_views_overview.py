@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
+import sample_project as project
 from benchwright.pages.names import suite_of
 from benchwright.pages.overview import overview
 from benchwright.records import Run, Status, Verdict
@@ -15,7 +15,7 @@ from benchwright.store.archive import Chosen
 from benchwright.store.sql import SqlStore
 
 
-def test_it_tells_what_a_visitor_should_look_at(archive: SqlStore, project: SimpleNamespace) -> None:
+def test_it_tells_what_a_visitor_should_look_at(archive: SqlStore) -> None:
     view = overview(archive)
     assert [run.id for run in view.runs] == [project.run_id(i) for i in range(119, 109, -1)]
     assert len(view.worse) == 4
@@ -30,7 +30,7 @@ def test_it_tells_what_a_visitor_should_look_at(archive: SqlStore, project: Simp
     assert view.counts["points"] == sum(one.count for one in archive.series(Chosen()))
 
 
-def test_what_fails_is_told_with_its_reason(archive: SqlStore, project: SimpleNamespace) -> None:
+def test_what_fails_is_told_with_its_reason(archive: SqlStore) -> None:
     (failing,) = overview(archive).failing
     assert (failing.case, failing.status, failing.run) == ("audio/whisper.onnx", Status.FAILED, project.run_id(119))
     assert failing.machine_name == "Example Server 7, 32 cores"
@@ -47,9 +47,7 @@ def test_suites_come_by_machine_and_the_changed_first(archive: SqlStore) -> None
     assert all(one.suite == suite_of(line.case) for one in suites for line in one.sparks)
 
 
-def test_a_case_that_works_again_fails_no_more(
-    kept: Callable[[Sequence[Run]], SqlStore], project: SimpleNamespace
-) -> None:
+def test_a_case_that_works_again_fails_no_more(kept: Callable[[Sequence[Run]], SqlStore]) -> None:
     fine, broken = project.run(97), project.run(101)
     assert [one.case for one in overview(kept([broken, fine])).failing] == ["audio/whisper.onnx"]
     later = "2026-11-01T00:00:00+00:00"

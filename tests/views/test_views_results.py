@@ -5,12 +5,12 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+import sample_project as project
 from benchwright import schema
 from benchwright.errors import StoreError
 from benchwright.pages.distributions import distributions
@@ -23,7 +23,7 @@ from benchwright.store.sql import SqlStore
 Keep = Callable[[Sequence[Run]], SqlStore]
 
 
-def test_runs_go_on_where_the_last_page_ended(archive: SqlStore, project: SimpleNamespace) -> None:
+def test_runs_go_on_where_the_last_page_ended(archive: SqlStore) -> None:
     first = runs_page(archive, limit=7)
     second = runs_page(archive, limit=7, before=first.next)
     assert [run.id for run in (*first.runs, *second.runs)] == [project.run_id(i) for i in range(119, 105, -1)]
@@ -32,7 +32,7 @@ def test_runs_go_on_where_the_last_page_ended(archive: SqlStore, project: Simple
     assert first.runs[0].failed == 2
 
 
-def test_a_run_has_its_cases_with_rounds_together(archive: SqlStore, project: SimpleNamespace) -> None:
+def test_a_run_has_its_cases_with_rounds_together(archive: SqlStore) -> None:
     view = run_view(archive, "last")
     assert view.line.id == project.run_id(119)
     assert view.previous == project.run_id(117)  # the same machine
@@ -47,7 +47,7 @@ def test_a_run_has_its_cases_with_rounds_together(archive: SqlStore, project: Si
     assert run_view(archive, project.run_id(0)).previous == ""
 
 
-def test_a_result_has_everything_that_was_recorded(archive: SqlStore, project: SimpleNamespace) -> None:
+def test_a_result_has_everything_that_was_recorded(archive: SqlStore) -> None:
     run = archive.run(project.run_id(118), samples=False)
     result = next(one for one in run.results if one.round == 1 and one.case.target.runtime == "torch")
     view = result_view(archive, result.id)
@@ -82,7 +82,7 @@ def test_a_result_is_found_by_the_number_in_a_series(archive: SqlStore) -> None:
 # ---- calls ----
 
 
-def test_a_distribution_counts_every_call(archive: SqlStore, project: SimpleNamespace) -> None:
+def test_a_distribution_counts_every_call(archive: SqlStore) -> None:
     run = archive.run(project.run_id(118))
     result = run.results[0]
     (found,) = result_view(archive, result.id).distributions
@@ -96,10 +96,10 @@ def test_a_distribution_counts_every_call(archive: SqlStore, project: SimpleName
     assert [value for _, value in found.over_time] == values.tolist()  # few enough to be shown one by one
 
 
-def test_many_calls_are_thinned_without_losing_a_spike(project: SimpleNamespace) -> None:
+def test_many_calls_are_thinned_without_losing_a_spike() -> None:
     values = np.full(1_000_000, 1_000_000, np.int64)
     values[123_456], values[777_777] = 90_000_000, 1_000
-    (found,) = distributions(_with_calls(project, values))
+    (found,) = distributions(_with_calls(values))
     assert len(found.over_time) <= 2000
     assert found.count == 1_000_000
     ends = np.cumsum(values) / 1e9
@@ -110,16 +110,14 @@ def test_many_calls_are_thinned_without_losing_a_spike(project: SimpleNamespace)
 
 
 @pytest.mark.parametrize("values", [[5], [7, 7, 7], [0, 0], [1, 2]])
-def test_few_or_equal_calls_still_have_a_picture(project: SimpleNamespace, values: list[int]) -> None:
-    (found,) = distributions(_with_calls(project, np.array(values, np.int64)))
+def test_few_or_equal_calls_still_have_a_picture(values: list[int]) -> None:
+    (found,) = distributions(_with_calls(np.array(values, np.int64)))
     assert sum(found.counts) == len(values)
     assert all(low < high for low, high in zip(found.edges, found.edges[1:], strict=False))
     assert found.quantiles[-1] == (1.0, max(values) / 1e9)
 
 
-def test_calls_that_were_folded_are_shown_from_their_histogram_and_said_to_be(
-    kept: Keep, project: SimpleNamespace
-) -> None:
+def test_calls_that_were_folded_are_shown_from_their_histogram_and_said_to_be(kept: Keep) -> None:
     run = project.run(118)
     calls = run.results[0].samples[0]
     bare = replace(calls, columns={}, histograms={"latency": fold(calls.columns["latency"])})
@@ -134,7 +132,7 @@ def test_calls_that_were_folded_are_shown_from_their_histogram_and_said_to_be(
     assert (removed.note, list(removed.distributions)) == (AGED, [])
 
 
-def _with_calls(project: SimpleNamespace, values: np.ndarray) -> Any:
+def _with_calls(values: np.ndarray) -> Any:
     ends = np.cumsum(values)
     columns = {"latency": array("q", values.tobytes()), "end": array("q", ends.tobytes())}
     samples = Samples(copy=0, calls=len(values), loops=1, elapsed=int(ends[-1]), columns=columns)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+import sample_project as project
+import series_of_runs as made
 from benchwright.errors import StoreError
 from benchwright.pages.lines import milliseconds
 from benchwright.pages.series import series_page, series_view
@@ -18,8 +17,6 @@ from benchwright.records import Run
 from benchwright.records.findings import State
 from benchwright.store.archive import Annotation, Chosen
 from benchwright.store.sql import SqlStore
-
-made = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[1] / "series_of_runs.py")))
 
 
 def test_a_page_goes_on_where_the_last_one_ended(archive: SqlStore) -> None:
@@ -48,7 +45,7 @@ def test_a_line_has_the_newest_values_and_the_open_findings(archive: SqlStore) -
     assert line.findings
 
 
-def test_a_series_has_its_points_with_runs_and_commits(archive: SqlStore, project: SimpleNamespace) -> None:
+def test_a_series_has_its_points_with_runs_and_commits(archive: SqlStore) -> None:
     (line,) = series_page(archive, Chosen(case="tokenizer*", metric="latency_p50", machine=_machine(archive, 0))).series
     view = series_view(archive, line.key)
     lengths = {
@@ -64,7 +61,7 @@ def test_a_series_has_its_points_with_runs_and_commits(archive: SqlStore, projec
     assert first.metric("latency_p50").estimate.point == view.point[0]  # type: ignore[union-attr]
 
 
-def test_a_mark_lies_at_the_first_point_of_its_run(archive: SqlStore, project: SimpleNamespace) -> None:
+def test_a_mark_lies_at_the_first_point_of_its_run(archive: SqlStore) -> None:
     finding = next(one for one in archive.findings(states=[State.RESOLVED]) if one.case == "tokenizer.py::encode")
     (mark,) = series_view(archive, finding.series).marks
     start = archive.header(project.run_id(2 * project.SLOW_FROM)).started_at

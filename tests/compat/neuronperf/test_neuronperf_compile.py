@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 import torch
 
 import benchwright.compat.neuronperf as npf
+import make_model
 from benchwright.compat.neuronperf import compilation, tensorflow
 from benchwright.errors import DeviceError, OptionError, TargetError
 
@@ -92,7 +92,7 @@ def test_names_are_files_whatever_the_model_is_called() -> None:
 
 @pytest.fixture
 def tiny() -> str:
-    Path("tiny.onnx").write_bytes(runpy.run_path(str(EXAMPLES / "make_model.py"))["make"]("tiny").SerializeToString())
+    Path("tiny.onnx").write_bytes(make_model.make("tiny").SerializeToString())
     return "tiny.onnx"
 
 

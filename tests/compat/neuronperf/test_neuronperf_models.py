@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import runpy
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 import torch
 
 import benchwright.compat.neuronperf as npf
+import make_model
 from benchwright.worker.runtimes.pipeline import examples
 
 BRIEF: dict[str, Any] = {"n_models": 1, "workers_per_model": 1, "duration": 0.2}
@@ -29,7 +29,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
     """x[batch, 256] -> y[batch, 10]."""
     path = tmp_path_factory.mktemp("models") / "tiny.onnx"
-    path.write_bytes(runpy.run_path(str(EXAMPLES / "make_model.py"))["make"]("tiny").SerializeToString())
+    path.write_bytes(make_model.make("tiny").SerializeToString())
     return str(path)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import runpy
 import shutil
 import subprocess
 import sysconfig
@@ -15,10 +14,10 @@ from typing import Any
 
 import pytest
 
+import containers
 from benchwright.compat.perfzero import images, setup
 
-CONTAINERS = runpy.run_path(str(Path(__file__).parents[2] / "containers.py"))
-engine, python_image = CONTAINERS["engine"], CONTAINERS["python_image"]
+engine, python_image = containers.engine, containers.python_image
 
 
 @pytest.fixture
@@ -30,7 +29,7 @@ def project(make_project: Callable[..., Any]) -> Any:
 def tag(engine: str) -> Iterator[str]:
     name = f"localhost/benchwright-tests/{uuid.uuid4()}:one"
     yield name
-    CONTAINERS["remove"](engine, name)
+    containers.remove(engine, name)
 
 
 @pytest.mark.parametrize("kind", ["CPU", pytest.param("NVIDIA", marks=pytest.mark.soak)])
@@ -38,7 +37,7 @@ def test_a_shim_runs_in_the_image_that_setup_builds(
     kind: str, project: Any, python_image: str, engine: str, tag: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The interpreter that wrote the shims is not in the container. The base is one that is here."""
-    monkeypatch.setattr(images, kind, CONTAINERS["offline"](getattr(images, kind), python_image))
+    monkeypatch.setattr(images, kind, containers.offline(getattr(images, kind), python_image))
     wheel = _wheel(tmp_path, (project.site / "tensorflow.py").read_text())
     arguments = ["--cache", f"--dockerfile_path={images.OURS[kind.lower()]}", f"--docker_tag={tag}"]
     assert setup.main([*arguments, f"--tensorflow_pip_spec={wheel.as_uri()}"], project.root) == 0
@@ -49,7 +48,7 @@ def test_a_shim_runs_in_the_image_that_setup_builds(
     assert summary["ml_framework_info"]["version"] == "2.99.0"
     folders = json.loads(ended.stdout.partition("Benchmark local output directories:\n")[2])
     assert folders["trial_1"] == {"demo_bench.Demo.benchmark_ok": "/workspace/perfzero/workspace/output/e"}
-    told = CONTAINERS["ask"](engine, "run", "--rm", tag, "/bin/sh", "-c", "echo $NVIDIA_VISIBLE_DEVICES").stdout
+    told = containers.ask(engine, "run", "--rm", tag, "/bin/sh", "-c", "echo $NVIDIA_VISIBLE_DEVICES").stdout
     assert told.strip() == ("all" if kind == "NVIDIA" else "")
 
 
@@ -65,7 +64,7 @@ def _lent(folder: Path) -> list[str]:
     packages, libraries = Path(sysconfig.get_path("purelib")), folder / "libraries"
     libraries.mkdir()
     modules = [*packages.glob("psutil/*.so"), *packages.glob("numpy/**/*.so")]
-    for path in {linked for module in modules for linked in CONTAINERS["_linked"](module)}:
+    for path in {linked for module in modules for linked in containers.linked(module)}:
         if not path.name.startswith("libpython"):
             shutil.copy2(path, libraries)
     mounts = ["--volume", f"{packages}:/packages:ro", "--volume", f"{libraries}:/libraries:ro"]
@@ -78,7 +77,7 @@ def _inside(engine: str, image: str, project: Any, *options: str) -> subprocess.
     flags = ["--gcloud_key_file_url=", "--python_path=demo", "--execution_id=e"]
     method = "--benchmark_methods=demo_bench.Demo.benchmark_ok"
     mount = ["--volume", f"{project.folder}:/workspace"]
-    done: subprocess.CompletedProcess[str] = CONTAINERS["ask"](
+    done: subprocess.CompletedProcess[str] = containers.ask(
         engine, "run", "--rm", *mount, *options, image, "python3", script, *flags, method
     )
     return done

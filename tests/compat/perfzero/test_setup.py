@@ -5,19 +5,18 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import runpy
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import containers
 from benchwright.compat.perfzero import images, setup
 from benchwright.execution.images import builder as building
 from benchwright.execution.images.builder import Order
 
-CONTAINERS = runpy.run_path(str(Path(__file__).parents[2] / "containers.py"))
-engine, python_image = CONTAINERS["engine"], CONTAINERS["python_image"]
+engine, python_image = containers.engine, containers.python_image
 TITLE = "Setup time in seconds by operation:\n"
 NO_IMAGE = "--dockerfile_path="
 
@@ -26,7 +25,7 @@ NO_IMAGE = "--dockerfile_path="
 def tag(engine: str) -> Iterator[str]:
     name = f"localhost/benchwright-tests/{uuid.uuid4()}:one"
     yield name
-    CONTAINERS["remove"](engine, name)
+    containers.remove(engine, name)
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +45,7 @@ def _times(capsys: pytest.CaptureFixture[str]) -> dict[str, float]:
 
 
 def _inside(engine: str, tag: str, code: str) -> str:
-    return str(CONTAINERS["ask"](engine, "run", "--rm", tag, "python3", "-c", code).stdout)
+    return str(containers.ask(engine, "run", "--rm", tag, "python3", "-c", code).stdout)
 
 
 # ---- flags ----
@@ -188,7 +187,7 @@ def test_a_dockerfile_of_the_project_gets_perfzeros_arguments(
     arguments = ["--cache", "--dockerfile_path=docker/mine", f"--docker_tag={tag}", "--extra_pip_specs=a==1; b==2;"]
     for content in ("first", "built anew"):
         wheel.write_text(content, encoding="utf-8")
-        CONTAINERS["remove"](engine, tag)
+        containers.remove(engine, tag)
         further = [f"--tensorflow_pip_spec={wheel.as_uri()}", "--extra_docker_build_args", "other=x y;z", "taken", ""]
         assert setup.main([*arguments, *further], project) == 0
         resources = project / "workspace" / "resources"
@@ -196,7 +195,7 @@ def test_a_dockerfile_of_the_project_gets_perfzeros_arguments(
     expected = f"{wheel.name}|{wheel.name}|a==1 b==2|x y;z|from the environment| ['{wheel.name}']\n"
     assert _inside(engine, tag, tell) == expected
     assert _times(capsys).keys() == {"download_token", "create_drive", "build_docker"}
-    CONTAINERS["remove"](engine, tag)
+    containers.remove(engine, tag)
     assert setup.main([*arguments, "--tensorflow_pip_spec=tensorflow==2.20"], project) == 0
     assert _inside(engine, tag, tell) == "tensorflow==2.20|EMPTY|a==1 b==2||| ['EMPTY']\n"
 
@@ -330,13 +329,13 @@ def test_a_saved_image_is_fetched_and_loaded(
     by_url: bool, project: Path, engine: str, tag: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("Dockerfile").write_text("FROM scratch\nCOPY Dockerfile /\n", encoding="utf-8")
-    assert CONTAINERS["ask"](engine, "build", "--tag", tag, ".").returncode == 0
+    assert containers.ask(engine, "build", "--tag", tag, ".").returncode == 0
     saved = tmp_path / "image.tar"
-    assert CONTAINERS["ask"](engine, "save", "--output", str(saved), tag).returncode == 0
+    assert containers.ask(engine, "save", "--output", str(saved), tag).returncode == 0
     packed = tmp_path / "image.tar.gz"
     packed.write_bytes(gzip.compress(saved.read_bytes()))
-    CONTAINERS["remove"](engine, tag)
+    containers.remove(engine, tag)
     assert setup.main([f"--dockerfile_path={packed.as_uri() if by_url else packed}"], project) == 0
-    assert CONTAINERS["ask"](engine, "image", "inspect", tag).returncode == 0
+    assert containers.ask(engine, "image", "inspect", tag).returncode == 0
     assert _times(capsys).keys() == {"download_token", "create_drive", "fetch_docker", "load_docker"}
     assert packed.exists()

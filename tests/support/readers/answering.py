@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import random
-import runpy
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-seeds = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent / "seeds.py")))
+from readers import seeds
 
 
 def answered(path: Path, draw: random.Random) -> None:

@@ -8,21 +8,19 @@ from __future__ import annotations
 import io
 import os
 import random
-import runpy
 import warnings
 import zipfile
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from benchwright import config, exchange, records, schema
 from benchwright.cli import dispatch, main
 from benchwright.stats import hdr
+from readers import seeds
 
-seeds = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent / "seeds.py")))
 Call = Callable[[Path, random.Random], None]
 
 

@@ -1,7 +1,6 @@
 """Real servers that speak the protocols of cloud stores, each a process of its own on loopback.
 
 Each yields the environment variables that lead clients to it: `with emulators.s3("bucket") as environment: ...`.
-Test modules load this file with `runpy.run_path`.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def s3(*buckets: str) -> Iterator[dict[str, str]]:
                 "AWS_EC2_METADATA_DISABLED": "true",
             }
         finally:
-            _forget("s3fs")
+            forget("s3fs")
 
 
 @contextmanager
@@ -50,7 +49,7 @@ def gcs(*buckets: str) -> Iterator[dict[str, str]]:
                 "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false",  # asks Google about every bucket otherwise
             }
         finally:
-            _forget("gcsfs")
+            forget("gcsfs")
 
 
 @contextmanager
@@ -95,7 +94,7 @@ def _ask(method: str, url: str, body: bytes = b"") -> None:
         pass
 
 
-def _forget(package: str) -> None:
+def forget(package: str) -> None:
     """Clients are kept by fsspec, and the next server has another address."""
     if package in sys.modules:
         store = sys.modules[package]

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import gzip
 import random
-import runpy
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 
 from benchwright import schema
 from benchwright.stats import hdr, histogram
+from readers import answering, calls, mutations, packed, seeds, stores
 
-HERE = Path(__file__).parent
-ROOT = HERE.parent.parent
+ROOT = Path(__file__).parents[3]
 FILES = ROOT / "tests" / "interop" / "files"
-seeds = SimpleNamespace(**runpy.run_path(str(HERE / "seeds.py")))
-calls = SimpleNamespace(**runpy.run_path(str(HERE / "calls.py")))
-answering = SimpleNamespace(**runpy.run_path(str(HERE / "answering.py")))
-packed = SimpleNamespace(**runpy.run_path(str(HERE / "packed.py")))
-stores = SimpleNamespace(**runpy.run_path(str(HERE / "stores.py")))
-MUTATIONS = {**runpy.run_path(str(HERE / "mutations.py")), "by_cell": stores.by_cell}
+MUTATIONS = {**vars(mutations), "by_cell": stores.by_cell}
 Call = Callable[[Path, random.Random], None]
 
 

@@ -1,7 +1,4 @@
-"""Small models with the traits of published ones: open sizes, tables, a sample rate, state. Made with `onnx`.
-
-Test modules load this file with `runpy.run_path` and take `write`.
-"""
+"""Small models with the traits of published ones: open sizes, tables, a sample rate, state. Made with `onnx`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Repositories for tests that watch and bisect: a benchmark whose cost each commit states, with fresh noise each time.
 
-Test modules load this file with `runpy.run_path` and take `make` and the fixture `plain`.
+Test modules call `make` and take the fixture by name: `plain = repositories.plain`.
 """
 
 from __future__ import annotations

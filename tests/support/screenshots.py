@@ -1,4 +1,4 @@
-"""python tests/pages/screenshots.py OUT_DIR [NAME...]: every page, light and dark, desk and phone.
+"""python tests/support/screenshots.py OUT_DIR [NAME...]: every page, light and dark, desk and phone.
 
 To look at, not a test: the pages of the sample store, with a run that is under way.
 """
@@ -6,7 +6,6 @@ To look at, not a test: the pages of the sample store, with a run that is under 
 from __future__ import annotations
 
 import json
-import runpy
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -14,28 +13,27 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from urllib.request import urlopen
 
+import browsers
+import page_server
+import sample_store
 from benchwright.server.settings import Settings
 from benchwright.store.archive import Progress
 from benchwright.store.sql import SqlStore
 
-HERE = Path(__file__).parent
 SIZES = {"desk": (1280, 900), "phone": (390, 844)}
 
 
 def main(out: Path, wanted: list[str]) -> None:
     """Takes the pictures, all or those of the pages that are named."""
-    fixtures = SimpleNamespace(**runpy.run_path(str(HERE / "conftest.py")))
     out.mkdir(parents=True, exist_ok=True)
-    browsers = SimpleNamespace(**runpy.run_path(str(HERE.with_name("browsers.py"))))
     with tempfile.TemporaryDirectory() as folder, browsers.chromium() as chromium:
         store = Path(folder, "results.db")
         _fill(store)
         settings = Settings(store_url=f"sqlite:///{store}", artifacts=Path(folder))
-        for server in fixtures.serving(settings):
+        for server in page_server.serving(settings):
             pages = {name: path for name, path in _pages(server) if not wanted or name in wanted}
             for scheme in ("light", "dark"):
                 for size in SIZES:
@@ -44,10 +42,9 @@ def main(out: Path, wanted: list[str]) -> None:
 
 def _fill(path: Path) -> None:
     """The sample, and a run of it that is half done."""
-    sample = SimpleNamespace(**runpy.run_path(str(HERE / "sample_store.py")))
-    sample.build(path)
+    sample_store.build(path)
     with closing(SqlStore(f"sqlite:///{path}")) as store:
-        run = replace(sample.made.run(118), id="20261001T080000000-0000ff", planned=22)
+        run = replace(sample_store.made.run(118), id="20261001T080000000-0000ff", planned=22)
         begun = [replace(result, id=f"live{number:016}") for number, result in enumerate(run.results[:9])]
         store.begin(replace(run, results=()))
         for result in begun:

@@ -1,6 +1,6 @@
 """A container engine that really runs, and a small image with this interpreter in it.
 
-Test modules load this file with `runpy.run_path` and take its fixtures: `engine = CONTAINERS["engine"]`.
+Test modules take its fixtures by name: `engine = containers.engine`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 VARIABLE = "BENCHWRIGHT_CONTAINER_ENGINE"
-WRAPPER = Path(__file__).parents[1] / "scripts" / "podman"
+WRAPPER = Path(__file__).parents[2] / "scripts" / "podman"
 _LEFT_OUT = ("test", "tests", "idlelib", "tkinter", "turtledemo", "lib2to3", "ensurepip", "site-packages")
 
 
@@ -75,7 +75,7 @@ def fill(root: Path) -> None:
     library = Path(sysconfig.get_path("stdlib", vars={"installed_base": sys.base_prefix}))
     modules = [path for path in (library / "lib-dynload").glob("*.so") if "_tkinter" not in path.name]
     programs = [Path(sys.executable).resolve(), Path("/bin/sh").resolve()]
-    for path in {*programs, *(linked for program in (*programs, *modules) for linked in _linked(program))}:
+    for path in {*programs, *(linked for program in (*programs, *modules) for linked in linked(program))}:
         target = root / path.relative_to("/")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, target)
@@ -95,5 +95,5 @@ def _copy_pip(target: Path) -> None:
     shutil.copytree(Path(pip.__file__).parent, target / "pip", ignore=shutil.ignore_patterns("__pycache__"))
 
 
-def _linked(program: Path) -> list[Path]:
+def linked(program: Path) -> list[Path]:
     return [Path(word) for word in re.findall(r"(/\S+) \(0x", ask("ldd", str(program)).stdout)]

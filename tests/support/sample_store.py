@@ -5,28 +5,25 @@ Sixty commits, each measured on two machines: 120 runs of two rounds. `resnet50`
 `whisper` cannot be loaded on the second machine any more. The last runs of the first machine have everything that a
 result can have: raw calls, timelines, operators, warnings, files, a log.
 
-`python tests/pages/sample_store.py FILE` makes one to look at: `benchwright serve --store FILE`.
+`python tests/support/sample_store.py FILE` makes one to look at: `benchwright serve --store FILE`.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import runpy
 import shutil
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
+import sample_project as made
 from benchwright import schema
 from benchwright.records import Estimate, Value, Verdict
 from benchwright.records.findings import Finding, Remark, State, Suspect
 from benchwright.store.sql import SqlStore
-
-made = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("sample_project.py"))))
 
 
 def build(path: Path) -> None:

@@ -7,20 +7,14 @@ from __future__ import annotations
 
 import functools
 import random
-import runpy
 import sqlite3
 import tempfile
 import zlib
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-HERE = Path(__file__).parent
-seeds = SimpleNamespace(**runpy.run_path(str(HERE / "seeds.py")))
-calls = SimpleNamespace(**runpy.run_path(str(HERE / "calls.py")))
-mutations = SimpleNamespace(**runpy.run_path(str(HERE / "mutations.py")))
 CELLS: tuple[Any, ...] = (
     *(None, -1, 0, 1, 2**62, -(2**63), 0.5, 1e308, float("inf"), "", "x", "9" * 400, "\ud800", b"", b"\x00\xff"),
     *("{}", "[]", "[" * 3000 + "]" * 3000, '{"a": NaN}', zlib.compress(b"{}"), zlib.compress(b"[" * 5000)),
@@ -31,7 +25,8 @@ CELLS: tuple[Any, ...] = (
 @functools.cache
 def store() -> list[bytes]:
     """A store with a few runs and a finding, as one file without a log."""
-    from benchwright.records.findings import Mute, Threshold
+    from readers import calls, mutations, seeds
+from benchwright.records.findings import Mute, Threshold
     from benchwright.store.sql import SqlStore
 
     with tempfile.TemporaryDirectory() as folder:
