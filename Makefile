@@ -29,7 +29,7 @@ test: $(VENV)/.lint  ## Check everything: lint, parallel tests, those that measu
 	@$(INSTALL) --no-deps basic-pitch==0.4.0  # for the models in it; what it imports itself is not needed
 	@$(BIN)/python -m compileall -q src  # tests start Python some thousand times
 	@status=0; \
-	$(BIN)/python -W ignore scripts/with_postgres.py $(PYTEST) tests/store -m "not serial and not soak" >$(VENV)/postgres.log 2>&1 & \
+	$(BIN)/python -W ignore scripts/with_postgres.py $(PYTEST) tests/store --ignore tests/store/remote -m "not serial and not soak" >$(VENV)/postgres.log 2>&1 & \
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not serial and not soak" || status=1; \
 	wait $$! || status=1; echo "the store on PostgreSQL:"; cat $(VENV)/postgres.log; \
 	$(PYTEST) -m "serial and not soak" || status=1; \
@@ -44,7 +44,7 @@ test-pages: $(NODE)  ## Unit tests of the dashboard's TypeScript, in seconds; ma
 test-adbd: $(VENV)/.test  ## The device tests against a real adbd, which is built first. Needs root and apt.
 	@scripts/adbd build/adbd
 	@unshare -n sh -c 'ip link set lo up; BENCHWRIGHT_ADBD=$(abspath build/adbd/adbd) \
-	  exec $(PYTEST) -n 0 tests/devices/test_devices_adb.py tests/hosts/test_hosts_adb.py'
+	  exec $(PYTEST) -n 0 tests/machine/devices/test_devices_adb.py tests/execution/hosts/test_hosts_adb.py'
 
 lint: $(VENV)/.lint $(NODE)  ## Formatting, lint, types, layers.
 	@$(BIN)/ruff check .

@@ -173,7 +173,7 @@ def test_text_that_is_none_can_be_shown(form: tuple[str, ...], text: str, tmp_pa
 
 
 def test_an_instant_that_no_calendar_holds_is_none(tmp_path: Path, inside: Inside) -> None:
-    told = json.loads((Path(__file__).parents[1] / "interop" / "files" / "pytest-benchmark.json").read_bytes())
+    told = json.loads((Path(__file__).parents[1] / "exchange" / "files" / "pytest-benchmark.json").read_bytes())
     told["datetime"] = "0001-01-01T00:00:00+23:59"
     (tmp_path / "p.json").write_text(json.dumps(told))
     assert inside("import", "p.json").returncode in (0, 2)

@@ -14,7 +14,6 @@ from benchwright import plugins
 from benchwright.errors import BenchwrightError, DecodeError, StoreError
 from readers import table
 
-HERE = Path(__file__).parent
 QUICK, LONG = 300, 5000
 
 

@@ -1,8 +1,7 @@
 """Phones for the tests: the real `adb` with a server of its own, and small adbds that it takes for devices.
 
-Test modules take its fixtures by name: `plug_in = phones.plug_in`. With
-BENCHWRIGHT_ADBD set to a real adbd (see `scripts/adbd`) that one is started instead; it binds every interface, so run the
-tests in a network namespace then.
+Test modules take its fixtures by name: `plug_in = phones.plug_in`. With BENCHWRIGHT_ADBD set to a real adbd (see
+`scripts/adbd`) that one is started instead; it binds every interface, so run the tests in a network namespace then.
 """
 
 from __future__ import annotations

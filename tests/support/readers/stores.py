@@ -15,6 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from readers import calls, mutations, seeds
+
 CELLS: tuple[Any, ...] = (
     *(None, -1, 0, 1, 2**62, -(2**63), 0.5, 1e308, float("inf"), "", "x", "9" * 400, "\ud800", b"", b"\x00\xff"),
     *("{}", "[]", "[" * 3000 + "]" * 3000, '{"a": NaN}', zlib.compress(b"{}"), zlib.compress(b"[" * 5000)),
@@ -25,8 +27,7 @@ CELLS: tuple[Any, ...] = (
 @functools.cache
 def store() -> list[bytes]:
     """A store with a few runs and a finding, as one file without a log."""
-    from readers import calls, mutations, seeds
-from benchwright.records.findings import Mute, Threshold
+    from benchwright.records.findings import Mute, Threshold
     from benchwright.store.sql import SqlStore
 
     with tempfile.TemporaryDirectory() as folder:

@@ -13,7 +13,7 @@ from benchwright.stats import hdr, histogram
 from readers import answering, calls, mutations, packed, seeds, stores
 
 ROOT = Path(__file__).parents[3]
-FILES = ROOT / "tests" / "interop" / "files"
+FILES = ROOT / "tests" / "exchange" / "files"
 MUTATIONS = {**vars(mutations), "by_cell": stores.by_cell}
 Call = Callable[[Path, random.Random], None]
 

@@ -11,7 +11,7 @@ import pytest
 import make_model
 from benchwright.records import Case, Inputs, Load, Scalar, Target
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 @pytest.fixture(scope="session")

@@ -57,7 +57,7 @@ def test_a_missing_file_is_said_to_be_missing(tmp_path: Path) -> None:
         find_run(str(tmp_path / "none.jsonl"), never, read)
 
 
-FOREIGN = Path(__file__).parents[1] / "interop" / "files"
+FOREIGN = Path(__file__).with_name("files")
 
 
 @pytest.mark.parametrize(

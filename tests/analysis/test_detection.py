@@ -186,7 +186,7 @@ def test_a_suspicion_that_runs_do_not_show_vanishes_and_may_return(store: Store)
 
 
 def test_a_store_tells_what_the_simulation_of_a_watch_tells(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
     from detection.online_simulator import follow
 
     values = made.levels((0.010, 25), (0.0115, 20), (0.010, 15), noise=0.02)
