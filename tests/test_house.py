@@ -14,6 +14,7 @@ import pytest
 from benchwright import _moved, adapters
 
 MOST_ENTRIES = 36
+BESIDE = {"browser", "readers", "support", "tensorflow"}  # folders of tests that no folder of the package answers to
 
 
 def test_the_top_can_be_overlooked(root: Path) -> None:
@@ -27,6 +28,24 @@ def test_the_architecture_names_every_folder(root: Path) -> None:
     page = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
     named = set(re.findall(r"^\| [^|]*\| `([a-z_/]+)/` \|", page, re.MULTILINE))
     assert folders == named
+
+
+def test_tests_mirror_the_package(root: Path) -> None:
+    places = {path.parent.relative_to(root / "tests") for path in (root / "tests").rglob("test_*.py")} - {Path()}
+    package = root / "src" / "benchwright"
+    astray = [p.as_posix() for p in places if p.parts[0] not in BESIDE and not _is_module(package / p)]
+    assert sorted(astray) == []
+
+
+def _is_module(path: Path) -> bool:
+    return path.is_dir() or path.with_suffix(".py").exists()
+
+
+def test_helpers_of_tests_are_imported(root: Path) -> None:
+    scripts = {"test_project.py", "test_docs_site.py"}  # what these run are scripts of the repository
+    loaded = re.compile(r"^import runpy|spec_from_file_location\(", re.MULTILINE)
+    found = {p.name for p in (root / "tests").rglob("*.py") if loaded.search(p.read_text(encoding="utf-8"))}
+    assert found - {"test_house.py"} == scripts
 
 
 def test_the_journeys_pass_modules_that_there_are(root: Path) -> None:
