@@ -46,7 +46,7 @@ test-adbd: $(VENV)/.test  ## The device tests against a real adbd, which is buil
 	@unshare -n sh -c 'ip link set lo up; BENCHWRIGHT_ADBD=$(abspath build/adbd/adbd) \
 	  exec $(PYTEST) -n 0 tests/machine/devices/test_devices_adb.py tests/execution/hosts/test_hosts_adb.py'
 
-lint: $(VENV)/.lint $(NODE)  ## Formatting, lint, types, layers.
+lint: $(VENV)/.lint $(VENV)/.test $(NODE)  ## Formatting, lint, types, layers.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet . || { echo "run: $(BIN)/ruff format ."; exit 1; }
 	@$(BIN)/mypy

@@ -58,7 +58,12 @@ def _drawn(weights: np.random.Generator, shape: tuple[int, ...], name: str) -> o
     return numpy_helper.from_array((weights.standard_normal(shape) * np.sqrt(2 / inputs)).astype(np.float32), name)
 
 
-def _model(nodes: list, initializers: list, shape: tuple, result: tuple) -> onnx.ModelProto:
+def _model(
+    nodes: list[onnx.NodeProto],
+    initializers: list[onnx.TensorProto],
+    shape: tuple[int | str, ...],
+    result: tuple[int | str, ...],
+) -> onnx.ModelProto:
     graph = helper.make_graph(
         nodes,
         "benchwright-example",

@@ -80,8 +80,8 @@ def benchwright(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str
 
     def call(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "benchwright", *arguments]
-        options = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 100} | options
-        return subprocess.run(command, check=False, **options)
+        usual: dict[str, Any] = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 100}
+        return subprocess.run(command, check=False, **usual | options)
 
     return call
 

@@ -86,7 +86,7 @@ def test_packing_builds_the_dashboard_and_what_was_packed_needs_no_node(project:
 
 
 def test_sources_that_changed_are_built_again_or_it_says_what_is_missing(project: Path, tmp_path: Path) -> None:
-    script = [sys.executable, project / "dashboard" / "build.py"]
+    script: list[str | Path] = [sys.executable, project / "dashboard" / "build.py"]
     assert subprocess.run(script, capture_output=True, text=True, check=True).stdout == "the dashboard is built\n"
     assert subprocess.run(script, capture_output=True, text=True, check=True).stdout == ""
     (project / "dashboard" / "src" / "app.ts").write_text("second", encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from benchwright.records.findings import Mute, Threshold
 from benchwright.records.judgement import Rules
 
 
-def _side(i: int, environment: Environment = made.ENVIRONMENT, **about: object) -> list[Result]:
+def _side(i: int, environment: Environment = made.ENVIRONMENT, **about: Any) -> list[Result]:
     run = made.run_of(i, 0.01, environment=environment, **about)
     return [replace(result, revision=run.revision) for result in run.results]
 

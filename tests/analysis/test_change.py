@@ -21,7 +21,7 @@ def test_six_runs_give_an_interval_of_the_stated_confidence() -> None:
         held += level.low <= 1.0 <= level.high
     assert scipy.stats.binomtest(held, 400, 0.95).pvalue > 0.001
     wanted = scipy.stats.t.interval(0.95, 5, loc=logs.mean(), scale=scipy.stats.sem(logs))
-    assert (math.log(level.low), math.log(level.high)) == pytest.approx(wanted)
+    assert (math.log(level.low), math.log(level.high)) == pytest.approx(wanted)  # type: ignore[arg-type]
     assert level.method == "t on logarithms over 6 runs"
 
 

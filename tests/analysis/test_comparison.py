@@ -157,7 +157,7 @@ def test_an_unreliable_side_supports_no_verdict_that_noise_explains(side: int, s
     assert worst(compared) is Verdict.UNCLEAR
     words = f"the instrument calls the {('first', 'second')[side]} run unreliable"
     assert slower == 1.0 or compared[0].metrics[0].why == words
-    printed = text(compared, *sides)
+    printed = text(compared, sides[0], sides[1])
     assert printed.count(words) == 1 and printed.count("25 %") == 1  # once, not on every row
 
 
@@ -266,7 +266,7 @@ def test_one_process_a_side_promises_no_rate_and_points_at_pairs() -> None:
     one_case = [replace(run, results=run.results[:1]) for run in (a, b)]
     compared = compare_runs(*one_case, metrics=("latency_p50",))
     assert verdicts(compared, "latency_p50") == [Verdict.UNCLEAR]
-    said = text(compared, *one_case)
+    said = text(compared, one_case[0], one_case[1])
     assert "no rate of false verdicts can be promised" in said and "expected to be chance" not in said
     target = one_case[1].results[0].case.target.uri
     assert f"benchwright ab --control {'a' * 40} --treatment {'b' * 40} {shlex.quote(target)}" in said

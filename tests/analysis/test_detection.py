@@ -87,7 +87,7 @@ def test_a_step_is_one_finding_and_is_reported_once(store: Store) -> None:
     assert (finding.run, finding.state) == ("run-0020", State.OPEN)
     assert (finding.revisions[0], finding.suspects[0].revision) == (made.commit(19), made.commit(20))
     assert (finding.suspects[0].subject, finding.suspects[0].author) == ("Change 20", "Ada")
-    assert set(finding.why["also"]) == {"latency_p99", "throughput"}
+    assert set(finding.why["also"]) == {"latency_p99", "throughput"}  # type: ignore[arg-type]
     assert store.findings() == [finding]
     for i, value in enumerate(made.levels((0.0112, 5), seed=7)):
         store.add_run(made.run_of(35 + i, value))

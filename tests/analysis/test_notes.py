@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ def test_one_kind_for_many_reasons_is_said_once(run: Run) -> None:
 
 
 def test_the_delivered_rate_is_stated_for_open_loops(run: Run) -> None:
-    facts = {"verdict": "trustworthy", "intended_rate": 1000.0, "delivered_rate": 999.0}
+    facts: dict[str, Any] = {"verdict": "trustworthy", "intended_rate": 1000.0, "delivered_rate": 999.0}
     assert "delivered 99.90% of the rate drawn" in notes.instrument([replace(run.results[0], instrument=facts)])
 
 

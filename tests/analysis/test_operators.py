@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -42,7 +43,7 @@ def with_operators(run: Run, found: Sequence[Operator], *, runtime: str = "onnxr
 
     def told(result: Result) -> Result:
         wanted = result.case.target.runtime == runtime and result.case.inputs.batch_size == 1 and result.round == round
-        about = {"operator_pass": {"calls": 100, "latency": LATENCY}}
+        about: dict[str, Any] = {"operator_pass": {"calls": 100, "latency": LATENCY}}
         return replace(result, operators=tuple(found), details=about) if wanted else result
 
     return replace(run, results=tuple(map(told, run.results)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -81,6 +82,8 @@ def test_a_metric_that_nobody_measured_is_refused_with_the_nearest() -> None:
 
 def test_unreliable_results_name_a_set_and_say_so(run: Run) -> None:
     """Rounds of 1.00 and of 1.15 ms, known to 1 %: told apart on a quiet machine, not where others used it."""
+    quiet: dict[str, Any]
+    busy: dict[str, Any]
     quiet, busy = ({"verdict": "trustworthy"}, {"verdict": "unreliable: others took 160 % of a core"})
     for instrument, alike in ((quiet, 0), (busy, 1)):
         table = [_measured(run, "a", 1.00e-3, instrument, rounds=5), _measured(run, "b", 1.15e-3, instrument, rounds=5)]
@@ -92,7 +95,7 @@ def test_unreliable_results_name_a_set_and_say_so(run: Run) -> None:
 
 
 def test_one_round_each_names_no_winner_within_what_processes_may_differ_by(run: Run) -> None:
-    quiet = {"verdict": "trustworthy"}
+    quiet: dict[str, Any] = {"verdict": "trustworthy"}
     table = [_measured(run, name, at, quiet, rounds=1) for name, at in (("a", 1e-3), ("b", 1.08e-3), ("c", 1.5e-3))]
     fastest, _ = advice(table)
     assert [row.name for row in fastest.rivals] == ["b"]

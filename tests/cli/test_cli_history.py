@@ -52,7 +52,7 @@ def results(tmp_path: Path) -> Path:
 
 
 def _result(i: int, number: int, value: float | None) -> Result:
-    metrics = ()
+    metrics: tuple[Metric, ...] = ()
     if value is not None:
         point = value * (1 + number / 1000)
         metrics = (

@@ -79,7 +79,9 @@ def _run(i: int, value: float) -> Run:
 
 def _find(store: Store) -> None:
     (series,) = store.history("bench.py::encode", metrics=("latency_p50",))
-    sides = {side: Estimate(point=value, low=None, high=None) for side, value in (("before", 0.01), ("after", 0.012))}
+    sides: dict[str, Any] = {
+        side: Estimate(point=value, low=None, high=None) for side, value in (("before", 0.01), ("after", 0.012))
+    }
     finding = Finding(
         id="finding-1", series=series.key, case=series.case, params=series.params, metric=series.metric, unit="s",
         effect=Estimate(point=1.2, low=1.19, high=1.21), method="changepoint", verdict=Verdict.WORSE, run="run-2",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,7 @@ def test_at_80_columns_the_phase_and_the_time_left_are_seen(monkeypatch: pytest.
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "80")
     stream = _Terminal()
-    params = {"runtime": "onnxruntime", "batch_size": 32, "workers": 1, "copies": 1}
+    params: dict[str, Any] = {"runtime": "onnxruntime", "batch_size": 32, "workers": 1, "copies": 1}
     case = Case(name="a_model_with_a_long_name_v1.2.onnx", target=Target(runtime="onnxruntime", uri="m"), params=params)
     result = Result(
         id="1",

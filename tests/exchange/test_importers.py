@@ -111,7 +111,10 @@ def test_google_benchmark() -> None:
     sorted_ = named(run, "Sort")  # of which only aggregates were written
     assert sorted_.case.params == {"rows": 8, "cols": 4, "timer": "real_time", "threads": 2}
     assert estimate(sorted_, "latency_p50") == Estimate(
-        point=pytest.approx(6.5e-3), low=None, high=None, method="reported: median of 5 repetitions"
+        point=pytest.approx(6.5e-3),  # type: ignore[arg-type]
+        low=None,
+        high=None,
+        method="reported: median of 5 repetitions",
     )
     assert [warning.code for warning in named(run, "Grow").warnings] == ["not-imported"]
     failed = named(run, "Gpu")
@@ -205,7 +208,10 @@ def test_loadgen(tmp_path: Path) -> None:
     assert (run.started_at, result.status, result.case.name) == ("2026-02-03T09:00:00.000+00:00", Status.OK, "DemoSUT")
     assert (result.case.load.mode, result.case.load.rate) == (Mode.OPEN, 2000)
     assert estimate(result, "latency_p99.9") == Estimate(
-        point=pytest.approx(5.99e-3), low=None, high=None, method="reported: percentile of the queries"
+        point=pytest.approx(5.99e-3),  # type: ignore[arg-type]
+        low=None,
+        high=None,
+        method="reported: percentile of the queries",
     )
     assert estimate(result, "throughput").point == 1903.40
     p50 = result.metric("latency_p50")

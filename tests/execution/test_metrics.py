@@ -234,7 +234,11 @@ def test_intervals_of_folded_calls_allow_for_autocorrelation() -> None:
 
 @pytest.mark.parametrize("name", ["service", "lateness"])
 def test_a_folded_open_loop_has_the_same_metrics_as_a_raw_one(name: str) -> None:
-    columns = {"scheduled": [i * 10 * MS for i in range(50)], "service": [MS] * 50, "lateness": [1000] * 50}
+    columns: dict[str, Any] = {
+        "scheduled": [i * 10 * MS for i in range(50)],
+        "service": [MS] * 50,
+        "lateness": [1000] * 50,
+    }
     raw = _answer([MS] * 50, **columns)
     histograms = {k: histogram.fold(v) for k, v in {**columns, "latency": [MS] * 50}.items() if k != "scheduled"}
     folded = _answer([MS] * 50, histograms=histograms, **columns)
@@ -275,7 +279,7 @@ def test_a_copys_median_is_that_of_its_calls_however_they_were_kept() -> None:
 
 def test_one_copy_has_no_imbalance_and_neither_has_a_schedule() -> None:
     assert "imbalance" not in _points(_case(), _answer([MS] * 10))
-    columns = {"scheduled": [0, 9 * MS], "service": [MS] * 2, "lateness": [0, 0]}
+    columns: dict[str, Any] = {"scheduled": [0, 9 * MS], "service": [MS] * 2, "lateness": [0, 0]}
     copies = [_answer([MS] * 2, copy=i, elapsed=(i + 1) * 10 * MS, **columns) for i in range(2)]
     assert "imbalance" not in _points(_case(mode=Mode.OPEN, rate=100.0, copies=2), *copies)
 

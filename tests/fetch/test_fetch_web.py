@@ -190,7 +190,7 @@ def test_a_wrong_digest_is_an_error_and_leaves_nothing(site: Any, target: Path) 
 
 
 @pytest.mark.parametrize("digests", [{"sha256": "abc"}, {"md5": SHA256}, {"sha256": "g" * 64}])
-def test_a_digest_that_cannot_be_one_is_refused_first(site: Any, target: Path, digests: dict[str, str]) -> None:
+def test_a_digest_that_cannot_be_one_is_refused_first(site: Any, target: Path, digests: dict[str, Any]) -> None:
     with pytest.raises(OptionError, match="digits"):
         fetch(site.url("/model.bin"), target, **digests)
     assert not site.requests

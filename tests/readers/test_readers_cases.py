@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from array import array
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from benchwright import schema
+from benchwright.schema.parsing import pack_int64
 from readers import seeds
 
 Inside = Callable[..., CompletedProcess[str]]
@@ -80,7 +81,7 @@ TABLE: dict[str, tuple[str, str, tuple[str, ...], str]] = {  # name -> file, con
     ),
     "columns of unequal length": (
         "r.json",
-        changed(samples__0__columns__end=schema.pack_int64(seeds.array("q", [1]))),
+        changed(samples__0__columns__end=pack_int64(array("q", [1]))),
         ("show", "r.json", "--samples"),
         "results[0].samples[0]: columns of 1 and of 4 values",
     ),
@@ -196,7 +197,7 @@ def test_what_is_little_and_becomes_much_is_refused(tmp_path: Path, inside: Insi
 
 
 def test_columns_that_unpack_to_more_than_all_may_are_refused(tmp_path: Path, inside: Inside) -> None:
-    zeros = schema.pack_int64(seeds.array("q", bytes(8 << 20)))  # 1 Mi values in 8 KiB
+    zeros = pack_int64(array("q", bytes(8 << 20)))  # 1 Mi values in 8 KiB
     sample = {"copy": 0, "calls": 1, "loops": 1, "elapsed": 1, "columns": {"latency": zeros}}
     (tmp_path / "r.json").write_text(changed(samples=[sample] * 5))
     done = inside("show", "r.json", env={"BENCHWRIGHT_LARGEST": "32", "PATH": ""})

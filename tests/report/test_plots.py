@@ -108,7 +108,7 @@ def test_rounds_are_told_apart_by_colour_and_named_in_a_key(run: Run) -> None:
     for plot in case_plots(row, 1):
         groups = [g.get("class") for g in parsed(plot).iter(f"{SVG}g") if "series" in g.get("class", "")]
         assert groups == ["series c0", "series c1", "series c2"]
-        assert "round123" in "".join(words for t in parsed(plot).iter(f"{SVG}text") if (words := t.text) in "round123")
+        assert "round123" in "".join(words for t in parsed(plot).iter(f"{SVG}text") if (words := t.text) in "round123")  # type: ignore[misc]
     alone = replace(run, results=tuple(r for r in run.results if r.round == 0))
     (group,) = parsed(case_plots(rows(alone)[1], 1)[0]).iter(f"{SVG}g")
     assert group.get("class") == "series c1"  # the colour of the case, and nothing to tell apart

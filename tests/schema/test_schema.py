@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from benchwright import records, schema
 from benchwright.errors import DecodeError
 from benchwright.records import Case, Environment, Inputs, Load, Mode, Run, Target
+from benchwright.schema.parsing import pack_int64, unpack_int64
 
 RECORDS = [cls for cls in vars(records).values() if dataclasses.is_dataclass(cls)]
 CASE = Case(name="model.onnx", target=Target(runtime="onnxruntime", uri="a/model.onnx"), params={"batch_size": 8})
@@ -38,12 +39,12 @@ def test_every_document_reads_back_as_it_was_written(
 
 @given(values=st.lists(st.integers(min_value=-(2**63), max_value=2**63 - 1)))
 def test_int64_columns_are_exact(values: list[int]) -> None:
-    assert schema.unpack_int64(schema.pack_int64(array("q", values))).tolist() == values
+    assert unpack_int64(pack_int64(array("q", values))).tolist() == values
 
 
 def test_packed_columns_are_little_endian_everywhere() -> None:
     # zlib of eight bytes, 1 first: a reader in another language depends on it
-    assert schema.unpack_int64("eJxjZIAAAAAQAAI=").tolist() == [1]
+    assert unpack_int64("eJxjZIAAAAAQAAI=").tolist() == [1]
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])

@@ -79,7 +79,7 @@ def test_a_look_shows_results_as_they_come(store: SqlStore) -> None:
 def test_listeners_hear_what_changes_through_one_poller_and_of_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(route, "PERIOD", 0.001)
     monkeypatch.setattr(route, "HEARTBEAT", 0.05)
-    told = iter([b"1", b"1", StoreError("away for a moment"), b"2"])
+    told: Iterator[Any] = iter([b"1", b"1", StoreError("away for a moment"), b"2"])
     looks = []
 
     def look() -> bytes:
@@ -87,7 +87,7 @@ def test_listeners_hear_what_changes_through_one_poller_and_of_the_end(monkeypat
         said = next(told, b"2")
         if isinstance(said, StoreError):
             raise said
-        return said
+        return bytes(said)
 
     async def listen_twice() -> list[list[bytes]]:
         stopping = asyncio.Event()

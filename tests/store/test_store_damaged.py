@@ -29,7 +29,8 @@ from benchwright.store.copies import copy
 from benchwright.store.sql import SqlStore, tables
 
 Inside = Callable[..., "subprocess.CompletedProcess[str]"]
-MakeRun, MakeResult = Callable[..., Run], Callable[..., Result]
+MakeRun = Callable[..., Run]
+MakeResult = Callable[..., Result]
 
 DAMAGES = {
     "the run's record": "UPDATE runs SET document = substr(document, 1, 40) WHERE run = 'bad'",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,7 @@ def keep(store: SqlStore, make_run: MakeRun, make_result: MakeResult) -> Callabl
 
 
 def _finding(store: SqlStore, run: str, state: State) -> None:
-    told = {"before": ONE, "after": ONE, "effect": ONE, "method": "m", "verdict": Verdict.WORSE}
+    told: dict[str, Any] = {"before": ONE, "after": ONE, "effect": ONE, "method": "m", "verdict": Verdict.WORSE}
     store.keep_finding(
         Finding(id=f"f-{run}", series=f"s-{run}", found_at="2026-01-01T00:00:00Z", runs=(run,), state=state, **told)
     )

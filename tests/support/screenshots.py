@@ -18,6 +18,7 @@ from urllib.request import urlopen
 
 import browsers
 import page_server
+import sample_project
 import sample_store
 from benchwright.server.settings import Settings
 from benchwright.store.archive import Progress
@@ -44,7 +45,7 @@ def _fill(path: Path) -> None:
     """The sample, and a run of it that is half done."""
     sample_store.build(path)
     with closing(SqlStore(f"sqlite:///{path}")) as store:
-        run = replace(sample_store.made.run(118), id="20261001T080000000-0000ff", planned=22)
+        run = replace(sample_project.run(118), id="20261001T080000000-0000ff", planned=22)
         begun = [replace(result, id=f"live{number:016}") for number, result in enumerate(run.results[:9])]
         store.begin(replace(run, results=()))
         for result in begun:

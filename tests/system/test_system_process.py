@@ -132,7 +132,7 @@ def test_what_was_hidden_ends_when_the_parent_is_killed(tmp_path: Path, seconds:
 
 
 def test_a_build_that_floods_its_log_keeps_beginning_and_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commands.BoundedLog.__init__, "__defaults__", (40_000,))
+    monkeypatch.setattr(commands.BoundedLog.__init__, "__defaults__", (40_000,))  # type: ignore[attr-defined]
     monkeypatch.setattr(commands, "LOOK", 0.05)
     line = "echo first; for i in 1 2 3 4; do seq 20000; sleep 0.2; done; echo last; exit 3"
     log = tmp_path / "build.log"

@@ -116,7 +116,7 @@ def test_keywords_take_one_or_many() -> None:
     assert arguments.one_or_many(None, (1,)) == (1,)
     assert arguments.one_or_many(3, ()) == [3]
     assert arguments.one_or_many("cpu", ()) == ["cpu"]
-    assert arguments.one_or_many((1, 2), ()) == [1, 2]
+    assert arguments.one_or_many((1, 2), ()) == [1, 2]  # type: ignore[arg-type]
 
 
 def test_a_metric_nobody_knows_is_told_with_its_neighbour() -> None:

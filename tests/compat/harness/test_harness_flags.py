@@ -10,6 +10,7 @@ import pytest
 
 from benchwright.compat.harness import flags as harness_flags
 from benchwright.compat.harness import info
+from benchwright.compat.harness.documents import NO_COMMIT
 from benchwright.errors import OptionError
 
 NEEDED = ["-b", "spec.json", "--framework", "caffe2", "--platform", "host", "--model_cache", "cache"]
@@ -155,7 +156,7 @@ class TestInfo:
     def test_no_document_but_a_program(self, tmp_path: Path) -> None:
         _document(tmp_path)
         found = info.parse("", program=str(tmp_path / "bench"))
-        assert found.treatment.commit == info.NO_COMMIT and found.treatment.commit_time > 1.6e9
+        assert found.treatment.commit == NO_COMMIT and found.treatment.commit_time > 1.6e9
 
     def test_a_library_needs_no_program(self) -> None:
         found = info.parse('{"treatment": {"commit": "abc", "programs": {"program": "/no/such"}}}', needs_program=False)

@@ -35,7 +35,7 @@ from benchwright.records import (
 
 def _model(path: Path) -> None:
     """y = x + x, for any number of rows of four."""
-    shape = ["rows", 4]
+    shape: list[str | int] = ["rows", 4]
     graph = helper.make_graph(
         [helper.make_node("Add", ["x", "x"], ["y"], name="twice")],
         "g",

@@ -90,7 +90,7 @@ def test_an_entry_keeps_its_order_or_its_own_summary() -> None:
 
 
 def facts(**changed: Any) -> Facts:
-    usual = {
+    usual: dict[str, Any] = {
         "backend": "host/incremental",
         "framework": "caffe2",
         "net_name": "tiny",
@@ -134,7 +134,7 @@ def test_a_user_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     def nameless() -> str:
         raise KeyError("uid not found")
 
-    monkeypatch.setattr(documents.getpass, "getuser", nameless)
+    monkeypatch.setattr(documents.getpass, "getuser", nameless)  # type: ignore[attr-defined]
     assert meta(facts())["user"].isdecimal()
 
 

@@ -69,7 +69,7 @@ def test_the_guides_data_set_of_single_items_is_batched_and_counted_once() -> No
 
 def test_a_list_of_single_items_is_batched_too() -> None:
     Brightness.seen.clear()
-    report = finished(npf.cpu.benchmark(Brightness, list(Images()), [8], eval_metrics=["accuracy"], **ONCE))
+    report = finished(npf.cpu.benchmark(Brightness, list(Images()), [8], eval_metrics=["accuracy"], **ONCE))  # type: ignore[call-overload]
     assert report["total_infs"] == 64 and set(Brightness.seen) == {(8, 3, 4, 4)}
     assert (report["accuracy"], report["eval_records"]) == (1.0, 64)
 

@@ -110,7 +110,7 @@ def test_without_links_no_file_is_overwritten_either(monkeypatch: pytest.MonkeyP
     def refused(*_: Any) -> None:
         raise PermissionError("no links here")
 
-    monkeypatch.setattr(compilation.os, "link", refused)
+    monkeypatch.setattr(compilation.os, "link", refused)  # type: ignore[attr-defined]
     model = Net(2)
     indexes = [npf.torch.compile(model, ONE, **QUIET) for _ in range(2)]
     assert len(files()) == 2 and [width_of(index) for index in indexes] == [2, 2]

@@ -354,7 +354,7 @@ def test_what_load_fn_is_not_is_said() -> None:
     with pytest.raises(OptionError, match=r"load_fn: 'm\.onnx' cannot be called"):
         npf.benchmark("m.onnx", np.ones((1, 1)), [1])  # type: ignore[arg-type]
     with pytest.raises(TargetError, match="load_fn loads what a name stands for"):
-        npf.benchmark(Echo, Echo, np.ones((1, 1)))
+        npf.benchmark(Echo, Echo, np.ones((1, 1)))  # type: ignore[arg-type]
 
 
 def test_a_module_that_load_fn_makes_gets_tensors() -> None:

@@ -17,7 +17,7 @@ import benchwright.compat.neuronperf as npf
 from benchwright.compat.neuronperf import figures
 from benchwright.compat.neuronperf.measurement import Measured
 from benchwright.errors import OptionError
-from benchwright.records import Case, Environment, Result, Samples, Status, Target, Timeline
+from benchwright.records import Case, Environment, Histogram, Result, Samples, Status, Target, Timeline
 from benchwright.stats import histogram
 
 SECOND = figures.SECOND
@@ -87,9 +87,9 @@ def test_the_peak_is_looked_for_only_where_every_thread_kept_its_calls() -> None
 
 def test_copies_are_pooled_raw_or_counted() -> None:
     raw = figures.pooled([ns(0.001, 0.002), ns(0.003)])
-    assert not isinstance(raw, histogram.Histogram) and sorted(raw) == [1_000_000, 2_000_000, 3_000_000]
+    assert not isinstance(raw, Histogram) and sorted(raw) == [1_000_000, 2_000_000, 3_000_000]
     counted = figures.pooled([histogram.fold([1_000_000, 2_000_000]), ns(0.003)])
-    assert isinstance(counted, histogram.Histogram) and counted.total == 3
+    assert isinstance(counted, Histogram) and counted.total == 3
     assert figures.mean_ms(counted) == figures.mean_ms(raw) == 2.0
 
 

@@ -187,7 +187,7 @@ def test_one_process_takes_anything() -> None:
 
 def test_a_load_that_never_ends_holds_nobody_off() -> None:
     end = threading.Event()
-    once = {"n_models": 2, "workers_per_model": 1, "duration": 0.2, "multiprocess": False}
+    once: dict[str, Any] = {"n_models": 2, "workers_per_model": 1, "duration": 0.2, "multiprocess": False}
 
     class Stuck(Sleeping):
         def __init__(self) -> None:

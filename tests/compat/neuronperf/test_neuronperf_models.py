@@ -76,7 +76,7 @@ def test_what_could_not_be_prepared_is_a_failed_report(capsys: pytest.CaptureFix
     one, two = npf.model_index.load(name)["model_configs"]
     assert (one["status"], two["status"]) == ("finished", "error") and "not two" in two["error"]
     assert "not two" in capsys.readouterr().err
-    good, bad = npf.benchmark(name, SIZES, verbosity=0, **BRIEF)
+    good, bad = npf.benchmark(name, SIZES, verbosity=0, **BRIEF)  # type: ignore[arg-type]
     assert good["status"] == "finished" and bad["status"] == "failed"
     assert "not two" in bad["reason"] and bad["batch_size"] == 2
     npf.print_reports([good, bad])
@@ -87,13 +87,13 @@ def test_one_bad_entry_of_an_index_spoils_no_other(tiny: str) -> None:
     create = npf.model_index.create
     entries = [create("absent.onnx"), create(tiny, pipeline_size=100_000), create(tiny, pipeline_size=0), create(tiny)]
     name = npf.model_index.save(npf.model_index.append(*entries), "mixed.json")
-    *bad, good = npf.benchmark(name, SIZES, verbosity=0, **BRIEF)
+    *bad, good = npf.benchmark(name, SIZES, verbosity=0, **BRIEF)  # type: ignore[arg-type]
     assert finished([good])["model_filename"] == tiny
     for report, reason in zip(
         bad, ("no file absent.onnx", "100000 needs as many devices", "pipeline_size"), strict=True
     ):
         assert report["status"] == "failed" and reason in report["reason"]
-    (alone,) = npf.benchmark(npf.model_index.save(create("absent.onnx"), "bad.json"), SIZES, verbosity=0, **BRIEF)
+    (alone,) = npf.benchmark(npf.model_index.save(create("absent.onnx"), "bad.json"), SIZES, verbosity=0, **BRIEF)  # type: ignore[arg-type]
     assert alone["status"] == "failed"
 
 
@@ -111,7 +111,7 @@ def test_an_onnx_file_is_optimised_for_each_size_and_level(tiny: str) -> None:
 
 
 def test_a_file_is_measured_by_the_runtime_it_is_for(tiny: str) -> None:
-    report = finished(npf.benchmark(tiny, SIZES, batch_sizes=2, model_name="mine", **BRIEF))
+    report = finished(npf.benchmark(tiny, SIZES, batch_sizes=2, model_name="mine", **BRIEF))  # type: ignore[arg-type]
     assert (report["model_name"], report["batch_size"]) == ("mine", 2)
 
 

@@ -61,7 +61,7 @@ def test_a_device_that_is_absent_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(DeviceError, match="gpu"):
         npf.gpu.benchmark(Doubling, np.zeros((1, 2)), duration=1)
     with pytest.raises(OptionError, match="tpu"):
-        npf.benchmark(Doubling, np.zeros((1, 2)), device_type="tpu")
+        npf.benchmark(Doubling, np.zeros((1, 2)), device_type="tpu")  # type: ignore[arg-type]
 
 
 class Doubling:

@@ -28,7 +28,7 @@ def _interrupted(project: Any, marker: Path, number: int, *arguments: str) -> tu
     """Exit code and output of a run that got the signal once the marker was there."""
     environment = {**os.environ, "PYTHONPATH": str(project.site), "STARTED": str(marker), "SEEN": str(marker)}
     command = [sys.executable, "-m", "benchwright", "perfzero", "--python_path=demo", *arguments]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, cwd=project.folder, env=environment, text=True, **pipes) as door:
         deadline = time.monotonic() + 60
         while not marker.exists() and time.monotonic() < deadline:

@@ -13,6 +13,7 @@ import pytest
 
 import containers
 from benchwright.compat.perfzero import images, setup
+from benchwright.execution.hosts.engines import Image
 from benchwright.execution.images import builder as building
 from benchwright.execution.images.builder import Order
 
@@ -214,9 +215,9 @@ def orders(monkeypatch: pytest.MonkeyPatch) -> list[Order]:
     """What would be built: the real base is not on this machine."""
     found: list[Order] = []
 
-    def build(order: Order, **_: object) -> building.Image:
+    def build(order: Order, **_: object) -> Image:
         found.append(order)
-        return building.Image(name=order.tag, id="sha256:0")
+        return Image(name=order.tag, id="sha256:0")
 
     monkeypatch.setattr(building, "build", build)
     monkeypatch.setattr(images, "NVIDIA_SMI", "no-such-program")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 from collections.abc import Mapping
@@ -26,6 +27,10 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def _look(has: Mapping[str, str], path: str) -> str:
+    return has.get(path, "")
+
+
 def settled(
     home: Path,
     target: str,
@@ -36,7 +41,7 @@ def settled(
 ) -> Settled:
     """What a target means in revisions that have these files; those of the first are checked out."""
     here = sides[0] if tracked is None else tracked
-    places = [Place(label=f"v{i}", look=lambda path, has=has: has.get(path, "")) for i, has in enumerate(sides)]
+    places = [Place(label=f"v{i}", look=functools.partial(_look, has)) for i, has in enumerate(sides)]
     fake: Any = SimpleNamespace(kind="git", root=home / "project", content_id=lambda revision, path: here.get(path, ""))
     request = Request(targets=[target])
     return settle(request, places, cast(Repository, fake), folder=home / folder, **how)

@@ -14,6 +14,7 @@ import pytest
 
 from benchwright.execution.hosts import local
 from benchwright.execution.hosts.local import LocalHost, LocalWorker
+from benchwright.execution.hosts.log import TAIL
 from benchwright.records import Case, Load, Target
 from benchwright.system import orphans
 from benchwright.system.scratch import JOB_VARIABLE
@@ -116,7 +117,7 @@ def test_the_log_is_kept_to_its_tail_whatever_is_in_it(launched: list[LocalWorke
     assert _next(worker, "failed").data["kind"] == "KeyError"
     worker.end(10)
     tail = worker.log_tail()
-    assert len(tail) <= local.TAIL
+    assert len(tail) <= TAIL
     assert "\ufffd out err\n" in tail
     assert tail.rstrip().endswith("KeyError")
 

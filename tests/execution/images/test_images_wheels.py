@@ -8,13 +8,25 @@ import subprocess
 import sys
 from pathlib import Path
 
+from benchwright._version import VERSION
 from benchwright.execution.images import wheels
 
 
 def test_pip_installs_it_and_it_works(tmp_path: Path) -> None:
     wheel = wheels.write(tmp_path)
     target = tmp_path / "site"
-    command = [sys.executable, "-m", "pip", "install", "-qq", "--no-index", "--no-deps", "--target", target, wheel]
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-qq",
+        "--no-index",
+        "--no-deps",
+        "--target",
+        target,
+        wheel,
+    ]
     subprocess.run(command, check=True, capture_output=True)
     code = (
         "import json, benchwright, importlib.metadata as m; d = m.distribution('benchwright');"
@@ -30,7 +42,7 @@ def test_pip_installs_it_and_it_works(tmp_path: Path) -> None:
     )
     file, version, groups = json.loads(told.stdout)
     assert Path(file).is_relative_to(target)
-    assert version == wheels.VERSION
+    assert version == VERSION
     assert {"console_scripts", "benchwright.runtimes", "benchwright.hosts"} <= set(groups)
     assert (target / "benchwright" / "store" / "sql" / "migrations" / "script.py.mako").is_file()  # not only Python
     assert not list(target.rglob("*.pyc.*"))

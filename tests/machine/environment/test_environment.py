@@ -110,9 +110,9 @@ def test_odd_packages_are_read_as_the_standard_library_reads_them(
         path.write_bytes(text.encode())
     with zipfile.ZipFile(tmp_path / "zipped.zip", "w") as archive:
         archive.writestr("zipped-1.dist-info/METADATA", "Name: zipped\nVersion: 1\n")
-    path = [str(tmp_path / name) for name in ("here", "there", "whole.egg", "zipped.zip", "nowhere")]
-    expected = _parsed(path)
-    monkeypatch.setattr(sys, "path", path)
+    places = [str(tmp_path / name) for name in ("here", "there", "whole.egg", "zipped.zip", "nowhere")]
+    expected = _parsed(places)
+    monkeypatch.setattr(sys, "path", places)
     assert environment.installed_packages() == expected
     assert expected == {
         "cut-in-the-middle": "3",
@@ -139,7 +139,7 @@ def test_every_section_is_shown() -> None:
 
 def test_differences_name_the_place_and_both_values() -> None:
     a = environment.collect(packages={"numpy": "2.1", "scipy": "1.15"})
-    changed = {**a.machine, "caches": {"L2": 1, **dict(a.machine["caches"])} | {"L2": 7}}  # type: ignore[dict-item]
+    changed = {**a.machine, "caches": {"L2": 1, **dict(a.machine["caches"])} | {"L2": 7}}  # type: ignore[arg-type, dict-item]
     b = replace(a, machine=changed, packages={"numpy": "2.2"}, collected_at="another moment")
     assert environment.difference(a, a) == []
     assert environment.difference(a, b) == [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sample_project as made
+
 import http.server
 import json
 import re
@@ -35,7 +37,6 @@ HOSTILE = "</script><img src=x onerror=alert(1)> '\u2028\\' __proto__"
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The last runs of tests/support/sample_store.py, of one model alone: enough for every page."""
     file = tmp_path_factory.mktemp("sample") / "results.db"
-    made = sample_store.made
     with closing(SqlStore(f"sqlite:///{file}")) as store:
         for number in range(2 * made.COMMITS - 8, 2 * made.COMMITS):
             run = made.run(number)

@@ -134,7 +134,7 @@ def test_a_server_that_asks_to_wait_is_waited_for_at_the_end(
     desk: Any, results: list[Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slept: list[float] = []
-    monkeypatch.setattr(sender.time, "sleep", slept.append)
+    monkeypatch.setattr(sender.time, "sleep", slept.append)  # type: ignore[attr-defined]
     store = RemoteStore(desk.address)
     desk.fail(3, 429, Retry_After="4")
     store.begin(_run(results))
@@ -265,9 +265,9 @@ def test_a_record_from_elsewhere_sends_only_files_whose_digest_it_knows(desk: An
     named = Artifact(name="secret", kind="file", path=str(tmp_path / "secret"), size=7)
     run = made.run_of(0, 0.01)
     for sha256, sent in (("", False), ("0" * 64, False), (_digest(b"private"), True)):
-        first = made.replace(run.results[0], artifacts=(made.replace(named, sha256=sha256),))
+        first = replace(run.results[0], artifacts=(replace(named, sha256=sha256),))
         store = RemoteStore(desk.address)
-        assert store.add_run(made.replace(run, results=(first,)))
+        assert store.add_run(replace(run, results=(first,)))
         store.close()
         assert desk.writes[-1].endswith("artifacts/secret") is sent
 

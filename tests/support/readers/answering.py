@@ -24,14 +24,14 @@ def answered(path: Path, draw: random.Random) -> None:
                 status=draw.choice((200, 200, 200, 404, 503)), reason="", headers={}, content=path.read_bytes()
             )
 
-    before, remote.Caller = remote.Caller, Told  # type: ignore[misc]
+    before, remote.Caller = remote.Caller, Told  # type: ignore[attr-defined]
     try:
         with suppress(StoreError):
             remote.RemoteStore("http://127.0.0.1:1/")
         store = remote.RemoteStore.__new__(remote.RemoteStore)
         store._caller = Told(remote.address.parse("http://127.0.0.1:1/"))
         store._place, store._scopes = "http://127.0.0.1:1/", None
-        store._outbox = remote.Outbox(store._caller, Spool(store._place))
+        store._outbox = remote.Outbox(store._caller, Spool(store._place))  # type: ignore[attr-defined]
         verb: Callable[[], Any] = draw.choice(
             (
                 store.runs,
@@ -50,7 +50,7 @@ def answered(path: Path, draw: random.Random) -> None:
         )
         verb()
     finally:
-        remote.Caller = before  # type: ignore[misc]
+        remote.Caller = before  # type: ignore[attr-defined]
         store._caller.close()
 
 

@@ -34,7 +34,7 @@ def call_verb(*arguments: str) -> None:
         out.flush()
         err.flush()
     assert code in (0, 1, 2), code
-    assert b"Traceback" not in err.buffer.getvalue(), err.buffer.getvalue()  # type: ignore[attr-defined]
+    assert b"Traceback" not in err.buffer.getvalue(), err.buffer.getvalue()
 
 
 def show(path: Path, draw: random.Random) -> None:

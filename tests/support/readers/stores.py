@@ -13,6 +13,7 @@ import zlib
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from readers import calls, mutations, seeds

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,7 +58,15 @@ def test_the_matrix_is_nested_in_the_documented_order(model: Path) -> None:
         )
         for c in cases
     ]
-    orders = [["onnxruntime", "openvino"], ["cpu", "cuda"], ["", "fp16"], [1, 8], [1, 2], [1, 4], [False, True]]
+    orders: list[list[Any]] = [
+        ["onnxruntime", "openvino"],
+        ["cpu", "cuda"],
+        ["", "fp16"],
+        [1, 8],
+        [1, 2],
+        [1, 4],
+        [False, True],
+    ]
     assert rows == sorted(rows, key=lambda row: [order.index(v) for order, v in zip(orders, row, strict=True)])
     last = cases[-1]
     assert last.params == {
@@ -95,7 +104,7 @@ def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_options_with_a_runtime_in_front_are_for_it_alone(model: Path) -> None:
-    options = {"onnxruntime.intra_op_num_threads": 1, "openvino.NUM_STREAMS": 2, "session.x": "y"}
+    options: dict[str, Any] = {"onnxruntime.intra_op_num_threads": 1, "openvino.NUM_STREAMS": 2, "session.x": "y"}
     first, second = plan(Request(targets=["model.onnx"], runtimes=("onnxruntime", "openvino"), options=options))
     assert first.target.options == {"intra_op_num_threads": 1, "session.x": "y"}
     assert second.target.options == {"NUM_STREAMS": 2, "session.x": "y"}

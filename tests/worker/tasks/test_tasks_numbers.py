@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchwright.worker.tasks.numbers import LARGEST, NotANumberError, NotFiniteError, is_whole, parse_number
+from benchwright.schema.soundness import LARGEST
+from benchwright.worker.tasks.numbers import NotANumberError, NotFiniteError, is_whole, parse_number
 
 
 @pytest.mark.parametrize(

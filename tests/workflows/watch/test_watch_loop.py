@@ -191,8 +191,13 @@ def test_what_could_not_be_built_is_built_again_when_that_is_asked_for() -> None
 def test_another_request_is_another_watch_and_more_time_is_not() -> None:
     (commit,) = repositories.make(Path("project"), [1.0])
     usual = _watched(since=commit)
-    others = [{"params": {"n": [1]}}, {"batch_sizes": [2]}, {"runtimes": ["fake"]}, {"load": Load(copies=2)}]
-    same = [{"load": Load(duration=3.0, timeout=9.0)}, {"tags": ["nightly"]}]
+    others: list[dict[str, Any]] = [
+        {"params": {"n": [1]}},
+        {"batch_sizes": [2]},
+        {"runtimes": ["fake"]},
+        {"load": Load(copies=2)},
+    ]
+    same: list[dict[str, Any]] = [{"load": Load(duration=3.0, timeout=9.0)}, {"tags": ["nightly"]}]
     for changed in ({}, *same, *others):
         watch(replace(usual, request=replace(usual.request, **changed)))
     assert len([*Path(".benchwright", "watch").iterdir()]) == 1 + len(others)

@@ -84,7 +84,7 @@ def test_kinds(name: str, kind: str) -> None:
 
 
 def test_constructors() -> None:
-    given = {"output_dir": "o", "root_data_dir": "d", "tpu": None}
+    given: dict[str, Any] = {"output_dir": "o", "root_data_dir": "d", "tpu": None}
     assert conventions.construct(PerfZero, "perfzero", **given).seen == ("o", "d", {"tpu": None})
     assert conventions.construct(PerfZero, "tf_benchmark", **given, more={"x": 1}).seen == (None, None, {"x": 1})
     assert conventions.construct(NoTpu, "perfzero", **given).seen == "d"  # PerfZero itself breaks here
