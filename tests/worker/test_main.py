@@ -19,8 +19,8 @@ import pytest
 from benchwright import schema
 from benchwright.execution import worker_archive
 from benchwright.records import Arrivals, Case, Load, Mode, Target
-from benchwright.system import orphans
 from benchwright.system.orphans import TOKEN_BYTES
+from benchwright.system.process import carriers
 from benchwright.system.scratch import JOB_VARIABLE
 from benchwright.worker import channel
 from benchwright.worker.channel import PROTOCOL, Job, Message
@@ -73,9 +73,9 @@ class ByHand:
         assert self.process.stderr is not None
         self.process.stderr.close()
         deadline = time.monotonic() + 5
-        while orphans.carriers(self.token.hex()) and time.monotonic() < deadline:
+        while carriers(JOB_VARIABLE, self.token.hex()) and time.monotonic() < deadline:
             time.sleep(0.01)
-        assert orphans.carriers(self.token.hex()) == []
+        assert carriers(JOB_VARIABLE, self.token.hex()) == []
 
 
 def _case(uri: str = "fake:constant?ms=1", **load: Any) -> Case:
@@ -234,9 +234,9 @@ def test_when_the_lifeline_closes_those_who_left_the_session_die_too(root: Path,
     os.close(parent.lifeline)
     parent.lifeline = -1
     deadline = time.monotonic() + 2
-    while orphans.carriers(parent.token.hex()) and time.monotonic() < deadline:
+    while carriers(JOB_VARIABLE, parent.token.hex()) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert orphans.carriers(parent.token.hex()) == []
+    assert carriers(JOB_VARIABLE, parent.token.hex()) == []
     parent.close()
 
 
@@ -256,7 +256,7 @@ def test_the_guard_costs_the_measured_process_nothing(parent: ByHand) -> None:
     parent.say("job", schema.encode(Job(protocol=PROTOCOL, case=replace(case, name="guarded"))))
     while (message := parent.hear()) is not None and message.kind != "ready":
         pass
-    (guard,) = [pid for pid in orphans.carriers(parent.token.hex()) if pid != parent.process.pid]
+    (guard,) = [pid for pid in carriers(JOB_VARIABLE, parent.token.hex()) if pid != parent.process.pid]
     status = Path(f"/proc/{guard}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     assert int(status[1]) != parent.process.pid  # its parent
     held = {str(entry.readlink()) for entry in Path(f"/proc/{guard}/fd").iterdir()}

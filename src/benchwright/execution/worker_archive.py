@@ -46,6 +46,7 @@ MODULES = (
     "system/__init__.py",
     "system/orphans.py",
     "system/process.py",
+    "system/program_output.py",
     "system/scratch.py",
     "system/streams.py",
     "system/temporary_folder.py",

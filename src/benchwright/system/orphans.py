@@ -14,7 +14,6 @@ import os
 import select
 import signal
 import sys
-import time
 from collections.abc import Sequence
 
 from benchwright.system import process
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     import subprocess
 
 TOKEN_BYTES = 16
-MOST_LOOKS = 100
-PAUSE = 0.002  # seconds for the killed to go
 _F_SETSIG = 10
 
 
@@ -121,19 +118,8 @@ def become(command: list[str], lifeline: int, temporary: str = "") -> None:
 
 
 def sweep(token: str) -> None:
-    """Kills every other process that carries the job's token, also those that left its group.
-
-    Looks until a look finds none: what was forking during one look shows in the next. Then the folder goes that they
-    would have removed themselves.
-    """
-    for _ in range(MOST_LOOKS):
-        found = carriers(token)
-        for pid in found:
-            with contextlib.suppress(OSError):  # gone meanwhile
-                os.kill(pid, signal.SIGKILL)
-        if not found:
-            break
-        time.sleep(PAUSE)
+    """Kills every other process that carries the job's token; then the folder goes that they would have removed."""
+    process.end_carriers(JOB_VARIABLE, token)
     from benchwright.system.scratch import unasked  # not before: the first worker starts before all that is imported
 
     folder = unasked(token)
@@ -148,18 +134,3 @@ def _remove(folder: str) -> None:
         from benchwright.system import temporary_folder as temporary  # not before: a keeper stays small
 
         temporary.remove(folder)
-
-
-def carriers(token: str) -> list[int]:
-    """Every other process whose environment holds the job's token; none where there is no /proc."""
-    wanted, own, found = f"{JOB_VARIABLE}={token}".encode(), str(os.getpid()), []
-    for name in os.listdir("/proc") if os.path.isdir("/proc") else ():  # noqa: PTH112, PTH208 - 4 times as fast
-        if not name.isdecimal() or name == own:
-            continue
-        try:
-            with open(f"/proc/{name}/environ", "rb", buffering=0) as file:  # noqa: PTH123
-                if wanted in file.read():
-                    found.append(int(name))
-        except OSError:  # gone meanwhile, or not ours to read
-            continue
-    return found

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 10.0  # seconds that a keeper may take to end what its program started
 MOST_LOOKS = 500
+MOST_SEARCHES = 100  # of all processes, for what carries a variable
 PAUSE = 0.002  # seconds for the killed to go
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -74,9 +75,44 @@ def end(child: subprocess.Popen[bytes], grace: float = 0.0) -> int:
         child.terminate()  # a keeper first ends all that it keeps
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(PATIENCE)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, signal.SIGKILL)
+    signal_group(child.pid, signal.SIGKILL)
     return child.wait()
+
+
+def signal_group(leader: int, number: signal.Signals) -> None:
+    """Signals a whole process group; one that has gone is no error."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, number)
+
+
+def end_carriers(variable: str, value: str) -> None:
+    """Kills every other process that carries the variable with this value, also those that left their group.
+
+    Looks until a look finds none: what was forking during one look shows in the next.
+    """
+    for _ in range(MOST_SEARCHES):
+        found = carriers(variable, value)
+        for pid in found:
+            with contextlib.suppress(OSError):  # gone meanwhile
+                os.kill(pid, signal.SIGKILL)
+        if not found:
+            return
+        time.sleep(PAUSE)
+
+
+def carriers(variable: str, value: str) -> list[int]:
+    """Every other process whose environment holds the variable with this value; none where there is no /proc."""
+    wanted, own, found = f"{variable}={value}".encode(), str(os.getpid()), []
+    for name in os.listdir("/proc") if os.path.isdir("/proc") else ():  # noqa: PTH112, PTH208 - 4 times as fast
+        if not name.isdecimal() or name == own:
+            continue
+        try:
+            with open(f"/proc/{name}/environ", "rb", buffering=0) as file:  # noqa: PTH123
+                if wanted in file.read():
+                    found.append(int(name))
+        except OSError:  # gone meanwhile, or not ours to read
+            continue
+    return found
 
 
 def end_children() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from benchwright.errors import FetchError
 from benchwright.system.masking import mask_message
+from benchwright.system.process import signal_group
 
 # Set by git itself inside hooks, where they would override the folder that we mean.
 _MISLEADING = (
@@ -101,5 +102,5 @@ def readable(complaint: str) -> str:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    os.killpg(process.pid, signal.SIGKILL)
+    signal_group(process.pid, signal.SIGKILL)
     process.wait()

@@ -16,7 +16,7 @@ from benchwright.execution.hosts import local
 from benchwright.execution.hosts.local import LocalHost, LocalWorker
 from benchwright.execution.hosts.log import TAIL
 from benchwright.records import Case, Load, Target
-from benchwright.system import orphans
+from benchwright.system.process import carriers
 from benchwright.system.scratch import JOB_VARIABLE
 from benchwright.worker.channel import PROTOCOL, Job, Message
 
@@ -98,9 +98,9 @@ def test_ending_finds_what_left_the_session(launched: list[LocalWorker], tmp_pat
     grandchild = int(pid_file.read_text(encoding="ascii"))
     assert os.getsid(grandchild) != worker.pid
     token = _token_of(worker.pid)
-    assert grandchild in orphans.carriers(token)
+    assert grandchild in carriers(JOB_VARIABLE, token)
     worker.end(0)
-    assert orphans.carriers(token) == []
+    assert carriers(JOB_VARIABLE, token) == []
 
 
 def test_the_log_is_kept_to_its_tail_whatever_is_in_it(launched: list[LocalWorker], tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def test_how_a_program_ended_is_told(device: LocalDevice) -> None:
 
 
 def test_the_end_of_time_ends_all_that_a_program_started(device: LocalDevice, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchwright.machine.devices.programs.GRACE", 0.1)
+    monkeypatch.setattr("benchwright.system.program_output.GRACE", 0.1)
     heard: list[bytes] = []
     script = "trap '' TERM; setsid sh -c 'echo $$; exec sleep 60' & sleep 60 & echo $!; wait"
     begin = time.monotonic()

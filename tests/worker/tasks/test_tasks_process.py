@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from benchwright.system.program_output import STDERR, STDOUT
 from benchwright.targets.tasks.definition import Ready
 from benchwright.worker.tasks.gpus import MIB, GpuWatch
 from benchwright.worker.tasks.memory import TreeMemory
-from benchwright.worker.tasks.process import STDERR, STDOUT, follow
+from benchwright.worker.tasks.process import follow
 
 
 def _ready(*argv: str, folder: Path | None = None) -> Ready:

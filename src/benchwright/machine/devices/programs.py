@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-import selectors
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
 from benchwright.errors import MeasureError
 from benchwright.machine.devices import Ended, Output
+from benchwright.system import process, program_output
 
 PROGRAM_VARIABLE = "BENCHWRIGHT_DEVICE"  # every descendant of a program carries it, also one that left its session
-GRACE = 1.0  # seconds between asking a program to end and ending it
-DRAIN = 1.0  # seconds that what a program left behind may go on printing
-LOOK, LONG_LOOK = 0.05, 5.0  # seconds between two looks at a silent program; where the kernel tells of its end
-MOST_LOOKS = 100
-_READ, _PIPE = 1 << 18, 1 << 20  # bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,36 +36,21 @@ def follow(program: Program, output: Output, timeout: float | None) -> Ended:
     """
     child = _started(program)
     try:
-        timed_out = _heard_out(child, program.token, output, timeout)
+        silence = program_output.hear_out(
+            child, lambda data, _: output(data), timeout=timeout, end_more=lambda: sweep(program.token)
+        )
     finally:
-        _signal_group(child.pid, signal.SIGKILL)  # before its number can be another's
+        process.signal_group(child.pid, signal.SIGKILL)  # before its number can be another's
         child.wait()
         assert child.stdout is not None
         child.stdout.close()
         sweep(program.token)
-    return Ended(status=child.returncode, timed_out=timed_out)
+    return Ended(status=child.returncode, timed_out=silence.timed_out)
 
 
 def sweep(token: str) -> None:
     """Kills every process that carries the token, looking until a look finds none."""
-    for _ in range(MOST_LOOKS):
-        found = _carriers(token)
-        for pid in found:
-            with contextlib.suppress(OSError):  # gone meanwhile
-                os.kill(pid, signal.SIGKILL)
-        if not found:
-            return
-        time.sleep(0.002)
-
-
-def _carriers(token: str) -> list[int]:
-    """The processes whose environment holds the token; none where there is no /proc."""
-    wanted, found = f"{PROGRAM_VARIABLE}={token}".encode(), []
-    for place in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # gone meanwhile, or not ours to read
-            if wanted in (place / "environ").read_bytes():
-                found.append(int(place.name))
-    return found
+    process.end_carriers(PROGRAM_VARIABLE, token)
 
 
 def usable_cpus() -> tuple[int, ...]:
@@ -118,86 +96,3 @@ def _confined(cpus: Sequence[int]) -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, before)
-
-
-def _heard_out(child: subprocess.Popen[bytes], token: str, output: Output, timeout: float | None) -> bool:
-    """Passes on what a program prints until it has ended; whether it had to be ended."""
-    with contextlib.closing(_Reader(child, output)) as reader:
-        timed_out = not reader.until_end(None if timeout is None else time.monotonic() + timeout)
-        if timed_out:
-            _signal_group(child.pid, signal.SIGTERM)
-            reader.until_end(time.monotonic() + GRACE)
-            _signal_group(child.pid, signal.SIGKILL)
-            sweep(token)
-        reader.until_silent(time.monotonic() + DRAIN)
-    return timed_out
-
-
-class _Reader:
-    """One program's output, and whether the program still runs. It sleeps while neither changes."""
-
-    def __init__(self, child: subprocess.Popen[bytes], output: Output) -> None:
-        self._child, self._output, self._open = child, output, True
-        assert child.stdout is not None
-        _widen(child.stdout)
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(child.stdout, selectors.EVENT_READ)
-        self._notice = _end_of(child.pid)
-        if self._notice is not None:
-            self._selector.register(self._notice, selectors.EVENT_READ)
-        self._look = LOOK if self._notice is None else LONG_LOOK
-
-    def until_end(self, deadline: float | None) -> bool:
-        """Whether the program ended before the deadline. It is not collected: its number stays its own."""
-        while os.waitid(os.P_PID, self._child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-            left = self._look if deadline is None else min(self._look, deadline - time.monotonic())
-            if left <= 0:
-                return False
-            self._read(left)
-        return True
-
-    def until_silent(self, deadline: float) -> None:
-        """Hears what is still on the line; a child of the program may hold it open."""
-        while self._open and (left := deadline - time.monotonic()) > 0:
-            self._read(min(self._look, left))
-
-    def close(self) -> None:
-        """Ends the watching."""
-        self._selector.close()
-        if self._notice is not None:
-            os.close(self._notice)
-
-    def _read(self, seconds: float) -> None:
-        for key, _ in self._selector.select(seconds):
-            if key.fd == self._notice:
-                self._selector.unregister(key.fileobj)  # it has ended: told once
-                continue
-            data = os.read(key.fd, _READ)
-            if data:
-                self._output(data)
-            else:
-                self._selector.unregister(key.fileobj)
-                self._open = False
-
-
-def _end_of(pid: int) -> int | None:
-    """A descriptor that wakes whoever waits when the process ends, where the kernel has such."""
-    if not hasattr(os, "pidfd_open"):
-        return None
-    try:
-        return os.pidfd_open(pid)
-    except OSError:  # an old kernel, or a guarded one
-        return None
-
-
-def _widen(pipe: IO[bytes]) -> None:
-    """Lets a program print more before it has to wait for us."""
-    import fcntl
-
-    with contextlib.suppress(OSError, AttributeError):  # where pipes cannot grow
-        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE)
-
-
-def _signal_group(leader: int, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(leader, number)

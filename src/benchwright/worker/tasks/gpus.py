@@ -10,8 +10,8 @@ import time
 from dataclasses import dataclass
 
 from benchwright.records import Better, Estimate, Metric, Timeline, Value
+from benchwright.system.process import signal_group
 from benchwright.worker.tasks.aggregates import Series
-from benchwright.worker.tasks.process import signal_group
 
 MIB = 2**20
 FIRST = 5.0  # seconds to wait for a first sample, when the command was faster

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import os
-import selectors
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import cast
 
+from benchwright.system import program_output
+from benchwright.system.process import signal_group
 from benchwright.targets.tasks.definition import Ready
-
-STDOUT, STDERR = 0, 1  # the streams, as they are told
-GRACE = 1.0  # seconds between asking it to end and ending it
-DRAIN = 1.0  # seconds that what it left behind may go on printing
-LOOK = 0.1  # seconds between two looks at the clock
-_READ = 1 << 18
-_PIPE = 1 << 20  # bytes that it may print before it has to wait for us
 
 Hear = Callable[[bytes, float, int], None]  # data, seconds since the start, stream
 
@@ -41,7 +32,15 @@ def follow(ready: Ready, hear: Hear, *, timeout: float, look: Callable[[int], No
     times a second. A command that takes longer than `timeout` seconds is asked to end, then made to.
     """
     with _started(ready) as child:
-        return _Following(child, hear, look).until(timeout)
+        zero = time.perf_counter()
+        silence = program_output.hear_out(
+            child,
+            lambda data, stream: hear(data, time.perf_counter() - zero, stream),
+            timeout=timeout,
+            look=lambda: look(child.pid),
+        )
+        signal_group(child.pid, signal.SIGKILL)  # before it is collected: until then nobody else can have its number
+        return Ended(code=child.wait(), timed_out=silence.timed_out, left_behind=silence.left_behind)
 
 
 @contextlib.contextmanager
@@ -64,90 +63,3 @@ def _started(ready: Ready) -> Iterator[subprocess.Popen[bytes]]:
         for stream in (child.stdout, child.stderr):
             assert stream is not None
             stream.close()
-
-
-def signal_group(leader: int, number: signal.Signals) -> None:
-    """Signals a whole process group; one that has gone is no error."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(leader, number)
-
-
-class _Following:
-    """Reads what a child prints until it and its output have ended."""
-
-    def __init__(self, child: subprocess.Popen[bytes], hear: Hear, look: Callable[[int], None]) -> None:
-        self._child, self._hear, self._look = child, hear, look
-        self._zero = time.perf_counter()
-        self._selector = selectors.DefaultSelector()
-        for stream, pipe in ((STDOUT, child.stdout), (STDERR, child.stderr)):
-            assert pipe is not None
-            with contextlib.suppress(OSError, AttributeError):  # where pipes cannot grow
-                fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE)
-            self._selector.register(pipe, selectors.EVENT_READ, stream)
-        self._open = 2
-        look(child.pid)
-
-    def until(self, timeout: float) -> Ended:
-        with self._selector, _noticed(self._selector, self._child.pid):
-            timed_out = not self._read_until(self._zero + timeout)
-            if timed_out:
-                signal_group(self._child.pid, signal.SIGTERM)
-                self._read_until(time.perf_counter() + GRACE)
-                signal_group(self._child.pid, signal.SIGKILL)
-            left_behind = not self._read_on(time.perf_counter() + DRAIN)
-            signal_group(self._child.pid, signal.SIGKILL)
-        return Ended(code=self._child.wait(), timed_out=timed_out, left_behind=left_behind)
-
-    def _read_until(self, deadline: float) -> bool:
-        """Whether the child ended before the deadline."""
-        while not _has_ended(self._child.pid):
-            left = deadline - time.perf_counter()
-            if left <= 0:
-                return False
-            self._read(min(LOOK, left))
-        return True
-
-    def _read_on(self, deadline: float) -> bool:
-        """Whether its output ended before the deadline."""
-        while self._open:
-            left = deadline - time.perf_counter()
-            if left <= 0:
-                return False
-            self._read(min(LOOK, left))
-        return True
-
-    def _read(self, seconds: float) -> None:
-        for key, _ in self._selector.select(seconds):
-            if key.data is None:
-                self._selector.unregister(key.fileobj)  # the child has ended: told once
-                continue
-            data = os.read(key.fd, _READ)
-            if data:
-                self._hear(data, time.perf_counter() - self._zero, cast(int, key.data))
-            else:
-                self._selector.unregister(key.fileobj)
-                self._open -= 1
-        self._look(self._child.pid)
-
-
-@contextlib.contextmanager
-def _noticed(selector: selectors.BaseSelector, pid: int) -> Iterator[None]:
-    """Wakes the selector when the child ends, where the kernel can; elsewhere the next look finds out."""
-    if not hasattr(os, "pidfd_open"):
-        yield
-        return
-    try:
-        descriptor = os.pidfd_open(pid)
-    except OSError:  # an old kernel, or a guarded one
-        yield
-        return
-    selector.register(descriptor, selectors.EVENT_READ, None)
-    try:
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _has_ended(pid: int) -> bool:
-    """Whether the child has ended; it is not collected, so its number stays its own."""
-    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
