@@ -83,7 +83,7 @@ def test_real_histories_are_held_against_their_labels(root: Path, tmp_path: Path
             f"{name}_confirmed": np.array([place, 380]),  # nothing happens at the second label
             f"{name}_invalid": np.array([50]),
         }
-    np.savez(tmp_path / "histories.npz", **arrays)
+    np.savez(tmp_path / "histories.npz", **arrays)  # type: ignore[arg-type]  # of numpy's own declaration
     command = [sys.executable, str(root / "benchmarks" / "histories.py")]
     without = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert without.stdout.startswith("no real histories given")

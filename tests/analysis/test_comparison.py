@@ -275,7 +275,7 @@ def test_one_process_a_side_promises_no_rate_and_points_at_pairs() -> None:
     )
     case = one_case[1].results[0].case
     case = replace(case, target=replace(case.target, uri=copied))
-    built = replace(one_case[1], results=[replace(one_case[1].results[0], case=case)])
+    built = replace(one_case[1], results=(replace(one_case[1].results[0], case=case),))
     assert f"--treatment {'b' * 40} benches/a.py::encode\n" in text(compared, one_case[0], built)
     several = compare_runs(*(samples.make_run(n, seed=s, failing=False) for n, s in (("a", 1), ("b", 2))))
     assert "at most 5 % are expected to be chance." in text(several, a, b)

@@ -23,7 +23,7 @@ def archives() -> list[bytes]:
     made = []
     for mode in ("w:", "w:gz", "w:bz2", "w:xz"):
         body = io.BytesIO()
-        with tarfile.open(fileobj=body, mode=mode) as tar:  # type: ignore[call-overload]
+        with tarfile.open(fileobj=body, mode=mode) as tar:
             for name, content in _tree().items():
                 member = tarfile.TarInfo(name)
                 member.size = len(content)

@@ -13,7 +13,6 @@ import zlib
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from readers import calls, mutations, seeds
@@ -145,7 +144,7 @@ def _open_page(path: Path, draw: random.Random) -> None:
             lambda: run_view(kept, "last"),
             lambda: result_view(kept, "2-r1"),
             lambda: compare(kept, "run:last~1", "run:last"),
-            lambda: series_view(kept, draw.choice(kept.history("*") or [SimpleNamespace(key="none")]).key),
+            lambda: series_view(kept, draw.choice([each.key for each in kept.history("*")] or ["none"])),
             lambda: finding_view(kept, seeds.finding().id),
         )
         draw.choice(pages)()
