@@ -19,7 +19,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from benchwright.targets.tasks.definition import Pattern, Task, Wanted
+from benchwright.targets.tasks.definition import Pattern, Task, TaskMetric
 from benchwright.worker.tasks.extraction import Extractor
 from harness import Claim, at_least, at_most, children, interleaved, ratios, report, settings, spread
 
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def ours(log: str) -> dict[str, Any]:
     """A task's patterns, as `benchwright run tasks.toml` looks for them."""
     patterns = [Pattern(text=text, series={name: 1}) for name, text in PATTERNS.items()]
-    metrics = [Wanted(name=name, series=name, compute="mean") for name in PATTERNS]
+    metrics = [TaskMetric(name=name, series=name, compute="mean") for name in PATTERNS]
     task = Task(name="train", file=Path("tasks.toml"), patterns=tuple(patterns), metrics=tuple(metrics))
     begin = perf_counter()
     extractor = Extractor(task)

@@ -17,7 +17,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from benchwright.execution import metrics
-from benchwright.execution.attempt import Answer
+from benchwright.execution.attempt import CopyAnswer
 from benchwright.records import Load
 from benchwright.worker.engine.clock import SystemClock
 from benchwright.worker.engine.closed_loop import run_closed
@@ -116,7 +116,7 @@ def _reported(*, loops: int, samples: int) -> float:
     """The median in ns that a run of the engine would report, its own cost taken off."""
     prepared = prepare(Subject(call=subjects.no_op), Load(loops=loops, samples=samples, warmup=0.05))
     measured = prepared.run(prepared.clock.now())
-    answer = Answer(samples=measured.samples, ready={"clock": {"loop": prepared.facts.loop}}, measured={})
+    answer = CopyAnswer(samples=measured.samples, ready={"clock": {"loop": prepared.facts.loop}}, measured={})
     return statistics.median(metrics.pooled([answer], "latency").tolist()) * 1e9
 
 

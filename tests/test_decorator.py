@@ -7,16 +7,16 @@ import sys
 
 import pytest
 
-from benchwright.decorator import Mark, benchmark, mark_of
+from benchwright.decorator import BenchmarkMark, benchmark, mark_of
 
 
 def test_the_function_stays_itself() -> None:
     def work() -> int:
         return 1
 
-    assert benchmark(work) is work and mark_of(work) == Mark()
+    assert benchmark(work) is work and mark_of(work) == BenchmarkMark()
     assert benchmark(params={"n": range(3)}, items="n", loops=0)(work) is work
-    assert mark_of(work) == Mark(params={"n": (0, 1, 2)}, items="n", loops=0)
+    assert mark_of(work) == BenchmarkMark(params={"n": (0, 1, 2)}, items="n", loops=0)
 
 
 def test_what_is_not_marked() -> None:

@@ -121,11 +121,11 @@ class Range:
         """One process of a commit."""
         return self.machine.run(self.level(commit))
 
-    def pair(self, base: int, commit: int, flip: bool) -> bisection.Pair:
+    def pair(self, base: int, commit: int, flip: bool) -> bisection.CommitPair:
         """A commit and its control next to each other in either order."""
         first, second = (self.run(commit if flip else base), self.run(base if flip else commit))
         control, figure = (second, first) if flip else (first, second)
-        return bisection.Pair(commit=commit, base=base, control=control, figure=figure, control_first=not flip)
+        return bisection.CommitPair(commit=commit, base=base, control=control, figure=figure, control_first=not flip)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +182,7 @@ def from_change_point(there: Range, rng: np.random.Generator) -> Named:
 
 
 def _bayesian(there: Range, rng: np.random.Generator, prior: bisection.Prior, most: int = MOST) -> Named:
-    pairs: list[bisection.Pair] = []
+    pairs: list[bisection.CommitPair] = []
     while True:
         step = bisection.following(prior, pairs)
         if step.commit is None or there.machine.runs + 2 > most:

@@ -172,9 +172,9 @@ def in_process(url: str, folder: Path) -> Iterator[Ask]:
     from starlette.testclient import TestClient
 
     from benchwright.server.app import create_app
-    from benchwright.server.settings import Settings
+    from benchwright.server.settings import ServerSettings
 
-    app = create_app(Settings(store_url=url, artifacts=folder / "artifacts"))
+    app = create_app(ServerSettings(store_url=url, artifacts=folder / "artifacts"))
     with TestClient(app, base_url="http://127.0.0.1", headers={"Accept-Encoding": "identity"}) as client:
 
         def ask(path: str) -> bytes:

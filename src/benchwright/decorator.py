@@ -13,7 +13,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class BenchmarkMark:
     """What the decorator was told."""
 
     params: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
@@ -57,7 +57,7 @@ def benchmark(
     `items`: how many items one call handles: a number, a parameter's name, or a function of the parameters.
     `loops`: calls per sample; 0 lets the engine choose.
     """
-    mark = Mark(params=_dimensions(params or {}), setup=setup, teardown=teardown, items=items, loops=loops)
+    mark = BenchmarkMark(params=_dimensions(params or {}), setup=setup, teardown=teardown, items=items, loops=loops)
     _check(mark)
 
     def attach(target: F) -> F:
@@ -67,10 +67,10 @@ def benchmark(
     return attach if function is None else attach(function)
 
 
-def mark_of(function: object) -> Mark | None:
+def mark_of(function: object) -> BenchmarkMark | None:
     """What `benchmark` attached to a function, or None."""
     mark = getattr(function, ATTRIBUTE, None)
-    return mark if isinstance(mark, Mark) else None
+    return mark if isinstance(mark, BenchmarkMark) else None
 
 
 def _dimensions(params: Mapping[str, Iterable[Scalar]]) -> dict[str, tuple[Scalar, ...]]:
@@ -90,7 +90,7 @@ def _dimensions(params: Mapping[str, Iterable[Scalar]]) -> dict[str, tuple[Scala
     return dimensions
 
 
-def _check(mark: Mark) -> None:
+def _check(mark: BenchmarkMark) -> None:
     if mark.loops is not None and (not isinstance(mark.loops, int) or mark.loops < 0):
         raise ValueError(f"loops must be a whole number of at least 0, not {mark.loops!r}")
     if isinstance(mark.items, int) and mark.items < 0:

@@ -75,7 +75,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
+class ExpectedTime:
     """After a process, where a precision was asked for: what it still takes until all is known as well."""
 
     seconds: float
@@ -84,7 +84,7 @@ class Expected:
     reached: bool  # False: not even so many are expected to be enough
 
 
-Event = Expected | Fetching | Noted | Planned | Imported | Staged | Began | Reached | Ended
+Event = ExpectedTime | Fetching | Noted | Planned | Imported | Staged | Began | Reached | Ended
 Listener = Callable[[Event], None]
 
 

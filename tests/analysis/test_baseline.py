@@ -15,7 +15,7 @@ from benchwright.analysis.gate import check, condition
 from benchwright.analysis.rows import rows
 from benchwright.errors import OptionError
 from benchwright.records import Failure, Status
-from benchwright.records.judgement import Rules
+from benchwright.records.judgement import FindingRules
 from benchwright.store import Store, open_store
 
 
@@ -68,7 +68,7 @@ def test_a_tag_that_the_run_has_too_means_the_one_before(store: Store, tmp_path:
 
 def _judged(store: Store, run: str, *conditions: str) -> bool:
     sides = baseline.history(store, store.run(run))
-    return check(sides, [condition(text) for text in conditions], smallest=0.01, rules=Rules()).ok
+    return check(sides, [condition(text) for text in conditions], smallest=0.01, rules=FindingRules()).ok
 
 
 def test_a_history_knows_how_much_runs_differ(store: Store) -> None:

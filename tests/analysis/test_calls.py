@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchwright.analysis.calls import calls, over_time, thin
-from benchwright.execution.attempt import Answer
+from benchwright.execution.attempt import CopyAnswer
 from benchwright.execution.metrics import derive
 from benchwright.records import Run, Samples, Value
 from benchwright.worker.engine.engine import _from_recorders
-from benchwright.worker.engine.recorder import Recorder
+from benchwright.worker.engine.recorder import LatencyRecorder
 
 
 def test_every_call_of_every_copy_and_round_is_there(run: Run) -> None:
@@ -31,7 +31,7 @@ def test_quantiles_invert_the_distribution(run: Run) -> None:
 
 def recorded(latencies: list[int], *, limit: int, loops: int = 1, copy: int = 0) -> Samples:
     """Samples as the engine makes them."""
-    recorder = Recorder(limit=limit)
+    recorder = LatencyRecorder(limit=limit)
     recorder.add(1000, list(accumulate(latencies, initial=1000))[1:])
     return _from_recorders([recorder], copy=copy, loops=loops, zero=1000)
 
@@ -62,7 +62,7 @@ def test_plots_show_what_the_table_shows_when_a_sample_is_many_calls(run: Run, l
         "load_time": 0.1,
         "warmup": {"first": 50, "elapsed": 9},
     }
-    metrics = derive(run.results[0].case, [Answer(ready=ready, measured={}, samples=samples)])
+    metrics = derive(run.results[0].case, [CopyAnswer(ready=ready, measured={}, samples=samples)])
     facts: dict[str, Value] = {"loops": 1024, "cost_taken_off_ns": 60 / 1024}
     result = replace(run.results[0], samples=(samples,), metrics=tuple(metrics), instrument=facts)
     found = calls([result])

@@ -11,7 +11,7 @@ import series_of_runs as made
 from benchwright.analysis import causes
 from benchwright.records import Environment, Estimate, Operator, Result, Revision
 from benchwright.records.findings import Mute, Threshold
-from benchwright.records.judgement import Rules
+from benchwright.records.judgement import FindingRules
 
 
 def _side(i: int, environment: Environment = made.ENVIRONMENT, **about: Any) -> list[Result]:
@@ -100,7 +100,7 @@ def test_names_in_a_command_are_quoted() -> None:
 
 
 def test_the_threshold_that_fits_best_counts() -> None:
-    rules = Rules(
+    rules = FindingRules(
         mutes=[Mute(what="noisy*"), Mute(what="5e81e5")],
         thresholds=[
             Threshold(case="*", smallest=0.02),
@@ -113,5 +113,5 @@ def test_the_threshold_that_fits_best_counts() -> None:
     assert rules.smallest("bench.py::encode", "throughput", 0.01) == 0.04
     assert rules.smallest("bench.py::decode", "rss_peak", 0.01) == 0.03
     assert rules.smallest("model.onnx", "rss_peak", 0.01) == 0.02
-    assert Rules().smallest("model.onnx", "rss_peak", 0.01) == 0.01
+    assert FindingRules().smallest("model.onnx", "rss_peak", 0.01) == 0.01
     assert (rules.muted("noisy.py"), rules.muted("a", "5e81e5"), rules.muted("a", "other")) == (True, True, False)

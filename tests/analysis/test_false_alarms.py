@@ -11,7 +11,7 @@ import pytest
 import sample_runs
 from benchwright._version import VERSION
 from benchwright.analysis import false_alarms
-from benchwright.execution.noise.calibration import Calibration, Gate, as_run, of_run
+from benchwright.execution.noise.calibration import Calibration, GateRate, as_run, of_run
 from benchwright.machine import environment
 from benchwright.pages.compare import compare
 from benchwright.pages.machines import machine_note, machines
@@ -34,8 +34,8 @@ def _calibration(**more: object) -> Calibration:
         load=0.1,
         harness=VERSION,
         python=platform.python_version(),
-        pairs=Gate(alarms=Rate(count=2, of=400), smallest=0.02),
-        rounds=Gate(alarms=Rate(count=0, of=40), smallest=None),
+        pairs=GateRate(alarms=Rate(count=2, of=400), smallest=0.02),
+        rounds=GateRate(alarms=Rate(count=0, of=40), smallest=None),
     )
     return replace(known, **more)  # type: ignore[arg-type]
 

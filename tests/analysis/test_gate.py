@@ -13,7 +13,7 @@ from benchwright.analysis.gate import Gate, Sides, check, condition
 from benchwright.errors import OptionError
 from benchwright.records import Case, Failure, Run, Status
 from benchwright.records.findings import Mute, Threshold
-from benchwright.records.judgement import Rules
+from benchwright.records.judgement import FindingRules
 from benchwright.report import gate_text
 from benchwright.report.annotations import github_annotations
 from benchwright.report.junit import junit_xml
@@ -35,9 +35,9 @@ def _failing(run: Run) -> Run:
     return replace(run, results=tuple(bad))
 
 
-def _gate(before: Run, after: Run, *conditions: str, rules: Rules | None = None) -> Gate:
+def _gate(before: Run, after: Run, *conditions: str, rules: FindingRules | None = None) -> Gate:
     sides = Sides(before=before, after=after, measured=after, against=before.id)
-    return check(sides, [condition(text) for text in conditions], smallest=0.01, rules=rules or Rules())
+    return check(sides, [condition(text) for text in conditions], smallest=0.01, rules=rules or FindingRules())
 
 
 OLD = _run(1, 0.010)
@@ -93,9 +93,11 @@ def test_each_metric_is_told_once_however_many_conditions_name_it() -> None:
 
 def test_mutes_and_thresholds_of_the_store_count() -> None:
     slower = _run(2, 0.0105)
-    assert _gate(OLD, slower, "worse", rules=Rules(mutes=[Mute(what="bench.py::*")])).ok
-    assert _gate(OLD, slower, "worse", rules=Rules(thresholds=[Threshold(case="bench.py::encode", smallest=0.06)])).ok
-    only = Rules(thresholds=[Threshold(case="*", smallest=0.06, metric="latency_p50")])
+    assert _gate(OLD, slower, "worse", rules=FindingRules(mutes=[Mute(what="bench.py::*")])).ok
+    assert _gate(
+        OLD, slower, "worse", rules=FindingRules(thresholds=[Threshold(case="bench.py::encode", smallest=0.06)])
+    ).ok
+    only = FindingRules(thresholds=[Threshold(case="*", smallest=0.06, metric="latency_p50")])
     assert [b.metric for b in _gate(OLD, slower, "worse", rules=only).breaches] == ["latency_p99", "throughput"]
 
 
@@ -154,7 +156,9 @@ def test_junit_has_a_test_for_each_metric() -> None:
     ]
     assert failed["latency_p50"].get("message") == "worse: 5 % slower"
     assert failed["latency_p50"].get("type") == "worse>2%"
-    muted = ElementTree.fromstring(junit_xml(_gate(OLD, _run(2, 0.0105), "worse", rules=Rules(mutes=[Mute(what="*")]))))
+    muted = ElementTree.fromstring(
+        junit_xml(_gate(OLD, _run(2, 0.0105), "worse", rules=FindingRules(mutes=[Mute(what="*")])))
+    )
     assert (muted.get("failures"), muted.get("skipped")) == ("0", "5")
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sample_runs as samples
 from benchwright.analysis.comparison import compare_runs
-from benchwright.analysis.trend import Judging, Step, sparkline, steps
+from benchwright.analysis.trend import Judging, TrendStep, sparkline, steps
 from benchwright.records import Better, Estimate, Run, Status, Verdict
 from benchwright.stats.summary import combine
 
@@ -35,7 +35,7 @@ def _rounds(*values: tuple[str, float], half: float = 0.01) -> list[Round]:
 
 def _steps(
     rounds: list[Round], better: Better | None = Better.LOWER, metric: str = "latency", runs: Sequence[Run] = ()
-) -> list[Step]:
+) -> list[TrendStep]:
     results = {run.id: run.results for run in runs}
     judging = Judging(metric=metric, better=better, results=lambda run: results.get(run, ()))
     return steps(rounds, judging, most=20)

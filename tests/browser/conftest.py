@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import sample_store
-from benchwright.server.settings import Settings
+from benchwright.server.settings import ServerSettings
 from page_server import PATIENCE, serving
 
 
@@ -35,11 +35,11 @@ def store_file(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server(store_file: Path) -> Iterator[str]:
     """The address of a server on the sample store, with a slash at its end."""
-    yield from serving(Settings(store_url=f"sqlite:///{store_file}", artifacts=store_file.parent / "artifacts"))
+    yield from serving(ServerSettings(store_url=f"sqlite:///{store_file}", artifacts=store_file.parent / "artifacts"))
 
 
 @pytest.fixture(scope="module")
-def serve() -> Callable[[Settings], Iterator[str]]:
+def serve() -> Callable[[ServerSettings], Iterator[str]]:
     """Starts other servers, for fixtures: `yield from serve(Settings(...))`."""
     return serving
 

@@ -16,7 +16,7 @@ import pytest
 from playwright.sync_api import expect
 
 from benchwright.records.findings import Remark, State
-from benchwright.server.settings import Settings
+from benchwright.server.settings import ServerSettings
 from benchwright.store.sql import SqlStore
 from page_widths import check_width
 
@@ -174,9 +174,11 @@ def test_a_story_goes_on_with_comments_and_assignments_and_stays_text(page_of: P
 
 
 @pytest.fixture(scope="module")
-def guarded(store_file: Path, serve: Callable[[Settings], Iterator[str]]) -> Iterator[str]:
+def guarded(store_file: Path, serve: Callable[[ServerSettings], Iterator[str]]) -> Iterator[str]:
     """A server on the same store for which a token is needed."""
-    yield from serve(Settings(store_url=f"sqlite:///{store_file}", artifacts=store_file.parent, require_token=True))
+    yield from serve(
+        ServerSettings(store_url=f"sqlite:///{store_file}", artifacts=store_file.parent, require_token=True)
+    )
 
 
 def test_who_may_only_look_sees_no_buttons_and_why(

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import expect
 
 from benchwright.records import Failure, ResultWarning, Status
-from benchwright.server.settings import Settings
+from benchwright.server.settings import ServerSettings
 from benchwright.store.sql import SqlStore
 from page_widths import check_phone
 
@@ -138,7 +138,7 @@ def test_a_failed_result_tells_why_and_shows_its_log(page_of: Pages, results: di
 
 
 @pytest.fixture(scope="module")
-def hostile(store_file: Path, tmp_path_factory: Any, serve: Callable[[Settings], Iterator[str]]) -> Iterator[str]:
+def hostile(store_file: Path, tmp_path_factory: Any, serve: Callable[[ServerSettings], Iterator[str]]) -> Iterator[str]:
     """A server whose one run is markup wherever a user may write."""
     with closing(SqlStore(f"sqlite:///{store_file}")) as store:
         run = store.run(store.runs(limit=1)[0].id)
@@ -153,7 +153,7 @@ def hostile(store_file: Path, tmp_path_factory: Any, serve: Callable[[Settings],
     path = tmp_path_factory.mktemp("hostile") / "results.db"
     with closing(SqlStore(f"sqlite:///{path}")) as store:
         store.add_run(replace(run, results=results, tags=(EVIL,), reason=EVIL, command=("run", EVIL)))
-    yield from serve(Settings(store_url=f"sqlite:///{path}", artifacts=path.parent))
+    yield from serve(ServerSettings(store_url=f"sqlite:///{path}", artifacts=path.parent))
 
 
 def test_markup_in_names_stays_text(page_of: Pages, hostile: str) -> None:

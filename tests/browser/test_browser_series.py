@@ -13,7 +13,7 @@ from urllib.request import urlopen
 import pytest
 from playwright.sync_api import expect
 
-from benchwright.server.settings import Settings
+from benchwright.server.settings import ServerSettings
 from page_widths import check_width
 
 Pages = Callable[..., Any]
@@ -72,11 +72,11 @@ def test_an_address_that_means_nothing_says_so(page_of: Pages) -> None:
 
 @pytest.fixture(scope="module")
 def guarded(
-    tmp_path_factory: pytest.TempPathFactory, serve: Callable[[Settings], Iterator[str]]
+    tmp_path_factory: pytest.TempPathFactory, serve: Callable[[ServerSettings], Iterator[str]]
 ) -> Iterator[tuple[str, Path]]:
     """A server on an empty store that lets nobody in without a token, and its store."""
     store = tmp_path_factory.mktemp("guarded") / "results.db"
-    settings = Settings(store_url=f"sqlite:///{store}", artifacts=store.parent, require_token=True)
+    settings = ServerSettings(store_url=f"sqlite:///{store}", artifacts=store.parent, require_token=True)
     for address in serve(settings):
         yield address, store
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchwright.records import Better, Estimate, Revision
-from benchwright.records.bisections import Bisected, Compared, Culprit, Passed
+from benchwright.records.bisections import Bisected, ComparedPair, Culprit, Passed
 from benchwright.records.findings import Suspect
 from benchwright.report.bisection import bisected_json, bisected_text, headline
 from benchwright.report.bisection_picture import write_bisected
@@ -98,7 +98,7 @@ def _bisected(**known: object) -> Bisected:
         "confidence": 0.98,
         "why": "200 runs do not tell",
         "whole": Estimate(point=1.35, low=1.22, high=1.49),
-        "pairs": tuple(Compared(revision=each.revision, ratio=1.1, run="r1") for each in commits),
+        "pairs": tuple(ComparedPair(revision=each.revision, ratio=1.1, run="r1") for each in commits),
         "runs": 6,
     }
     return Bisected(**{**told, **known})  # type: ignore[arg-type]

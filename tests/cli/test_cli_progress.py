@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from benchwright.cli.progress import Progress
-from benchwright.events import Began, Ended, Expected, Fetching, Noted, Planned, Reached
+from benchwright.cli.progress import ProgressLine
+from benchwright.events import Began, Ended, ExpectedTime, Fetching, Noted, Planned, Reached
 from benchwright.records import Case, Environment, Result, Status, Target
 
 
@@ -21,7 +21,7 @@ class _Terminal(io.StringIO):
 def test_a_download_is_shown_on_a_terminal_and_a_note_stays_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     stream = _Terminal()
-    with Progress(stream) as progress:
+    with ProgressLine(stream) as progress:
         progress(Fetching(name="net.onnx", here=2**20, whole=4 * 2**20))
         progress(Fetching(name="net.onnx", here=3 * 2**20, whole=None))
         progress(Noted(text="left out: net: no file for torch"))
@@ -46,7 +46,7 @@ def test_at_80_columns_the_phase_and_the_time_left_are_seen(monkeypatch: pytest.
         started_at="2026-01-01T00:00:00Z",
         duration=1.0,
     )
-    with Progress(stream) as progress:
+    with ProgressLine(stream) as progress:
         progress(Planned(total=30))
         progress(Began(index=0, case=case, round=0))
         progress(Ended(index=0, result=result))
@@ -59,7 +59,7 @@ def test_at_80_columns_the_phase_and_the_time_left_are_seen(monkeypatch: pytest.
 
 def test_a_pipe_gets_the_notes_alone() -> None:
     stream = io.StringIO()
-    with Progress(stream) as progress:
+    with ProgressLine(stream) as progress:
         progress(Fetching(name="net.onnx", here=1, whole=2))
         progress(Noted(text="left out: net"))
     assert stream.getvalue() == "benchwright: left out: net\n"
@@ -72,10 +72,10 @@ def test_the_time_until_a_precision_is_shown_shrinking_and_nothing_of_it_in_a_pi
     monkeypatch.setenv("COLUMNS", "120")
     shown, pipe = _Terminal(), io.StringIO()
     for stream in (shown, pipe):
-        progress = Progress(stream)
+        progress = ProgressLine(stream)
         progress(Planned(total=5))
         for seconds, processes, reached in ((40.0, 7, True), (20.0, 7, True), (5.0, 20, False)):
-            progress(Expected(seconds=seconds, processes=processes, length=0.1, reached=reached))
+            progress(ExpectedTime(seconds=seconds, processes=processes, length=0.1, reached=reached))
             progress(Reached(index=0, phase="loading"))
     lines = shown.getvalue().split("\r\033[K")
     assert [line.partition(":")[0] for line in lines if "loading" in line] == [

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from benchwright.worker.runtimes.classes.reports import PREFIX, Told, metrics
+from benchwright.worker.runtimes.classes.reports import PREFIX, ReportedNumber, metrics
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -123,7 +123,7 @@ def test_what_we_measure_has_names_of_its_own(run: Callable[..., tuple[int, list
     _, results = run("Good", "--duration", "0.02s")
     ours = {name for result in results for name in _points(result)} - {"pid", "n"}
     assert ours
-    kept, _ = metrics([Told(name=name, value=1.0) for name in sorted(ours)])
+    kept, _ = metrics([ReportedNumber(name=name, value=1.0) for name in sorted(ours)])
     assert [metric.name for metric in kept if not metric.name.startswith(PREFIX)] == []
 
 

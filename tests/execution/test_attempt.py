@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from benchwright.errors import StoreError
-from benchwright.execution.attempt import Attempt, Outcome, timeout
+from benchwright.execution.attempt import Attempt, AttemptOutcome, timeout
 from benchwright.execution.hosts.local import LocalHost, LocalWorker
 from benchwright.records import Case, Load, Mode, Status, Target
 from benchwright.system.interrupts import Interrupt
@@ -39,11 +39,11 @@ def _case(uri: str = "fake:constant?ms=1", **load: Any) -> Case:
     return Case(name="c", target=Target(runtime="fake" if uri.startswith("fake:") else "python", uri=uri), load=whole)
 
 
-def _run(case: Case, host: LocalHost | None = None, **fields: Any) -> Outcome:
+def _run(case: Case, host: LocalHost | None = None, **fields: Any) -> AttemptOutcome:
     return Attempt(case, host or LocalHost(), **fields).run()
 
 
-def _failed(outcome: Outcome) -> str:
+def _failed(outcome: AttemptOutcome) -> str:
     assert outcome.failure is not None
     return outcome.failure.message
 

@@ -13,13 +13,13 @@ import pytest
 
 from benchwright.errors import ChannelError
 from benchwright.execution import frames
-from benchwright.execution.attempt import Answer, Attempt, Outcome
+from benchwright.execution.attempt import Attempt, AttemptOutcome, CopyAnswer
 from benchwright.execution.hosts.local import LocalHost, LocalWorker
 from benchwright.execution.rounds import execute
 from benchwright.execution.session import Measuring, Plan
 from benchwright.records import Case, Load, Status, Target
 from benchwright.store import open_store
-from benchwright.worker.channel import Job, Message, unpack_samples
+from benchwright.worker.channel import Frame, Job, unpack_samples
 
 CASE = Case(
     name="a",
@@ -34,13 +34,13 @@ class Overheard(LocalHost):
 
     def __init__(self) -> None:
         super().__init__()
-        self.said: list[Message] = []
+        self.said: list[Frame] = []
 
     def launch(self, job: Job) -> LocalWorker:
         worker = super().launch(job)
         hear = worker.hear
 
-        def heard() -> list[Message] | None:
+        def heard() -> list[Frame] | None:
             messages = hear()
             self.said += messages or []
             return messages
@@ -50,7 +50,7 @@ class Overheard(LocalHost):
 
 
 @pytest.fixture(scope="module")
-def said() -> dict[str, Message]:
+def said() -> dict[str, Frame]:
     """What a real worker says, by its kind."""
     host = Overheard()
     assert Attempt(CASE, host).run().status is Status.OK
@@ -79,16 +79,16 @@ def _changed(data: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["ready", "measured"])
-def test_a_frame_without_one_of_its_keys_is_refused(kind: str, said: dict[str, Message]) -> None:
+def test_a_frame_without_one_of_its_keys_is_refused(kind: str, said: dict[str, Frame]) -> None:
     message = said[kind]
     assert frames.checked(message) == message
     for name in message.data:
         with pytest.raises(ChannelError, match=f"'{kind}' cannot be used: .*{name}"):
-            frames.checked(Message(kind=kind, data=_changed(message.data, (name,), ...), arrays=message.arrays))
+            frames.checked(Frame(kind=kind, data=_changed(message.data, (name,), ...), arrays=message.arrays))
 
 
 @pytest.mark.parametrize("kind", ["ready", "measured"])
-def test_whatever_a_frame_holds_there_is_a_record(kind: str, said: dict[str, Message], tmp_path: Path) -> None:
+def test_whatever_a_frame_holds_there_is_a_record(kind: str, said: dict[str, Frame], tmp_path: Path) -> None:
     """Every value in turn is taken away or replaced; what is not refused can be evaluated, kept and read back."""
     draw, message = random.Random(1), said[kind]
     refused = 0
@@ -97,14 +97,14 @@ def test_whatever_a_frame_holds_there_is_a_record(kind: str, said: dict[str, Mes
         for number, path in enumerate(_places(message.data)):
             data = _changed(message.data, path, draw.choice([..., *WRONG]))
             try:
-                changed = frames.checked(Message(kind=kind, data=data, arrays=message.arrays))
+                changed = frames.checked(Frame(kind=kind, data=data, arrays=message.arrays))
             except ChannelError:
                 refused += 1
                 continue
             whole = {**said, kind: changed}
             samples = unpack_samples(whole["measured"].data["samples"], whole["measured"].arrays)
-            answer = Answer(samples=samples, ready=whole["ready"].data, measured=whole["measured"].data)
-            outcome = Outcome(status=Status.OK, answers=(answer,))
+            answer = CopyAnswer(samples=samples, ready=whole["ready"].data, measured=whole["measured"].data)
+            outcome = AttemptOutcome(status=Status.OK, answers=(answer,))
             result = measuring._result(number, CASE, 0, outcome, "2026-01-01T00:00:00+00:00", 1.0)
             assert result.status is Status.OK or (result.error is not None and result.error.message)
             store.add(measuring.id, result)
@@ -122,11 +122,11 @@ def test_whatever_a_frame_holds_there_is_a_record(kind: str, said: dict[str, Mes
         ((), "'end', 'latency'"),
     ],
 )
-def test_columns_that_do_not_fit_are_refused(arrays: tuple[str, ...], why: str, said: dict[str, Message]) -> None:
+def test_columns_that_do_not_fit_are_refused(arrays: tuple[str, ...], why: str, said: dict[str, Frame]) -> None:
     column = said["measured"].arrays["latency"]
     given = {name: column[:1] if name == "short" else column for name in arrays}
     with pytest.raises(ChannelError, match=why):
-        frames.checked(Message(kind="measured", data=said["measured"].data, arrays=given))
+        frames.checked(Frame(kind="measured", data=said["measured"].data, arrays=given))
 
 
 @pytest.mark.parametrize(

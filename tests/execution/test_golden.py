@@ -14,7 +14,7 @@ from benchwright.analysis.rows import rows
 from benchwright.errors import OptionError
 from benchwright.events import Ended, Event
 from benchwright.execution import rounds
-from benchwright.execution.golden import Wanted, applied, is_runtime, outputs_at
+from benchwright.execution.golden import GoldenRequest, applied, is_runtime, outputs_at
 from benchwright.execution.resume import Before
 from benchwright.execution.rounds import Plan
 from benchwright.records import Case, Environment, Expected, Load, Mode, Result, Run, Status, Target, Tolerance
@@ -61,7 +61,7 @@ def _case(expected: Expected | None = None, runtime: str = "openvino") -> Case:
     return Case(name="m", target=Target(runtime=runtime, uri="m.onnx"), params={"runtime": runtime}, expected=expected)
 
 
-def _cases(*cases: Case, wanted: Wanted) -> list[Case]:
+def _cases(*cases: Case, wanted: GoldenRequest) -> list[Case]:
     return list(applied(Plan(cases=cases), Request(targets=["m.onnx"]), wanted).cases)
 
 
@@ -100,7 +100,7 @@ def test_outputs_are_found_in_archives_files_and_folders(tmp_path: Path) -> None
 def test_outputs_that_are_not_there_are_refused_before_anything_runs(tmp_path: Path, make: Any) -> None:
     make(tmp_path / "x.npz")
     with pytest.raises(OptionError, match="--golden"):
-        _cases(_case(), wanted=Wanted(source="x.npz"))
+        _cases(_case(), wanted=GoldenRequest(source="x.npz"))
 
 
 # ---- what cases are told ----
@@ -109,18 +109,18 @@ def test_outputs_that_are_not_there_are_refused_before_anything_runs(tmp_path: P
 def test_files_replace_what_a_spec_expects_and_keep_its_names(tmp_path: Path) -> None:
     write(tmp_path / "a.npz", {"p": Y})
     before = Expected(outputs={"p": "old.npy"}, names={"p": "own"}, tolerances={"p": Tolerance(cosine=0.9)})
-    (case,) = _cases(_case(before), wanted=Wanted(source="a.npz"))
+    (case,) = _cases(_case(before), wanted=GoldenRequest(source="a.npz"))
     assert case.expected == Expected(
         outputs={"p": f"{tmp_path}/a.npz::p"}, names={"p": "own"}, tolerances={"p": Tolerance(cosine=0.9)}
     )
-    (case,) = _cases(_case(before), wanted=Wanted(tolerance=Tolerance(relative=0.1), keep=True))
+    (case,) = _cases(_case(before), wanted=GoldenRequest(tolerance=Tolerance(relative=0.1), keep=True))
     assert case.expected is not None and case.expected.keep and case.expected.outputs == {"p": "old.npy"}
     assert case.expected.tolerances == {"": Tolerance(relative=0.1)}
 
 
 def test_a_tolerance_for_nothing_is_refused() -> None:
     with pytest.raises(OptionError, match="nothing is compared"):
-        _cases(_case(), wanted=Wanted(tolerance=Tolerance(relative=0.1)))
+        _cases(_case(), wanted=GoldenRequest(tolerance=Tolerance(relative=0.1)))
 
 
 def test_a_runtime_that_loads_nothing_of_it_is_refused(model: Path) -> None:
@@ -235,7 +235,7 @@ def test_the_reference_is_asked_once_for_each_thing_that_is_measured(
         workers=(1, 4),
         rates=(None, 100.0),
     )
-    plan = applied(Plan(cases=sources.plan(request)), request, Wanted(source="openvino"))
+    plan = applied(Plan(cases=sources.plan(request)), request, GoldenRequest(source="openvino"))
     assert [(c.inputs.batch_size, c.target.precision, c.load.mode) for c in asked] == [
         (1, "", Mode.SINGLE),
         (2, "", Mode.SINGLE),

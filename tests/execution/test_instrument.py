@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchwright.execution import instrument, metrics
-from benchwright.execution.attempt import Answer
+from benchwright.execution.attempt import CopyAnswer
 from benchwright.machine.monitors import Observation
 from benchwright.records import (
     Case,
@@ -31,7 +31,7 @@ def _case(**load: Any) -> Case:
     return Case(name="c", target=Target(runtime="fake", uri="fake:"), load=Load(**load))
 
 
-def _answer(latencies: list[int], **changed: Any) -> Answer:
+def _answer(latencies: list[int], **changed: Any) -> CopyAnswer:
     columns = {"latency": latencies, **changed.get("columns", {})}
     ends = [sum(latencies[: i + 1]) for i in range(len(latencies))] if len(latencies) < 500 else None
     if "scheduled" in columns:
@@ -71,7 +71,7 @@ def _answer(latencies: list[int], **changed: Any) -> Answer:
         "details": {},
     }
     measured["warnings"] = changed.get("said", [])
-    return Answer(samples=samples, ready=ready, measured=measured)
+    return CopyAnswer(samples=samples, ready=ready, measured=measured)
 
 
 def _seen(cpu_others: float = 0.0, steal: float = 0.0) -> list[Metric]:
@@ -82,7 +82,7 @@ def _seen(cpu_others: float = 0.0, steal: float = 0.0) -> list[Metric]:
 
 
 def _judged(
-    case: Case, answer: Answer, extra: list[Metric] | None = None
+    case: Case, answer: CopyAnswer, extra: list[Metric] | None = None
 ) -> tuple[dict[str, Value], list[ResultWarning]]:
     derived = [*metrics.derive(case, [answer]), *(_seen() if extra is None else extra)]
     told = instrument.facts(case, [answer], derived, Observation(unavailable={"gpu": "unavailable: none here"}))
@@ -172,7 +172,7 @@ def test_too_few_calls_for_a_percentile_are_named() -> None:
     assert "p99 from 50 calls" in warning.seen
 
 
-def _open(latency: int, service: int, lateness: int, count: int = 400, **changed: Any) -> Answer:
+def _open(latency: int, service: int, lateness: int, count: int = 400, **changed: Any) -> CopyAnswer:
     columns = {
         "scheduled": [i * 10 * MS for i in range(count)],
         "service": [service] * count,

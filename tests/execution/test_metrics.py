@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchwright.execution import metrics
-from benchwright.execution.attempt import Answer
+from benchwright.execution.attempt import CopyAnswer
 from benchwright.records import Better, Case, Histogram, Load, Metric, Mode, Objective, Samples, Target
 from benchwright.stats import histogram
 
@@ -32,7 +32,7 @@ def _answer(
     histograms: dict[str, Histogram] | None = None,
     calls: int | None = None,
     **columns: list[int],
-) -> Answer:
+) -> CopyAnswer:
     """One copy whose calls followed each other from `begin` on."""
     ends, now = [], begin
     for latency in latencies:
@@ -58,10 +58,10 @@ def _answer(
         "load_time": 0.25 + copy,
         "warmup": {"first": 7 * MS + copy, "elapsed": 90 * MS - copy, "calls": 9},
     }
-    return Answer(samples=samples, ready=ready, measured={"rate": 123.0, "gc_collections": 0, "probes": []})
+    return CopyAnswer(samples=samples, ready=ready, measured={"rate": 123.0, "gc_collections": 0, "probes": []})
 
 
-def _points(case: Case, *answers: Answer) -> dict[str, float]:
+def _points(case: Case, *answers: CopyAnswer) -> dict[str, float]:
     return {metric.name: metric.estimate.point for metric in metrics.derive(case, answers)}
 
 
@@ -113,7 +113,7 @@ def test_a_call_cheaper_than_the_clock_takes_nothing_and_not_less() -> None:
 
 
 def test_a_steady_rate_has_a_narrow_interval_and_a_changing_one_a_wide_one() -> None:
-    def relative_width(answer: Answer) -> float:
+    def relative_width(answer: CopyAnswer) -> float:
         (metric,) = [m for m in metrics.derive(_case(), [answer]) if m.name == "throughput"]
         assert metric.estimate.low is not None and metric.estimate.high is not None
         assert metric.estimate.low <= metric.estimate.point <= metric.estimate.high

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchwright.events import Event, Expected
+from benchwright.events import Event, ExpectedTime
 from benchwright.execution import precision
 from benchwright.execution.rounds import Plan, execute
 from benchwright.records import Better, Case, Environment, Estimate, Load, Metric, Mode, Result, Status, Target
@@ -148,5 +148,5 @@ def test_several_processes_for_a_precision_are_as_short_as_they_may_be() -> None
     calls = [sum(samples.calls for samples in result.samples) for result in run.results]
     assert sum(calls[:5]) < 2 * sum(samples.calls for samples in alone.results[0].samples)
     assert all(result.case == case for result in run.results)  # the record keeps what was asked for
-    told = [event for event in events if isinstance(event, Expected)]
+    told = [event for event in events if isinstance(event, ExpectedTime)]
     assert len(told) == len(run.results) and told[0].seconds > told[-1].seconds == 0.0

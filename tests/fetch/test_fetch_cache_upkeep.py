@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from benchwright.fetch.cache import Cache
-from benchwright.fetch.cache_shelf import Entry, Shelf
-from benchwright.fetch.cache_upkeep import Limits, prune, verify
+from benchwright.fetch.cache_shelf import CachedContent, Shelf
+from benchwright.fetch.cache_upkeep import CacheLimits, prune, verify
 
 DAY = 86400.0
 
@@ -47,17 +47,17 @@ def test_the_order_is_that_of_use(cache: Cache, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limits", "left"),
     [
-        (Limits(older_than=2.5 * DAY), "ab"),
-        (Limits(larger_than=1000), "a"),
-        (Limits(keep=3000), "ab"),
-        (Limits(keep=2999), "a"),
-        (Limits(keep=999), ""),
-        (Limits(larger_than=2500, keep=3000), "ab"),
-        (Limits(everything=True), ""),
-        (Limits(keep=0), ""),
+        (CacheLimits(older_than=2.5 * DAY), "ab"),
+        (CacheLimits(larger_than=1000), "a"),
+        (CacheLimits(keep=3000), "ab"),
+        (CacheLimits(keep=2999), "a"),
+        (CacheLimits(keep=999), ""),
+        (CacheLimits(larger_than=2500, keep=3000), "ab"),
+        (CacheLimits(everything=True), ""),
+        (CacheLimits(keep=0), ""),
     ],
 )
-def test_what_goes(cache: Cache, limits: Limits, left: str) -> None:
+def test_what_goes(cache: Cache, limits: CacheLimits, left: str) -> None:
     gone = prune(cache, limits, dry_run=True)
     assert names(cache) == "abc"
     assert prune(cache, limits) == gone and names(cache) == left
@@ -70,10 +70,10 @@ def test_what_goes_while_it_is_asked_for_is_fetched_again(
 ) -> None:
     read, first = Shelf.read, hashlib.sha256(b"a" * 1000).hexdigest()
 
-    def slowly(shelf: Shelf, sha256: str) -> Entry | None:
+    def slowly(shelf: Shelf, sha256: str) -> CachedContent | None:
         entry = read(shelf, sha256)
         monkeypatch.setattr(Shelf, "read", read)
-        prune(cache, Limits(everything=True))
+        prune(cache, CacheLimits(everything=True))
         return entry
 
     monkeypatch.setattr(Shelf, "read", slowly)
@@ -92,14 +92,14 @@ def test_what_is_asked_for_while_it_is_to_go_stays(
         return replace(path, target)
 
     monkeypatch.setattr(Path, "replace", late)
-    gone = prune(cache, Limits(keep=0))
+    gone = prune(cache, CacheLimits(keep=0))
     assert names(cache) == "a" and ["".join(entry.names) for entry in gone] == ["b", "c"]
     assert cache.obtain(str(tmp_path / "a")).path.read_bytes() == b"a" * 1000
 
 
 def test_what_was_used_longest_ago_goes_first_even_if_it_is_small(cache: Cache, tmp_path: Path) -> None:
     cache.obtain(str(tmp_path / "c"))
-    prune(cache, Limits(keep=3500))
+    prune(cache, CacheLimits(keep=3500))
     assert names(cache) == "c"
 
 
@@ -112,7 +112,7 @@ def test_what_broken_off_work_left_goes_and_what_is_under_way_stays(cache: Cache
         os.utime(path, (1, 1))
     orphan = cache.root / "sha256" / "ab" / ("ab" * 32)  # moved in, and never noted
     orphan.mkdir(parents=True)
-    assert prune(cache, Limits(older_than=9 * DAY)) == []
+    assert prune(cache, CacheLimits(older_than=9 * DAY)) == []
     assert [path.name for path in (cache.root / "incoming").iterdir()] == ["new"] and not orphan.exists()
 
 
@@ -121,7 +121,7 @@ def test_obtaining_and_pruning_at_once(cache: Cache, tmp_path: Path) -> None:
 
     def look_after() -> None:
         while not over.is_set():
-            prune(cache, Limits(everything=True))
+            prune(cache, CacheLimits(everything=True))
             seen.extend(damage for _, damage in verify(cache, repair=True) if damage and "sha256" in damage.reason)
 
     thread = threading.Thread(target=look_after)

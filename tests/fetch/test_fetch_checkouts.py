@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from benchwright.errors import FetchError
-from benchwright.vcs.checkouts import Checkout, Repository, checkout, describe
+from benchwright.vcs.checkouts import Repository, WorkingCopyFacts, checkout, describe
 from benchwright.vcs.git_program import Git
 
 pytestmark = pytest.mark.usefixtures("plain_git")
@@ -85,13 +85,13 @@ def refused(server: Server, folder: Path, match: str, branch: str = "", revision
 
 def test_a_missing_folder_is_cloned_at_the_default_branch(server: Server, folder: Path) -> None:
     made = checkout(server.asked(), folder)
-    assert made == Checkout(url=server.url, branch="trunk", revision=server.first) == describe(folder)
+    assert made == WorkingCopyFacts(url=server.url, branch="trunk", revision=server.first) == describe(folder)
     assert text(folder) == "one"
     assert [path.name for path in folder.parent.iterdir()] == ["lib1"]
 
 
 def test_a_branch_and_a_hash_on_it(server: Server, folder: Path) -> None:
-    assert checkout(server.asked("feat", server.h1), folder) == Checkout(
+    assert checkout(server.asked("feat", server.h1), folder) == WorkingCopyFacts(
         url=server.url, branch="feat", revision=server.h1
     )
     assert text(folder) == "two"
@@ -100,12 +100,14 @@ def test_a_branch_and_a_hash_on_it(server: Server, folder: Path) -> None:
 
 
 def test_a_hash_that_is_not_on_the_branch_is_on_none(server: Server, folder: Path) -> None:
-    assert checkout(server.asked("trunk", server.h1), folder) == Checkout(url=server.url, branch="", revision=server.h1)
+    assert checkout(server.asked("trunk", server.h1), folder) == WorkingCopyFacts(
+        url=server.url, branch="", revision=server.h1
+    )
 
 
 def test_a_hash_alone(server: Server, folder: Path) -> None:
     assert checkout(server.asked("", server.h1), folder).branch == ""
-    assert checkout(server.asked(), folder) == Checkout(url=server.url, branch="trunk", revision=server.first)
+    assert checkout(server.asked(), folder) == WorkingCopyFacts(url=server.url, branch="trunk", revision=server.first)
 
 
 def test_a_hash_that_no_branch_leads_to_any_more(server: Server, folder: Path) -> None:
@@ -120,7 +122,7 @@ def test_a_hash_that_no_branch_leads_to_any_more(server: Server, folder: Path) -
 def test_a_tag(server: Server, folder: Path, name: str, kind: str) -> None:
     git(server.desk, "tag", *(["-a", "-m", "one"] if kind == "annotated" else []), "v1", server.h1)
     git(server.desk, "push", "--quiet", "origin", "v1")
-    assert checkout(server.asked(name), folder) == Checkout(url=server.url, branch="", revision=server.h1)
+    assert checkout(server.asked(name), folder) == WorkingCopyFacts(url=server.url, branch="", revision=server.h1)
     assert checkout(server.asked("trunk", "v1"), folder).revision == server.h1
 
 
@@ -136,7 +138,7 @@ def test_a_tag_that_moved_and_one_of_the_users_own(server: Server, folder: Path)
 @pytest.mark.parametrize("name", ["pull/7", "pull/7/head", "refs/pull/7/head"])
 def test_a_pull_request_also_when_it_is_rewritten(server: Server, folder: Path, name: str) -> None:
     head = server.commit("refs/pull/7/head", "from a fork", onto=server.first)
-    assert checkout(server.asked(name), folder) == Checkout(url=server.url, branch="", revision=head)
+    assert checkout(server.asked(name), folder) == WorkingCopyFacts(url=server.url, branch="", revision=head)
     again = server.commit("refs/pull/7/head", "from a fork, better", onto=server.first)
     assert checkout(server.asked(name), folder).revision == again
     assert text(folder) == "from a fork, better"
@@ -145,7 +147,7 @@ def test_a_pull_request_also_when_it_is_rewritten(server: Server, folder: Path, 
 def test_a_rewritten_branch_is_followed_when_nothing_local_is_on_it(server: Server, folder: Path) -> None:
     checkout(server.asked("feat"), folder)
     rewritten = server.commit("feat", "rewritten", onto=server.first)
-    assert checkout(server.asked("feat"), folder) == Checkout(url=server.url, branch="feat", revision=rewritten)
+    assert checkout(server.asked("feat"), folder) == WorkingCopyFacts(url=server.url, branch="feat", revision=rewritten)
 
 
 def test_a_branch_is_followed_and_its_origin_known(server: Server, folder: Path) -> None:
@@ -208,7 +210,7 @@ def test_local_commits_on_top_of_a_branch_stay(server: Server, folder: Path) -> 
     (folder / "a.py").write_text("mine")
     git(folder, "commit", "--quiet", "-am", "mine")
     mine = git(folder, "rev-parse", "HEAD")
-    assert checkout(server.asked("feat"), folder) == Checkout(url=server.url, branch="feat", revision=mine)
+    assert checkout(server.asked("feat"), folder) == WorkingCopyFacts(url=server.url, branch="feat", revision=mine)
     assert checkout(server.asked("feat", mine), folder).revision == mine
 
 
@@ -264,7 +266,7 @@ def test_a_relative_address_is_of_where_one_stands(
     server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(server.bare.parent)
-    assert checkout(Repository(url="lib1.git"), folder) == Checkout(
+    assert checkout(Repository(url="lib1.git"), folder) == WorkingCopyFacts(
         url=str(server.bare), branch="trunk", revision=server.first
     )
 
@@ -319,7 +321,7 @@ def test_a_hash_that_is_not_there(server: Server, folder: Path, revision: str) -
 
 def test_a_branch_named_like_an_option_or_a_path(server: Server, folder: Path) -> None:
     tip = server.commit("a.py", "a branch with the name of a file", onto=server.first)
-    assert checkout(server.asked("a.py"), folder) == Checkout(url=server.url, branch="a.py", revision=tip)
+    assert checkout(server.asked("a.py"), folder) == WorkingCopyFacts(url=server.url, branch="a.py", revision=tip)
 
 
 def test_a_helper_program_in_an_address_is_never_started(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from benchwright import plugins
 from benchwright.config import Notify
-from benchwright.notify import Notifier, Outcome, open_notifier
+from benchwright.notify import DeliveryOutcome, Notifier, open_notifier
 from benchwright.records import Verdict
 from benchwright.records.findings import Finding, Remark, State
 from benchwright.store import open_store
@@ -55,7 +55,7 @@ def setup(peer: Any, tmp_path: Path) -> Setup:
 
 def test_each_target_is_told_once_of_each_finding(peer: Any, tmp_path: Path, found: Make) -> None:
     setup = Setup(peer, tmp_path, targets=(f"webhook+http://{peer.host}/one", f"webhook+http://{peer.host}/two"))
-    assert [told.outcome for told in setup.tell(found("a"))] == [Outcome.SENT, Outcome.SENT]
+    assert [told.outcome for told in setup.tell(found("a"))] == [DeliveryOutcome.SENT, DeliveryOutcome.SENT]
     assert setup.tell(found("a")) == []
     assert [told.findings for told in setup.tell(found("a"), found("b"))] == [("b",), ("b",)]
     assert [(r.path, *ids) for r, ids in zip(peer.requests, setup.heard(), strict=True)] == [
@@ -85,14 +85,14 @@ def test_an_adapter_that_breaks_is_a_failure_and_its_words_are_not_told(
     monkeypatch.setitem(sys.modules, __name__, SimpleNamespace(Broken=Broken))
     setup.settings["targets"] = ("broken://5ecre7",)
     (told,) = setup.tell(found("a"))
-    assert told.outcome is Outcome.FAILED and told.why == "broken://***: ZeroDivisionError"
+    assert told.outcome is DeliveryOutcome.FAILED and told.why == "broken://***: ZeroDivisionError"
 
 
 def test_a_person_can_ask_for_it_again(setup: Setup, found: Make) -> None:
     setup.tell(found("a"))
     setup.clock.now += 1
     assert setup.tell(found("a"), asked=True) == []
-    assert [told.outcome for told in setup.tell(found("a"), asked=True, again=True)] == [Outcome.SENT]
+    assert [told.outcome for told in setup.tell(found("a"), asked=True, again=True)] == [DeliveryOutcome.SENT]
     first, second = (request.headers["webhook-id"] for request in setup.peer.requests)
     assert first != second
 
@@ -109,16 +109,16 @@ def test_only_what_is_wanted_is_told(setup: Setup, found: Make) -> None:
 def test_a_failure_is_told_and_tried_again_after_a_restart(setup: Setup, found: Make) -> None:
     setup.peer.answer = lambda _: (503, {}, {})
     (told,) = setup.tell(found("a"))
-    assert (told.outcome, told.findings) == (Outcome.FAILED, ("a",)) and "503" in told.why
+    assert (told.outcome, told.findings) == (DeliveryOutcome.FAILED, ("a",)) and "503" in told.why
     setup.clock.now += 30
     (told,) = setup.tell()
-    assert told.outcome is Outcome.LATER and len(setup.peer.requests) == 1
-    assert [told.outcome for told in setup.tell(asked=True)] == [Outcome.FAILED]  # a person need not wait
+    assert told.outcome is DeliveryOutcome.LATER and len(setup.peer.requests) == 1
+    assert [told.outcome for told in setup.tell(asked=True)] == [DeliveryOutcome.FAILED]  # a person need not wait
     setup.peer.answer = lambda _: (200, {}, {})
     setup.clock.now += 119
-    assert [told.outcome for told in setup.tell()] == [Outcome.LATER]  # the pause has doubled
+    assert [told.outcome for told in setup.tell()] == [DeliveryOutcome.LATER]  # the pause has doubled
     setup.clock.now += 1
-    assert [told.outcome for told in setup.tell()] == [Outcome.SENT]
+    assert [told.outcome for told in setup.tell()] == [DeliveryOutcome.SENT]
     assert setup.tell() == [] and len({r.headers["webhook-id"] for r in setup.peer.requests}) == 1
 
 
@@ -126,16 +126,16 @@ def test_a_server_may_ask_for_a_longer_pause(setup: Setup, found: Make) -> None:
     setup.peer.answer = lambda _: (429, {"Retry-After": "1000"}, {})
     setup.tell(found("a"))
     setup.clock.now += 999
-    assert setup.tell()[0].outcome is Outcome.LATER
+    assert setup.tell()[0].outcome is DeliveryOutcome.LATER
     setup.clock.now += 1
-    assert setup.tell()[0].outcome is Outcome.FAILED
+    assert setup.tell()[0].outcome is DeliveryOutcome.FAILED
 
 
 def test_one_failing_target_does_not_keep_the_others_waiting(peer: Any, tmp_path: Path, found: Make) -> None:
     targets = ("github://owner/name", "webhook+http://127.0.0.1:1/", "${UNSET_HERE}", f"webhook+http://{peer.host}/")
     setup = Setup(peer, tmp_path, targets=targets)
     told = setup.tell(found("a"))
-    assert [one.outcome for one in told] == [Outcome.FAILED] * 3 + [Outcome.SENT]
+    assert [one.outcome for one in told] == [DeliveryOutcome.FAILED] * 3 + [DeliveryOutcome.SENT]
     assert "needs a token" in told[0].why and "UNSET_HERE" in told[2].why
 
 
@@ -151,7 +151,7 @@ def test_an_hour_has_so_many_messages_and_the_rest_comes_later_together(setup: S
         setup.tell(found(name))
     assert setup.heard() == [["a"], ["b"]]
     (told,) = setup.tell(asked=True)
-    assert told.outcome is Outcome.LATER and told.findings == ("c", "d")
+    assert told.outcome is DeliveryOutcome.LATER and told.findings == ("c", "d")
     setup.clock.now += 3600
     setup.tell()
     assert setup.heard()[2:] == [["c"], ["d"]]
@@ -164,9 +164,9 @@ def test_a_crash_while_sending_repeats_nothing_at_once_and_loses_nothing(setup: 
     for cut in range(len(lines[2])):  # `told` was not written, or not whole
         if cut in (0, 1, 40):
             setup.path.write_bytes(b"".join(lines[:2]) + lines[2][:cut])
-            assert [told.outcome for told in setup.tell()] == [Outcome.LATER]
+            assert [told.outcome for told in setup.tell()] == [DeliveryOutcome.LATER]
     setup.clock.now += 60
-    assert [told.outcome for told in setup.tell()] == [Outcome.SENT]
+    assert [told.outcome for told in setup.tell()] == [DeliveryOutcome.SENT]
     assert setup.tell(found("a")) == []
     first, second = (request.headers["webhook-id"] for request in setup.peer.requests)
     assert first == second  # so that the receiver can drop the second
@@ -176,7 +176,7 @@ def test_what_fails_for_a_week_is_dropped(setup: Setup, found: Make) -> None:
     setup.peer.answer = lambda _: (404, {}, {})
     setup.tell(found("a"))
     setup.clock.now += 8 * 24 * 3600
-    assert [told.outcome for told in setup.tell()] == [Outcome.DROPPED]
+    assert [told.outcome for told in setup.tell()] == [DeliveryOutcome.DROPPED]
     assert setup.tell(found("a")) == []
 
 
@@ -184,7 +184,7 @@ def test_a_clock_that_was_put_back_holds_nothing_up(setup: Setup, found: Make) -
     setup.peer.answer = lambda _: (500, {}, {})
     setup.tell(found("a"))
     setup.clock.now -= 1e6
-    assert setup.tell()[0].outcome is Outcome.FAILED
+    assert setup.tell()[0].outcome is DeliveryOutcome.FAILED
 
 
 def test_a_finding_that_is_resolved_meanwhile_is_not_told(setup: Setup, found: Make, tmp_path: Path) -> None:
@@ -196,14 +196,14 @@ def test_a_finding_that_is_resolved_meanwhile_is_not_told(setup: Setup, found: M
     setup.tell(finding, store=store)
     store.update_finding("a", state=State.RESOLVED)
     setup.clock.now += 3600
-    assert [told.outcome for told in setup.tell(store=store)] == [Outcome.DROPPED]
+    assert [told.outcome for told in setup.tell(store=store)] == [DeliveryOutcome.DROPPED]
     store.close()
 
 
 def test_nobody_is_told_of_a_suspicion(setup: Setup, found: Make) -> None:
     suspected = replace(found("a"), state=State.SUSPECTED)
     assert setup.tell(suspected) == [] and setup.heard() == []
-    assert [told.outcome for told in setup.tell(replace(suspected, state=State.OPEN))] == [Outcome.SENT]
+    assert [told.outcome for told in setup.tell(replace(suspected, state=State.OPEN))] == [DeliveryOutcome.SENT]
 
 
 def test_one_message_says_that_the_values_are_as_before(setup: Setup, found: Make, tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ def test_one_message_says_that_the_values_are_as_before(setup: Setup, found: Mak
             "a", Remark(at="2026-03-02T00:00:00+00:00", who="benchwright", what="recovered"), state=State.RESOLVED
         )
         (told,) = setup.tell(store=store)
-        assert (told.outcome, setup.tell(store=store)) == (Outcome.WITHDRAWN, [])
+        assert (told.outcome, setup.tell(store=store)) == (DeliveryOutcome.WITHDRAWN, [])
     document = setup.peer.requests[-1].json()
     assert (document["type"], len(setup.peer.requests)) == ("benchwright.resolved", 2)
     assert document["title"].startswith("Resolved, as before again: Worse: ")
@@ -224,7 +224,7 @@ def test_what_cannot_be_noted_is_not_sent(setup: Setup, found: Make) -> None:
     setup.path.parent.mkdir()
     setup.path.mkdir()
     (told,) = setup.tell(found("a"))
-    assert told.outcome is Outcome.FAILED and "directory" in told.why and setup.peer.requests == []
+    assert told.outcome is DeliveryOutcome.FAILED and "directory" in told.why and setup.peer.requests == []
 
 
 def test_without_targets_nothing_is_written(tmp_path: Path, found: Make) -> None:
@@ -240,6 +240,6 @@ def test_the_journal_is_by_the_store_and_holds_no_secret(
     settings = Notify(targets=(f"webhook+http://${{S}}@{peer.host}/5ecre7",))
     (told,) = open_notifier(f"sqlite:///{tmp_path}/results.db", settings).tell([found()])
     text = (tmp_path / "notified.jsonl").read_text()
-    assert told.outcome is Outcome.FAILED
+    assert told.outcome is DeliveryOutcome.FAILED
     assert not any(secret in text + repr(told) for secret in ("deadbeef", "5ecre7"))
     assert (tmp_path / "notified.jsonl").stat().st_mode & 0o777 == 0o600

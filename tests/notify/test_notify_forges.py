@@ -12,7 +12,7 @@ import pytest
 
 from benchwright.config import Notify
 from benchwright.errors import OptionError, UploadError
-from benchwright.notify import Message, Notice, Notifier, Outcome, sender_at, try_target
+from benchwright.notify import DeliveryOutcome, Message, Notice, Notifier, sender_at, try_target
 from benchwright.records import Verdict
 from benchwright.records.findings import Finding, State
 from benchwright.store import Store, open_store
@@ -113,13 +113,13 @@ def test_a_status_is_taken_back_when_nothing_at_its_commit_stands_and_set_again_
     assert notifier.tell([], store) == []  # another one at that commit stands
     store.update_finding("b", state=State.IGNORED)
     (told,) = notifier.tell([], store)
-    assert (told.outcome, told.findings) == (Outcome.WITHDRAWN, ("a", "b")) and "1 statuses" in told.why
+    assert (told.outcome, told.findings) == (DeliveryOutcome.WITHDRAWN, ("a", "b")) and "1 statuses" in told.why
     assert notifier.tell([], store) == []  # once
     store.update_finding("a", state=State.OPEN)
     (told,) = notifier.tell([], store)
-    assert (told.outcome, told.findings, told.why) == (Outcome.SENT, ("a",), "0 comments, 1 statuses")
+    assert (told.outcome, told.findings, told.why) == (DeliveryOutcome.SENT, ("a",), "0 comments, 1 statuses")
     store.update_finding("a", state=State.RESOLVED)
-    assert [told.outcome for told in notifier.tell([], store)] == [Outcome.WITHDRAWN]
+    assert [told.outcome for told in notifier.tell([], store)] == [DeliveryOutcome.WITHDRAWN]
     assert [(path.rpartition("/")[2], state) for path, state in forge.states()] == [
         ("c0ffee", failure), ("2", failure), ("c0ffee", "success"), ("c0ffee", failure), ("c0ffee", "success"),
     ]  # fmt: skip
@@ -139,7 +139,7 @@ def test_a_status_that_cannot_be_taken_back_is_tried_again_and_dropped_after_a_w
     for pause in (0, 30, 60, 8 * 24 * 3600, 3600):
         now[0] += pause
         outcomes += [told.outcome for told in notifier.tell([], store)]
-    assert outcomes == [Outcome.FAILED, Outcome.LATER, Outcome.FAILED, Outcome.DROPPED]
+    assert outcomes == [DeliveryOutcome.FAILED, DeliveryOutcome.LATER, DeliveryOutcome.FAILED, DeliveryOutcome.DROPPED]
 
 
 def test_a_message_is_not_taken_back_where_that_means_nothing(

@@ -15,7 +15,7 @@ from benchwright.pages.encoding import dumps, plainly
 from benchwright.pages.overview import overview
 from benchwright.pages.series import series_view
 from benchwright.records import Better, Estimate, Metric, Verdict
-from benchwright.store.archive import Chosen
+from benchwright.store.archive import SeriesFilter
 from benchwright.store.sql import SqlStore
 
 ESTIMATE = Estimate(point=1.5, low=None, high=math.inf, method="é<script>")
@@ -44,13 +44,13 @@ def test_both_ways_say_the_same(value: Any, expected: Any) -> None:
 
 
 def test_whole_views_are_the_same_both_ways(archive: SqlStore) -> None:
-    key = archive.series(Chosen(metric="rss_peak", limit=1))[0].series.key
+    key = archive.series(SeriesFilter(metric="rss_peak", limit=1))[0].series.key
     for view in (overview(archive), series_view(archive, key)):
         assert json.loads(dumps(view)) == json.loads(plainly(view))
 
 
 def test_a_series_without_intervals_has_nulls(archive: SqlStore) -> None:
-    key = archive.series(Chosen(metric="rss_peak", limit=1))[0].series.key
+    key = archive.series(SeriesFilter(metric="rss_peak", limit=1))[0].series.key
     told = json.loads(dumps(series_view(archive, key)))
     assert set(told["low"]) == {None}
     assert len(told["low"]) == len(told["point"]) == 120

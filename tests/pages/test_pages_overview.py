@@ -11,7 +11,7 @@ import sample_project as project
 from benchwright.pages.names import suite_of
 from benchwright.pages.overview import overview
 from benchwright.records import Run, Status, Verdict
-from benchwright.store.archive import Chosen
+from benchwright.store.archive import SeriesFilter
 from benchwright.store.sql import SqlStore
 
 
@@ -27,7 +27,7 @@ def test_it_tells_what_a_visitor_should_look_at(archive: SqlStore) -> None:
     assert sizes == sorted(sizes, reverse=True)
     assert view.counts["runs"] == 120
     assert view.counts["findings"] == 8
-    assert view.counts["points"] == sum(one.count for one in archive.series(Chosen()))
+    assert view.counts["points"] == sum(one.count for one in archive.series(SeriesFilter()))
 
 
 def test_what_fails_is_told_with_its_reason(archive: SqlStore) -> None:

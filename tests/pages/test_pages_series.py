@@ -15,7 +15,7 @@ from benchwright.pages.lines import milliseconds
 from benchwright.pages.series import series_page, series_view
 from benchwright.records import Run
 from benchwright.records.findings import State
-from benchwright.store.archive import Annotation, Chosen
+from benchwright.store.archive import Annotation, SeriesFilter
 from benchwright.store.sql import SqlStore
 
 
@@ -23,7 +23,7 @@ def test_a_page_goes_on_where_the_last_one_ended(archive: SqlStore) -> None:
     seen: list[str] = []
     after = 0
     while True:
-        page = series_page(archive, Chosen(words="RESNET p50", after=after, limit=5))
+        page = series_page(archive, SeriesFilter(words="RESNET p50", after=after, limit=5))
         seen += [f"{line.key} {line.unit}" for line in page.series]
         if not page.next:
             break
@@ -35,7 +35,7 @@ def test_a_page_goes_on_where_the_last_one_ended(archive: SqlStore) -> None:
 
 
 def test_a_line_has_the_newest_values_and_the_open_findings(archive: SqlStore) -> None:
-    page = series_page(archive, Chosen(words="onnxruntime", case="vision/*", metric="latency_p50"))
+    page = series_page(archive, SeriesFilter(words="onnxruntime", case="vision/*", metric="latency_p50"))
     line = next(one for one in page.series if one.params["batch_size"] == 1)
     columns = archive.columns(line.key, line.unit)
     assert list(line.spark) == columns.point[-30:].tolist()
@@ -46,7 +46,9 @@ def test_a_line_has_the_newest_values_and_the_open_findings(archive: SqlStore) -
 
 
 def test_a_series_has_its_points_with_runs_and_commits(archive: SqlStore) -> None:
-    (line,) = series_page(archive, Chosen(case="tokenizer*", metric="latency_p50", machine=_machine(archive, 0))).series
+    (line,) = series_page(
+        archive, SeriesFilter(case="tokenizer*", metric="latency_p50", machine=_machine(archive, 0))
+    ).series
     view = series_view(archive, line.key)
     lengths = {
         len(column) for column in (view.at, view.point, view.low, view.high, view.run, view.revision, view.result)
@@ -69,7 +71,7 @@ def test_a_mark_lies_at_the_first_point_of_its_run(archive: SqlStore) -> None:
 
 
 def test_related_are_other_metrics_first_then_the_same_elsewhere(archive: SqlStore) -> None:
-    chosen = Chosen(case="vision/resnet50.onnx", metric="latency_p50")
+    chosen = SeriesFilter(case="vision/resnet50.onnx", metric="latency_p50")
     view = series_view(archive, series_page(archive, chosen).series[0].key)
     here = view.line
     others = [one for one in view.related if (one.params, one.machine) == (here.params, here.machine)]
@@ -82,7 +84,7 @@ def test_related_are_other_metrics_first_then_the_same_elsewhere(archive: SqlSto
 
 def test_notes_of_the_series_and_of_all(kept: Callable[[Sequence[Run]], SqlStore]) -> None:
     archive = kept([made.run_of(i, 1.0) for i in range(2)])
-    key = archive.series(Chosen(metric="latency_p50"))[0].series.key
+    key = archive.series(SeriesFilter(metric="latency_p50"))[0].series.key
     note = Annotation(id=0, series=key, at=1_772_323_200_000_000, text="<b>new disk</b>", who="ada", made_at="")
     archive.annotate(note)
     archive.annotate(replace(note, series="", text="all"))
@@ -95,7 +97,9 @@ def test_notes_of_the_series_and_of_all(kept: Callable[[Sequence[Run]], SqlStore
 
 
 def test_a_value_without_an_interval_has_a_gap(archive: SqlStore) -> None:
-    (line,) = series_page(archive, Chosen(case="tokenizer*", metric="rss_peak", machine=_machine(archive, 1))).series
+    (line,) = series_page(
+        archive, SeriesFilter(case="tokenizer*", metric="rss_peak", machine=_machine(archive, 1))
+    ).series
     view = series_view(archive, line.key, "B")
     assert np.isnan(np.asarray(view.low, dtype=float)).all()
 
@@ -107,7 +111,7 @@ def test_an_unknown_series_is_refused(archive: SqlStore, key: str, unit: str) ->
 
 
 def test_an_unknown_unit_of_a_known_series_is_refused(archive: SqlStore) -> None:
-    key = archive.series(Chosen(limit=1))[0].series.key
+    key = archive.series(SeriesFilter(limit=1))[0].series.key
     with pytest.raises(StoreError, match="in 'parsec'"):
         series_view(archive, key, "parsec")
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 from rich.console import Console
 
 from benchwright.notify.forges import _worse
-from benchwright.notify.journal import Ledger, Record
+from benchwright.notify.journal import Ledger, TargetRecord
 from benchwright.notify.messages import Message, Notice
 from benchwright.notify.statuses import to_take_back
 from benchwright.records import Estimate, Verdict
 from benchwright.records.findings import Drift, Finding, Part
-from benchwright.report.change_picture import Trace, sketch
+from benchwright.report.change_picture import SeriesPicture, sketch
 from benchwright.report.findings import graph, show_finding, title
 
 COMMITS = tuple(f"{i:02d}" + "ab" * 19 for i in range(61))
@@ -116,10 +116,10 @@ def test_no_commit_gets_a_status_for_a_drift() -> None:
     step = replace(FINDING, id="57e9000000", drift=None)
     assert _worse([Notice(finding=FINDING), Notice(finding=step)]) == (Notice(finding=step),)
     ledger = Ledger(findings={FINDING.id: FINDING})
-    assert to_take_back(ledger, Record(told={FINDING.id}), lambda _: True) == ()
+    assert to_take_back(ledger, TargetRecord(told={FINDING.id}), lambda _: True) == ()
 
 
 def test_a_sketch_of_a_drift_shows_all_of_it_without_a_mark() -> None:
-    bars = sketch(Trace(values=tuple(VALUES), change=31, until=90, title="t"))
+    bars = sketch(SeriesPicture(values=tuple(VALUES), change=31, until=90, title="t"))
     assert "│" not in bars
     assert len(bars) <= 60 and bars[0] == "▁" and bars[-1] == "█"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchwright.records import Better, Estimate, Failure, Revision, Verdict
-from benchwright.records.trials import Contender, Heat, Pair, Rules, Stage, Trial, TrialRow
+from benchwright.records.trials import AbRules, Pair, Stage, StageResult, Trial, TrialRow, TrialSide
 from benchwright.report.ab import print_trial, trial_json, trial_markdown
 from benchwright.report.ab_picture import write_trial
 from benchwright.workflows.ab.run import MeasuredTrial
@@ -23,7 +23,7 @@ def _pairs(*ratios: float | None) -> tuple[Pair, ...]:
     )
 
 
-def _row(name: str, verdict: Verdict, effect: Estimate | None, *heats: Heat, n: int = 1) -> TrialRow:
+def _row(name: str, verdict: Verdict, effect: Estimate | None, *heats: StageResult, n: int = 1) -> TrialRow:
     return TrialRow(
         name=name,
         params={"runtime": "python", "n": n},
@@ -39,17 +39,17 @@ def _row(name: str, verdict: Verdict, effect: Estimate | None, *heats: Heat, n: 
     )
 
 
-def _heat(stage: Stage, verdict: Verdict, *ratios: float | None, why: str = "", failed: bool = False) -> Heat:
+def _heat(stage: Stage, verdict: Verdict, *ratios: float | None, why: str = "", failed: bool = False) -> StageResult:
     effect = None if stage is Stage.REGRESS or failed else Estimate(point=1.1, low=None, high=None)
     pairs = _pairs(*ratios)
-    return Heat(stage=stage, verdict=verdict, why=why, pairs=pairs, effect=effect, seconds=3.0, failed=failed)
+    return StageResult(stage=stage, verdict=verdict, why=why, pairs=pairs, effect=effect, seconds=3.0, failed=failed)
 
 
 TRIAL = Trial(
     id="20260101T000000000-abcdef",
-    control=Contender(label="main", revision=Revision(vcs="git", id="0123456789abcdef")),
-    treatment=Contender(label="new/", folder="new"),
-    rules=Rules(seed=7),
+    control=TrialSide(label="main", revision=Revision(vcs="git", id="0123456789abcdef")),
+    treatment=TrialSide(label="new/", folder="new"),
+    rules=AbRules(seed=7),
     rows=(
         _row(
             "bench.py::encode",
@@ -132,7 +132,7 @@ def test_the_length_of_the_processes_is_told_once_for_both_looks_or_for_each() -
 def test_one_look_confirms_nothing() -> None:
     effect = Estimate(point=1.1, low=1.08, high=1.12)
     first, more = _heat(Stage.BENCHMARK, Verdict.WORSE, 1.1), _heat(Stage.REGRESS, Verdict.WORSE, 1.1)
-    once = replace(TRIAL, rules=Rules(verify=False), rows=(_row("a", Verdict.WORSE, effect, first, more),))
+    once = replace(TRIAL, rules=AbRules(verify=False), rows=(_row("a", Verdict.WORSE, effect, first, more),))
     assert "worse: 10 % slower" in _text(once)
     assert "confirm" not in _text(once) + trial_markdown(once) + trial_json(once)
 
@@ -144,7 +144,7 @@ def test_a_narrow_terminal_gets_lines_of_their_own() -> None:
 
 
 def test_markdown_is_a_table_that_names_nobody() -> None:
-    named = replace(TRIAL, treatment=Contender(label="@everyone"))
+    named = replace(TRIAL, treatment=TrialSide(label="@everyone"))
     text = trial_markdown(named)
     assert text.startswith("**\\@everyone against main")
     assert text.count("\n| bench.py::") == 3
@@ -168,7 +168,7 @@ def test_json_holds_every_pair_and_what_follows_from_them() -> None:
 def test_a_build_that_failed_shows_its_words() -> None:
     failure = Failure(kind="build", message="the build of abc ended with exit code 3", log_tail="no such header")
     text = _text(
-        Trial(id="x", control=TRIAL.control, treatment=Contender(label="HEAD", failure=failure), rules=Rules())
+        Trial(id="x", control=TRIAL.control, treatment=TrialSide(label="HEAD", failure=failure), rules=AbRules())
     )
     assert "the treatment was not built: the build of abc ended with exit code 3" in text
     assert "no such header" in text and "HEAD against main (0123456789): nothing was compared" in text

@@ -7,12 +7,12 @@ import pytest
 from benchwright import schema
 from benchwright.errors import OptionError
 from benchwright.records import Artifact, Failure, Run, Status
-from benchwright.report.show import Wanted, show
+from benchwright.report.show import ShowRequest, show
 
 
 def shown(run: Run, **wanted: object) -> str:
     out = io.StringIO()
-    show(run, Wanted(**wanted), out)  # type: ignore[arg-type]
+    show(run, ShowRequest(**wanted), out)  # type: ignore[arg-type]
     return out.getvalue()
 
 

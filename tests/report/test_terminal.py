@@ -1,12 +1,12 @@
 from dataclasses import replace
 
-from benchwright.analysis.calls import Calls, calls
+from benchwright.analysis.calls import WeightedLatencies, calls
 from benchwright.analysis.rows import rows
 from benchwright.records import Run
 from benchwright.report.terminal import histogram, plots, scatter, sparkline
 
 
-def found(run: Run) -> Calls:
+def found(run: Run) -> WeightedLatencies:
     made = calls(run.results[:1])
     assert made is not None
     return made
@@ -28,9 +28,9 @@ def test_a_histogram_counts_every_call(run: Run) -> None:
 def test_a_constant_latency_still_draws(run: Run) -> None:
     import numpy as np
 
-    same = Calls(seconds=np.array([1e-3]), counts=np.array([5]), shortest=1e-3, longest=1e-3)
+    same = WeightedLatencies(seconds=np.array([1e-3]), counts=np.array([5]), shortest=1e-3, longest=1e-3)
     assert "5 calls" in histogram(same, "constant")
-    alone = Calls(seconds=np.array([1e-3]), counts=np.array([1]), shortest=1e-3, longest=1e-3)
+    alone = WeightedLatencies(seconds=np.array([1e-3]), counts=np.array([1]), shortest=1e-3, longest=1e-3)
     assert "1 call, " in histogram(alone, "constant")
     assert sparkline(same).startswith("█")
 

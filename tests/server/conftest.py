@@ -15,16 +15,16 @@ from benchwright import schema
 from benchwright.records import Estimate, Verdict
 from benchwright.records.findings import Finding
 from benchwright.server.app import create_app
-from benchwright.server.settings import Limits, Settings
+from benchwright.server.settings import RequestLimits, ServerSettings
 from benchwright.store.sql import SqlStore
 
-LIMITS = Limits(failure_delay=0.0)
+LIMITS = RequestLimits(failure_delay=0.0)
 
 
 class Server(TestClient):
     """Asks an application, and knows the store behind it."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServerSettings) -> None:
         self.settings = settings
         self.made = create_app(settings)
         self.store: SqlStore = self.made.state.frame.store
@@ -41,7 +41,7 @@ def serving() -> Callable[..., Server]:
 
     def make(folder: Path, *, limits: dict[str, Any] | None = None, **settings: Any) -> Server:
         return Server(
-            Settings(
+            ServerSettings(
                 store_url=str(folder / "results.db"),
                 artifacts=folder / "artifacts",
                 limits=replace(LIMITS, **(limits or {})),

@@ -11,7 +11,7 @@ import pytest
 
 from benchwright.server.access import COOKIE
 from benchwright.server.limits import Buckets, neighbourhood
-from benchwright.server.settings import Settings
+from benchwright.server.settings import ServerSettings
 from benchwright.system.addresses import is_loopback
 
 CHANGE = ("POST", "store/unmute", '{"what": "nothing"}')
@@ -166,4 +166,4 @@ def test_addresses_that_belong_together_count_as_one() -> None:
     assert neighbourhood("192.0.2.1") != neighbourhood("192.0.2.2")
     assert neighbourhood("::ffff:192.0.2.1") == neighbourhood("192.0.2.1") != neighbourhood("::ffff:192.0.2.2")
     assert is_loopback("localhost") and is_loopback("::1") and not is_loopback("0.0.0.0")
-    assert not Settings(store_url="", artifacts=Path(), host="0.0.0.0").trusts_everyone
+    assert not ServerSettings(store_url="", artifacts=Path(), host="0.0.0.0").trusts_everyone

@@ -15,10 +15,10 @@ import pytest
 
 import perfzero_project
 from benchwright.compat.harness import remote_reporter
-from benchwright.compat.harness.documents import Document
+from benchwright.compat.harness.documents import TestDocument
 from benchwright.compat.harness.door import main
 from benchwright.compat.harness.merge import merged
-from benchwright.compat.harness.remote_reporter import How, send
+from benchwright.compat.harness.remote_reporter import SendOptions, send
 from benchwright.compat.perfzero import export
 from benchwright.errors import UploadError
 from benchwright.events import nobody
@@ -47,7 +47,7 @@ def reached(serving: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         thread.join()
 
 
-def document(*values: float, control: bool = False, **more: Any) -> Document:
+def document(*values: float, control: bool = False, **more: Any) -> TestDocument:
     meta: dict[str, Any] = {
         "time": WHEN + 0.75,
         "commit": "abc",
@@ -64,16 +64,16 @@ def document(*values: float, control: bool = False, **more: Any) -> Document:
         meta |= {"control_commit": "base", "control_commit_time": WHEN - 60}
     entry = {"type": "NET", "metric": "latency", "unit": "us", "values": [*values], **more}
     other = {"NET latency": {**entry, "values": [100.0, 100.0, 100.0]}} if control else None
-    return Document(meta=meta, data=merged({"NET latency": entry}, other).data)
+    return TestDocument(meta=meta, data=merged({"NET latency": entry}, other).data)
 
 
-def envelope(*documents: Document, token: str = "") -> dict[str, str]:
+def envelope(*documents: TestDocument, token: str = "") -> dict[str, str]:
     logs = [log for one in documents for log in remote_reporter.logs(one, "oss")]
     return {"access_token": token, "logs": json.dumps(logs)}
 
 
 def test_the_remote_reporter_sends_to_it(reached: Any, tmp_path: Path) -> None:
-    address, how = f"{reached.address}api/v1/hooks/fai-pep|oss", How(spool=tmp_path / "spool", waits=())
+    address, how = f"{reached.address}api/v1/hooks/fai-pep|oss", SendOptions(spool=tmp_path / "spool", waits=())
     for _ in range(2):  # as after an answer that was lost
         assert send(address, reached.token, [document(110.0, 90.0, 120.0, control=True)], how) == 1
     [run_id] = reached.store.run_ids()

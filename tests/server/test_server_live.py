@@ -24,7 +24,7 @@ from benchwright.server.app import create_app
 from benchwright.server.process import listen, server_for
 from benchwright.server.routes import live as route
 from benchwright.server.routes.live import Broadcast
-from benchwright.server.settings import Settings
+from benchwright.server.settings import ServerSettings
 from benchwright.store.archive import Progress
 from benchwright.store.live import STALE_AFTER
 from benchwright.store.sql import SqlStore
@@ -188,7 +188,7 @@ def _run(folder: Path, store: str) -> subprocess.Popen[str]:
 @contextmanager
 def _serving(file: Path) -> Iterator[int]:
     """A real server in a thread; ends with a stream open."""
-    app = create_app(Settings(store_url=str(file), artifacts=file.parent / "artifacts"))
+    app = create_app(ServerSettings(store_url=str(file), artifacts=file.parent / "artifacts"))
     opened = listen("127.0.0.1", 0)
     server = server_for(app)
     thread = threading.Thread(target=lambda: server.run(sockets=[opened]))

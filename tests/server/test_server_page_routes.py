@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 import sample_store
 from benchwright.server.app import create_app
-from benchwright.server.settings import Settings
+from benchwright.server.settings import ServerSettings
 
 Client = Any
 
@@ -22,7 +22,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("reading")
     path = folder / "sample.db"
     sample_store.build(path)
-    app = create_app(Settings(store_url=f"sqlite:///{path}", artifacts=folder / "artifacts"))
+    app = create_app(ServerSettings(store_url=f"sqlite:///{path}", artifacts=folder / "artifacts"))
     with TestClient(app, base_url="http://127.0.0.1") as client:
         yield client
 

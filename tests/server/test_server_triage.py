@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchwright.store.archive import Chosen
+from benchwright.store.archive import SeriesFilter
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def test_a_wish_that_cannot_be_read_changes_nothing(team: Any, body: str) -> Non
 
 
 def test_notes_are_written_and_taken_away(team: Any) -> None:
-    key = team.store.series(Chosen(limit=1))[0].series.key
+    key = team.store.series(SeriesFilter(limit=1))[0].series.key
     told = team.post(f"series/{key}/notes", json={"at": 1_772_000_000_000, "text": "new compiler"})
     assert told.status_code == 201 and told.json()["text"] == "new compiler" and not told.json()["everywhere"]
     number = told.json()["id"]
@@ -58,6 +58,6 @@ def test_notes_are_written_and_taken_away(team: Any) -> None:
     "body", ['{"at": 0, "text": " "}', '{"at": 9223372036854775807, "text": "a"}', '{"text": "a"}']
 )
 def test_a_note_that_makes_no_sense_is_refused(team: Any, body: str) -> None:
-    key = team.store.series(Chosen(limit=1))[0].series.key
+    key = team.store.series(SeriesFilter(limit=1))[0].series.key
     assert team.post(f"series/{key}/notes", content=body).status_code == 400
     assert team.post("series/nobody/notes", json={"at": 0, "text": "a"}).status_code == 404

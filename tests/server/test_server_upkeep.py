@@ -9,11 +9,11 @@ from typing import Any
 
 import series_of_runs as runs
 from benchwright.server.upkeep import Upkeep, tidy
-from benchwright.store.sql.retention import Rules
+from benchwright.store.sql.retention import RetentionRules
 
 
 def test_what_is_too_old_goes_by_itself(serving: Callable[..., Any], tmp_path: Path) -> None:
-    server = serving(tmp_path, retention=Rules(runs=86400.0))
+    server = serving(tmp_path, retention=RetentionRules(runs=86400.0))
     runs.fill(server.store, [0.5, 0.5])  # months ago
     with server:
         deadline = time.monotonic() + 20

@@ -13,17 +13,27 @@ from hypothesis import strategies as st
 
 from benchwright.records import Estimate
 from benchwright.stats import bisection
-from benchwright.stats.bisection import Group, Pair, Posterior, Step, following, is_shown, learn, placed, uniform
-from benchwright.stats.culprit_choice import Told, choose, information
+from benchwright.stats.bisection import (
+    BisectionStep,
+    CommitPair,
+    Group,
+    Posterior,
+    following,
+    is_shown,
+    learn,
+    placed,
+    uniform,
+)
+from benchwright.stats.culprit_choice import ExpectedInformation, choose, information
 
 Noise = Callable[[np.random.Generator], float]
 
 
-def of(*told: tuple[int, float], noise: float = 0.004, seed: int = 1) -> list[Pair]:
+def of(*told: tuple[int, float], noise: float = 0.004, seed: int = 1) -> list[CommitPair]:
     """Pairs of that true ratio, on a quiet machine."""
     rng = np.random.default_rng(seed)
     return [
-        Pair(commit=commit, control=math.exp(noise * rng.normal()), figure=ratio * math.exp(noise * rng.normal()))
+        CommitPair(commit=commit, control=math.exp(noise * rng.normal()), figure=ratio * math.exp(noise * rng.normal()))
         for commit, ratio in told
     ]
 
@@ -121,17 +131,19 @@ def test_a_long_range_is_looked_at_in_places_only() -> None:
 
 
 def test_a_commit_that_is_built_is_taken_when_it_tells_nearly_as_much() -> None:
-    told = Told(gain={0: 0.1, 14: 0.76, 15: 0.8, 31: 0.3}, unknown=4.0)
+    told = ExpectedInformation(gain={0: 0.1, 14: 0.76, 15: 0.8, 31: 0.3}, unknown=4.0)
     assert choose(told) == 15
     assert choose(told, ready={14, 0}) == 14
     assert choose(told, ready={0, 31}) == 15
 
 
 def test_a_commit_does_not_get_pair_after_pair() -> None:
-    told = Told(gain={14: 0.5, 15: 0.8, 31: 0.01}, unknown=4.0)
+    told = ExpectedInformation(gain={14: 0.5, 15: 0.8, 31: 0.01}, unknown=4.0)
     assert choose(told, of(*[(15, 1.1)] * 3)) == 14
     assert choose(told, of(*[(15, 1.1)] * 2)) == 15
-    assert choose(Told(gain={15: 0.8, 31: 0.01}, unknown=4.0), of(*[(15, 1.1)] * 3)) == 15  # nothing else tells
+    assert (
+        choose(ExpectedInformation(gain={15: 0.8, 31: 0.01}, unknown=4.0), of(*[(15, 1.1)] * 3)) == 15
+    )  # nothing else tells
 
 
 def test_the_bad_end_comes_first_and_the_parent_last() -> None:
@@ -182,26 +194,26 @@ def test_a_good_guess_saves_pairs_and_a_wrong_one_is_overcome() -> None:
     assert good < blind and step.group is not None and step.group.commits == (culprit,)
 
 
-def _search(seed: int, noise: Noise, around: int | None = None) -> tuple[int, Step, list[Pair]]:
+def _search(seed: int, noise: Noise, around: int | None = None) -> tuple[int, BisectionStep, list[CommitPair]]:
     """A change of 12 % among 32 commits."""
     rng = np.random.default_rng(seed)
     culprit = int(rng.integers(2, 18))
     prior = uniform(32)
     if around is not None:
         prior = placed({culprit + around + offset: 0.2 for offset in (-2, -1, 0, 1, 2)}, 32)
-    pairs: list[Pair] = []
+    pairs: list[CommitPair] = []
     while True:
         step = following(prior, pairs)
         if step.commit is None or len(pairs) == 60:
             return culprit, step, pairs
         control, figure = (0.113 * (place >= culprit) + noise(rng) for place in (step.base, step.commit))
-        pairs.append(Pair(commit=step.commit, base=step.base, control=math.exp(control), figure=math.exp(figure)))
+        pairs.append(CommitPair(commit=step.commit, base=step.base, control=math.exp(control), figure=math.exp(figure)))
 
 
-def _closing(base: int, commit: int, ratio: float, count: int) -> list[Pair]:
+def _closing(base: int, commit: int, ratio: float, count: int) -> list[CommitPair]:
     rng = np.random.default_rng(base)
     return [
-        Pair(
+        CommitPair(
             commit=commit,
             base=base,
             control=math.exp(0.004 * rng.normal()),
@@ -214,13 +226,13 @@ def _closing(base: int, commit: int, ratio: float, count: int) -> list[Pair]:
 
 def test_longer_processes_count_for_more() -> None:
     known = of((7, 1.1), (7, 1.1), (7, 1.1), (3, 1.1), (3, 1.0), *[(7, 1.1)] * 6, noise=0.06)
-    longer = [Pair(commit=3, control=1.0 + 0.001 * n, figure=1.1 + 0.001 * n, length=9.0) for n in range(3)]
-    usual = [Pair(commit=each.commit, control=each.control, figure=each.figure) for each in longer]
+    longer = [CommitPair(commit=3, control=1.0 + 0.001 * n, figure=1.1 + 0.001 * n, length=9.0) for n in range(3)]
+    usual = [CommitPair(commit=each.commit, control=each.control, figure=each.figure) for each in longer]
     assert sum(learn(uniform(8), [*known, *longer]).commits[:4]) > sum(learn(uniform(8), [*known, *usual]).commits[:4])
 
 
 def test_what_is_left_to_do_shrinks() -> None:
-    def left(pairs: list[Pair]) -> int:
+    def left(pairs: list[CommitPair]) -> int:
         return bisection.expected_pairs(following(uniform(64), pairs), pairs)
 
     ends = of((63, 1.3), (63, 1.3), (63, 1.3))

@@ -10,7 +10,7 @@ import pytest
 from benchwright.records import Estimate
 from benchwright.schema import soundness
 from benchwright.stats import summary
-from benchwright.units import Limits
+from benchwright.units import QuantityLimits
 
 
 def test_outliers_are_counted_by_tukeys_fences() -> None:
@@ -42,7 +42,7 @@ def test_few_rounds_of_a_positive_quantity_never_reach_zero() -> None:
     assert found.low is not None and found.high is not None
     assert found.low == pytest.approx(found.point**2 / found.high) and 0 < found.low < 7.8e-3 * 1.2
     assert "low end by its ratio" in found.method
-    mixed = summary.combine([replace(rounds[0], point=-0.1), *rounds[1:]], limits=Limits(low=None))
+    mixed = summary.combine([replace(rounds[0], point=-0.1), *rounds[1:]], limits=QuantityLimits(low=None))
     assert mixed.low is not None and mixed.low < 0  # what can be negative stays so
 
 

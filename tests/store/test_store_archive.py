@@ -11,7 +11,7 @@ import pytest
 from benchwright import schema
 from benchwright.errors import StoreError
 from benchwright.records import Environment, Result, Revision, Run, Status
-from benchwright.store.archive import Archive, Chosen
+from benchwright.store.archive import Archive, SeriesFilter
 from benchwright.store.sql import SqlStore, counts, series_columns
 
 MakeResult = Callable[..., Result]
@@ -38,7 +38,7 @@ def filled(store: SqlStore, make_run: MakeRun, make_result: MakeResult) -> SqlSt
 
 
 def _latency(store: SqlStore, machine: int = 0) -> str:
-    keys = [one.series for one in store.series(Chosen(metric="latency"))]
+    keys = [one.series for one in store.series(SeriesFilter(metric="latency"))]
     return keys[machine].key
 
 
@@ -48,7 +48,7 @@ def test_it_is_an_archive(store: SqlStore) -> None:
 
 
 def test_series_are_listed_with_their_extent(filled: SqlStore) -> None:
-    here, there = filled.series(Chosen(metric="latency"))
+    here, there = filled.series(SeriesFilter(metric="latency"))
     assert (here.count, there.count) == (6, 1)
     assert here.last_at - here.first_at == 21 * MINUTE
     assert here.series.points == () and here.series.unit == "s"
@@ -67,13 +67,13 @@ def test_series_are_chosen(filled: SqlStore) -> None:
         ({"case": "*", "limit": 2}, 2),
         ({"limit": 2}, 2),
     ]
-    assert [(chosen, len(filled.series(Chosen(**chosen)))) for chosen, _ in cases] == cases
+    assert [(chosen, len(filled.series(SeriesFilter(**chosen)))) for chosen, _ in cases] == cases
 
 
 def test_pages_of_series_go_on_after_a_number(filled: SqlStore) -> None:
-    everything = filled.series(Chosen())
-    first = filled.series(Chosen(limit=4))
-    rest = filled.series(Chosen(limit=4, after=first[-1].number))
+    everything = filled.series(SeriesFilter())
+    first = filled.series(SeriesFilter(limit=4))
+    rest = filled.series(SeriesFilter(limit=4, after=first[-1].number))
     assert first + rest == everything
 
 
@@ -83,8 +83,8 @@ def test_a_series_whose_points_are_gone_is_listed_only_by_its_key(
     store.add_run(make_run("run-1", results=(make_result("a"),)))
     key = _latency(store)
     store.add("run-1", make_result("b", status=Status.FAILED), instead_of="a")
-    assert store.series(Chosen()) == []
-    (named,) = store.series(Chosen(keys=(key,)))
+    assert store.series(SeriesFilter()) == []
+    (named,) = store.series(SeriesFilter(keys=(key,)))
     assert (named.count, named.first_at, named.last_at) == (0, 0, 0)
     assert len(store.columns(key, "s").at) == 0
     assert store.tails([key, "unknown"]) == {key: []}
@@ -139,9 +139,9 @@ def test_what_is_remembered_is_what_is_there(
 def _agree(store: SqlStore) -> None:
     fresh = SqlStore(_url(store))
     try:
-        assert store.series(Chosen()) == fresh.series(Chosen())
+        assert store.series(SeriesFilter()) == fresh.series(SeriesFilter())
         assert store.machines() == fresh.machines()
-        for one in fresh.series(Chosen(metric="latency")):
+        for one in fresh.series(SeriesFilter(metric="latency")):
             ours, theirs = (each.columns(one.series.key, "s") for each in (store, fresh))
             assert ours.point.tolist() == theirs.point.tolist()
             assert ours.result.tolist() == theirs.result.tolist()
@@ -237,7 +237,7 @@ def test_what_fails_is_told(filled: SqlStore) -> None:
         ("model.onnx", schema.environment_key(OTHER), Status.OK): ("run-x", 1),
         ("Other.onnx", here, Status.KILLED): ("run-2", 3),
     }
-    newest = filled.series(Chosen())[0].last_at
+    newest = filled.series(SeriesFilter())[0].last_at
     assert {(case, count) for case, _, _, _, count, _ in filled.statuses(since=newest - 5 * MINUTE)} == {
         ("model.onnx", 2),
         ("Other.onnx", 1),

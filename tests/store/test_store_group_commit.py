@@ -14,7 +14,7 @@ from sqlalchemy import event
 from benchwright.errors import StoreError
 from benchwright.records import Result, Run
 from benchwright.store.sql import SqlStore
-from benchwright.store.sql.group_commit import Job, Together
+from benchwright.store.sql.group_commit import CommitJob, Together
 
 MakeResult = Callable[..., Result]
 MakeRun = Callable[..., Run]
@@ -28,7 +28,7 @@ class Slow:
         self.begun, self.go_on = threading.Event(), threading.Event()
         self.together = Together(self.do)
 
-    def do(self, jobs: Sequence[Job[str]]) -> None:
+    def do(self, jobs: Sequence[CommitJob[str]]) -> None:
         self.batches.append([job.work for job in jobs])
         self.begun.set()
         assert self.go_on.wait(30)

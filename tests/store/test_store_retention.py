@@ -15,9 +15,9 @@ from benchwright.errors import OptionError
 from benchwright.records import Estimate, Result, Run, Verdict
 from benchwright.records.findings import Finding, State
 from benchwright.stats import histogram
-from benchwright.store.archive import Chosen
+from benchwright.store.archive import SeriesFilter
 from benchwright.store.sql import SqlStore, engine, retention
-from benchwright.store.sql.retention import Rules
+from benchwright.store.sql.retention import RetentionRules
 
 MakeResult = Callable[..., Result]
 MakeRun = Callable[..., Run]
@@ -55,16 +55,16 @@ def test_samples_age_out_and_their_distribution_stays(store: SqlStore, keep: Cal
     keep("new", days=1)
     (before,) = store.samples("old-0")
     whole = store.run("old", samples=False)
-    columns = store.columns(store.series(Chosen())[0].series.key, "s").point.tolist()
-    pruned = store.prune(Rules(samples=90 * DAY))
+    columns = store.columns(store.series(SeriesFilter())[0].series.key, "s").point.tolist()
+    pruned = store.prune(RetentionRules(samples=90 * DAY))
     assert (pruned.runs, pruned.results, pruned.aged) == ((), 0, 1) and pruned.sample_bytes > 0
     assert _raw(store) == ["new"]
     (after,) = store.samples("old-0")
     assert (after.calls, after.loops, after.elapsed, after.columns) == (before.calls, before.loops, before.elapsed, {})
     assert after.histograms == {"latency": histogram.fold(before.columns["latency"])}
     assert store.run("old", samples=False) == whole
-    assert store.columns(store.series(Chosen())[0].series.key, "s").point.tolist() == columns
-    again = store.prune(Rules(samples=90 * DAY))
+    assert store.columns(store.series(SeriesFilter())[0].series.key, "s").point.tolist() == columns
+    again = store.prune(RetentionRules(samples=90 * DAY))
     assert (again.aged, again.sample_bytes) == (0, 0)
     # What comes once more from a client that did not hear the answer is still the same result.
     assert not store.put("old", replace(whole.results[0], samples=(before,)))
@@ -73,13 +73,13 @@ def test_samples_age_out_and_their_distribution_stays(store: SqlStore, keep: Cal
 def test_runs_go_whole(store: SqlStore, keep: Callable[..., None]) -> None:
     for name, days in (("ancient", 800), ("old", 100), ("new", 1)):
         keep(name, days=days, tags=("t",))
-    rules = Rules(runs=730 * DAY, samples=90 * DAY)
+    rules = RetentionRules(runs=730 * DAY, samples=90 * DAY)
     would = store.prune(rules, dry_run=True)
     assert _raw(store) == ["ancient", "old", "new"]
     assert store.prune(rules) == would
     assert (would.runs, would.results, would.aged) == (("ancient",), 1, 1)
     assert list(store.run_ids()) == ["old", "new"] and _raw(store) == ["new"]
-    assert {one.count for one in store.series(Chosen())} == {2}
+    assert {one.count for one in store.series(SeriesFilter())} == {2}
     assert store.find("t") == "new"
     with store._reading() as connection:
         for table in ("documents", "results"):
@@ -92,7 +92,7 @@ def test_what_somebody_looks_at_stays(store: SqlStore, keep: Callable[..., None]
     keep("baseline", days=100, tags=("release",))
     for state in (State.OPEN, State.ACKNOWLEDGED, State.RESOLVED):
         _finding(store, state.value, state)
-    rules = Rules(samples=90 * DAY, runs=95 * DAY, keep_tagged=True)
+    rules = RetentionRules(samples=90 * DAY, runs=95 * DAY, keep_tagged=True)
     assert store.prune(rules).runs == ("resolved", "plain")
     assert _raw(store) == ["open", "acknowledged", "baseline"]
     store.prune(replace(rules, runs=None, keep_tagged=False))
@@ -103,7 +103,7 @@ def test_a_server_applies_what_the_file_states(store: SqlStore, keep: Callable[.
     keep("old", days=100)
     (tmp_path / config.FILE).write_text('[retention]\nsamples = "12w"\nkeep_tagged = true\n')
     rules = retention.rules_of(config.load(tmp_path).retention)
-    assert rules == Rules(samples=84 * DAY, keep_tagged=True)
+    assert rules == RetentionRules(samples=84 * DAY, keep_tagged=True)
     assert retention.apply(store, retention.rules_of(config.Retention())) is None
     pruned = retention.apply(store, rules)
     assert pruned is not None and pruned.aged == 1
@@ -122,7 +122,7 @@ def test_the_file_becomes_smaller(
     store = SqlStore(f"sqlite:///{tmp_path / 'r.db'}")
     store.add_run(make_run("run-1", results=(make_result("a", samples=100_000),)))
     before = store.info()
-    pruned = store.prune(Rules(samples=DAY))
+    pruned = store.prune(RetentionRules(samples=DAY))
     after = store.info()
     store.close()
     assert before.sample_bytes == pruned.sample_bytes > 100_000 and after.sample_bytes == 0

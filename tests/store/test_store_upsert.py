@@ -11,7 +11,7 @@ import pytest
 
 from benchwright.errors import StoreError
 from benchwright.records import Result, Run
-from benchwright.store.archive import Chosen
+from benchwright.store.archive import SeriesFilter
 from benchwright.store.sql import SqlStore
 
 MakeResult = Callable[..., Result]
@@ -60,7 +60,7 @@ def test_a_result_is_put_in_the_place_of_another_once(
     assert store.put("run-1", mended, instead_of="b")
     assert not store.put("run-1", mended, instead_of="b")
     assert store.run("run-1").results == (mended,)
-    assert [one.count for one in store.series(Chosen(metric="latency"))] == [1]
+    assert [one.count for one in store.series(SeriesFilter(metric="latency"))] == [1]
     with pytest.raises(StoreError, match="no result 'gone' any more"):
         store.put("run-1", make_result("c"), instead_of="gone")
 
@@ -121,6 +121,6 @@ def test_eight_writers_at_once_lose_and_double_nothing(url: str) -> None:
     expected = {f"{writer}-{i}" for writer in [*range(8), "all"] for i in range(4)}
     found = [result.id for result in store.run("shared").results]
     assert len(found) == len(expected) and set(found) == expected
-    assert sum(one.count for one in store.series(Chosen(metric="m0"))) == 36
-    assert len(store.series(Chosen())) == 15
+    assert sum(one.count for one in store.series(SeriesFilter(metric="m0"))) == 36
+    assert len(store.series(SeriesFilter())) == 15
     store.close()

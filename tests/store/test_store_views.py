@@ -20,7 +20,7 @@ from benchwright.pages.matrix import matrix
 from benchwright.pages.results import result_view
 from benchwright.pages.series import series_page, series_view
 from benchwright.records import ResultWarning
-from benchwright.store.archive import Chosen
+from benchwright.store.archive import SeriesFilter
 from benchwright.store.sql import SqlStore
 
 RUNS = (78, 80, 81, 82, 83, 118, 119)  # around the regression, and the newest
@@ -51,7 +51,7 @@ def both(
 @pytest.mark.parametrize(
     "look",
     [
-        pytest.param(lambda store: series_page(store, Chosen(words="Resnet P50")), id="list of series"),
+        pytest.param(lambda store: series_page(store, SeriesFilter(words="Resnet P50")), id="list of series"),
         pytest.param(lambda store: series_view(store, _key(store)), id="series"),
         pytest.param(lambda store: compare(store, f"run:{project.run_id(80)}", f"run:{project.run_id(82)}"), id="runs"),
         pytest.param(
@@ -97,7 +97,9 @@ def test_how_a_result_ended_is_told_whatever_else_its_document_says(store: SqlSt
 
 
 def _key(store: SqlStore) -> str:
-    return sorted(one.series.key for one in store.series(Chosen(case="vision/resnet50.onnx", metric="latency_p50")))[0]
+    return sorted(
+        one.series.key for one in store.series(SeriesFilter(case="vision/resnet50.onnx", metric="latency_p50"))
+    )[0]
 
 
 def _told(view: Any) -> Any:

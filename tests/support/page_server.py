@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 from benchwright.server.app import create_app
 from benchwright.server.process import address_of, listen, server_for
-from benchwright.server.settings import Settings
+from benchwright.server.settings import ServerSettings
 
 PATIENCE = 15  # seconds
 
 
-def serving(settings: Settings) -> Iterator[str]:
+def serving(settings: ServerSettings) -> Iterator[str]:
     """A server in a thread of this process."""
     listening = listen(settings.host, 0)
     server = server_for(create_app(settings))

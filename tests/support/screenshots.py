@@ -20,7 +20,7 @@ import browsers
 import page_server
 import sample_project
 import sample_store
-from benchwright.server.settings import Settings
+from benchwright.server.settings import ServerSettings
 from benchwright.store.archive import Progress
 from benchwright.store.sql import SqlStore
 
@@ -33,7 +33,7 @@ def main(out: Path, wanted: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder, browsers.chromium() as chromium:
         store = Path(folder, "results.db")
         _fill(store)
-        settings = Settings(store_url=f"sqlite:///{store}", artifacts=Path(folder))
+        settings = ServerSettings(store_url=f"sqlite:///{store}", artifacts=Path(folder))
         for server in page_server.serving(settings):
             pages = {name: path for name, path in _pages(server) if not wanted or name in wanted}
             for scheme in ("light", "dark"):

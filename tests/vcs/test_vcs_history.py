@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from benchwright.errors import FetchError, TargetError
-from benchwright.vcs.history import Repository, open_repository
+from benchwright.vcs.history import History, open_repository
 
 KINDS = ("git", "hg")
-Made = Callable[[str], tuple[Repository, list[str]]]
+Made = Callable[[str], tuple[History, list[str]]]
 
 
 def run(folder: Path, *command: str, at: str = "") -> str:
@@ -46,7 +46,7 @@ def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
 def made(tmp_path: Path, originals: Callable[[str], tuple[Path, list[str]]]) -> Made:
     """A repository with four commits, a day apart, and their ids."""
 
-    def make(kind: str) -> tuple[Repository, list[str]]:
+    def make(kind: str) -> tuple[History, list[str]]:
         folder, ids = originals(kind)
         return open_repository(shutil.copytree(folder, tmp_path / "it")), ids
 

@@ -18,7 +18,7 @@ from benchwright.errors import ChannelError, DecodeError
 from benchwright.records import Case, Samples, Target
 from benchwright.system.orphans import TOKEN_BYTES
 from benchwright.worker import channel
-from benchwright.worker.channel import PROTOCOL, FrameReader, Job, Message
+from benchwright.worker.channel import PROTOCOL, Frame, FrameReader, Job
 
 TOKEN = bytes(range(TOKEN_BYTES))
 _INT64 = st.integers(-(2**63), 2**63 - 1)
@@ -28,10 +28,10 @@ _DATA = st.dictionaries(
     st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_subnormal=False, allow_nan=False),
     max_size=4,
 ).filter(lambda data: all(value not in (float("inf"), float("-inf")) for value in data.values()))
-_MESSAGES = st.builds(Message, kind=st.text(min_size=1, max_size=10), data=_DATA, arrays=_ARRAYS)
+_MESSAGES = st.builds(Frame, kind=st.text(min_size=1, max_size=10), data=_DATA, arrays=_ARRAYS)
 
 
-def _bytes_of(*messages: Message) -> bytes:
+def _bytes_of(*messages: Frame) -> bytes:
     """What `write_message` puts on the line."""
     read, write = os.pipe()
     try:
@@ -56,7 +56,7 @@ def _bytes_of(*messages: Message) -> bytes:
 
 
 @given(messages=st.lists(_MESSAGES, min_size=1, max_size=4), cuts=st.data())
-def test_frames_arrive_whole_from_any_pieces(messages: list[Message], cuts: st.DataObject) -> None:
+def test_frames_arrive_whole_from_any_pieces(messages: list[Frame], cuts: st.DataObject) -> None:
     line = _bytes_of(*messages)
     places = sorted(cuts.draw(st.sets(st.integers(0, len(line)), max_size=12)))
     reader, received = FrameReader(TOKEN), []
@@ -67,7 +67,7 @@ def test_frames_arrive_whole_from_any_pieces(messages: list[Message], cuts: st.D
 
 
 @given(_MESSAGES)
-def test_a_blocking_reader_takes_one_frame_and_not_a_byte_more(message: Message) -> None:
+def test_a_blocking_reader_takes_one_frame_and_not_a_byte_more(message: Frame) -> None:
     line = _bytes_of(message, message)
     read, write = os.pipe()
     try:
@@ -86,7 +86,7 @@ def test_millions_of_calls_travel_exactly() -> None:
     read, write = os.pipe()
     writer = threading.Thread(
         target=lambda: (
-            channel.write_message(write, TOKEN, Message(kind="measured", data={}, arrays={"latency": values})),
+            channel.write_message(write, TOKEN, Frame(kind="measured", data={}, arrays={"latency": values})),
             os.close(write),
         )
     )
@@ -133,7 +133,7 @@ def test_anything_else_on_the_line_is_refused_at_once(rubbish: bytes) -> None:
 
 
 def test_a_large_answer_is_read_and_one_too_large_is_called_that() -> None:
-    message = Message(kind="measured", data={"entries": "e" * (17 << 20)})
+    message = Frame(kind="measured", data={"entries": "e" * (17 << 20)})
     reader = FrameReader(TOKEN)
     reader.feed(_bytes_of(message))
     assert reader.next() == message
@@ -143,7 +143,7 @@ def test_a_large_answer_is_read_and_one_too_large_is_called_that() -> None:
 
 
 def test_rubbish_after_a_frame_is_refused_and_the_frame_is_not() -> None:
-    message = Message(kind="ready", data={"a": 1})
+    message = Frame(kind="ready", data={"a": 1})
     reader = FrameReader(TOKEN)
     reader.feed(_bytes_of(message) + b"hello")
     assert reader.next() == message

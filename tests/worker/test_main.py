@@ -23,7 +23,7 @@ from benchwright.system.orphans import TOKEN_BYTES
 from benchwright.system.process import carriers
 from benchwright.system.scratch import JOB_VARIABLE
 from benchwright.worker import channel
-from benchwright.worker.channel import PROTOCOL, Job, Message
+from benchwright.worker.channel import PROTOCOL, Frame, Job
 
 SOURCE = "import sys; sys.path.insert(0, {root!r}); from benchwright.worker.main import start; start()"
 
@@ -59,9 +59,9 @@ class ByHand:
             os.close(fd)
 
     def say(self, kind: str, data: dict[str, Any]) -> None:
-        channel.write_message(self.control, self.token, Message(kind=kind, data=data))
+        channel.write_message(self.control, self.token, Frame(kind=kind, data=data))
 
-    def hear(self, seconds: float = 30) -> Message | None:
+    def hear(self, seconds: float = 30) -> Frame | None:
         assert select.select([self.answer], [], [], seconds)[0], "the worker says nothing"
         return channel.read_message(self.answer, self.token)
 
@@ -97,7 +97,7 @@ def parent(request: pytest.FixtureRequest, packed: Path, root: Path) -> Iterator
     started.close()
 
 
-def _measured(parent: ByHand, case: Case) -> tuple[Message, Message]:
+def _measured(parent: ByHand, case: Case) -> tuple[Frame, Frame]:
     parent.say("job", schema.encode(Job(protocol=PROTOCOL, case=case)))
     kinds = []
     while (message := parent.hear()) is not None:

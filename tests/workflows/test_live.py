@@ -16,9 +16,9 @@ from benchwright.events import Began, Ended, Event, Noted, Planned, Reached
 from benchwright.records import Case, Environment, Result, Run, Status, Target
 from benchwright.store import probe
 from benchwright.store.archive import Progress
-from benchwright.store.live.sqlite import Word
+from benchwright.store.live.sqlite import SqliteProgress
 from benchwright.workflows import live
-from benchwright.workflows.live import Teller, Voice
+from benchwright.workflows.live import LiveProgress, Publisher
 
 CASE = Case(name="f", params={"n": 2}, target=Target(runtime="fake", uri="fake:"))
 
@@ -73,7 +73,7 @@ def _result(status: Status = Status.OK) -> Result:
 
 def test_events_become_words_and_closing_the_store_is_the_last() -> None:
     heard, events = Heard(), list[Event]()
-    teller = Teller("postgresql://somewhere/db", events.append)
+    teller = LiveProgress("postgresql://somewhere/db", events.append)
     store = teller.keeping(lambda: heard)()
     store.begin(_run("r", planned=6))
     given: list[Event] = [
@@ -101,7 +101,7 @@ def test_events_become_words_and_closing_the_store_is_the_last() -> None:
 def test_runs_that_take_turns_share_what_is_announced_and_end_one_by_one() -> None:
     first, second = Heard(), Heard()
     stores = iter((first, second))
-    teller = Teller("postgresql://somewhere/db")
+    teller = LiveProgress("postgresql://somewhere/db")
     kept = []
     for name in ("a", "b"):
         kept.append(teller.keeping(lambda: next(stores))())
@@ -122,7 +122,7 @@ def test_runs_that_take_turns_share_what_is_announced_and_end_one_by_one() -> No
 def test_the_newest_word_wins_and_nobody_waits_for_it() -> None:
     heard = Heard()
     heard.gate.clear()
-    voice = Voice(heard)
+    voice = Publisher(heard)
     voice.say(_word(done=0))
     heard.wait(1)  # it is being told, and stuck
     for done in range(1, 100):
@@ -136,7 +136,7 @@ def test_the_newest_word_wins_and_nobody_waits_for_it() -> None:
 def test_silence_is_broken_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "REPEAT_AFTER", 0.01)
     heard = Heard()
-    voice = Voice(heard)
+    voice = Publisher(heard)
     voice.say(_word())
     heard.wait(3)
     voice.say_last(_word(phase="ended"))
@@ -145,7 +145,7 @@ def test_silence_is_broken_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_store_that_cannot_be_told_is_noted_once_and_left_alone() -> None:
     heard, events = Heard(StoreError("gone")), list[Event]()
-    with Teller("https://bench.example", events.append) as teller:
+    with LiveProgress("https://bench.example", events.append) as teller:
         teller.keeping(lambda: heard)()
         teller(Began(index=0, case=CASE, round=0, run=_run("r")))
         heard.wait(1)
@@ -174,7 +174,7 @@ def _made(file: Path, version: str = probe.VERSION) -> sqlite3.Connection:
 
 
 def test_a_word_replaces_the_one_before_and_the_last_removes_it(file: Path) -> None:
-    with closing(Word(file)) as word:
+    with closing(SqliteProgress(file)) as word:
         word.tell_progress(_word(done=1))
         assert not file.exists()
         with closing(_made(file)) as connection:
@@ -200,13 +200,13 @@ def _busy(file: Path) -> sqlite3.Connection:
 
 @pytest.mark.parametrize("made", [_of_another_version, _busy])
 def test_a_file_that_is_not_ready_is_told_nothing(made: Callable[[Path], sqlite3.Connection], file: Path) -> None:
-    with closing(made(file)) as connection, closing(Word(file)) as word:
+    with closing(made(file)) as connection, closing(SqliteProgress(file)) as word:
         word.tell_progress(_word())
         assert not [*connection.execute("SELECT * FROM progress")]
 
 
 def test_a_file_that_cannot_be_told_is_an_error(file: Path) -> None:
-    with closing(_made(file)) as connection, closing(Word(file)) as word:
+    with closing(_made(file)) as connection, closing(SqliteProgress(file)) as word:
         connection.execute("DROP TABLE progress")
         with pytest.raises(sqlite3.Error):
             word.tell_progress(_word())

@@ -14,7 +14,7 @@ from benchwright.analysis.rows import Row, rows
 from benchwright.errors import OptionError, StoreError, TargetError
 from benchwright.exchange.named_runs import find_run
 from benchwright.records import Result, Run, Status
-from benchwright.records.judgement import Rules
+from benchwright.records.judgement import FindingRules
 from benchwright.store import Store
 from benchwright.store.files.transfer import read_runs
 from benchwright.vcs.history import Commit, open_repository
@@ -25,7 +25,7 @@ FEWEST = 3  # runs that say how much runs differ
 _LOOKED_AT = 200  # runs, or commits, before one gives up
 
 
-def found(reference: str, against: str, opened: Callable[[], Store], *, repo: Path) -> tuple[Sides, Rules]:
+def found(reference: str, against: str, opened: Callable[[], Store], *, repo: Path) -> tuple[Sides, FindingRules]:
     """The run that `reference` names with what it is `against`, and the rules of the store.
 
     Either may be a file; when both are, no store is opened and there are no rules.
@@ -35,9 +35,9 @@ def found(reference: str, against: str, opened: Callable[[], Store], *, repo: Pa
         before = find_run(against, opened, read_runs, samples=False)
         compared = Sides(before=before, after=run, measured=run, against=f"{against} ({before.id})")
         if Path(reference).is_file():
-            return compared, Rules()
+            return compared, FindingRules()
     with closing(opened()) as store:
-        rules = Rules(mutes=store.mutes(), thresholds=store.thresholds())
+        rules = FindingRules(mutes=store.mutes(), thresholds=store.thresholds())
         return compared if Path(against).is_file() else sides(store, run, against, repo=repo), rules
 
 

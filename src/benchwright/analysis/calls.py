@@ -17,7 +17,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calls:
+class WeightedLatencies:
     """Latencies of a call in seconds in ascending order, each with how often it occurred."""
 
     seconds: Floats  # middles of buckets for calls that were folded into a histogram
@@ -60,7 +60,7 @@ class Track:
     points: int  # how many values were thinned into this
 
 
-def calls(results: Iterable[Result], column: str = "latency") -> Calls | None:
+def calls(results: Iterable[Result], column: str = "latency") -> WeightedLatencies | None:
     """Every call of the results in the table's own terms: per call, the loop's cost taken off; None without any."""
     found: list[tuple[Floats, Ints]] = []
     ends: list[Floats] = []
@@ -75,7 +75,7 @@ def calls(results: Iterable[Result], column: str = "latency") -> Calls | None:
         return None
     seconds = np.concatenate([v for v, _ in found])
     order = np.argsort(seconds, kind="stable")
-    return Calls(
+    return WeightedLatencies(
         seconds=seconds[order],
         counts=np.concatenate([n for _, n in found])[order],
         shortest=float(np.min(ends)),

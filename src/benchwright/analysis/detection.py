@@ -29,11 +29,11 @@ from benchwright.analysis.timeline import Moment, timeline
 from benchwright.errors import StoreError
 from benchwright.records import Better, Result, Run, Value, Verdict
 from benchwright.records.findings import Finding, Remark, State
-from benchwright.records.judgement import Rules, verdict_of
+from benchwright.records.judgement import FindingRules, verdict_of
 from benchwright.stats.compare import benjamini_hochberg
 from benchwright.stats.summary import combine
 from benchwright.store import Series, Store
-from benchwright.vcs.history import Repository
+from benchwright.vcs.history import History
 
 if TYPE_CHECKING:
     from benchwright.stats.changepoint import Change
@@ -60,7 +60,7 @@ def judge(
     store: Store,
     run_id: str,
     *,
-    repository: Repository | None = None,
+    repository: History | None = None,
     smallest: float = SMALLEST,
     detect: Detect | None = None,
     policy: Policy | None = None,
@@ -124,7 +124,7 @@ def remeasured(store: Store, reference: str, run_id: str) -> Finding:
 class _Looked:
     """A series with what is seen in it now."""
 
-    seen: step_findings.Seen
+    seen: step_findings.ExaminedSeries
     family: frozenset[str]  # keys of the series in which the same cause would show
     smallest: float
     since: int = 0  # where the last change that people were told of and that stands came
@@ -156,10 +156,10 @@ def _detect() -> Detect:
     return detect
 
 
-def _look(store: Store, run: Run, repository: Repository | None, smallest: float, detect: Detect) -> Iterator[_Looked]:
+def _look(store: Store, run: Run, repository: History | None, smallest: float, detect: Detect) -> Iterator[_Looked]:
     from benchwright.stats.drift import examine
 
-    rules = Rules(mutes=store.mutes(), thresholds=store.thresholds())
+    rules = FindingRules(mutes=store.mutes(), thresholds=store.thresholds())
     order = step_findings.order(repository, run)
     families = families_of(run)
     for name, metrics in names_of(run).items():
@@ -175,7 +175,7 @@ def _look(store: Store, run: Run, repository: Repository | None, smallest: float
             least = max(rules.smallest(series.case, series.metric, usual), _LEAST)
             trend = examine(values, smallest=least, detect=detect)
             yield _Looked(
-                seen=step_findings.Seen(
+                seen=step_findings.ExaminedSeries(
                     series=series, moments=tuple(moments), changes=trend.changes, drifts=trend.drifts
                 ),
                 family=families[series.key],
@@ -236,7 +236,7 @@ def _verdict(one: _Looked, change: Change) -> Verdict:
 
 
 def _bring_up_to_date(
-    store: Store, one: _Looked, known: Sequence[Finding], repository: Repository | None, run_id: str, policy: Policy
+    store: Store, one: _Looked, known: Sequence[Finding], repository: History | None, run_id: str, policy: Policy
 ) -> list[Finding]:
     """Those of the known findings that are confirmed now."""
     there = {moment.run for moment in one.seen.moments}
@@ -259,7 +259,7 @@ def _bring_up_to_date(
     return confirmed
 
 
-def _still_seen(store: Store, one: _Looked, finding: Finding, change: Change, repository: Repository | None) -> None:
+def _still_seen(store: Store, one: _Looked, finding: Finding, change: Change, repository: History | None) -> None:
     if _last(finding) == VANISHED:
         state = State.SUSPECTED if finding.state is State.RESOLVED else finding.state
         _tell(store, finding, RETURNED, "the change is seen again", state)

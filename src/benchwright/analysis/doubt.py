@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from benchwright.analysis.judged_metrics import MEMORY
 from benchwright.records import Better, Estimate, Verdict
 from benchwright.records.judgement import verdict_of
-from benchwright.stats.compare import Comparison
+from benchwright.stats.compare import RatioComparison
 
 ALLOWANCE = 0.25  # a change up to this may be the noise of an unreliable side
 ONCE = 2.0  # a change by this factor is judged although each side was seen once
@@ -34,8 +34,8 @@ def withstands(metric: str, verdict: Verdict, ratio: Estimate | None) -> bool:
 
 
 def judged_by_size(
-    found: Comparison, metric: str, better: Better | None, before: Sequence[Estimate], after: Sequence[Estimate]
-) -> Comparison:
+    found: RatioComparison, metric: str, better: Better | None, before: Sequence[Estimate], after: Sequence[Estimate]
+) -> RatioComparison:
     """The comparison with a verdict where values alone give one, though there is no interval.
 
     Equal numbers in every round are the same, whoever else used the machine. Of one value on each side, a change by the

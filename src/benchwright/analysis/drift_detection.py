@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 
 from benchwright.analysis import detection, drift_findings
 from benchwright.analysis.comparison import SMALLEST
-from benchwright.analysis.step_findings import Seen
+from benchwright.analysis.step_findings import ExaminedSeries
 from benchwright.analysis.timeline import timeline
 from benchwright.records import Value
 from benchwright.records.findings import Finding, Remark, State
 from benchwright.stats.compare import benjamini_hochberg
 from benchwright.store import Series, Store
-from benchwright.vcs.history import Repository
+from benchwright.vcs.history import History
 
 if TYPE_CHECKING:
     from benchwright.analysis.detection import _Looked as Looked
-    from benchwright.stats.drift_sizes import Drift
+    from benchwright.stats.drift_sizes import SlopeSize
 
 
 def judge(
-    store: Store, looked: Sequence[Looked], known: Sequence[Finding], repository: Repository | None, run_id: str
+    store: Store, looked: Sequence[Looked], known: Sequence[Finding], repository: History | None, run_id: str
 ) -> list[Finding]:
     """The drifts that were not known, kept; known ones grow, or end. Steps that turn out to be part of one are over."""
     found: list[Finding] = []
@@ -57,11 +57,11 @@ def seen_in(store: Store, series: Series, smallest: float = SMALLEST) -> list[Fi
     if whole is None or not values or min(values) <= 0:
         return []
     trend = examine(values, smallest=smallest, detect=detect)
-    seen = Seen(series=whole, moments=tuple(moments), changes=trend.changes, drifts=trend.drifts)
+    seen = ExaminedSeries(series=whole, moments=tuple(moments), changes=trend.changes, drifts=trend.drifts)
     return [drift_findings.finding(seen, drift, repository=None, found_at="") for drift in trend.drifts]
 
 
-def _follow_drift(store: Store, one: Looked, finding: Finding, repository: Repository | None, run_id: str) -> None:
+def _follow_drift(store: Store, one: Looked, finding: Finding, repository: History | None, run_id: str) -> None:
     same = [drift for drift in one.seen.drifts if drift_findings.is_known(one.seen, drift, finding)]
     if not same:
         if finding.state in detection._STANDING and detection._last(finding) != detection.VANISHED:
@@ -83,9 +83,9 @@ def _follow_drift(store: Store, one: Looked, finding: Finding, repository: Repos
 
 def _standing_drifts(
     looked: Sequence[Looked], known: Sequence[Finding]
-) -> list[tuple[Looked, Drift, dict[str, Value]]]:
+) -> list[tuple[Looked, SlopeSize, dict[str, Value]]]:
     """The new drifts that so many looks would not show by chance, each as the first of its metrics shows it."""
-    new: list[tuple[Looked, Drift, dict[str, Value]]] = []
+    new: list[tuple[Looked, SlopeSize, dict[str, Value]]] = []
     for one in looked:
         for drift in one.seen.drifts:
             if any(f.series in one.family and drift_findings.is_known(one.seen, drift, f) for f in known):
@@ -103,7 +103,7 @@ def _standing_drifts(
     return [each for each, real in zip(new, called, strict=False) if real]
 
 
-def _absorb(store: Store, one: Looked, drift: Drift, slopes: Sequence[Finding], known: Sequence[Finding]) -> None:
+def _absorb(store: Store, one: Looked, drift: SlopeSize, slopes: Sequence[Finding], known: Sequence[Finding]) -> None:
     """Ends the findings of steps that are part of a drift people know of."""
     told = next((f for f in slopes if f.series in one.family and drift_findings.is_known(one.seen, drift, f)), None)
     if told is None:
@@ -122,5 +122,5 @@ def _absorb(store: Store, one: Looked, drift: Drift, slopes: Sequence[Finding], 
             detection._tell(store, step, detection.ABSORBED, f"it is part of the drift {told.id}", State.RESOLVED)
 
 
-def _overlap(one: Drift, other: Drift) -> bool:
+def _overlap(one: SlopeSize, other: SlopeSize) -> bool:
     return one.start < other.end and other.start < one.end

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from benchwright import schema
-from benchwright.analysis.step_findings import Seen, between
+from benchwright.analysis.step_findings import ExaminedSeries, between
 from benchwright.records import Better, Estimate, Verdict
 from benchwright.records.findings import Drift, Finding, Part
 from benchwright.records.judgement import verdict_of
-from benchwright.vcs.history import Repository
+from benchwright.vcs.history import History
 
 if TYPE_CHECKING:
     from benchwright.stats import drift_sizes as stats
@@ -26,7 +26,7 @@ _LEVEL = 10  # runs that tell a level
 _HALF = 0.5  # of a drift: while that is there, it holds
 
 
-def finding(seen: Seen, drift: stats.Drift, *, repository: Repository | None, found_at: str) -> Finding:
+def finding(seen: ExaminedSeries, drift: stats.SlopeSize, *, repository: History | None, found_at: str) -> Finding:
     """An open finding, without what differs between its ends."""
     series, moments = seen.series, seen.moments
     verdict = verdict_in(seen, drift)
@@ -45,19 +45,19 @@ def finding(seen: Seen, drift: stats.Drift, *, repository: Repository | None, fo
     )
 
 
-def news(seen: Seen, drift: stats.Drift, known: Finding, *, repository: Repository | None) -> dict[str, Any]:
+def news(seen: ExaminedSeries, drift: stats.SlopeSize, known: Finding, *, repository: History | None) -> dict[str, Any]:
     """The fields in which a known finding is out of date."""
     fresh = _content(seen, drift, repository)
     fresh["runs"] = tuple(dict.fromkeys([*known.runs[:1], *fresh["runs"]]))
     return {name: value for name, value in fresh.items() if getattr(known, name) != value}
 
 
-def verdict_in(seen: Seen, drift: stats.Drift) -> Verdict:
+def verdict_in(seen: ExaminedSeries, drift: stats.SlopeSize) -> Verdict:
     """Whether the drift is for the better."""
     return verdict_of(drift.effect, Better(seen.series.better))
 
 
-def is_known(seen: Seen, drift: stats.Drift, known: Finding) -> bool:
+def is_known(seen: ExaminedSeries, drift: stats.SlopeSize, known: Finding) -> bool:
     """Whether a finding, of this series or of another metric of the same runs, tells of this drift."""
     if known.drift is None or known.verdict is not verdict_in(seen, drift):
         return False
@@ -65,7 +65,7 @@ def is_known(seen: Seen, drift: stats.Drift, known: Finding) -> bool:
     return ends is not None and drift.start < ends[1] and ends[0] < drift.end
 
 
-def is_part(seen: Seen, drift: stats.Drift, step: Finding) -> bool:
+def is_part(seen: ExaminedSeries, drift: stats.SlopeSize, step: Finding) -> bool:
     """Whether what was taken for a step lies on the slope, in its direction."""
     place = _place(seen, step.run)
     if step.drift is not None or place is None or step.verdict is not verdict_in(seen, drift):
@@ -73,7 +73,7 @@ def is_part(seen: Seen, drift: stats.Drift, step: Finding) -> bool:
     return min(drift.earliest, drift.start) <= place <= drift.end
 
 
-def holds(seen: Seen, known: Finding) -> bool:
+def holds(seen: ExaminedSeries, known: Finding) -> bool:
     """Whether a known drift that is not found any more still shows: at its end, half of it at least is there."""
     ends = _ends(seen, known)
     if ends is None:
@@ -82,7 +82,7 @@ def holds(seen: Seen, known: Finding) -> bool:
     return math.log(now / then) / math.log(known.effect.point) >= _HALF
 
 
-def is_undone(seen: Seen, known: Finding, smallest: float) -> bool:
+def is_undone(seen: ExaminedSeries, known: Finding, smallest: float) -> bool:
     """Whether the newest runs are at the old level again, after a drift that has ended."""
     ends = _ends(seen, known)
     if ends is None or known.drift is None or known.drift.ongoing or len(seen.moments) - ends[1] <= _LEVEL:
@@ -92,7 +92,7 @@ def is_undone(seen: Seen, known: Finding, smallest: float) -> bool:
     return along <= 1 + smallest
 
 
-def _content(seen: Seen, drift: stats.Drift, repository: Repository | None) -> dict[str, Any]:
+def _content(seen: ExaminedSeries, drift: stats.SlopeSize, repository: History | None) -> dict[str, Any]:
     """The fields that grow with the series."""
     moments = seen.moments
     first, last = moments[drift.start], moments[drift.end]
@@ -121,7 +121,7 @@ def _content(seen: Seen, drift: stats.Drift, repository: Repository | None) -> d
     }
 
 
-def _revisions(seen: Seen, drift: stats.Drift, repository: Repository | None) -> list[str]:
+def _revisions(seen: ExaminedSeries, drift: stats.SlopeSize, repository: History | None) -> list[str]:
     """The revisions from the beginning of the slope to its end: all that a repository knows, or those measured."""
     moments = seen.moments[drift.start : drift.end + 1]
     measured = list(dict.fromkeys(moment.revision for moment in moments if moment.revision))
@@ -131,7 +131,7 @@ def _revisions(seen: Seen, drift: stats.Drift, repository: Repository | None) ->
     return [measured[0], *commits] if len(commits) >= len(measured) - 1 else measured
 
 
-def _part(seen: Seen, part: stats.Part, revisions: Sequence[str]) -> Part:
+def _part(seen: ExaminedSeries, part: stats.SlopePart, revisions: Sequence[str]) -> Part:
     first, last = seen.moments[part.start], seen.moments[part.end]
     known = first.revision, last.revision
     inside = all(revision in revisions for revision in known)
@@ -143,14 +143,14 @@ def _part(seen: Seen, part: stats.Part, revisions: Sequence[str]) -> Part:
     )
 
 
-def _levels(seen: Seen, start: int, end: int) -> tuple[float, float]:
+def _levels(seen: ExaminedSeries, start: int, end: int) -> tuple[float, float]:
     values = [moment.estimate.point for moment in seen.moments]
     before, after = values[max(0, start - _LEVEL) : start + 1], values[end : end + _LEVEL]
     after = after if len(after) >= _LEVEL // 2 else values[max(start + 1, end - _LEVEL // 2) :]
     return statistics.median(before), statistics.median(after)
 
 
-def _ends(seen: Seen, known: Finding) -> tuple[int, int] | None:
+def _ends(seen: ExaminedSeries, known: Finding) -> tuple[int, int] | None:
     """Where a known drift lies among the runs; None when they do not have it any more."""
     if known.drift is None:
         return None
@@ -158,5 +158,5 @@ def _ends(seen: Seen, known: Finding) -> tuple[int, int] | None:
     return None if first is None or last is None else (first, last)
 
 
-def _place(seen: Seen, run: str) -> int | None:
+def _place(seen: ExaminedSeries, run: str) -> int | None:
     return next((i for i, moment in enumerate(seen.moments) if moment.run == run), None)

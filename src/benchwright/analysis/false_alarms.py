@@ -12,7 +12,7 @@ from typing import Protocol
 from benchwright import schema
 from benchwright._version import VERSION
 from benchwright.errors import UserError
-from benchwright.execution.noise.calibration import Calibration, Gate, of_run
+from benchwright.execution.noise.calibration import Calibration, GateRate, of_run
 from benchwright.records import CALIBRATION_TAG, Environment, Run
 from benchwright.stats.replay import CHANGES
 
@@ -22,7 +22,7 @@ _NEWEST = 30  # calibrations that are looked through
 _BUSIER = 2.0  # times the load
 
 
-class Kept(Protocol):
+class ResultReader(Protocol):
     """As much of a store as is needed."""
 
     def runs(self, *, limit: int = 20, tag: str = "", tries: bool = False) -> Sequence[_Named]:
@@ -32,7 +32,7 @@ class Kept(Protocol):
         """A whole run."""
 
 
-class Closing(Kept, Protocol):
+class Closing(ResultReader, Protocol):
     """A store that must be closed."""
 
     def close(self) -> None:
@@ -44,7 +44,7 @@ class _Named(Protocol):
     def id(self) -> str: ...
 
 
-def by_machine(store: Kept) -> dict[str, Calibration]:
+def by_machine(store: ResultReader) -> dict[str, Calibration]:
     """The newest calibration of each machine (`schema.environment_key`) that a store knows."""
     found: dict[str, Calibration] = {}
     for summary in store.runs(limit=_NEWEST, tag=CALIBRATION_TAG, tries=True):
@@ -57,7 +57,7 @@ def by_machine(store: Kept) -> dict[str, Calibration]:
     return found
 
 
-def of_machine(store: Kept, environment: Environment | None) -> Calibration | None:
+def of_machine(store: ResultReader, environment: Environment | None) -> Calibration | None:
     """The newest calibration of the machine of this environment; None where there is none."""
     return by_machine(store).get(schema.environment_key(environment)) if environment is not None else None
 
@@ -116,7 +116,7 @@ def stale(found: Calibration, *, here: bool) -> Iterator[str]:
             yield f"the load is {now:.2g} now and was {found.load:.2g}"
 
 
-def _beside(found: Calibration | None, gate: Gate | None, what: str, *, here: bool) -> str:
+def _beside(found: Calibration | None, gate: GateRate | None, what: str, *, here: bool) -> str:
     machine = "this machine" if here else "the machine that measured"
     if found is None or gate is None:
         return f"How often {machine} gives a false alarm is not known: {COMMAND} measures it."
@@ -125,7 +125,7 @@ def _beside(found: Calibration | None, gate: Gate | None, what: str, *, here: bo
     return f"{said} But {old}: {COMMAND} measures it anew." if old else said
 
 
-def _gate(gate: Gate, what: str) -> str:
+def _gate(gate: GateRate, what: str) -> str:
     low, high = gate.alarms.interval
     share = (
         f"equal work was called different in {gate.alarms.count} of {gate.alarms.of} {what} "

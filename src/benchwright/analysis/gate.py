@@ -11,7 +11,7 @@ from benchwright.analysis.comparison import ComparedMetric, ComparedRow, check_i
 from benchwright.analysis.rows import Row, rows
 from benchwright.errors import OptionError, did_you_mean
 from benchwright.records import Better, Run, Verdict
-from benchwright.records.judgement import Rules
+from benchwright.records.judgement import FindingRules
 from benchwright.units import parse_percent
 
 USUAL = ("failed", "worse")
@@ -83,7 +83,7 @@ class Sides:
     against: str  # what the first side is, in words
 
 
-def check(sides: Sides, conditions: Sequence[Condition], *, smallest: float, rules: Rules) -> Gate:
+def check(sides: Sides, conditions: Sequence[Condition], *, smallest: float, rules: FindingRules) -> Gate:
     """Compares the sides as `benchwright compare` does, and tells which conditions are met.
 
     Muted cases pass. Where there is a threshold for a case, a change must be larger than that too.
@@ -136,7 +136,7 @@ def _checked(
     compared: ComparedRow,
     failures: dict[str, str],
     conditions: Sequence[Condition],
-    rules: Rules,
+    rules: FindingRules,
 ) -> Checked:
     before, after = pair
     row = after or before
@@ -150,7 +150,7 @@ def _checked(
 
 
 def _breaches(
-    asked: Condition, pair: tuple[Row | None, Row | None], compared: ComparedRow, failure: str, rules: Rules
+    asked: Condition, pair: tuple[Row | None, Row | None], compared: ComparedRow, failure: str, rules: FindingRules
 ) -> Iterator[Breach]:
     row = pair[1] or pair[0]
     assert row is not None

@@ -23,7 +23,7 @@ _OUR_KINDS = {"start", "signal", "exit", "timeout", "channel", "interrupted", *S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Noted:
+class WarningKind:
     """One kind of warning: what was seen each time, how often, and for which cases."""
 
     code: str
@@ -51,7 +51,7 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class ObjectiveVerdict:
     """An objective as it was read, and whether every round of every case keeps it."""
 
     objective: str
@@ -67,14 +67,14 @@ def is_try(run: Run) -> bool:
     return bool(run.results) and all(result.status is Status.REFUSED for result in run.results)
 
 
-def warnings(table: Iterable[Row]) -> list[Noted]:
+def warnings(table: Iterable[Row]) -> list[WarningKind]:
     """Every warning once, by code and remedy, in order of appearance."""
     groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for row in table:
         for warning in row.warnings:
             groups.setdefault((warning.code, warning.remedy), []).append((warning.seen, row.label))
     return [
-        Noted(
+        WarningKind(
             code=code,
             seen=tuple(seen for seen, _ in found),
             remedy=remedy,
@@ -161,7 +161,7 @@ def means(table: Sequence[Row]) -> str:
     return f"percentiles are of means of {most} calls{where}"
 
 
-def objectives(table: Sequence[Row]) -> list[Kept]:
+def objectives(table: Sequence[Row]) -> list[ObjectiveVerdict]:
     """Every objective as it was read, with the cases that meet it and those that do not."""
     groups: dict[str, list[tuple[Row, Metric | None, int]]] = {}
     for row in table:
@@ -181,7 +181,7 @@ def _keeps(case: Case, bound: Objective, result: Result) -> bool:
     return metric is not None and holds(bound, metric.estimate.point)
 
 
-def _kept(text: str, found: Sequence[tuple[Row, Metric | None, int]]) -> Kept:
+def _kept(text: str, found: Sequence[tuple[Row, Metric | None, int]]) -> ObjectiveVerdict:
     met = [(row, metric) for row, metric, missed in found if not missed]
     several = len(found) > 1
     parts = []
@@ -195,7 +195,7 @@ def _kept(text: str, found: Sequence[tuple[Row, Metric | None, int]]) -> Kept:
         parts.append(
             f"missed by {some([f'{row.label} {why}' for row, why in failed])}" if several else f"missed {failed[0][1]}"
         )
-    return Kept(objective=text, met=len(met) == len(found), verdict="; ".join(parts))
+    return ObjectiveVerdict(objective=text, met=len(met) == len(found), verdict="; ".join(parts))
 
 
 def _missed(row: Row, metric: Metric | None, rounds: int) -> str:

@@ -28,7 +28,7 @@ _EXACT_FIRST: _Keys = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class OperatorChange:
     """One operator on both sides; a side that lacks it has no seconds."""
 
     name: str
@@ -56,7 +56,7 @@ class ChangedCase:
     before: Recorded
     after: Recorded
     compared: ComparedRow
-    changes: tuple[Change, ...]  # the largest difference first; the last is what lies outside operators
+    changes: tuple[OperatorChange, ...]  # the largest difference first; the last is what lies outside operators
     families: bool  # operators were matched by what they do, because the runtimes differ
     sentence: str
 
@@ -110,7 +110,7 @@ def matched(before: Sequence[Operator], after: Sequence[Operator]) -> list[tuple
     return [*left, *((None, o) for i, o in enumerate(after) if i not in taken)]
 
 
-def sentence(changes: Sequence[Change], latency: ComparedMetric | None) -> str:
+def sentence(changes: Sequence[OperatorChange], latency: ComparedMetric | None) -> str:
     """Which operators are behind a change of the latency, when that is real; otherwise why none is named."""
     if latency is None:
         return "One run has no latency, so no operator is named."
@@ -180,24 +180,24 @@ def _changed_case(x: Recorded, y: Recorded, row: ComparedRow) -> ChangedCase:
     found = sorted((_change(a, b, whole) for a, b in pairs), key=lambda change: -abs(change.difference))
     if x.outside is not None and y.outside is not None:
         share = (y.outside - x.outside) / whole if whole else None
-        found.append(Change(name=OUTSIDE, kind="", shapes="", before=x.outside, after=y.outside, share=share))
+        found.append(OperatorChange(name=OUTSIDE, kind="", shapes="", before=x.outside, after=y.outside, share=share))
     said = sentence(found, latency)
     return ChangedCase(before=x, after=y, compared=row, changes=tuple(found), families=families, sentence=said)
 
 
-def _change(a: Operator | None, b: Operator | None, whole: float | None) -> Change:
+def _change(a: Operator | None, b: Operator | None, whole: float | None) -> OperatorChange:
     one = b or a
     assert one is not None
     before, after = (None if o is None else o.seconds for o in (a, b))
     difference = (after or 0.0) - (before or 0.0)
     share = difference / whole if whole else None
-    return Change(name=one.name, kind=one.kind, shapes=one.shapes, before=before, after=after, share=share)
+    return OperatorChange(name=one.name, kind=one.kind, shapes=one.shapes, before=before, after=after, share=share)
 
 
-def _responsible(changes: Sequence[Change], whole: float, explained: float) -> str:
+def _responsible(changes: Sequence[OperatorChange], whole: float, explained: float) -> str:
     """The fewest operators that make up most of what operators explain."""
     same_way = sorted((c for c in changes if c.difference * whole > 0), key=lambda c: -abs(c.difference))
-    chosen: list[Change] = []
+    chosen: list[OperatorChange] = []
     for change in same_way[:NAMED]:
         chosen.append(change)
         if abs(sum(c.difference for c in chosen)) >= MOST_OF_IT * abs(explained):
@@ -209,7 +209,7 @@ def _responsible(changes: Sequence[Change], whole: float, explained: float) -> s
     return ", ".join(words) + more
 
 
-def _named(change: Change) -> str:
+def _named(change: OperatorChange) -> str:
     return printable(change.name if change.kind in change.name else f"{change.name} ({change.kind})")
 
 

@@ -11,7 +11,7 @@ from benchwright import schema
 from benchwright.analysis.thread_gains import thread_warnings
 from benchwright.records import Case, Estimate, Failure, Metric, Result, ResultWarning, Run, Scalar, Status
 from benchwright.stats.summary import combine, groups, within_limits
-from benchwright.units import Limits, format_value, limits
+from benchwright.units import QuantityLimits, format_value, limits
 
 # The smallest and largest call of all rounds is a fact about them together, not an average over them.
 _EXTREMES = {"latency_min": min, "latency_max": max}
@@ -126,7 +126,7 @@ def together(name: str, unit: str, rounds: Sequence[Estimate], *, least: float |
     if name in _EXTREMES:
         point = _EXTREMES[name](one.point for one in rounds)
         return Estimate(point=point, low=None, high=None, method="extreme of all rounds")
-    return within_limits(combine(rounds, limits=can_be), Limits(low=least))
+    return within_limits(combine(rounds, limits=can_be), QuantityLimits(low=least))
 
 
 def show_scalar(value: Scalar) -> str:

@@ -16,11 +16,11 @@ from benchwright.records.findings import Finding, Suspect
 from benchwright.records.judgement import verdict_of
 from benchwright.stats.distributions import student_quantile
 from benchwright.store import Series
-from benchwright.vcs.history import Repository
+from benchwright.vcs.history import History
 
 if TYPE_CHECKING:
     from benchwright.stats.changepoint import Change
-    from benchwright.stats.drift_sizes import Drift
+    from benchwright.stats.drift_sizes import SlopeSize
 
 METHOD = "change points of the series"
 COMMITS = 5000  # of a repository, the newest: those further back stand in order of time
@@ -30,13 +30,13 @@ _PROBABLE = 0.01  # a position below this is none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class ExaminedSeries:
     """A series, its values in order, and the changes and drifts in it."""
 
     series: Series
     moments: tuple[Moment, ...]
     changes: tuple[Change, ...]
-    drifts: tuple[Drift, ...] = ()
+    drifts: tuple[SlopeSize, ...] = ()
 
     def level(self) -> list[float]:
         """The values with drifts taken out: what they would be if only steps had happened."""
@@ -59,7 +59,7 @@ class Seen:
         return tuple(dict.fromkeys(moment.run for moment in self.moments[low : high + 1]))
 
 
-def finding(seen: Seen, change: Change, *, repository: Repository | None, found_at: str) -> Finding:
+def finding(seen: ExaminedSeries, change: Change, *, repository: History | None, found_at: str) -> Finding:
     """An open finding, without what differs between its sides."""
     series, moments = seen.series, seen.moments
     revisions, suspects = _behind(moments, positions(change, len(moments)), repository)
@@ -86,7 +86,7 @@ def finding(seen: Seen, change: Change, *, repository: Repository | None, found_
 
 
 def news(
-    seen: Seen, change: Change, known: Finding, *, repository: Repository | None, bisected: bool
+    seen: ExaminedSeries, change: Change, known: Finding, *, repository: History | None, bisected: bool
 ) -> dict[str, Any]:
     """The fields in which a known finding is out of date; what a bisection found out is left as it is."""
     moments = seen.moments
@@ -100,7 +100,7 @@ def news(
     return {name: value for name, value in fresh.items() if getattr(known, name) != value}
 
 
-def order(repository: Repository | None, run: Run) -> tuple[str, ...]:
+def order(repository: History | None, run: Run) -> tuple[str, ...]:
     """The commits that led to what the run measured, oldest first; none where the repository does not know it."""
     if repository is None or run.revision is None:
         return ()
@@ -128,7 +128,7 @@ def positions(change: Change, count: int) -> list[tuple[int, float]]:
     return sorted((i, p / whole) for i, p in likely)
 
 
-def _sizes(seen: Seen, change: Change) -> dict[str, Any]:
+def _sizes(seen: ExaminedSeries, change: Change) -> dict[str, Any]:
     values = [moment.estimate.point for moment in seen.moments]
     start = max((c.index for c in seen.changes if c.index < change.index), default=0)
     end = min((c.index for c in seen.changes if c.index > change.index), default=len(values))
@@ -156,7 +156,7 @@ def _level(point: float, side: Sequence[float]) -> Estimate:
 
 
 def _behind(
-    moments: Sequence[Moment], places: Sequence[tuple[int, float]], repository: Repository | None
+    moments: Sequence[Moment], places: Sequence[tuple[int, float]], repository: History | None
 ) -> tuple[tuple[str, ...], tuple[Suspect, ...]]:
     """The last revision that was as before with those that may have changed it, and how probable each of these is."""
     low, high = places[0][0], places[-1][0]
@@ -176,7 +176,7 @@ def _behind(
     return tuple(revisions), tuple(ranked)
 
 
-def between(old: str, new: str, repository: Repository | None) -> list[Suspect]:
+def between(old: str, new: str, repository: History | None) -> list[Suspect]:
     """The commits after `old` up to `new`; none when they are one."""
     if not new or old == new:
         return []

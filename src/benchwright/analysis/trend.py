@@ -17,12 +17,12 @@ from benchwright.analysis.doubt import is_equal, judged_by_size, withstands
 from benchwright.analysis.judged_metrics import TOTALS
 from benchwright.records import Better, Estimate, Result, Status, Verdict
 from benchwright.records.findings import Finding
-from benchwright.stats.compare import Comparison, compare
+from benchwright.stats.compare import RatioComparison, compare
 from benchwright.stats.summary import combine
 from benchwright.units import limits
 
 
-class Point(Protocol):
+class RoundPoint(Protocol):
     """One round of one run, as a store hands it out."""
 
     @property
@@ -40,7 +40,7 @@ class Point(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class TrendStep:
     """A run's rounds as one value, against the run before it."""
 
     run: str
@@ -64,7 +64,7 @@ class JudgedSeries:
     unit: str
     better: str  # "lower", "higher" or ""
     machine: str  # schema.environment_key
-    steps: tuple[Step, ...]  # the oldest first
+    steps: tuple[TrendStep, ...]  # the oldest first
     drifts: tuple[Finding, ...]  # as findings that are not kept
 
 
@@ -78,9 +78,9 @@ class Judging:
     unit: str = ""
 
 
-def steps(points: Iterable[Point], judging: Judging, *, most: int) -> list[Step]:
+def steps(points: Iterable[RoundPoint], judging: Judging, *, most: int) -> list[TrendStep]:
     """The newest `most` runs that have ok points in a series, oldest first."""
-    by_run: dict[str, list[Point]] = {}
+    by_run: dict[str, list[RoundPoint]] = {}
     for point in points:
         if point.status is Status.OK:
             by_run.setdefault(point.run, []).append(point)
@@ -90,7 +90,7 @@ def steps(points: Iterable[Point], judging: Judging, *, most: int) -> list[Step]
     return [_changed(step, before) for step, before in zip(made, [None, *made], strict=False)][-most:]
 
 
-def _changed(step: Step, before: Step | None) -> Step:
+def _changed(step: TrendStep, before: TrendStep | None) -> TrendStep:
     """The step with its change from the level shown before to the level shown; the verdict is of the rounds."""
     if before is None or min(before.estimate.point, step.estimate.point) <= 0.0:
         return step
@@ -102,7 +102,7 @@ def _changed(step: Step, before: Step | None) -> Step:
     return replace(step, change=change)
 
 
-def _judged(before: Sequence[Point], after: Sequence[Point], judging: Judging) -> Comparison:
+def _judged(before: Sequence[RoundPoint], after: Sequence[RoundPoint], judging: Judging) -> RatioComparison:
     first, second = ([p.estimate for p in run] for run in (before, after))
     seen = compare(first, second, better=judging.better, smallest=SMALLEST)
     found = judged_by_size(seen, judging.metric, judging.better, first, second)
@@ -116,13 +116,13 @@ def _judged(before: Sequence[Point], after: Sequence[Point], judging: Judging) -
     return found._replace(verdict=Verdict.UNCLEAR, why=doubt) if doubt else found
 
 
-def _results(points: Sequence[Point], judging: Judging) -> list[Result]:
+def _results(points: Sequence[RoundPoint], judging: Judging) -> list[Result]:
     wanted = {point.result for point in points}
     return [result for result in judging.results(points[0].run) if result.id in wanted]
 
 
-def _step(points: Sequence[Point], change: Comparison | None, judging: Judging) -> Step:
-    return Step(
+def _step(points: Sequence[RoundPoint], change: RatioComparison | None, judging: Judging) -> TrendStep:
+    return TrendStep(
         run=points[0].run,
         started_at=points[0].started_at,
         revision=points[0].revision,

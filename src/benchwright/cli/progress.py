@@ -8,13 +8,13 @@ import time
 from types import TracebackType
 from typing import TextIO
 
-from benchwright.events import Began, Ended, Event, Expected, Fetching, Noted, Planned, Reached, Staged
+from benchwright.events import Began, Ended, Event, ExpectedTime, Fetching, Noted, Planned, Reached, Staged
 from benchwright.units import format_value
 
 QUIET = 60.0  # seconds after which a pipe is told how far a stage is
 
 
-class Progress:
+class ProgressLine:
     """A listener of the runner. Redraws only between measurements and at phases, so it costs nothing while timing."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -39,7 +39,7 @@ class Progress:
                 self._total, self._done = total, done
                 if not done:
                     self._begin = time.monotonic()
-            case Expected(processes=total, seconds=seconds, reached=reached):
+            case ExpectedTime(processes=total, seconds=seconds, reached=reached):
                 self._total = max(total, self._done)
                 self._ends = time.monotonic() + seconds
                 self._doubt = "" if reached else " at most, and perhaps not as precise as asked"
@@ -58,7 +58,7 @@ class Progress:
         """Takes the line away, for something to be printed in its place."""
         self._write("")
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressLine:
         return self
 
     def __exit__(

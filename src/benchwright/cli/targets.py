@@ -10,7 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from benchwright.targets.sources import Request
-    from benchwright.workflows.ab.run import Making
+    from benchwright.workflows.ab.run import BuildSpec
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -101,13 +101,13 @@ def cpus_of(given: Mapping[str, Any]) -> Sequence[int]:
     return arguments.cpu_list(given["cpus"]) if given["cpus"] else ()
 
 
-def making_of(given: Mapping[str, Any]) -> Making:
+def making_of(given: Mapping[str, Any]) -> BuildSpec:
     """How revisions are built, as these options say."""
     from benchwright.execution.builds.surroundings import Surroundings
     from benchwright.workflows import arguments
-    from benchwright.workflows.ab.run import Making
+    from benchwright.workflows.ab.run import BuildSpec
 
-    return Making(
+    return BuildSpec(
         repo=Path(given["repo"]),
         command=given["build"],
         timeout=arguments.positive(given["build_timeout"], "s", "--build-timeout"),

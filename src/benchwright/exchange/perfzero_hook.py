@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from benchwright.errors import UploadError
-from benchwright.system.http import Answer, PassingError, call
+from benchwright.system.http import HttpAnswer, PassingError, call
 from benchwright.system.masking import mask_url
 
 TIMEOUT = 60.0  # seconds
@@ -39,6 +39,6 @@ def perfzero(summary: Mapping[str, Any]) -> None:
         raise UploadError(f"{where} answered {answer.status}: {_reason(answer)}")
 
 
-def _reason(answer: Answer) -> str:
+def _reason(answer: HttpAnswer) -> str:
     told = answer.json()
     return str(told["error"]) if isinstance(told, dict) and "error" in told else answer.said.partition(" ")[2]

@@ -22,7 +22,7 @@ from benchwright.machine.monitors import Observation
 from benchwright.records import Case, Failure, Mode, Profile, Samples, Status
 from benchwright.units import format_value
 from benchwright.worker import channel
-from benchwright.worker.channel import PROTOCOL, Job, Message
+from benchwright.worker.channel import PROTOCOL, Frame, Job
 
 LOAD_ALLOWANCE = 300.0  # seconds for loading, before warm-up and measuring begin to count
 UNKNOWN = 3600.0  # seconds for a count of calls, of which nobody knows how long they take
@@ -46,7 +46,7 @@ _FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class CopyAnswer:
     """What one copy said."""
 
     samples: Samples
@@ -55,11 +55,11 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class AttemptOutcome:
     """How the attempt ended; answers of every copy when the status is ok."""
 
     status: Status
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[CopyAnswer, ...] = ()
     failure: Failure | None = None
     observation: Observation = field(default_factory=Observation)
     log_tail: str = ""
@@ -68,20 +68,20 @@ class Outcome:
 
 
 @dataclass(slots=True, kw_only=True)
-class Copy:
+class WorkerCopy:
     """One worker and how far it has got."""
 
     index: int
     worker: Worker
     phase: str = "starting"
     ready: dict[str, Any] = field(default_factory=dict)
-    measured: Message | None = None
+    measured: Frame | None = None
 
 
 class _BrokenError(Exception):
     """A copy that can give no answer any more."""
 
-    def __init__(self, status: Status, failure: Failure, copy: Copy | None = None) -> None:
+    def __init__(self, status: Status, failure: Failure, copy: WorkerCopy | None = None) -> None:
         super().__init__(failure.message)
         self.status, self.failure, self.copy = status, failure, copy
 
@@ -116,12 +116,12 @@ class Attempt:
             profile=profile,
         )
         self._while_loading, self._on_phase = while_loading, on_phase
-        self._copies: list[Copy] = []
+        self._copies: list[WorkerCopy] = []
         self._selector = selectors.DefaultSelector()
         self._watch: Any = None
         self._observation = Observation()
 
-    def run(self) -> Outcome:
+    def run(self) -> AttemptOutcome:
         """Whatever happens to the workers, an outcome; none of their processes is left when it returns."""
         try:
             self._launch()
@@ -150,7 +150,7 @@ class Attempt:
         for index in range(self._case.load.copies):
             job = _for_copy(self._job, index, self._case.load.copies)
             try:
-                copy = Copy(index=index, worker=self._host.launch(job))
+                copy = WorkerCopy(index=index, worker=self._host.launch(job))
             except OSError as error:
                 failure = Failure(kind="start", message=f"a worker could not be started: {error}")
                 raise _BrokenError(Status.FAILED, failure) from None
@@ -167,7 +167,7 @@ class Attempt:
         zero = time.perf_counter_ns() + HEAD_START * len(self._copies)
         for copy in self._copies:
             copy.phase = "measuring"
-            copy.worker.tell(Message(kind="go", data={"zero": zero}))
+            copy.worker.tell(Frame(kind="go", data={"zero": zero}))
         self._on_phase("measuring")
 
     def _collect(self, deadline: float, *, until: str) -> None:
@@ -176,13 +176,13 @@ class Attempt:
             if left <= 0:
                 raise self._too_late(until)
             for key, _ in self._selector.select(min(LOOK, left)):
-                self._hear(cast(Copy, key.data))
+                self._hear(cast(WorkerCopy, key.data))
             for copy in self._copies:
                 copy.worker.bound_log()
                 if copy.phase != until and copy.worker.gone():
                     self._hear_out(copy, until)
 
-    def _hear(self, copy: Copy) -> None:
+    def _hear(self, copy: WorkerCopy) -> None:
         try:
             messages = copy.worker.hear()
         except ChannelError as error:
@@ -198,14 +198,14 @@ class Attempt:
             except ChannelError as error:
                 raise _BrokenError(Status.FAILED, _misheard(error), copy) from None
 
-    def _hear_out(self, copy: Copy, until: str) -> None:
+    def _hear_out(self, copy: WorkerCopy, until: str) -> None:
         """Its process has ended: what is still on the line counts; whoever else holds the line open does not."""
         while copy.phase != until:
             if not select.select([copy.worker], [], [], 0)[0]:
                 raise _BrokenError(*_died(copy.worker.end(0)), copy)
             self._hear(copy)
 
-    def _take(self, copy: Copy, message: Message) -> None:
+    def _take(self, copy: WorkerCopy, message: Frame) -> None:
         if message.kind == "failed":
             if known := message.data.get("details"):
                 copy.ready.setdefault("details", known)
@@ -225,24 +225,24 @@ class Attempt:
         if copy.index == 0 and message.kind in ("loading", "warming", "ready"):
             self._on_phase(message.kind)
 
-    def _finished(self) -> Outcome:
+    def _finished(self) -> AttemptOutcome:
         answers = []
         for copy in self._copies:
             assert copy.measured is not None
             samples = channel.unpack_samples(copy.measured.data["samples"], copy.measured.arrays)
-            answers.append(Answer(samples=samples, ready=copy.ready, measured=copy.measured.data))
+            answers.append(CopyAnswer(samples=samples, ready=copy.ready, measured=copy.measured.data))
             copy.worker.end(GRACE)
         tail = self._copies[0].worker.log_tail()
-        return Outcome(status=Status.OK, answers=tuple(answers), observation=self._observation, log_tail=tail)
+        return AttemptOutcome(status=Status.OK, answers=tuple(answers), observation=self._observation, log_tail=tail)
 
-    def _broken(self, status: Status, failure: Failure, guilty: Copy | None = None) -> Outcome:
+    def _broken(self, status: Status, failure: Failure, guilty: WorkerCopy | None = None) -> AttemptOutcome:
         self._stop_watching()  # what was seen until now counts
         for copy in self._copies:
             copy.worker.end(0)
         tails = [copy.worker.log_tail().strip() for copy in ([guilty] if guilty else self._copies)]
         told = replace(self._limited(failure, guilty), log_tail=tails[0] if tails else "")
         known = guilty.ready.get("details", {}) if guilty else {}
-        return Outcome(
+        return AttemptOutcome(
             status=status,
             failure=told,
             observation=self._observation,
@@ -251,7 +251,7 @@ class Attempt:
             early=guilty is None or guilty.phase in _EARLY,
         )
 
-    def _limited(self, failure: Failure, guilty: Copy | None) -> Failure:
+    def _limited(self, failure: Failure, guilty: WorkerCopy | None) -> Failure:
         """Libraries end their process in many ways when they get too little memory; most often while they load."""
         if self._job.memory is None or guilty is None or guilty.phase != "loading" or failure.kind not in _ENDS:
             return failure

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from benchwright import schema
-from benchwright.execution.attempt import Outcome
+from benchwright.execution.attempt import AttemptOutcome
 from benchwright.records import Case, Mode, Profile, ResultWarning
 
 
@@ -25,7 +25,7 @@ def profiled(case: Case, profile: Profile | None) -> Case:
     return replace(case, load=replace(load, duration=lasting, samples=None, precision=None))
 
 
-def with_pass(measured: Outcome, extra: Outcome, code: str) -> Outcome:
+def with_pass(measured: AttemptOutcome, extra: AttemptOutcome, code: str) -> AttemptOutcome:
     """What was measured, with what a pass of its own found and what there is to say about it."""
     if extra.failure is not None:
         seen = f"the pass of its own failed: {extra.failure.message}"
@@ -36,7 +36,7 @@ def with_pass(measured: Outcome, extra: Outcome, code: str) -> Outcome:
     return with_told(measured, **{name: told[name] for name in ("warnings", "operators", "details")})
 
 
-def with_told(measured: Outcome, *, warnings: Any, operators: Any = (), details: Any = None) -> Outcome:
+def with_told(measured: AttemptOutcome, *, warnings: Any, operators: Any = (), details: Any = None) -> AttemptOutcome:
     """The outcome whose first worker also told these; of details, what it did not tell itself."""
     first = measured.answers[0]
     told = {

@@ -16,7 +16,7 @@ from benchwright.errors import ChannelError, DecodeError
 from benchwright.records import Failure, Metric, Operator, ResultWarning, Samples, Timeline, Value
 from benchwright.system.texts import shortened
 from benchwright.worker import channel
-from benchwright.worker.channel import Message
+from benchwright.worker.channel import Frame
 
 SAYS_NOTHING = ("loading", "warming", "done")  # frames whose kind is all there is
 ALWAYS = ("latency", "end")  # columns of samples that are always there
@@ -78,7 +78,7 @@ class _Measured:
     packages: Mapping[str, str]
 
 
-def checked(message: Message) -> Message:
+def checked(message: Frame) -> Frame:
     """The message, with texts of bounded length; a `ChannelError` unless everything is there that will be read."""
     try:
         return _CHECKS[message.kind](message)
@@ -90,16 +90,16 @@ def checked(message: Message) -> Message:
         raise _wrong(message, f"{type(error).__name__}: {error}") from None
 
 
-def failure_of(message: Message) -> Failure:
+def failure_of(message: Frame) -> Failure:
     """What a message of the kind `failed` tells."""
     return Failure(**{name: str(message.data.get(name, "")) for name in ("kind", "message", "remedy")})
 
 
-def _plain(message: Message) -> Message:
+def _plain(message: Frame) -> Frame:
     return message
 
 
-def _failed(message: Message) -> Message:
+def _failed(message: Frame) -> Frame:
     told: dict[str, Any] = {name: shortened(str(message.data.get(name, ""))) for name in ("kind", "message", "remedy")}
     if isinstance(known := message.data.get("details"), dict):  # what was found out before it failed
         _refuse_deep(known)
@@ -107,18 +107,18 @@ def _failed(message: Message) -> Message:
     return replace(message, data=told)
 
 
-def _live(message: Message) -> Message:
+def _live(message: Frame) -> Frame:
     return replace(message, data={"text": shortened(str(message.data.get("text", "")))})
 
 
-def _ready(message: Message) -> Message:
+def _ready(message: Frame) -> Frame:
     told = _decoded(_Ready, message)
     _refuse_unless(told.items_per_call >= 1, "items_per_call is below 1")
     _refuse_deep(message.data["details"])
     return message
 
 
-def _measured(message: Message) -> Message:
+def _measured(message: Frame) -> Frame:
     told = _decoded(_Measured, message)
     _refuse_deep(message.data["details"])
     _check_samples(told.samples, message)
@@ -137,13 +137,13 @@ _CHECKS = {
 }
 
 
-def _decoded(kind: Any, message: Message) -> Any:
+def _decoded(kind: Any, message: Frame) -> Any:
     """The data as a record; keys that it does not have are nobody's concern."""
     known = {each.name for each in dataclasses.fields(kind)}
     return schema.decode(kind, {k: v for k, v in message.data.items() if k in known}, where=message.kind)
 
 
-def _check_samples(told: Samples, message: Message) -> None:
+def _check_samples(told: Samples, message: Frame) -> None:
     samples = channel.unpack_samples(message.data["samples"], message.arrays)
     columns = set(samples.columns)
     wanted = {*ALWAYS, *OPEN_LOOP} if columns & {*OPEN_LOOP} else {*ALWAYS}
@@ -174,7 +174,7 @@ def _refuse_unless(holds: bool, why: str) -> None:
         raise DecodeError(why)
 
 
-def _wrong(message: Message, why: str) -> ChannelError:
+def _wrong(message: Frame, why: str) -> ChannelError:
     return ChannelError(
         f"the worker's message {shortened(message.kind, 60)!r} cannot be used: {shortened(why, 400)}",
         remedy="does the measured code write to the worker's line, or is the worker of another version?",

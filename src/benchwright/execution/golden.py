@@ -23,7 +23,7 @@ Key = tuple[str, tuple[tuple[str, Scalar], ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class GoldenRequest:
     """What is to be done about the answers."""
 
     source: str = ""  # a runtime's name, a file or a folder of outputs; "": what the cases themselves expect
@@ -31,7 +31,7 @@ class Wanted:
     keep: bool = False  # leave the outputs of each case's first round among the run's files
 
 
-def applied(plan: rounds.Plan, request: Request, wanted: Wanted, listener: Listener = nobody) -> rounds.Plan:
+def applied(plan: rounds.Plan, request: Request, wanted: GoldenRequest, listener: Listener = nobody) -> rounds.Plan:
     """The plan with cases that know what they must answer.
 
     A runtime's outputs are had now, in a run of its own that is not saved; they stay in the folder of artifacts. An
@@ -88,14 +88,14 @@ def outputs_at(path: Path) -> dict[str, str]:
 # ---- what a case expects ----
 
 
-def _comparable(cases: Sequence[Case], wanted: Wanted) -> Sequence[Case]:
+def _comparable(cases: Sequence[Case], wanted: GoldenRequest) -> Sequence[Case]:
     """Refuses a tolerance where there is nothing that it could be for."""
     if wanted.tolerance is not None and not any(case.expected and case.expected.outputs for case in cases):
         raise OptionError("--tolerance: nothing is compared", remedy="add --golden RUNTIME, or --golden FILE")
     return cases
 
 
-def _expecting(case: Case, wanted: Wanted, files: dict[str, str] | None = None) -> Case:
+def _expecting(case: Case, wanted: GoldenRequest, files: dict[str, str] | None = None) -> Case:
     before = case.expected or Expected()
     if case.expected is None and not files and not wanted.keep:
         return case
@@ -106,7 +106,7 @@ def _expecting(case: Case, wanted: Wanted, files: dict[str, str] | None = None) 
 
 
 def _against(
-    case: Case, references: dict[Key, Case], answers: dict[Key, Path], wanted: Wanted, listener: Listener
+    case: Case, references: dict[Key, Case], answers: dict[Key, Path], wanted: GoldenRequest, listener: Listener
 ) -> Case:
     """The case with the outputs of its reference to give. The reference itself has only what it expects anyway."""
     key = _key(case)

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchwright import schema
 from benchwright.errors import did_you_mean
-from benchwright.execution.attempt import Answer
+from benchwright.execution.attempt import CopyAnswer
 from benchwright.execution.metrics import delivered_rate, intended_rate, loop_cost, named, pooled
 from benchwright.machine.monitors import Observation
 from benchwright.records import Case, Metric, Mode, ResultWarning, Value
@@ -26,7 +26,7 @@ OBJECTIVE_MISSED = "objective-missed"
 
 
 def facts(
-    case: Case, answers: Sequence[Answer], metrics: Sequence[Metric], observation: Observation
+    case: Case, answers: Sequence[CopyAnswer], metrics: Sequence[Metric], observation: Observation
 ) -> dict[str, Value]:
     """What measuring itself cost in this run, and a verdict."""
     samples = [a.samples for a in answers]
@@ -68,7 +68,7 @@ def facts(
 
 
 def warnings(
-    case: Case, answers: Sequence[Answer], metrics: Sequence[Metric], told: Mapping[str, Value]
+    case: Case, answers: Sequence[CopyAnswer], metrics: Sequence[Metric], told: Mapping[str, Value]
 ) -> list[ResultWarning]:
     """What a reader should know before trusting the numbers, each with what to do about it."""
     found = [*_runtime_warnings(answers), *_warmup_warnings(case, answers, told)]
@@ -87,7 +87,7 @@ def warnings(
     return found
 
 
-def _steady(answers: Sequence[Answer]) -> bool | None:
+def _steady(answers: Sequence[CopyAnswer]) -> bool | None:
     """Whether the measured calls themselves show no drift or step; None when they are too few to tell."""
     column = "service" if "service" in answers[0].samples.columns else "latency"  # queues drift by nature
     latencies = pooled(answers, column)
@@ -118,13 +118,13 @@ def _verdict(case: Case, metrics: Sequence[Metric], told: Mapping[str, Value]) -
     return "noisy: " + ", ".join(noisy) if noisy else "trustworthy"
 
 
-def _runtime_warnings(answers: Sequence[Answer]) -> list[ResultWarning]:
+def _runtime_warnings(answers: Sequence[CopyAnswer]) -> list[ResultWarning]:
     """What the runtime itself warned of, once."""
     said = [w for a in answers for w in (*a.ready["warnings"], *a.measured["warnings"])]
     return list(dict.fromkeys(schema.decode(ResultWarning, w, where="answer.warnings") for w in said))
 
 
-def _warmup_warnings(case: Case, answers: Sequence[Answer], told: Mapping[str, Value]) -> list[ResultWarning]:
+def _warmup_warnings(case: Case, answers: Sequence[CopyAnswer], told: Mapping[str, Value]) -> list[ResultWarning]:
     cold = [a.ready["warmup"] for a in answers if not a.ready["warmup"]["steady"]]
     found: list[ResultWarning] = []
     if case.load.warmup == 0 or case.load.mode is Mode.SINGLE:  # who asked for none need not be told of it
@@ -149,7 +149,7 @@ def _percentile_warnings(metrics: Sequence[Metric]) -> list[ResultWarning]:
     return [_warning("few-samples", "; ".join(map(str, short)), "measure longer with --duration or --samples")]
 
 
-def _speed_warnings(case: Case, answers: Sequence[Answer]) -> list[ResultWarning]:
+def _speed_warnings(case: Case, answers: Sequence[CopyAnswer]) -> list[ResultWarning]:
     """That calls take turns at two speeds: one number tells neither."""
     if case.load.mode is Mode.SINGLE or (two := summary.speeds(pooled(answers, "latency"))) is None:
         return []
@@ -204,7 +204,7 @@ def _judged(case: Case, metrics: Sequence[Metric]) -> dict[str, Value]:
 
 
 def _missed_objectives(
-    case: Case, answers: Sequence[Answer], metrics: Sequence[Metric], told: Mapping[str, Value]
+    case: Case, answers: Sequence[CopyAnswer], metrics: Sequence[Metric], told: Mapping[str, Value]
 ) -> list[ResultWarning]:
     """Bounds that do not hold. A search for a rate has judged them already: it found one, or it says what it tried."""
     if case.load.find_rate:
@@ -223,7 +223,7 @@ def _missed_objectives(
     return found
 
 
-def _no_rate(case: Case, answers: Sequence[Answer], told: Mapping[str, Value]) -> ResultWarning:
+def _no_rate(case: Case, answers: Sequence[CopyAnswer], told: Mapping[str, Value]) -> ResultWarning:
     """What was tried, and how far the lowest rate was off, whose calls are those of the answer."""
     probes = told["probes"]
     assert isinstance(probes, list)

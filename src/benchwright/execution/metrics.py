@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchwright.execution.attempt import Answer
+from benchwright.execution.attempt import CopyAnswer
 from benchwright.records import (
     Arrivals,
     Better,
@@ -28,7 +28,7 @@ BINS = 20  # equal stretches of time over which throughput is counted
 Seconds = NDArray[np.float64]
 
 
-def derive(case: Case, answers: Sequence[Answer]) -> list[Metric]:
+def derive(case: Case, answers: Sequence[CopyAnswer]) -> list[Metric]:
     """Metrics of one measured case, pooled over its copies."""
     if case.load.mode is Mode.SINGLE:
         return [_wall_time(answers), *(m for m in _once(answers) if m.name == "load_time")]
@@ -41,7 +41,7 @@ def derive(case: Case, answers: Sequence[Answer]) -> list[Metric]:
     return [*metrics, *_imbalance(case, answers)]
 
 
-def per_copy(case: Case, answers: Sequence[Answer]) -> list[Value]:
+def per_copy(case: Case, answers: Sequence[CopyAnswer]) -> list[Value]:
     """What each copy did by itself: its median latency, its items per second, its calls."""
     return [
         {
@@ -64,7 +64,7 @@ def named(metrics: Sequence[Metric], name: str) -> float | None:
     return next((m.estimate.point for m in metrics if m.name == name), None)
 
 
-def pooled(answers: Sequence[Answer], column: str) -> Seconds:
+def pooled(answers: Sequence[CopyAnswer], column: str) -> Seconds:
     """One column of all copies in seconds per call, in order of completion, the loop's own cost taken off."""
     parts = [_corrected(answer, column) for answer in answers]
     ends = [np.frombuffer(a.samples.columns["end"], dtype=np.int64) for a in answers]
@@ -72,12 +72,12 @@ def pooled(answers: Sequence[Answer], column: str) -> Seconds:
     return np.asarray(np.concatenate(parts)[order], dtype=np.float64)
 
 
-def loop_cost(answer: Answer) -> int:
+def loop_cost(answer: CopyAnswer) -> int:
     """ns that the timed loop adds to each sample and that are taken off again; an open loop is left as it is."""
     return 0 if "scheduled" in answer.samples.columns else int(answer.ready["clock"]["loop"])
 
 
-def _corrected(answer: Answer, column: str) -> Seconds:
+def _corrected(answer: CopyAnswer, column: str) -> Seconds:
     raw = np.frombuffer(answer.samples.columns[column], dtype=np.int64)
     per_call = np.maximum(raw - loop_cost(answer), 0) / (answer.samples.loops * 1e9)
     return np.asarray(per_call, dtype=np.float64)
@@ -89,7 +89,7 @@ def _percentiles(case: Case) -> list[float]:
     return sorted({*summary.PERCENTILES, *map(float, bounded)})
 
 
-def _latency_metrics(answers: Sequence[Answer], percentiles: Sequence[float]) -> list[Metric]:
+def _latency_metrics(answers: Sequence[CopyAnswer], percentiles: Sequence[float]) -> list[Metric]:
     folded = _merged(answers, "latency")
     if folded is not None:
         return _from_histogram("latency", folded, answers, percentiles)
@@ -105,7 +105,7 @@ def _latency_metrics(answers: Sequence[Answer], percentiles: Sequence[float]) ->
     ]
 
 
-def _merged(answers: Sequence[Answer], column: str) -> Histogram | None:
+def _merged(answers: Sequence[CopyAnswer], column: str) -> Histogram | None:
     """One histogram of all copies, when any of them had to fold its calls into one."""
     if not any(column in a.samples.histograms for a in answers):
         return None
@@ -116,13 +116,13 @@ def _merged(answers: Sequence[Answer], column: str) -> Histogram | None:
     return whole
 
 
-def _most_loops(answers: Sequence[Answer]) -> int:
+def _most_loops(answers: Sequence[CopyAnswer]) -> int:
     """Copies calibrate themselves, and may settle on different powers of two."""
     return max(answer.samples.loops for answer in answers)
 
 
 def _from_histogram(
-    name: str, folded: Histogram, answers: Sequence[Answer], percentiles: Sequence[float] = summary.PERCENTILES
+    name: str, folded: Histogram, answers: Sequence[CopyAnswer], percentiles: Sequence[float] = summary.PERCENTILES
 ) -> list[Metric]:
     cost, loops, raw = loop_cost(answers[0]), _most_loops(answers), pooled(answers, name)
 
@@ -156,7 +156,7 @@ def _inflation(raw: NDArray[Any]) -> float:
     return correlation.inflation(batches.tolist(), length, float(values.var()))
 
 
-def _throughput(case: Case, answers: Sequence[Answer]) -> list[Metric]:
+def _throughput(case: Case, answers: Sequence[CopyAnswer]) -> list[Metric]:
     """Items per second: completions over elapsed time, empty time included, summed over the copies."""
     points = [_rate(case, answer) for answer in answers]
     spreads = [_relative_spread(answer.samples) for answer in answers]
@@ -170,13 +170,13 @@ def _throughput(case: Case, answers: Sequence[Answer]) -> list[Metric]:
     return [Metric(name="throughput", unit="/s", better=Better.HIGHER, estimate=estimate, count=len(points))]
 
 
-def _rate(case: Case, answer: Answer) -> float:
+def _rate(case: Case, answer: CopyAnswer) -> float:
     """Items per second of one copy."""
     items = answer.samples.calls * int(answer.ready["items_per_call"]) * calls_per_query(case)
     return items * 1e9 / max(1, answer.samples.elapsed)
 
 
-def _median(answer: Answer) -> float:
+def _median(answer: CopyAnswer) -> float:
     """One copy's median latency in seconds."""
     folded = _merged([answer], "latency")
     if folded is None:
@@ -185,7 +185,7 @@ def _median(answer: Answer) -> float:
     return max(0.0, point - loop_cost(answer)) / (answer.samples.loops * 1e9)
 
 
-def _imbalance(case: Case, answers: Sequence[Answer]) -> list[Metric]:
+def _imbalance(case: Case, answers: Sequence[CopyAnswer]) -> list[Metric]:
     """How unlike the copies' throughputs are. In an open loop that would be the schedule's doing, not theirs."""
     rates = [_rate(case, answer) for answer in answers]
     if len(rates) < 2 or case.load.mode is Mode.OPEN or not any(rates):
@@ -205,7 +205,7 @@ def _relative_spread(samples: Samples) -> float | None:
     return float(2.093 * counts.std(ddof=1) / np.sqrt(BINS) / mean)  # Student's t, 19 degrees of freedom
 
 
-def _once(answers: Sequence[Answer]) -> list[Metric]:
+def _once(answers: Sequence[CopyAnswer]) -> list[Metric]:
     """What each copy does once: load, first call, warm-up. The slowest copy counts."""
     warmups = [a.ready["warmup"] for a in answers]
     figures = {
@@ -219,13 +219,13 @@ def _once(answers: Sequence[Answer]) -> list[Metric]:
     ]
 
 
-def _wall_time(answers: Sequence[Answer]) -> Metric:
+def _wall_time(answers: Sequence[CopyAnswer]) -> Metric:
     """The one call's time; the slowest copy counts."""
     longest = max(answer.samples.elapsed for answer in answers) / 1e9
     return _time("wall_time", Estimate(point=longest, low=None, high=None, method="observed once"), len(answers))
 
 
-def _service_metrics(answers: Sequence[Answer], name: str) -> list[Metric]:
+def _service_metrics(answers: Sequence[CopyAnswer], name: str) -> list[Metric]:
     """The call itself (`service`, with its mean), or what the generator added (`lateness`)."""
     wanted = ([name] if name == "service" else []) + [f"{name}_p{q}" for q in (50, 99)]
     folded = _merged(answers, name)
@@ -236,13 +236,13 @@ def _service_metrics(answers: Sequence[Answer], name: str) -> list[Metric]:
     return [_time(name, summary.mean_interval(values), len(values)), *quantiles] if name == "service" else quantiles
 
 
-def _makespan(answers: Sequence[Answer]) -> Metric:
+def _makespan(answers: Sequence[CopyAnswer]) -> Metric:
     """From time zero to the end of the last call."""
     longest = max(answer.samples.elapsed for answer in answers) / 1e9
     return _time("makespan", Estimate(point=longest, low=None, high=None, method="observed once"), len(answers))
 
 
-def _rate_metrics(case: Case, answers: Sequence[Answer]) -> list[Metric]:
+def _rate_metrics(case: Case, answers: Sequence[CopyAnswer]) -> list[Metric]:
     delivered = sum(delivered_rate(a.samples, case.load) for a in answers)
     exact = Estimate(point=delivered, low=None, high=None, method="arrivals over the time they took")
     metrics = [Metric(name="rate", unit="/s", better=None, estimate=exact)]

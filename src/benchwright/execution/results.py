@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from benchwright import schema
 from benchwright.execution import instrument, metrics, pricing
-from benchwright.execution.attempt import Answer, Outcome
+from benchwright.execution.attempt import AttemptOutcome, CopyAnswer
 from benchwright.records import Case, Environment, Failure, Metric, Operator, Result, Status, Timeline, Value
 from benchwright.stats.summary import within_limits
 from benchwright.units import limits
@@ -16,7 +16,7 @@ from benchwright.worker.runtimes.outputs.comparison import COMPARED
 REPORTED = "reported"  # begins the method of every metric that a benchmark told of itself
 
 
-def with_numbers(bare: Result, outcome: Outcome, *, cost_per_hour: float | None = None) -> Result:
+def with_numbers(bare: Result, outcome: AttemptOutcome, *, cost_per_hour: float | None = None) -> Result:
     """A result with everything that its workers answered; with a price of the machine, also what items cost."""
     case, answers, told = bare.case, outcome.answers, outcome.answers[0].measured
     derived, reported = metrics.derive(case, answers), _reported(told["metrics"])
@@ -42,7 +42,7 @@ def with_numbers(bare: Result, outcome: Outcome, *, cost_per_hour: float | None 
 
 
 def _details(
-    case: Case, answers: Sequence[Answer], cost_per_hour: float | None, rate: Metric | None
+    case: Case, answers: Sequence[CopyAnswer], cost_per_hour: float | None, rate: Metric | None
 ) -> dict[str, Value]:
     """What the first copy's runtime tells of what it loaded; of several copies, what each of them did."""
     found: dict[str, Value] = {"device": answers[0].ready["device"], **answers[0].measured["details"]}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from benchwright.events import Expected, Listener, Planned, nobody
+from benchwright.events import ExpectedTime, Listener, Planned, nobody
 from benchwright.execution import precision
-from benchwright.execution.saver import Keeper
+from benchwright.execution.saver import ResultSink
 from benchwright.execution.session import (
     ARTIFACTS,
     DEFAULT_ROUNDS,
@@ -35,7 +35,7 @@ __all__ = [
 
 def execute(
     plan: Plan,
-    open_store: Callable[[], Keeper] | None = None,
+    open_store: Callable[[], ResultSink] | None = None,
     listener: Listener = nobody,
     *,
     looks_ready: Callable[[], bool] = lambda: False,
@@ -78,7 +78,7 @@ def _interleaved(measuring: Measuring) -> Iterator[tuple[Case, int]]:
                 yield case, number
 
 
-def _expected(measuring: Measuring) -> Expected | None:
+def _expected(measuring: Measuring) -> ExpectedTime | None:
     """What it still takes until every case is known as well as was asked; None where nothing was asked, or is known."""
     plan, results = measuring.plan, measuring.results
     if all(case.load.precision is None for case in plan.cases):
@@ -87,7 +87,7 @@ def _expected(measuring: Measuring) -> Expected | None:
     ahead = [one for one in found if one is not None]
     if not ahead:
         return None
-    return Expected(
+    return ExpectedTime(
         seconds=sum(one.seconds for one in ahead)
         * len(found)
         / len(ahead),  # those that nobody knows yet are like them

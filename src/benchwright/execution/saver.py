@@ -13,7 +13,7 @@ from benchwright.records import Result, Run
 from benchwright.system.texts import described
 
 
-class Keeper(Protocol):
+class ResultSink(Protocol):
     """What a run is saved in; every store is one."""
 
     def begin(self, run: Run) -> None:
@@ -38,10 +38,14 @@ class Saver:
     """
 
     def __init__(
-        self, open_store: Callable[[], Keeper] | None, looks_ready: Callable[[], bool], *, resumed: Run | None = None
+        self,
+        open_store: Callable[[], ResultSink] | None,
+        looks_ready: Callable[[], bool],
+        *,
+        resumed: Run | None = None,
     ) -> None:
         self._open_store, self._looks_ready, self._resumed = open_store, looks_ready, resumed
-        self._store: Keeper | None = None
+        self._store: ResultSink | None = None
         self._failure: StoreError | None = None
         self._saved: dict[str, Result] = {result.id: result for result in resumed.results} if resumed else {}
         self._unsaved: list[Result] = []
@@ -89,7 +93,7 @@ class Saver:
             failure.measured = run
             raise failure
 
-    def _save(self, run: Run, results: Sequence[Result], keep: Callable[[Keeper], None]) -> None:
+    def _save(self, run: Run, results: Sequence[Result], keep: Callable[[ResultSink], None]) -> None:
         if self._open_store is None or not results:
             return
         self._run = run
@@ -113,7 +117,7 @@ class Saver:
         if self._unsaved:
             self._write_rescue()
 
-    def _open(self, run: Run) -> Keeper:
+    def _open(self, run: Run) -> ResultSink:
         if self._store is None:
             assert self._open_store is not None
             try:
@@ -143,7 +147,7 @@ class Saver:
             ) from None
 
 
-def add_all(store: Keeper, run_id: str, results: Sequence[Result]) -> None:
+def add_all(store: ResultSink, run_id: str, results: Sequence[Result]) -> None:
     """Keeps several results of a run: in one transaction where the store can do that, else one by one."""
     if at_once := getattr(store, "add_all", None):
         at_once(run_id, results)

@@ -21,10 +21,10 @@ from benchwright._version import VERSION
 from benchwright.errors import StoreError
 from benchwright.events import Began, Ended, Listener, Reached, nobody
 from benchwright.execution import artifacts, extra_passes, precision
-from benchwright.execution.attempt import CHANNEL, INTERRUPTED, Attempt, Outcome
+from benchwright.execution.attempt import CHANNEL, INTERRUPTED, Attempt, AttemptOutcome
 from benchwright.execution.hosts import Host
 from benchwright.execution.resume import Before, why_bad
-from benchwright.execution.saver import Keeper, Saver
+from benchwright.execution.saver import ResultSink, Saver
 from benchwright.records import (
     Case,
     Environment,
@@ -102,7 +102,7 @@ class Measuring:
     def __init__(
         self,
         plan: Plan,
-        open_store: Callable[[], Keeper] | None = None,
+        open_store: Callable[[], ResultSink] | None = None,
         listener: Listener = nobody,
         *,
         looks_ready: Callable[[], bool] = lambda: False,
@@ -246,19 +246,19 @@ class Measuring:
     def _done(self) -> int:
         return len(self._measured_now) + sum(result.status is Status.OK for result in self._before.results)
 
-    def _wants_profile(self, outcome: Outcome, number: int) -> bool:
+    def _wants_profile(self, outcome: AttemptOutcome, number: int) -> bool:
         """Each case is profiled once, after its first round, when that went well."""
         asked = self.plan.profile is not None and not self.plan.profile_inline
         return asked and number == 0 and outcome.status is Status.OK and not self._interrupt.seen
 
-    def _wants_operators(self, case: Case, outcome: Outcome) -> bool:
+    def _wants_operators(self, case: Case, outcome: AttemptOutcome) -> bool:
         """Once for each case, after the first round that went well, unless that told of them already."""
         if not self.plan.operators or outcome.status is not Status.OK or self._interrupt.seen:
             return False
         known = any(result.operators for result in self.results if result.case == case)
         return not (known or case in self._recorded or outcome.answers[0].measured["operators"])
 
-    def _with_operators(self, index: int, case: Case, outcome: Outcome) -> Outcome:
+    def _with_operators(self, index: int, case: Case, outcome: AttemptOutcome) -> AttemptOutcome:
         from benchwright.worker.profilers import operator_pass
 
         self._recorded.append(case)
@@ -280,7 +280,7 @@ class Measuring:
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def _attempt(self, index: int, case: Case, folder: Path | None, profile: Profile | None) -> Outcome:
+    def _attempt(self, index: int, case: Case, folder: Path | None, profile: Profile | None) -> AttemptOutcome:
         plan, setting = self.plan, self._setting
         host = setting.host or self._host
         attempt = Attempt(
@@ -320,7 +320,7 @@ class Measuring:
         self._saver.check(self._record, early=any(case.load.precision is not None for case in self.plan.cases))
 
     def _result(
-        self, index: int, case: Case, number: int, outcome: Outcome, started_at: str, duration: float
+        self, index: int, case: Case, number: int, outcome: AttemptOutcome, started_at: str, duration: float
     ) -> Result:
         bare = Result(
             id=f"{self._record.id}-{index}",
@@ -349,10 +349,10 @@ class Measuring:
 
     def _skipped(self, index: int, case: Case, number: int) -> Result:
         failure = Failure(kind=INTERRUPTED, message="the run was interrupted before this began")
-        return self._result(index, case, number, Outcome(status=Status.SKIPPED, failure=failure), now(), 0.0)
+        return self._result(index, case, number, AttemptOutcome(status=Status.SKIPPED, failure=failure), now(), 0.0)
 
 
-def _is_refusal(outcome: Outcome) -> bool:
+def _is_refusal(outcome: AttemptOutcome) -> bool:
     """Whether the request is why nothing was measured: inputs, options, a device, a package that is not there."""
     failure = outcome.failure
     return outcome.status is Status.FAILED and outcome.early and failure is not None and failure.kind in REFUSALS
@@ -371,7 +371,7 @@ def _new_run(plan: Plan) -> Run:
     )
 
 
-def _bad(outcome: Outcome) -> Failure | None:
+def _bad(outcome: AttemptOutcome) -> Failure | None:
     """Why an attempt went wrong: its workers failed, or the target told of its own failure."""
     if outcome.failure is not None or not outcome.answers:
         return outcome.failure

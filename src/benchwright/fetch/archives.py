@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from benchwright.errors import FetchError
-from benchwright.fetch.members import DAMAGE, PIECE, Kind, Member, kind_of, members_of
+from benchwright.fetch.members import DAMAGE, PIECE, Member, MemberKind, kind_of, members_of
 from benchwright.fetch.partials import remove
 from benchwright.system.locks import hold_lock
 
@@ -78,14 +78,14 @@ class _Writer:
             raise FetchError(f"holds more than {self._most_files} files", remedy="unpack it by hand if you trust it")
         parts = _safe_parts(member.name)
         path = self._root.joinpath(*parts)
-        if member.kind is Kind.FOLDER:
+        if member.kind is MemberKind.FOLDER:
             path.mkdir(parents=True, exist_ok=True)
-        elif member.kind is Kind.OTHER or not parts:
+        elif member.kind is MemberKind.OTHER or not parts:
             raise FetchError(f"{member.name!r} in it is neither a file nor a folder nor a link")
-        elif member.kind is Kind.LINK:
+        elif member.kind is MemberKind.LINK:
             # Made when all files are written, so that nothing is ever written through one.
             self._links[path] = _safe_target(member, parts)
-        elif member.kind is Kind.SAME:
+        elif member.kind is MemberKind.SAME:
             self._same(member, path)
         else:
             self._file(member, path)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from benchwright.errors import FetchError, NotInstalledError, UserError
 from benchwright.fetch import clouds
-from benchwright.fetch.partials import Note, Partial, Progress, remove
+from benchwright.fetch.partials import Partial, PartialNote, Progress, remove
 from benchwright.system.addresses import scheme_of
 from benchwright.system.masking import mask_message, mask_url
 
@@ -92,7 +92,7 @@ class _Store:
 
 def _object(store: _Store, about: Mapping[str, Any], partial: Partial, progress: Progress | None) -> bool:
     """Whether the object arrived; False when it changed on the way."""
-    note = Note.of(store.url, validator=_version(about), total=int(about["size"]))
+    note = PartialNote.of(store.url, validator=_version(about), total=int(about["size"]))
     if partial.note(store.url) != note or not partial.path.is_file():
         partial.restart(note)
     have, total = partial.size, int(about["size"])
@@ -113,7 +113,7 @@ def _folder(store: _Store, partial: Partial, progress: Progress | None) -> None:
     members = _members(store)
     total = sum(size for size, _ in members.values())
     listing = hashlib.sha256(repr(sorted(members.items())).encode()).hexdigest()
-    note = Note.of(store.url, validator=listing, total=total)
+    note = PartialNote.of(store.url, validator=listing, total=total)
     if partial.note(store.url) != note or not partial.path.is_dir():
         partial.restart(note, folder=True)
     missing = [name for name, (size, _) in members.items() if _size(partial.path / name) != size]

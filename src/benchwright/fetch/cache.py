@@ -13,7 +13,7 @@ from benchwright import config
 from benchwright.errors import FetchError
 from benchwright.fetch.cache_content import Content, content_of, protect, stamp_of
 from benchwright.fetch.cache_incoming import bring, local
-from benchwright.fetch.cache_shelf import Entry, Shelf, key_of
+from benchwright.fetch.cache_shelf import CachedContent, Shelf, key_of
 from benchwright.fetch.digests import Digest, expected
 from benchwright.fetch.partials import Progress, beside, remove
 from benchwright.system.addresses import name_of
@@ -67,7 +67,7 @@ class Cache:
         except OSError as error:
             raise FetchError(f"{error.filename or self.root}: {error.strerror or error}") from error
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[CachedContent]:
         """What is here, the most recently used first."""
         found = [entry for digest in self.shelf.digests() if (entry := self.shelf.read(digest))]
         return sorted(found, key=lambda entry: self.shelf.used(entry.sha256), reverse=True)
@@ -102,7 +102,7 @@ class Cache:
         first = wanted[0]
         return first.value if first.kind == "sha256" else self.shelf.find("md5", first.value)
 
-    def _mended(self, sha256: str, name: str) -> Entry | None:
+    def _mended(self, sha256: str, name: str) -> CachedContent | None:
         """The entry, with what was damaged left out and the name added; None when nothing of it is sound."""
         entry = self.shelf.read(sha256)
         if entry is None:
@@ -143,13 +143,13 @@ class Cache:
             self.shelf.lead("location", key_of(location), content.sha256)
         return self._held(entry, name)
 
-    def _placed(self, incoming: Path, location: str, name: str, content: Content) -> Entry:
+    def _placed(self, incoming: Path, location: str, name: str, content: Content) -> CachedContent:
         path = self.shelf.path(content.sha256, name)
         remove(path.parent)  # left by a process that ended before it noted what it had
         path.parent.mkdir(parents=True)
         protect(incoming)
         incoming.replace(path)
-        entry = Entry(
+        entry = CachedContent(
             sha256=content.sha256,
             md5=content.md5,
             other_md5=content.other_md5,
@@ -162,7 +162,7 @@ class Cache:
         self.shelf.write(entry)
         return entry
 
-    def _held(self, entry: Entry, name: str) -> Held:
+    def _held(self, entry: CachedContent, name: str) -> Held:
         path = self.shelf.path(entry.sha256, name)
         return Held(path=path, sha256=entry.sha256, md5=entry.md5, size=entry.size, name=name)
 

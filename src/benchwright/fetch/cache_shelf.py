@@ -25,7 +25,7 @@ from benchwright.system.locks import hold_lock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class CachedContent:
     """One content. `names` says under which names it lies here, and the stamp of each when it was checked."""
 
     sha256: str
@@ -52,15 +52,15 @@ class Shelf:
         """Where a content lies under a name."""
         return self._place(sha256) / name
 
-    def read(self, sha256: str) -> Entry | None:
+    def read(self, sha256: str) -> CachedContent | None:
         """What is noted about a content; None when nothing is, or nothing that can be read."""
         try:
-            entry = schema.decode(Entry, json_value(streams.read_file(self._note(sha256))))
+            entry = schema.decode(CachedContent, json_value(streams.read_file(self._note(sha256))))
         except (OSError, ValueError, DecodeError):
             return None
         return entry if entry.sha256 == sha256 else None
 
-    def write(self, entry: Entry) -> None:
+    def write(self, entry: CachedContent) -> None:
         """Notes an entry, in one step."""
         _write(self._note(entry.sha256), json.dumps(schema.encode(entry), sort_keys=True))
 

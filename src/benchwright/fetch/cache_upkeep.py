@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from benchwright.fetch.cache import Cache
 from benchwright.fetch.cache_content import content_of
-from benchwright.fetch.cache_shelf import Entry
+from benchwright.fetch.cache_shelf import CachedContent
 from benchwright.fetch.partials import remove
 
 HALF_AGE = 3600.0  # seconds without a byte, after which a download counts as abandoned
@@ -24,7 +24,7 @@ class Damage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class CacheLimits:
     """What may stay. None is no limit."""
 
     older_than: float | None = None  # seconds since the last use
@@ -33,7 +33,7 @@ class Limits:
     everything: bool = False
 
 
-def verify(cache: Cache, *, repair: bool = False) -> Iterator[tuple[Entry | None, Damage | None]]:
+def verify(cache: Cache, *, repair: bool = False) -> Iterator[tuple[CachedContent | None, Damage | None]]:
     """Reads every byte; tells of each content as it is done. With `repair`, what is damaged is removed."""
     for digest in [*cache.shelf.digests()]:
         entry = cache.shelf.read(digest)
@@ -47,7 +47,7 @@ def verify(cache: Cache, *, repair: bool = False) -> Iterator[tuple[Entry | None
         yield entry, damage
 
 
-def prune(cache: Cache, limits: Limits, *, dry_run: bool = False) -> list[Entry]:
+def prune(cache: Cache, limits: CacheLimits, *, dry_run: bool = False) -> list[CachedContent]:
     """Removes what is beyond the limits, and what broken-off work left; says which contents those were."""
     now, gone, together = time.time(), [], 0
     for entry in cache.entries():
@@ -62,7 +62,7 @@ def prune(cache: Cache, limits: Limits, *, dry_run: bool = False) -> list[Entry]
     return gone
 
 
-def _beyond(entry: Entry, age: float, limits: Limits) -> bool:
+def _beyond(entry: CachedContent, age: float, limits: CacheLimits) -> bool:
     return (
         limits.everything
         or (limits.older_than is not None and age > limits.older_than)
@@ -85,7 +85,7 @@ def _sweep(cache: Cache, now: float) -> None:
     cache.shelf.forget_dead_ends()
 
 
-def _damage(cache: Cache, digest: str, entry: Entry | None) -> Damage | None:
+def _damage(cache: Cache, digest: str, entry: CachedContent | None) -> Damage | None:
     place = str(cache.shelf.path(digest, ""))
     if entry is None:
         return Damage(sha256=digest, path=place, reason="what was noted about it cannot be read")

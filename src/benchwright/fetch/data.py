@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Unpack
 
 from benchwright.fetch.archives import is_archive, unpack
-from benchwright.fetch.downloads import How, fetch
+from benchwright.fetch.downloads import FetchOptions, fetch
 from benchwright.system.addresses import name_of
 
 PACKED = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".zip", ".gz")
 
 
-def fetch_data(url: str, target: Path, **how: Unpack[How]) -> Path:
+def fetch_data(url: str, target: Path, **how: Unpack[FetchOptions]) -> Path:
     """As `fetch`; what is called and is an archive is also unpacked into the target's folder, and kept.
 
     The target appears last: once it is there, so is everything that was in it. Formats that merely are zip files

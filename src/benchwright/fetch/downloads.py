@@ -19,7 +19,7 @@ BUCKETS = ("abfs", "az", "ftp", "gs", "hdfs", "hf", "oci", "oss", "s3", "s3a", "
 SCHEMES = tuple(sorted(("http", "https", "file", *BUCKETS)))
 
 
-class How(TypedDict, total=False):
+class FetchOptions(TypedDict, total=False):
     """The keywords of `fetch`, for those who pass them on."""
 
     sha256: str

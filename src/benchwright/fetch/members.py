@@ -44,7 +44,7 @@ DAMAGE = (
 )
 
 
-class Kind(Enum):
+class MemberKind(Enum):
     """What a member is."""
 
     FILE = "file"
@@ -59,7 +59,7 @@ class Member:
     """One member. `content` of a file is to be read before the next member is asked for."""
 
     name: str
-    kind: Kind
+    kind: MemberKind
     executable: bool = False
     target: str = ""
     content: IO[bytes] | None = None
@@ -87,7 +87,7 @@ def members_of(path: Path, name: str) -> Iterator[Member]:
     elif kind:
         inner = name.removesuffix(f".{kind}")
         with _stream(path, kind) as content:
-            yield Member(name=inner if inner != name else f"{name}.unpacked", kind=Kind.FILE, content=content)
+            yield Member(name=inner if inner != name else f"{name}.unpacked", kind=MemberKind.FILE, content=content)
     else:
         raise FetchError(f"{name} is not an archive", remedy="tar, tar.gz, tar.bz2, tar.xz, zip and gz can be unpacked")
 
@@ -136,12 +136,14 @@ def _tar(path: Path, packing: str) -> Iterator[Member]:
 def _of_tar(tar: tarfile.TarFile, member: tarfile.TarInfo) -> Member:
     if member.isreg():
         content = tar.extractfile(member)
-        return Member(name=member.name, kind=Kind.FILE, executable=bool(member.mode & 0o100), content=content)
+        return Member(name=member.name, kind=MemberKind.FILE, executable=bool(member.mode & 0o100), content=content)
     if member.isdir():
-        return Member(name=member.name, kind=Kind.FOLDER)
+        return Member(name=member.name, kind=MemberKind.FOLDER)
     if member.issym() or member.islnk():
-        return Member(name=member.name, kind=Kind.LINK if member.issym() else Kind.SAME, target=member.linkname)
-    return Member(name=member.name, kind=Kind.OTHER)
+        return Member(
+            name=member.name, kind=MemberKind.LINK if member.issym() else MemberKind.SAME, target=member.linkname
+        )
+    return Member(name=member.name, kind=MemberKind.OTHER)
 
 
 def _zip(path: Path) -> Iterator[Member]:
@@ -151,17 +153,17 @@ def _zip(path: Path) -> Iterator[Member]:
                 raise FetchError(f"{info.filename!r} in it is encrypted", remedy="unpack it by hand")
             mode = info.external_attr >> 16
             if info.filename.endswith("/"):
-                yield Member(name=info.filename, kind=Kind.FOLDER)
+                yield Member(name=info.filename, kind=MemberKind.FOLDER)
             elif stat.S_ISLNK(mode):
                 with archive.open(info) as content:
                     target = content.read(MOST_TARGET).decode("utf-8", "surrogateescape")
-                yield Member(name=info.filename, kind=Kind.LINK, target=target)
+                yield Member(name=info.filename, kind=MemberKind.LINK, target=target)
             elif stat.S_IFMT(mode) not in (0, stat.S_IFREG):
-                yield Member(name=info.filename, kind=Kind.OTHER)
+                yield Member(name=info.filename, kind=MemberKind.OTHER)
             else:
                 with archive.open(info) as content:
                     executable = bool(mode & 0o100)
-                    yield Member(name=info.filename, kind=Kind.FILE, executable=executable, content=content)
+                    yield Member(name=info.filename, kind=MemberKind.FILE, executable=executable, content=content)
 
 
 def _stream(path: Path, packing: str) -> IO[bytes]:

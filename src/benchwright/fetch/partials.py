@@ -21,7 +21,7 @@ Progress = Callable[[int, int | None], None]  # bytes that are here, and in all 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class PartialNote:
     """What a partial file is part of: its address (hashed, for it may hold a secret), version and whole size."""
 
     source: str
@@ -29,7 +29,7 @@ class Note:
     total: int | None = None
 
     @classmethod
-    def of(cls, url: str, *, validator: str = "", total: int | None = None) -> Note:
+    def of(cls, url: str, *, validator: str = "", total: int | None = None) -> PartialNote:
         return cls(source=hashlib.sha256(url.encode()).hexdigest(), validator=validator, total=total)
 
 
@@ -49,16 +49,16 @@ class Partial:
         """How many bytes of a file are here."""
         return self.path.stat().st_size if self.path.is_file() else 0
 
-    def note(self, url: str) -> Note | None:
+    def note(self, url: str) -> PartialNote | None:
         """What is known of the bytes that are here, if they can be continued from this address."""
         try:
-            note = schema.decode(Note, json_value(streams.read_text(self._note_path)), where="note")
+            note = schema.decode(PartialNote, json_value(streams.read_text(self._note_path)), where="note")
         except (OSError, ValueError, DecodeError):
             return None
-        fits = note.source == Note.of(url).source and bool(note.validator) and self.path.exists()
+        fits = note.source == PartialNote.of(url).source and bool(note.validator) and self.path.exists()
         return note if fits and (note.total is None or self.size <= note.total) else None
 
-    def restart(self, note: Note, *, folder: bool = False) -> None:
+    def restart(self, note: PartialNote, *, folder: bool = False) -> None:
         """Begins from nothing, with this note."""
         self.discard()
         self.path.mkdir() if folder else self.path.touch()

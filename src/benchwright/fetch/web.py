@@ -9,7 +9,7 @@ import re
 import time
 
 from benchwright.errors import FetchError
-from benchwright.fetch.partials import Note, Partial, Progress
+from benchwright.fetch.partials import Partial, PartialNote, Progress
 from benchwright.system.http import PassingError, StaleError, in_words, open_url
 from benchwright.system.masking import mask_url
 from benchwright.units import whole_number
@@ -51,14 +51,14 @@ def _read(url: str, partial: Partial, timeout: float, progress: Progress | None)
         if note and response.status == 206:
             _check_continues(response, offset, note)
         elif response.status == 200:
-            note, offset = Note.of(url, validator=_validator(response), total=_length(response)), 0
+            note, offset = PartialNote.of(url, validator=_validator(response), total=_length(response)), 0
             partial.restart(note)
         else:
             raise FetchError(f"{mask_url(url)} answered {response.status} {response.reason}, which is not a whole file")
         _pour(response, partial, offset, note.total, progress)
 
 
-def _where_it_stands(url: str, partial: Partial) -> tuple[Note | None, int]:
+def _where_it_stands(url: str, partial: Partial) -> tuple[PartialNote | None, int]:
     note = partial.note(url)
     if note is None:
         return None, 0
@@ -94,7 +94,7 @@ def _pour(
         raise PassingError(f"the connection ended after {_amount(have, total)}")
 
 
-def _check_continues(response: http.client.HTTPResponse, offset: int, note: Note) -> None:
+def _check_continues(response: http.client.HTTPResponse, offset: int, note: PartialNote) -> None:
     """Raises `StaleError` unless the answer goes on exactly where the bytes here end, in the same version."""
     stated = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", "").strip())
     if stated is None or int(stated[1]) != offset:

@@ -24,7 +24,7 @@ _MARK = "\0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class NotifyAddress:
     """Where a target is. Neither its text nor its `repr` shows a secret."""
 
     key: str  # names the target in the journal; it stays when a secret is exchanged
@@ -66,7 +66,7 @@ def shown(text: str) -> str:
     return f"{scheme}://{HIDDEN}" if scheme else HIDDEN
 
 
-def read(text: str) -> Address:
+def read(text: str) -> NotifyAddress:
     """The address with every reference replaced; an `OptionError` when one leads nowhere."""
     written = text.strip()
     whole = _REFERENCE.fullmatch(written)
@@ -79,7 +79,7 @@ def read(text: str) -> Address:
     parts = {url, url.partition("://")[2], *(part for part in _PARTS.split(url.partition("://")[2]))}
     parts |= {unquote(part) for part in parts} | {_value(found) for found in _REFERENCE.finditer(written)}
     secrets = tuple(sorted(part for part in parts if len(part) >= _SHORTEST))
-    return Address(key=key_of(text), shown=shown(text), scheme=scheme, url=url, secrets=secrets)
+    return NotifyAddress(key=key_of(text), shown=shown(text), scheme=scheme, url=url, secrets=secrets)
 
 
 def check_login(text: str, url: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.errors import NotInstalledError, OptionError, UploadError
-from benchwright.notify.addresses import Address
+from benchwright.notify.addresses import NotifyAddress
 from benchwright.notify.messages import Message
 
 MOST_PICTURES = 4
@@ -24,7 +24,7 @@ class Apprise:
     name = "apprise"
     pictures = True
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: NotifyAddress) -> None:
         with _heard():
             try:
                 import apprise

@@ -6,10 +6,10 @@ from urllib.parse import urlsplit
 
 from benchwright.errors import OptionError, UploadError
 from benchwright.system.addresses import http_host, is_loopback
-from benchwright.system.http import Answer, PassingError
+from benchwright.system.http import HttpAnswer, PassingError
 
 
-def check_accepted(answer: Answer, what: str) -> Answer:
+def check_accepted(answer: HttpAnswer, what: str) -> HttpAnswer:
     """Returns the answer, when it is a yes; `what` names what was asked for in the error."""
     if answer.ok:
         return answer
@@ -31,7 +31,7 @@ def check_server(url: str, *, what: str, secure: bool) -> None:
         raise OptionError(f"{what}: {host} would get the token in the clear", remedy="use https://")
 
 
-def _pause(answer: Answer) -> float:
+def _pause(answer: HttpAnswer) -> float:
     """How many seconds the server asks to wait; GitHub says 403 and that nothing is left of an hour's share."""
     if answer.pause or answer.headers.get("x-ratelimit-remaining") != "0":
         return answer.pause

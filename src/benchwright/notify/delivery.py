@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from benchwright.config import Notify
 from benchwright.errors import BenchwrightError
 from benchwright.notify import addresses, statuses
-from benchwright.notify.journal import HOUR, Journal, Ledger, Record
+from benchwright.notify.journal import HOUR, DeliveryJournal, Ledger, TargetRecord
 from benchwright.notify.messages import Message
 from benchwright.notify.notices import notice
 from benchwright.notify.senders import Withdrawing, deliver, sender_at, withdraws
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 DAYS = 7  # for which something that cannot be told is tried again
 
 
-class Outcome(StrEnum):
+class DeliveryOutcome(StrEnum):
     """What became of a message."""
 
     SENT = "sent"
@@ -37,12 +37,12 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class MessageDelivery:
     """What one target was told, or why not."""
 
     target: str  # its address, without secrets
     findings: tuple[str, ...]
-    outcome: Outcome
+    outcome: DeliveryOutcome
     why: str = ""
 
 
@@ -51,7 +51,7 @@ class Notifier:
 
     def __init__(self, settings: Notify, *, journal: Path, clock: Callable[[], float] = time.time) -> None:
         self._settings = settings
-        self._journal = Journal(journal, clock=clock)
+        self._journal = DeliveryJournal(journal, clock=clock)
 
     def tell(
         self,
@@ -60,7 +60,7 @@ class Notifier:
         *,
         asked: bool = False,
         again: bool = False,
-    ) -> list[Told]:
+    ) -> list[MessageDelivery]:
         """Tells of the findings that are worth it, and of what earlier attempts left; never raises for a target.
 
         `store` gives the pictures, and says which findings are over by now: these are not told any more, and a status
@@ -79,7 +79,10 @@ class Notifier:
                 return [told for one in serving for told in one.serve(rested=asked)]
         except OSError as error:  # what could not be noted is not sent: it would be sent each time
             why = f"{self._journal.path}: {error.strerror or error}"
-            return [Told(target=addresses.shown(t), findings=(), outcome=Outcome.FAILED, why=why) for t in targets]
+            return [
+                MessageDelivery(target=addresses.shown(t), findings=(), outcome=DeliveryOutcome.FAILED, why=why)
+                for t in targets
+            ]
 
     def _note(self, ledger: Ledger, finding: Finding, targets: Iterable[str], again: bool) -> None:
         """Writes down who is to hear of it."""
@@ -96,12 +99,14 @@ class Notifier:
 class _Serving:
     """One target's turn."""
 
-    def __init__(self, settings: Notify, journal: Journal, ledger: Ledger, text: str, store: Store | None) -> None:
+    def __init__(
+        self, settings: Notify, journal: DeliveryJournal, ledger: Ledger, text: str, store: Store | None
+    ) -> None:
         self._settings, self._journal, self._ledger, self._store = settings, journal, ledger, store
         self._text, self._key = text, addresses.key_of(text)
         self._record = ledger.of(self._key)
 
-    def serve(self, *, rested: bool) -> Iterator[Told]:
+    def serve(self, *, rested: bool) -> Iterator[MessageDelivery]:
         """Sends what waits, as far as it may be sent now, and takes back what no longer stands."""
         yield from self._drop()
         can_withdraw = self._can_withdraw()
@@ -111,13 +116,13 @@ class _Serving:
         if waiting := tuple(self._record.waiting):
             left = self._left()
             if why := self._not_now(left, rested=rested):
-                yield self._told(waiting, Outcome.LATER, why)
+                yield self._told(waiting, DeliveryOutcome.LATER, why)
                 return
             one_by_one = len(waiting) <= min(left, self._settings.together)
             for batch in [(each,) for each in waiting] if one_by_one else [waiting]:
                 told = self._send(batch)
                 yield told
-                if told.outcome is Outcome.FAILED:
+                if told.outcome is DeliveryOutcome.FAILED:
                     return
         taken = statuses.to_take_back(self._ledger, self._record, self._is_over) if can_withdraw else ()
         yield from self._withdraw(taken or self._recovered(), rested=rested)
@@ -135,14 +140,14 @@ class _Serving:
         except BenchwrightError:  # told when there is something to send
             return ()
 
-    def _withdraw(self, taken: tuple[str, ...], *, rested: bool) -> Iterator[Told]:
+    def _withdraw(self, taken: tuple[str, ...], *, rested: bool) -> Iterator[MessageDelivery]:
         """Takes back statuses of commits at which none of the findings stands any more, or tells that they are over."""
         if fresh := [each for each in taken if each not in self._record.withdrawing]:
             self._journal.over(self._ledger, self._key, fresh)
         if not taken:
             return
         if why := self._not_now(self._left(), rested=rested):
-            yield self._told(taken, Outcome.LATER, why)
+            yield self._told(taken, DeliveryOutcome.LATER, why)
         else:
             yield self._send(taken, withdraw=True)
 
@@ -154,7 +159,7 @@ class _Serving:
     def _not_now(self, left: int, *, rested: bool) -> str:
         return _not_now(self._record, left, self._journal.clock(), rested=rested)
 
-    def _drop(self) -> Iterator[Told]:
+    def _drop(self) -> Iterator[MessageDelivery]:
         now, waiting = self._journal.clock(), dict(self._record.waiting)
         to_do = [*waiting.items(), *self._record.withdrawing.items()]
         old = tuple(dict.fromkeys(each for each, since in to_do if now - since > DAYS * 24 * HOUR))
@@ -162,12 +167,12 @@ class _Serving:
         for gone, why in ((old, f"could not be told in {DAYS} days"), (over, "resolved or ignored meanwhile")):
             if gone:
                 self._journal.dropped(self._ledger, self._key, gone, why)
-                yield self._told(gone, Outcome.DROPPED, why)
+                yield self._told(gone, DeliveryOutcome.DROPPED, why)
 
     def _is_over(self, finding: str) -> bool:
         return statuses.over(self._store, finding)
 
-    def _send(self, ids: tuple[str, ...], *, withdraw: bool = False) -> Told:
+    def _send(self, ids: tuple[str, ...], *, withdraw: bool = False) -> MessageDelivery:
         self._journal.trying(self._ledger, self._key, ids)
         pause = 0.0
         try:
@@ -179,9 +184,9 @@ class _Serving:
         else:
             note = self._journal.withdrawn if withdraw else self._journal.told
             note(self._ledger, self._key, ids)
-            return self._told(ids, Outcome.WITHDRAWN if withdraw else Outcome.SENT, why)
+            return self._told(ids, DeliveryOutcome.WITHDRAWN if withdraw else DeliveryOutcome.SENT, why)
         self._journal.failed(self._ledger, self._key, ids, why, pause)
-        return self._told(ids, Outcome.FAILED, why)
+        return self._told(ids, DeliveryOutcome.FAILED, why)
 
     def _message_out(self, ids: tuple[str, ...], *, withdraw: bool) -> str:
         sender = sender_at(self._text)
@@ -195,11 +200,11 @@ class _Serving:
         message = Message(id=identity, notices=notices, resolved=withdraw and send == sender.send)
         return deliver(send, message, addresses.shown(self._text))
 
-    def _told(self, findings: tuple[str, ...], outcome: Outcome, why: str) -> Told:
-        return Told(target=addresses.shown(self._text), findings=findings, outcome=outcome, why=why)
+    def _told(self, findings: tuple[str, ...], outcome: DeliveryOutcome, why: str) -> MessageDelivery:
+        return MessageDelivery(target=addresses.shown(self._text), findings=findings, outcome=outcome, why=why)
 
 
-def _not_now(record: Record, left: int, now: float, *, rested: bool) -> str:
+def _not_now(record: TargetRecord, left: int, now: float, *, rested: bool) -> str:
     """Why nothing may be sent at present, or ""."""
     if left < 1:
         return "as many messages as an hour may have"

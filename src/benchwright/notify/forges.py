@@ -12,13 +12,13 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from benchwright.errors import OptionError, UploadError, did_you_mean
-from benchwright.notify.addresses import Address
+from benchwright.notify.addresses import NotifyAddress
 from benchwright.notify.client import check_accepted, check_server
 from benchwright.notify.messages import Message, Notice, headline
 from benchwright.records import Verdict
 from benchwright.records.findings import Finding
 from benchwright.report.findings import title
-from benchwright.system.http import Answer, call
+from benchwright.system.http import HttpAnswer, call
 
 MOST_PAGES = 10  # of comments that are looked through, a hundred each
 SUCCESS = "success"  # as both call it
@@ -48,7 +48,7 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ForgeRepository:
     """A repository on a server, and what is wanted there."""
 
     path: str  # owner/name
@@ -60,7 +60,7 @@ class Place:
     token: str = field(repr=False)
 
 
-def place(address: Address, *, api: str, request: str, tokens: Tokens) -> Place:
+def place(address: NotifyAddress, *, api: str, request: str, tokens: Tokens) -> ForgeRepository:
     """Reads `github://owner/name?pull=12&comment=no&status=no&api=https://host/api/v3`."""
     parts = urlsplit(address.url)
     login, _, owner = parts.netloc.rpartition("@")
@@ -79,7 +79,7 @@ def place(address: Address, *, api: str, request: str, tokens: Tokens) -> Place:
     token = unquote(login.strip(":")) or tokens.find(address.shown)
     if not token or not all("!" <= sign <= "~" for sign in token):  # what a header takes
         raise OptionError(f"{address.shown}: its token has signs that no token has", remedy="is it more than one line?")
-    return Place(
+    return ForgeRepository(
         path=path,
         request=number,
         api=server,
@@ -94,7 +94,7 @@ def place(address: Address, *, api: str, request: str, tokens: Tokens) -> Place:
 class Forge:
     """How one kind of server is spoken to. In paths, `{commit}` and `{request}` are filled in."""
 
-    place: Place
+    place: ForgeRepository
     headers: Mapping[str, str] = field(repr=False)
     repository: str  # a path: answered when the token may read it
     request_comments: str
@@ -103,7 +103,7 @@ class Forge:
     statuses: str
     status: Mapping[str, str]  # what every status says
     failure: str  # how a status says that something is worse
-    is_so: Callable[[Answer, str], bool] = field(default=lambda _answer, _state: False)  # refused: it is so already
+    is_so: Callable[[HttpAnswer, str], bool] = field(default=lambda _answer, _state: False)  # refused: it is so already
 
     def send(self, message: Message) -> str:
         """Comments where it was not done yet, and sets the status of each commit."""
@@ -133,7 +133,7 @@ class Forge:
         """What is there, decoded."""
         return check_accepted(self._call("GET", path, None), f"{self.place.shown}: {what}").json()
 
-    def _post(self, path: str, body: Mapping[str, Any]) -> Answer:
+    def _post(self, path: str, body: Mapping[str, Any]) -> HttpAnswer:
         return self._call("POST", path, json.dumps(body).encode())
 
     def _set(self, commit: str, state: str, words: str, link: str) -> None:
@@ -164,7 +164,7 @@ class Forge:
             if len(there) < 100:
                 return
 
-    def _call(self, method: str, path: str, body: bytes | None) -> Answer:
+    def _call(self, method: str, path: str, body: bytes | None) -> HttpAnswer:
         headers = dict(self.headers) | ({"Content-Type": "application/json"} if body is not None else {})
         return call(method, f"{self.place.api}{path}", headers=headers, body=body)
 
@@ -197,7 +197,7 @@ def _mark(notice: Notice) -> str:
     return f"<!-- benchwright {notice.finding.id} -->"
 
 
-def _wanted(options: Mapping[str, str], name: str, address: Address) -> bool:
+def _wanted(options: Mapping[str, str], name: str, address: NotifyAddress) -> bool:
     given = options.get(name, "yes").lower()
     if given not in (*_YES, *_NO):
         raise OptionError(f"{address.shown}: {name}={given}", remedy="write yes or no")

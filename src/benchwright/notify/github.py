@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from benchwright.notify import forges
-from benchwright.notify.addresses import Address
+from benchwright.notify.addresses import NotifyAddress
 from benchwright.notify.messages import Message
 
 TOKENS = forges.Tokens(variables=("GITHUB_TOKEN", "GH_TOKEN"), file="GITHUB_TOKEN_FILE")
@@ -17,7 +17,7 @@ class GitHub:
     name = "github"
     pictures = False  # its interface takes no files: the comment has the text picture
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: NotifyAddress) -> None:
         api = os.environ.get("GITHUB_API_URL", "").strip() or "https://api.github.com"  # Actions sets it
         place = forges.place(address, api=api, request="pull", tokens=TOKENS)
         root = f"/repos/{place.path}"

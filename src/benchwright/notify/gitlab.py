@@ -6,9 +6,9 @@ import os
 from urllib.parse import quote
 
 from benchwright.notify import forges
-from benchwright.notify.addresses import Address
+from benchwright.notify.addresses import NotifyAddress
 from benchwright.notify.messages import Message
-from benchwright.system.http import Answer
+from benchwright.system.http import HttpAnswer
 
 TOKENS = forges.Tokens(variables=("GITLAB_TOKEN",), file="GITLAB_TOKEN_FILE")
 
@@ -19,7 +19,7 @@ class GitLab:
     name = "gitlab"
     pictures = False  # a comment shows no file that was not uploaded first: it has the text picture
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: NotifyAddress) -> None:
         api = os.environ.get("CI_API_V4_URL", "").strip() or "https://gitlab.com/api/v4"  # its CI sets it
         place = forges.place(address, api=api, request="merge_request", tokens=TOKENS)
         root = f"/projects/{quote(place.path, safe='')}"
@@ -45,7 +45,7 @@ class GitLab:
         return self._forge.withdraw(message)
 
 
-def _is_so(answer: Answer, state: str) -> bool:
+def _is_so(answer: HttpAnswer, state: str) -> bool:
     """The status is that already: GitLab refuses to set it a second time."""
     same = b"annot transition status" in answer.text and f"from :{state}".encode() in answer.text
     return answer.status == 400 and same

@@ -28,7 +28,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 60.0, 6 * HOUR  # after failures; each doubles it
 
 
 @dataclass(slots=True)
-class Record:
+class TargetRecord:
     """What the journal knows of one target."""
 
     waiting: dict[str, float] = field(default_factory=dict)  # finding -> since when
@@ -47,14 +47,14 @@ class Ledger:
     """The journal, read."""
 
     findings: dict[str, Finding] = field(default_factory=dict)
-    targets: dict[str, Record] = field(default_factory=dict)
+    targets: dict[str, TargetRecord] = field(default_factory=dict)
 
-    def of(self, target: str) -> Record:
+    def of(self, target: str) -> TargetRecord:
         """What is known of a target; of a new one, nothing."""
-        return self.targets.setdefault(target, Record())
+        return self.targets.setdefault(target, TargetRecord())
 
 
-class Journal:
+class DeliveryJournal:
     """The file. `clock` says the time, in seconds since 1970."""
 
     def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:
@@ -125,7 +125,7 @@ def _apply(ledger: Ledger, line: Any) -> None:
         return
 
 
-def _happened(record: Record, what: str, at: float, line: dict[str, Any]) -> None:
+def _happened(record: TargetRecord, what: str, at: float, line: dict[str, Any]) -> None:
     if what == "trying":
         record.tried.append(at)
         record.failures += 1  # until something better is known
@@ -142,7 +142,7 @@ def _happened(record: Record, what: str, at: float, line: dict[str, Any]) -> Non
             record.failures, record.resting_until = 0, 0.0
 
 
-def _settled(record: Record, what: str, finding: str) -> None:
+def _settled(record: TargetRecord, what: str, finding: str) -> None:
     """The target knows of it, or need not any more; so it is with taking it back."""
     taking_back = record.withdrawing.pop(finding, None) is not None
     if what == "told":
@@ -155,7 +155,7 @@ def _settled(record: Record, what: str, finding: str) -> None:
     record.settled.add(finding)
 
 
-def _rest(record: Record, at: float, asked: float) -> None:
+def _rest(record: TargetRecord, at: float, asked: float) -> None:
     doubled = FIRST_PAUSE * 2 ** min(record.failures - 1, 20)
     record.longest_rest = min(LONGEST_PAUSE, max(doubled, asked))
     record.resting_until = at + record.longest_rest

@@ -12,7 +12,7 @@ from benchwright.records.findings import Finding
 from benchwright.stats.summary import combine
 
 if TYPE_CHECKING:
-    from benchwright.report.change_picture import Trace
+    from benchwright.report.change_picture import SeriesPicture
     from benchwright.store import Store
 
 
@@ -48,9 +48,9 @@ def link_to(finding: Finding, template: str) -> str:
     return template
 
 
-def trace_of(finding: Finding, store: Store) -> Trace | None:
+def trace_of(finding: Finding, store: Store) -> SeriesPicture | None:
     """The finding's series with one value for each run; None when the store does not have it."""
-    from benchwright.report.change_picture import Trace
+    from benchwright.report.change_picture import SeriesPicture
 
     try:
         known = store.history(finding.case, metrics=(finding.metric,))
@@ -65,4 +65,4 @@ def trace_of(finding: Finding, store: Store) -> Trace | None:
     values = tuple(combine(estimates).point for estimates in rounds.values())
     until = [*rounds].index(finding.drift.last) if finding.drift and finding.drift.last in rounds else 0
     change = [*rounds].index(finding.run)
-    return Trace(values=values, change=change, title=headline(finding), unit=finding.unit, until=until)
+    return SeriesPicture(values=values, change=change, title=headline(finding), unit=finding.unit, until=until)

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from benchwright import plugins
 from benchwright.errors import BenchwrightError, UploadError
 from benchwright.notify import addresses
-from benchwright.notify.addresses import Address
+from benchwright.notify.addresses import NotifyAddress
 from benchwright.notify.messages import Message
 from benchwright.system.http import PassingError
 
@@ -55,7 +55,7 @@ def sender_at(text: str) -> Sender:
     kind = _kind(address)
     if kind != "apprise":
         addresses.check_login(text, address.url)
-    adapter: Callable[[Address], Sender] = plugins.load("notifiers", kind)
+    adapter: Callable[[NotifyAddress], Sender] = plugins.load("notifiers", kind)
     return adapter(address)
 
 
@@ -64,7 +64,7 @@ def withdraws(text: str) -> bool:
     return hasattr(plugins.load("notifiers", _kind(addresses.read(text))), "withdraw")
 
 
-def _kind(address: Address) -> str:
+def _kind(address: NotifyAddress) -> str:
     kind = address.scheme.partition("+")[0]
     known = kind in plugins.BUILTIN["notifiers"] or kind in plugins.names("notifiers")
     return kind if known else "apprise"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from benchwright.errors import StoreError
-from benchwright.notify.journal import Ledger, Record
+from benchwright.notify.journal import Ledger, TargetRecord
 from benchwright.notify.messages import Notice
 from benchwright.records import Verdict
 from benchwright.records.findings import Finding, State
@@ -28,7 +28,7 @@ def over(store: Store | None, finding: str) -> bool:
         return False
 
 
-def to_take_back(ledger: Ledger, record: Record, is_over: Callable[[str], bool]) -> tuple[str, ...]:
+def to_take_back(ledger: Ledger, record: TargetRecord, is_over: Callable[[str], bool]) -> tuple[str, ...]:
     """The findings of commits whose status says that something is worse, though none of those told there stands."""
     commits: dict[str, list[str]] = {}
     for each in sorted((record.told - record.withdrawn) | {*record.waiting}):
@@ -40,7 +40,7 @@ def to_take_back(ledger: Ledger, record: Record, is_over: Callable[[str], bool])
     return tuple(each for ids in settled for each in ids if each in record.told)
 
 
-def recovered(record: Record, store: Store | None) -> tuple[str, ...]:
+def recovered(record: TargetRecord, store: Store | None) -> tuple[str, ...]:
     """The findings that a target was told of and whose values are as before again, as the store says."""
     try:
         told = [store.finding(each) for each in sorted(record.told - record.withdrawn)] if store is not None else []
@@ -53,7 +53,7 @@ def _is_recovered(finding: Finding) -> bool:
     return any(remark.what == RECOVERED for remark in finding.remarks)
 
 
-def returned(record: Record, store: Store | None) -> list[Finding]:
+def returned(record: TargetRecord, store: Store | None) -> list[Finding]:
     """Findings that were taken back and stand again, as they are now."""
     if store is None or not record.withdrawn:
         return []

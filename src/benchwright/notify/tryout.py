@@ -9,7 +9,7 @@ from benchwright.notify.messages import Message, Notice
 from benchwright.notify.senders import deliver, sender_at
 from benchwright.records import Estimate, Verdict
 from benchwright.records.findings import Finding
-from benchwright.report.change_picture import Trace, png, sketch
+from benchwright.report.change_picture import SeriesPicture, png, sketch
 
 _VALUES = (1.0, 1.01, 0.99, 1.0, 1.02, 0.99, 1.01, 1.1, 1.11, 1.09, 1.1, 1.12)  # ms
 _CHANGE = 7
@@ -21,7 +21,9 @@ def try_target(text: str) -> str:
     GitHub and GitLab get no comment, which nobody could take back: there the token is tried.
     """
     sender = sender_at(text)
-    trace = Trace(values=tuple(v / 1000 for v in _VALUES), change=_CHANGE, title="a test of Benchwright", unit="s")
+    trace = SeriesPicture(
+        values=tuple(v / 1000 for v in _VALUES), change=_CHANGE, title="a test of Benchwright", unit="s"
+    )
     picture = png(trace) if sender.pictures else b""
     notice = Notice(finding=_invented(), sketch=sketch(trace), picture=picture)
     message = Message(id=secrets.token_hex(16), notices=(notice,), test=True)

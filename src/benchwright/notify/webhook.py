@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from benchwright import schema
 from benchwright.errors import OptionError
-from benchwright.notify.addresses import Address
+from benchwright.notify.addresses import NotifyAddress
 from benchwright.notify.client import check_accepted, check_server
 from benchwright.notify.messages import Message, Notice
 from benchwright.system.http import call
@@ -33,7 +33,7 @@ class Webhook:
     name = "webhook"
     pictures = True
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: NotifyAddress) -> None:
         parts = urlsplit(address.url)
         login, _, host = parts.netloc.rpartition("@")
         self._url = urlunsplit(parts._replace(scheme=parts.scheme.partition("+")[2], netloc=host, fragment=""))

@@ -40,7 +40,7 @@ from benchwright.pages.names import machine_names
 from benchwright.pages.queries import at_once
 from benchwright.pages.shapes import ComparedLine, Comparison, Difference
 from benchwright.records import Better, Environment, Estimate, Scalar, Status, Value, Verdict
-from benchwright.store.archive import Archive, Outcome, Valued
+from benchwright.store.archive import Archive, ResultOutcome, Valued
 
 _DIRECTIONS = {"": None, **{better.value: better for better in Better}}
 _FACTS = ("packages", "runtimes", "machine", "devices", "system", "knobs")  # in the order they are shown
@@ -90,7 +90,7 @@ class _Case:
     name: str
     params: Mapping[str, Scalar]
     metrics: Sequence[_Metric]
-    outcomes: tuple[Sequence[Outcome], Sequence[Outcome]]
+    outcomes: tuple[Sequence[ResultOutcome], Sequence[ResultOutcome]]
     doubted: bool  # whether the instrument calls any result of the sides unreliable
     across: frozenset[str]  # the kinds of the sides
 
@@ -194,7 +194,7 @@ def _one_of_each(side: dict[Name, list[Valued]], kinds: frozenset[str]) -> dict[
     return {name: names[0] for name, names in loose.items() if len(names) == 1}
 
 
-def _case_name(value: Valued | Outcome, kinds: frozenset[str]) -> Name:
+def _case_name(value: Valued | ResultOutcome, kinds: frozenset[str]) -> Name:
     return (value.case, _same(value.params, kinds), "" if "machine" in kinds else value.machine)
 
 
@@ -212,8 +212,8 @@ def _params(text: str, kinds: frozenset[str]) -> Mapping[str, Scalar]:
     return told
 
 
-def _by_case(outcomes: Iterable[Outcome], kinds: frozenset[str]) -> dict[Name, list[Outcome]]:
-    found: dict[Name, list[Outcome]] = {}
+def _by_case(outcomes: Iterable[ResultOutcome], kinds: frozenset[str]) -> dict[Name, list[ResultOutcome]]:
+    found: dict[Name, list[ResultOutcome]] = {}
     for outcome in outcomes:
         found.setdefault(_case_name(outcome, kinds)[:2], []).append(outcome)
     return found
@@ -272,7 +272,7 @@ def _failures(case: _Case) -> Iterator[str]:
             yield f"{name} run: {_reason(bad[i][0])} in some rounds"
 
 
-def _reason(outcome: Outcome) -> str:
+def _reason(outcome: ResultOutcome) -> str:
     reason = notes.reason(outcome.failure) if outcome.failure else ""
     return f"{outcome.status}: {reason}" if reason else str(outcome.status)
 

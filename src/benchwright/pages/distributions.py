@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchwright.analysis.calls import Calls, calls, per_call
+from benchwright.analysis.calls import WeightedLatencies, calls, per_call
 from benchwright.pages.shapes import Distribution
 from benchwright.records import Result
 
@@ -47,7 +47,7 @@ def _each(result: Result) -> Iterator[Distribution]:
         )
 
 
-def _edges(found: Calls) -> Floats:
+def _edges(found: WeightedLatencies) -> Floats:
     """Even steps over the body; what lies beyond is one step of its own, so that a few stalls do not flatten it all."""
     low, high = found.shortest, found.longest
     if not high > low:

@@ -11,7 +11,7 @@ from benchwright.records import Scalar
 from benchwright.records.findings import Finding, State
 from benchwright.schema.parsing import json_mapping
 from benchwright.store import RunSummary, Series
-from benchwright.store.archive import Archive, Listed
+from benchwright.store.archive import Archive, ListedSeries
 
 SPARK = 30  # points
 _OPEN_AT_ONCE = 1000  # findings
@@ -19,7 +19,7 @@ _OPEN_AT_ONCE = 1000  # findings
 
 def series_lines(
     archive: Archive,
-    listed: Sequence[Listed],
+    listed: Sequence[ListedSeries],
     *,
     names: Mapping[str, str] | None = None,
     opened: Sequence[Finding] | None = None,

@@ -14,7 +14,7 @@ from benchwright.pages.names import machine_names
 from benchwright.pages.queries import at_once
 from benchwright.pages.shapes import Cell, Matrix, Missing
 from benchwright.records import Estimate, Status
-from benchwright.store.archive import Archive, Outcome, Valued
+from benchwright.store.archive import Archive, ResultOutcome, Valued
 
 CASE, MACHINE = "case", "machine"
 ABSENT = "-"  # where a case does not have the dimension
@@ -118,7 +118,7 @@ def _places(archive: Archive, metric: str) -> list[_Place]:
     return [_Place(where=_where(several[0], names), rounds=several) for several in rounds.values()]
 
 
-def _where(value: Valued | Outcome, names: Mapping[str, str]) -> dict[str, str]:
+def _where(value: Valued | ResultOutcome, names: Mapping[str, str]) -> dict[str, str]:
     params = {name: show_scalar(one) for name, one in params_of(value.params).items()}
     return {**params, CASE: value.case, MACHINE: names.get(value.machine) or value.machine}
 
@@ -185,11 +185,11 @@ def _newest(places: Sequence[_Place], fixed: Mapping[str, str], row: str, column
 
 def _missed(
     archive: Archive, shown: Mapping[tuple[str, str], _Place], fixed: Mapping[str, str], row: str, column: str
-) -> dict[tuple[str, str], Outcome]:
+) -> dict[tuple[str, str], ResultOutcome]:
     """Where the newest runs tried and got no number, unless there is one from later."""
     names = machine_names(archive)
     runs = [run.id for run in archive.runs_page(limit=_RECENT_RUNS) if run.failed][:_LOOKED_INTO]
-    found: dict[tuple[str, str], Outcome] = {}
+    found: dict[tuple[str, str], ResultOutcome] = {}
     for outcome in archive.outcomes(runs):
         if outcome.status in (Status.OK, Status.SKIPPED):
             continue
@@ -201,7 +201,9 @@ def _missed(
     return found
 
 
-def _missing(missed: Mapping[tuple[str, str], Outcome], rows: Sequence[str], columns: Sequence[str]) -> list[Missing]:
+def _missing(
+    missed: Mapping[tuple[str, str], ResultOutcome], rows: Sequence[str], columns: Sequence[str]
+) -> list[Missing]:
     return [
         Missing(
             row=rows.index(name),

@@ -14,7 +14,7 @@ from benchwright.pages.queries import at_once
 from benchwright.pages.shapes import Failing, Overview, SuiteLine
 from benchwright.records import Status, Verdict
 from benchwright.records.findings import Finding, State
-from benchwright.store.archive import Archive, Chosen, Listed
+from benchwright.store.archive import Archive, ListedSeries, SeriesFilter
 
 RUNS = 10
 CHANGED = 12  # of the worse and of the better
@@ -94,8 +94,8 @@ def _suites(
     archive: Archive, names: Mapping[str, str], found: Sequence[Finding], failing: Sequence[Failing]
 ) -> list[SuiteLine]:
     """Suites by machine, those that changed or fail first."""
-    groups: dict[tuple[str, str], list[Listed]] = {}
-    for one in archive.series(Chosen(limit=SERIES)):
+    groups: dict[tuple[str, str], list[ListedSeries]] = {}
+    for one in archive.series(SeriesFilter(limit=SERIES)):
         groups.setdefault((suite_of(one.series.case), one.series.machine), []).append(one)
     changed = {finding.series for finding in found}
     worse, better = (
@@ -122,14 +122,14 @@ def _suites(
     ]
 
 
-def _picked(suite: Sequence[Listed], changed: set[str]) -> list[Listed]:
+def _picked(suite: Sequence[ListedSeries], changed: set[str]) -> list[ListedSeries]:
     """The changed first, then the metrics that a short view of their case shows, then the newest."""
     known: dict[tuple[str, str], dict[str, str]] = {}
     for one in suite:
         known.setdefault((one.series.case, one.series.params), {})[one.series.metric] = one.series.better
     headlines = {case: set(headline_metrics(metrics)) for case, metrics in known.items()}
 
-    def interest(one: Listed) -> tuple[bool, bool, int, int]:
+    def interest(one: ListedSeries) -> tuple[bool, bool, int, int]:
         beside = one.series.metric not in headlines[one.series.case, one.series.params]
         return (one.series.key not in changed, beside, rank(one.series.metric), -one.last_at)
 

@@ -14,7 +14,7 @@ from benchwright.pages.names import machine_names
 from benchwright.pages.queries import at_once
 from benchwright.pages.shapes import Mark, Note, SeriesLine, SeriesPage, SeriesView
 from benchwright.records.findings import Finding
-from benchwright.store.archive import Annotation, Archive, Chosen, Columns, Listed
+from benchwright.store.archive import Annotation, Archive, Columns, ListedSeries, SeriesFilter
 
 MOST = 500  # series on a page
 POINTS = 100_000  # of one series
@@ -25,7 +25,7 @@ _SUBJECTS = 2000  # of the newest revisions
 
 
 @at_once
-def series_page(archive: Archive, chosen: Chosen) -> SeriesPage:
+def series_page(archive: Archive, chosen: SeriesFilter) -> SeriesPage:
     """The series that were chosen, and what else could be."""
     wanted = max(1, min(chosen.limit, MOST))
     found = archive.series(replace(chosen, limit=wanted + 1))
@@ -79,8 +79,8 @@ def sequence(column: Any) -> Sequence[Any]:
     return cast(Sequence[Any], column)
 
 
-def _named(archive: Archive, key: str, unit: str) -> Listed:
-    found = archive.series(Chosen(keys=(key,)))
+def _named(archive: Archive, key: str, unit: str) -> ListedSeries:
+    found = archive.series(SeriesFilter(keys=(key,)))
     if unit:
         found = [one for one in found if one.series.unit == unit]
     if not found:
@@ -128,12 +128,12 @@ def _note(annotation: Annotation) -> Note:
     )
 
 
-def _related(archive: Archive, listed: Listed, names: dict[str, str]) -> list[SeriesLine]:
+def _related(archive: Archive, listed: ListedSeries, names: dict[str, str]) -> list[SeriesLine]:
     """Other metrics of the same case on the same machine first, then the same metric elsewhere."""
     here = listed.series
     others = [
         one
-        for one in archive.series(Chosen(case=here.case, limit=_LOOKED_AT))
+        for one in archive.series(SeriesFilter(case=here.case, limit=_LOOKED_AT))
         if one.series.case == here.case and (one.series.key, one.series.unit) != (here.key, here.unit)
     ]
     same = [one for one in others if (one.series.params, one.series.machine) == (here.params, here.machine)]

@@ -9,7 +9,7 @@ from benchwright.errors import OptionError, StoreError, did_you_mean
 from benchwright.pages.lines import milliseconds, params_of
 from benchwright.pages.names import machine_names
 from benchwright.pages.shapes import Side
-from benchwright.store.archive import Archive, Outcome, Valued
+from benchwright.store.archive import Archive, ResultOutcome, Valued
 
 KINDS = ("run", "revision", "machine", "runtime")
 _SHORT = 10  # digits of a revision
@@ -23,7 +23,7 @@ class Filled:
     kind: str
     side: Side
     values: Sequence[Valued]
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[ResultOutcome]
 
 
 def fill(archive: Archive, a: str, b: str) -> tuple[Filled, Filled]:
@@ -35,7 +35,7 @@ def fill(archive: Archive, a: str, b: str) -> tuple[Filled, Filled]:
         _runs(values) or [label] * (kind == "run") for (kind, _), (label, values) in zip(kinds, labelled, strict=True)
     ]
     # Asked for together: a question costs more than what it is about.
-    ended: dict[str, list[Outcome]] = {}
+    ended: dict[str, list[ResultOutcome]] = {}
     for outcome in archive.outcomes(list(dict.fromkeys(run for several in runs for run in several[:_LOOKED_INTO]))):
         ended.setdefault(outcome.run, []).append(outcome)
     first, second = (

@@ -19,7 +19,7 @@ class Passed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class ComparedPair:
     """A commit and its control in one pair: the commit's figure over the control's."""
 
     revision: str
@@ -75,7 +75,7 @@ class Bisected:
     whole: Estimate | None = None  # the bad end over the good one, as a ratio; None when nothing was measured
     elsewhere: Estimate | None = None  # what of it none of the named commits explains, as a ratio
     further: tuple[Culprit, ...] = ()  # others that were named, where all were asked for
-    pairs: tuple[Compared, ...] = ()
+    pairs: tuple[ComparedPair, ...] = ()
     passed: tuple[Passed, ...] = ()
     runs: int = 0  # measurements of this bisection, failed ones and those from before among them
     again: int = 0  # of these, how many were there from before

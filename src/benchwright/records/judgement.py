@@ -11,7 +11,7 @@ from benchwright.records.findings import Mute, Threshold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class FindingRules:
     """Mutes and thresholds, as a store keeps them."""
 
     mutes: Sequence[Mute] = ()

@@ -18,7 +18,7 @@ class Stage(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class AbRules:
     """When a verdict is called."""
 
     smallest: float = 0.01  # a change below this counts as none
@@ -31,7 +31,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contender:
+class TrialSide:
     """One of the two sides."""
 
     label: str  # as it was asked for
@@ -62,7 +62,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heat:
+class StageResult:
     """One stage of one case: its pairs and what they say together."""
 
     stage: Stage
@@ -92,7 +92,7 @@ class TrialRow:
     effect: Estimate | None
     p_value: float  # of "nothing changed"
     adjusted: float  # the p-value in view of all cases of the trial
-    heats: tuple[Heat, ...]
+    heats: tuple[StageResult, ...]
     metric: str = ""
     unit: str = ""
     better: Better | None = None
@@ -103,7 +103,7 @@ class TrialRow:
         return self.heats[-1].stage
 
     @property
-    def telling(self) -> Heat | None:
+    def telling(self) -> StageResult | None:
         """The look that `effect` comes from: the last one with an estimate, or else with a pair that counts."""
         looks = [heat for heat in reversed(self.heats) if heat.effect is not None or heat.counted]
         return next((heat for heat in looks if heat.effect is not None), looks[0] if looks else None)
@@ -135,9 +135,9 @@ class Trial:
     """Treatment against control, over all cases."""
 
     id: str  # also a tag of all its runs: ab-ID
-    control: Contender
-    treatment: Contender
-    rules: Rules
+    control: TrialSide
+    treatment: TrialSide
+    rules: AbRules
     rows: tuple[TrialRow, ...] = ()
     only_control: tuple[str, ...] = ()  # cases that only one side has
     only_treatment: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from benchwright import schema
 from benchwright.analysis.comparison import ComparedMetric, sentence_of
 from benchwright.analysis.rows import show_scalar
 from benchwright.records import Estimate, Verdict
-from benchwright.records.trials import Contender, Heat, Stage, Trial, TrialRow
+from benchwright.records.trials import Stage, StageResult, Trial, TrialRow, TrialSide
 from benchwright.report.comparison_text import STYLES
 from benchwright.report.markdown import escaped, markdown_table
 from benchwright.report.table import UNLIMITED, emit
@@ -107,7 +107,7 @@ def notes(trial: Trial) -> Iterator[str]:
         yield "interrupted: the verdicts are what was known by then"
 
 
-def _lengths(heats: Sequence[Heat]) -> Iterator[str]:
+def _lengths(heats: Sequence[StageResult]) -> Iterator[str]:
     """What is to be known of processes that were longer or shorter than usual, look by look or of both at once."""
     looks = [heat for heat in heats if heat.stage is not Stage.REGRESS]
     names = ("the first look", "the second look")
@@ -173,7 +173,7 @@ def _middles(row: TrialRow) -> tuple[float, float] | None:
     return statistics.median(ours), statistics.median(theirs)
 
 
-def _named(side: Contender) -> str:
+def _named(side: TrialSide) -> str:
     known = side.revision.id[:10] if side.revision else ""
     if not known or side.label.startswith(known):
         return side.label

@@ -25,7 +25,7 @@ HEADS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class OutputDeviation:
     """One output in the round in which it was furthest from what is expected."""
 
     name: str
@@ -42,7 +42,7 @@ class Answer:
         return None if self.told.get("cosine", 0.0) is None else self.number("cosine")
 
 
-def answers(row: Row) -> list[Answer]:
+def answers(row: Row) -> list[OutputDeviation]:
     """The outputs of a case that were compared."""
     found: dict[str, list[Mapping[str, Value]]] = {}
     for result in row.results:
@@ -51,7 +51,7 @@ def answers(row: Row) -> list[Answer]:
             if isinstance(told, dict):
                 found.setdefault(name, []).append(told)
     return [
-        Answer(
+        OutputDeviation(
             name=name,
             told=max(rounds, key=_badness),
             within=_all(told.get("within") for told in rounds),
@@ -88,14 +88,14 @@ def _badness(told: Mapping[str, Value]) -> tuple[bool, float, float]:
     return told.get("within") is False, number(told.get("unlike")) or 0.0, number(told.get("max_abs")) or 0.0
 
 
-def _figures(each: Answer) -> list[str]:
+def _figures(each: OutputDeviation) -> list[str]:
     names = ("max_abs", "mean_abs", "rms", "max_rel", "mean_rel")
     if each.cosine is None:
         return ["none"] * (len(names) + 1)
     return [*(_shown(each.number(name)) for name in names), f"{each.cosine:.7g}"]
 
 
-def _sentence(compared: Sequence[Answer]) -> str:
+def _sentence(compared: Sequence[OutputDeviation]) -> str:
     bad = [each for each in compared if each.within is False]
     most = max(each.number("max_abs") for each in compared)
     relative = max(each.number("max_rel") for each in compared)
@@ -108,7 +108,7 @@ def _sentence(compared: Sequence[Answer]) -> str:
     return f"{many} {'within tolerance' if _all(e.within for e in compared) else 'compared, not judged'}; {size}"
 
 
-def _not_finite(each: Answer) -> str:
+def _not_finite(each: OutputDeviation) -> str:
     """What errors and cosine leave out, so that nobody takes them for the whole."""
     unlike = int(each.number("unlike"))
     if unlike:
@@ -116,7 +116,7 @@ def _not_finite(each: Answer) -> str:
     return f"no element of {each.name} is a finite number" if each.cosine is None else ""
 
 
-def _verdict(each: Answer) -> str:
+def _verdict(each: OutputDeviation) -> str:
     if each.within is None:
         return "; ".join(filter(None, ["not judged", _not_finite(each)]))
     off = int(each.number("off"))

@@ -17,7 +17,7 @@ SIZE, DOTS = (7.0, 3.0), 120  # inches, and dots for each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trace:
+class SeriesPicture:
     """The values of a series, oldest first, one for each run, and the first of them that is after the change."""
 
     values: tuple[float, ...]
@@ -27,7 +27,7 @@ class Trace:
     until: int = 0  # of a drift: the first value at the new level, or the newest; 0: the change is a step
 
 
-def sketch(trace: Trace) -> str:
+def sketch(trace: SeriesPicture) -> str:
     """The values around the change as bars, `│` where it is: `▁▁▂▁│▆▇▆`; of a drift, all of them without a mark."""
     if trace.until:
         per = -(-len(trace.values) // WIDEST)
@@ -38,7 +38,7 @@ def sketch(trace: Trace) -> str:
     return f"{bars[:place]}│{bars[place:]}"
 
 
-def png(trace: Trace) -> bytes:
+def png(trace: SeriesPicture) -> bytes:
     """The same as a picture, with the level on both sides; b"" where matplotlib is not installed."""
     if importlib.util.find_spec("matplotlib") is None:
         return b""
@@ -68,7 +68,7 @@ def png(trace: Trace) -> bytes:
     return drawn.getvalue()
 
 
-def _draw_slope(axes: Any, values: Sequence[float], trace: Trace) -> None:
+def _draw_slope(axes: Any, values: Sequence[float], trace: SeriesPicture) -> None:
     """The level before, the slope, and the level after, from the values next to its ends."""
     start, end = trace.change - 1, trace.until
     near = [sorted(values[max(0, place - 4) : place + 5]) for place in (start, end)]

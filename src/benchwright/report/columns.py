@@ -9,7 +9,7 @@ from benchwright.analysis.judged_metrics import directions_of, judged_metrics
 from benchwright.analysis.rows import Row
 from benchwright.execution.pricing import COST, THROUGHPUT
 from benchwright.records import Better
-from benchwright.units.numbers import Cell, Scale, cell, scale_of
+from benchwright.units.numbers import NumberText, Scale, cell, scale_of
 
 # metric -> heading, in the order of the table; a metric that no row has gets no column.
 SHOWN = {
@@ -33,7 +33,7 @@ class Column:
     title: str
     better: Better | None
     scale: Scale
-    cells: tuple[Cell | None, ...]
+    cells: tuple[NumberText | None, ...]
 
     @property
     def heading(self) -> str:

@@ -71,7 +71,7 @@ def _about_intervals(table: Sequence[Row]) -> str:
     )
 
 
-def _show_warning(console: Console, noted: notes.Noted, cases: int) -> None:
+def _show_warning(console: Console, noted: notes.WarningKind, cases: int) -> None:
     times = f" ({noted.count} times)" if noted.count > 1 else ""
     where = "" if len(noted.cases) == cases else f" [{notes.some(noted.cases)}]"
     console.print()

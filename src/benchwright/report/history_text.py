@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from benchwright.analysis.trend import JudgedSeries, Step, sparkline
+from benchwright.analysis.trend import JudgedSeries, TrendStep, sparkline
 from benchwright.records import Status, Verdict
 from benchwright.records.findings import Finding
 from benchwright.report.drifts import beside_text, since_text, slope_text
@@ -156,5 +156,5 @@ def _date(instant: str) -> str:
     return instant[:16].replace("T", " ")
 
 
-def _change(row: Step) -> str:
+def _change(row: TrendStep) -> str:
     return "-" if row.change is None else f"{row.change:+.1%}"

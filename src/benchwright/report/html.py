@@ -159,7 +159,7 @@ def _notes(run: Run, table: Sequence[Row]) -> str:
     return tag("h2", "Before you trust these numbers") + "".join(parts) if parts else ""
 
 
-def _cases(noted: notes.Noted, total: int) -> str:
+def _cases(noted: notes.WarningKind, total: int) -> str:
     return "every case" if len(noted.cases) == total > 1 else ", ".join(noted.cases)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchwright.analysis.calls import Calls, calls
+from benchwright.analysis.calls import WeightedLatencies, calls
 from benchwright.analysis.pareto import pareto
 from benchwright.analysis.rows import Row, show_scalar
 from benchwright.records import Estimate
@@ -28,7 +28,7 @@ CORNERS: dict[int, list[tuple[float, float]]] = {
     3: [(0, -1.2), (1.2, 1), (-1.2, 1)],
 }
 
-Indexed = tuple[int, Row, Calls]
+Indexed = tuple[int, Row, WeightedLatencies]
 
 
 def distribution(table: Sequence[Row]) -> Plot | None:
@@ -108,7 +108,7 @@ def tradeoff(table: Sequence[Row], latency: str = "latency_p50", words: str = "m
 # ---- distribution ----
 
 
-def _strip(across: Axis, base: float, i: int, row: Row, found: Calls) -> str:
+def _strip(across: Axis, base: float, i: int, row: Row, found: WeightedLatencies) -> str:
     places = np.linspace(across.start, across.end, BINS + 1)
     edges = np.array([_value_at(across, x) for x in places])
     counts = found.binned(edges)
@@ -167,7 +167,7 @@ def _nines(total: int) -> list[tuple[float, str]]:
     return [(x, words) for x, words in known if x <= math.log10(total) + 1e-9]
 
 
-def _percentile_line(across: Axis, up: Axis, i: int, row: Row, found: Calls) -> str:
+def _percentile_line(across: Axis, up: Axis, i: int, row: Row, found: WeightedLatencies) -> str:
     nines = np.linspace(0.0, math.log10(found.total), LEVELS)
     levels = 1 - 10.0**-nines
     levels[0], levels[-1] = 0.0, 1.0

@@ -21,7 +21,7 @@ from benchwright.units.numbers import instant, printable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ShowRequest:
     """What to show: `form` is table, csv, markdown or json; the flags add to it or narrow it."""
 
     form: str = "table"
@@ -30,7 +30,7 @@ class Wanted:
     log: bool = False
 
 
-def show(run: Run, wanted: Wanted, file: TextIO | None = None) -> None:
+def show(run: Run, wanted: ShowRequest, file: TextIO | None = None) -> None:
     """Writes the run to `file`, standard output by default."""
     out = file or sys.stdout
     if wanted.form != "table" and (wanted.plot or wanted.log):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchwright.analysis.calls import Calls, Floats, calls
+from benchwright.analysis.calls import Floats, WeightedLatencies, calls
 from benchwright.analysis.pareto import pareto
 from benchwright.analysis.rows import Row
 from benchwright.units import format_number
@@ -19,7 +19,7 @@ LOG_FROM = 4.0  # largest over smallest, from which equal steps would put nearly
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 
-def sparkline(found: Calls, width: int = 12) -> str:
+def sparkline(found: WeightedLatencies, width: int = 12) -> str:
     """The shape of a distribution from its smallest call to its 99th percentile, tallest bin full.
 
     Bins are logarithmic where the two lie far apart.
@@ -40,7 +40,7 @@ def plots(table: Sequence[Row], width: int = 80) -> str:
     return "\n\n".join(parts)
 
 
-def histogram(found: Calls, title: str, width: int = 80, bins: int = 16) -> str:
+def histogram(found: WeightedLatencies, title: str, width: int = 80, bins: int = 16) -> str:
     """Horizontal bars from the smallest call to the 99.5th percentile, and one line for everything beyond."""
     low, cut = found.shortest, float(found.quantiles(np.array([0.995]))[0])
     edges = _edges(low, cut if cut > low else low + max(low, 1e-9) * 1e-3, bins)

@@ -129,7 +129,7 @@ def require(someone: Visitor, scope: str, *, what: str = "this") -> Visitor:
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class RequiredScope:
     """A dependency: a visitor with this scope, or a refusal."""
 
     scope: str
@@ -139,7 +139,7 @@ class Needs:
 
 
 Anyone = Annotated[Visitor, Depends(visitor)]
-Reads = Annotated[Visitor, Depends(Needs("read"))]
-Triages = Annotated[Visitor, Depends(Needs("triage"))]
-Writes = Annotated[Visitor, Depends(Needs("write"))]
-Admins = Annotated[Visitor, Depends(Needs("admin"))]
+Reads = Annotated[Visitor, Depends(RequiredScope("read"))]
+Triages = Annotated[Visitor, Depends(RequiredScope("triage"))]
+Writes = Annotated[Visitor, Depends(RequiredScope("write"))]
+Admins = Annotated[Visitor, Depends(RequiredScope("admin"))]

@@ -10,7 +10,7 @@ from benchwright.records.findings import State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class ErrorAnswer:
     """What is wrong, and what to do."""
 
     error: str
@@ -20,7 +20,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class KeptItem:
     """One thing that was sent. `added` is false when it was there already, the very same."""
 
     id: str
@@ -28,7 +28,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class TakenEntries:
     """How many entries of a report were taken, as FAI-PEP's remote reporter wants to hear it."""
 
     count: int

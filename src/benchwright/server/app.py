@@ -12,7 +12,7 @@ from fastapi import FastAPI
 
 from benchwright.errors import OptionError
 from benchwright.server import errors, openapi, pages
-from benchwright.server.context import Frame
+from benchwright.server.context import RequestContext
 from benchwright.server.limits import Buckets
 from benchwright.server.middleware import Shield
 from benchwright.server.routes import (
@@ -30,7 +30,7 @@ from benchwright.server.routes import (
 from benchwright.server.routes import (
     pages as reading,
 )
-from benchwright.server.settings import Settings
+from benchwright.server.settings import ServerSettings
 from benchwright.server.upkeep import Upkeep
 from benchwright.store import open_store
 from benchwright.store.sql import SqlStore
@@ -43,7 +43,7 @@ ROUTERS = (about, session, uploads, artifacts, verbs, triage, live, hooks, readi
 OTHERS: tuple[ModuleType, ...] = (metrics, badges)
 
 
-def create_app(settings: Settings) -> FastAPI:
+def create_app(settings: ServerSettings) -> FastAPI:
     """The server's application, with its database open. It closes when the application ends."""
     here = _frame(settings)
     app = FastAPI(
@@ -67,7 +67,7 @@ def create_app(settings: Settings) -> FastAPI:
     return app
 
 
-def _frame(settings: Settings) -> Frame:
+def _frame(settings: ServerSettings) -> RequestContext:
     store = None if settings.store_url.startswith(("http://", "https://")) else open_store(settings.store_url)
     if not isinstance(store, SqlStore):
         raise OptionError(
@@ -75,7 +75,7 @@ def _frame(settings: Settings) -> Frame:
             remedy="give --store a file or a postgresql:// address",
         )
     limits = settings.limits
-    return Frame(
+    return RequestContext(
         settings=settings,
         store=store,
         asked=Buckets(rate=limits.rate, burst=limits.burst),
@@ -86,7 +86,7 @@ def _frame(settings: Settings) -> Frame:
 
 @asynccontextmanager
 async def _life(app: FastAPI) -> AsyncIterator[None]:
-    here = cast(Frame, app.state.frame)
+    here = cast(RequestContext, app.state.frame)
     anyio.to_thread.current_default_thread_limiter().total_tokens = here.settings.limits.threads
     upkeep = Upkeep(here)
     upkeep.start()

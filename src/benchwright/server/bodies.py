@@ -10,7 +10,7 @@ from fastapi import Depends, HTTPException, Request
 
 from benchwright.server.context import frame
 from benchwright.server.errors import refusal
-from benchwright.server.settings import MIB, Limits
+from benchwright.server.settings import MIB, RequestLimits
 from benchwright.system import streams
 from benchwright.units import whole_number
 
@@ -80,7 +80,7 @@ def _too_large(most: int) -> HTTPException:
     return refusal(413, f"this is more than {size}", "send less at once: results one by one, runs in several streams")
 
 
-async def _patiently(request: Request, limits: Limits) -> AsyncIterator[bytes]:
+async def _patiently(request: Request, limits: RequestLimits) -> AsyncIterator[bytes]:
     """The pieces as they come; a refusal when one is late, or all of them take too long."""
     stream = request.stream()
     end = asyncio.get_running_loop().time() + limits.longest

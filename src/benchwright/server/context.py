@@ -15,7 +15,7 @@ from starlette.responses import Response
 from benchwright.pages import encoding
 from benchwright.server.limits import Buckets
 from benchwright.server.request_counts import Traffic
-from benchwright.server.settings import Settings
+from benchwright.server.settings import ServerSettings
 
 if TYPE_CHECKING:
     from benchwright.server.access import Visitor
@@ -28,10 +28,10 @@ _STRANGERS = 4  # bodies at once that must be read to know who sends them: toget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class RequestContext:
     """What one server's requests share."""
 
-    settings: Settings
+    settings: ServerSettings
     store: SqlStore
     asked: Buckets  # by token or address
     failed: Buckets  # wrong tokens, by address
@@ -42,10 +42,10 @@ class Frame:
     stopping: asyncio.Event = field(default_factory=asyncio.Event)  # set when streams should end
 
 
-def frame(request: Request) -> Frame:
+def frame(request: Request) -> RequestContext:
     """What this server's requests share."""
     found = request.app.state.frame
-    assert isinstance(found, Frame)
+    assert isinstance(found, RequestContext)
     return found
 
 

@@ -13,7 +13,7 @@ from benchwright.errors import DecodeError
 from benchwright.records import Result, Run
 from benchwright.schema.parsing import TextError, json_value
 from benchwright.server.errors import refusal
-from benchwright.server.settings import MIB, Limits
+from benchwright.server.settings import MIB, RequestLimits
 
 LONGEST_ID = 200
 LONGEST_TEXT = 10_000  # of a comment, a note, a reason
@@ -24,7 +24,7 @@ _MOST = 2**64  # of a whole number
 T = TypeVar("T")
 
 
-def run_of(body: bytes, limits: Limits, *, where: str = "body") -> Run:
+def run_of(body: bytes, limits: RequestLimits, *, where: str = "body") -> Run:
     """The run in a versioned document."""
     document = parsed(body, limits, where=where)
     _bounded_samples(document, limits)
@@ -33,7 +33,7 @@ def run_of(body: bytes, limits: Limits, *, where: str = "body") -> Run:
     return run
 
 
-def result_of(body: bytes, limits: Limits, *, where: str = "body") -> Result:
+def result_of(body: bytes, limits: RequestLimits, *, where: str = "body") -> Result:
     """The result in a versioned document."""
     document = parsed(body, limits, where=where)
     _bounded_samples(document, limits)
@@ -42,12 +42,12 @@ def result_of(body: bytes, limits: Limits, *, where: str = "body") -> Result:
     return result
 
 
-def record_of(kind: type[T], body: bytes, limits: Limits, *, where: str = "body") -> T:
+def record_of(kind: type[T], body: bytes, limits: RequestLimits, *, where: str = "body") -> T:
     """A plain JSON object as a record."""
     return schema.decode(kind, parsed(body, limits, where=where), where=where)
 
 
-def parsed(body: bytes, limits: Limits, *, where: str = "body") -> Any:
+def parsed(body: bytes, limits: RequestLimits, *, where: str = "body") -> Any:
     """JSON whose numbers are finite and of 64 bits, and which is not nested without end."""
     try:
         return json_value(body, deepest=limits.depth, most=_MOST)
@@ -56,7 +56,7 @@ def parsed(body: bytes, limits: Limits, *, where: str = "body") -> Any:
         raise DecodeError(f"{where}: {error}", remedy=remedy) from None
 
 
-def _bounded_samples(document: Any, limits: Limits) -> None:
+def _bounded_samples(document: Any, limits: RequestLimits) -> None:
     """Refuses samples that unpack to more than is allowed, before anything unpacks them."""
     total = 0
     for text in _packed_columns(document):

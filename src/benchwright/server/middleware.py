@@ -14,10 +14,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from benchwright.errors import StoreError
 from benchwright.server.access import WHO
-from benchwright.server.context import Frame
+from benchwright.server.context import RequestContext
 from benchwright.server.errors import problem
 from benchwright.server.limits import neighbourhood
-from benchwright.server.settings import Settings
+from benchwright.server.settings import ServerSettings
 from benchwright.system.addresses import is_loopback
 
 # A route may set a stricter one of its own.
@@ -38,7 +38,7 @@ _REFUSED = frozenset({401, 403, 429})
 class Shield:
     """Refuses what comes under a foreign name or from a foreign page; HEAD is GET without a body."""
 
-    def __init__(self, app: ASGIApp, here: Frame) -> None:
+    def __init__(self, app: ASGIApp, here: RequestContext) -> None:
         self._app = app
         self._here = here
 
@@ -94,7 +94,7 @@ def _route(scope: Scope) -> str:
     return str(getattr(scope.get("route"), "path", "")).removeprefix("/api/v1")  # some versions name it, some do not
 
 
-def foreign_name(settings: Settings, headers: Headers) -> tuple[str, str] | None:
+def foreign_name(settings: ServerSettings, headers: Headers) -> tuple[str, str] | None:
     """What is wrong with the Host that a request names, if anything.
 
     A page elsewhere can have its own name point to this machine; the browser then believes that we are that page's
@@ -111,7 +111,7 @@ def foreign_name(settings: Settings, headers: Headers) -> tuple[str, str] | None
     return f"this server is not called {name!r}", "start it with --name NAME when it is reached under that name"
 
 
-def foreign_page(settings: Settings, headers: Headers) -> tuple[str, str] | None:
+def foreign_page(settings: ServerSettings, headers: Headers) -> tuple[str, str] | None:
     """What is wrong with the page that sends a change, if it is one of another site. Programs send neither header."""
     site = headers.get("sec-fetch-site", "none")
     refused = "a page of another site may not change anything here", "use the dashboard, or a program with a token"

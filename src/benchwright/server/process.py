@@ -17,14 +17,14 @@ from fastapi import FastAPI
 from benchwright.errors import OptionError
 from benchwright.server.app import create_app
 from benchwright.server.connections import Connection
-from benchwright.server.context import Frame
-from benchwright.server.settings import Settings
+from benchwright.server.context import RequestContext
+from benchwright.server.settings import ServerSettings
 
 BACKLOG = 2048
 GRACE = 1  # seconds that requests under way are given at the end
 
 
-def serve(settings: Settings, *, port: int, ready: Callable[[str], None]) -> None:
+def serve(settings: ServerSettings, *, port: int, ready: Callable[[str], None]) -> None:
     """Answers requests until Ctrl-C or SIGTERM. `ready` is told the address once it can be asked."""
     with listen(settings.host, port) as listening:  # first: where this fails, no store has been made
         app = create_app(settings)
@@ -38,7 +38,7 @@ def serve(settings: Settings, *, port: int, ready: Callable[[str], None]) -> Non
 def server_for(app: FastAPI) -> uvicorn.Server:
     """A uvicorn server that ends streams when it ends, and writes no access log: query strings may hold secrets."""
     here = app.state.frame
-    assert isinstance(here, Frame)
+    assert isinstance(here, RequestContext)
     options = uvicorn.Config(
         app,
         log_config=None,
@@ -92,7 +92,7 @@ def _explained(host: str, port: int, error: OSError) -> OptionError:
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, options: uvicorn.Config, here: Frame) -> None:
+    def __init__(self, options: uvicorn.Config, here: RequestContext) -> None:
         super().__init__(options)
         self._here = here
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchwright.store.probe import database_file
-from benchwright.store.sql.retention import Rules
+from benchwright.store.sql.retention import RetentionRules
 from benchwright.system.addresses import is_loopback
 
 MIB = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class RequestLimits:
     """What one request may ask for. Sizes are bytes, after unpacking; times are seconds."""
 
     small: int = MIB  # a change that a person makes
@@ -36,7 +36,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class ServerSettings:
     """Where a server's data lies, who may reach it, and how much each may ask."""
 
     store_url: str
@@ -45,8 +45,8 @@ class Settings:
     require_token: bool = False
     names: tuple[str, ...] = ()  # under which it is reached besides its address, behind a proxy
     log: bool = False  # one line on standard error for each request
-    limits: Limits = field(default_factory=Limits)
-    retention: Rules = field(default_factory=Rules)
+    limits: RequestLimits = field(default_factory=RequestLimits)
+    retention: RetentionRules = field(default_factory=RetentionRules)
 
     @property
     def on_loopback(self) -> bool:

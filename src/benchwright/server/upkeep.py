@@ -6,7 +6,7 @@ import sys
 import threading
 
 from benchwright.errors import BenchwrightError
-from benchwright.server.context import Frame
+from benchwright.server.context import RequestContext
 from benchwright.store.sql import retention
 
 DAY = 86400.0
@@ -15,7 +15,7 @@ DAY = 86400.0
 class Upkeep:
     """A thread that looks once a day, and at the beginning. It is nothing that an end has to wait for."""
 
-    def __init__(self, here: Frame, *, period: float = DAY) -> None:
+    def __init__(self, here: RequestContext, *, period: float = DAY) -> None:
         self._here = here
         self._period = period
         self._ended = threading.Event()
@@ -40,7 +40,7 @@ class Upkeep:
             self._ended.wait(self._period)
 
 
-def tidy(here: Frame) -> None:
+def tidy(here: RequestContext) -> None:
     """Lets go what is too old, and says so in the audit log."""
     gone = retention.apply(here.store, here.settings.retention)
     if gone is not None and (gone.runs or gone.aged):

@@ -26,7 +26,7 @@ class Confusion:
         return Confusion(tp=self.tp + other.tp, fp=self.fp + other.fp, fn=self.fn + other.fn, tn=self.tn + other.tn)
 
 
-class Metric(Protocol):
+class AccuracyMetric(Protocol):
     """What every metric offers, built-in or the user's own."""
 
     def process_record(self, output: Any, target: Any) -> None:

@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from benchwright.records import Estimate
 from benchwright.stats import pairs as judged
 from benchwright.stats.culprit_choice import choose, information
-from benchwright.stats.culprit_posterior import GOOD, Group, Pair, Posterior, Prior, learn, placed, uniform
+from benchwright.stats.culprit_posterior import GOOD, CommitPair, Group, Posterior, Prior, learn, placed, uniform
 
 __all__ = [
     "CONFIDENCE",
     "GOOD",
+    "BisectionStep",
+    "CommitPair",
     "Group",
-    "Pair",
     "Posterior",
     "Prior",
-    "Step",
     "are_alike",
     "expected_pairs",
     "following",
@@ -46,7 +46,7 @@ _LITTLE = 0.01  # bits: what the next pair tells at least, for the sake of a for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class BisectionStep:
     """What is known, and what to measure next: a commit against a base.
 
     `commit` is None when there is nothing more to measure: a group is named, or the ends are alike.
@@ -63,13 +63,13 @@ class Step:
 
 def following(
     prior: Prior,
-    pairs: Sequence[Pair],
+    pairs: Sequence[CommitPair],
     *,
     confidence: float = CONFIDENCE,
     skipped: Collection[int] = (),
     ready: Collection[int] = (),
     named: Collection[int] = (),
-) -> Step:
+) -> BisectionStep:
     """The next step: the bad end, for the size of the change; whatever tells the most; then the culprit's parent.
 
     `skipped` commits cannot be measured; `ready` ones cost no build; `named` ones were found before: another is sought.
@@ -77,25 +77,25 @@ def following(
     posterior = learn(prior, pairs)
     last = len(prior.commits) - 1
     if sum(pair.commit == last and pair.base == GOOD for pair in pairs) < _AT_THE_END:
-        return Step(posterior=posterior, commit=last)
+        return BisectionStep(posterior=posterior, commit=last)
     if posterior.nothing >= confidence or are_alike(posterior, prior, pairs):
-        return Step(posterior=posterior, commit=None)
+        return BisectionStep(posterior=posterior, commit=None)
     others = [group for group in posterior.groups(skipped) if not {*group.commits} & {*named}]
     if not others or (named and sum(group.size for group in others) < _REST):
-        return Step(posterior=posterior, commit=None)
+        return BisectionStep(posterior=posterior, commit=None)
     best = others[0]
     if best.probability >= confidence:
         count, size = _closed(pairs, best), size_of(pairs, best)
         ended = count >= _CLOSING[-1] or (count == _CLOSING[0] and is_shown(size))
         base, commit = best.edge
-        return Step(posterior=posterior, commit=None if ended else commit, base=base, group=best, size=size)
+        return BisectionStep(posterior=posterior, commit=None if ended else commit, base=base, group=best, size=size)
     measurable = [index for index in range(last + 1) if index not in skipped]
     told = information(posterior, measurable, named)
     commit = choose(told, pairs, ready)
-    return Step(posterior=posterior, commit=commit, gain=max(told.gain.values()), unknown=told.unknown)
+    return BisectionStep(posterior=posterior, commit=commit, gain=max(told.gain.values()), unknown=told.unknown)
 
 
-def are_alike(posterior: Posterior, prior: Prior, pairs: Sequence[Pair]) -> bool:
+def are_alike(posterior: Posterior, prior: Prior, pairs: Sequence[CommitPair]) -> bool:
     """Whether both ends differ by nothing that matters: less than 1 %, or than half of what was seen before."""
     known = SMALLEST if prior.effect is None else min(SMALLEST, abs(math.log(prior.effect.point)) / 2)
     low, high = posterior.effect.low, posterior.effect.high
@@ -105,7 +105,7 @@ def are_alike(posterior: Posterior, prior: Prior, pairs: Sequence[Pair]) -> bool
     return enough and -known < math.log(low) <= 0.0 <= math.log(high) < known
 
 
-def size_of(pairs: Sequence[Pair], group: Group) -> Estimate | None:
+def size_of(pairs: Sequence[CommitPair], group: Group) -> Estimate | None:
     """The change with a group of commits, as a ratio, from its pairs with its parent alone; None: too few."""
     own = [pair for pair in pairs if (pair.base, pair.commit) == group.edge]
     if len(own) < _CLOSING[0]:
@@ -121,12 +121,12 @@ def is_shown(size: Estimate | None) -> bool:
     return size is not None and size.low is not None and size.high is not None and not size.low <= 1.0 <= size.high
 
 
-def expected_pairs(step: Step, pairs: Sequence[Pair] = ()) -> int:
+def expected_pairs(step: BisectionStep, pairs: Sequence[CommitPair] = ()) -> int:
     """About how many more pairs it takes: what is not known over what the next one tells, and those with the parent."""
     closed = 0 if step.group is None else _closed(pairs, step.group)
     left = min((count - closed for count in _CLOSING if count > closed), default=0)
     return math.ceil(step.unknown / max(step.gain, _LITTLE)) + left
 
 
-def _closed(pairs: Sequence[Pair], group: Group) -> int:
+def _closed(pairs: Sequence[CommitPair], group: Group) -> int:
     return sum((pair.base, pair.commit) == group.edge for pair in pairs)

@@ -24,7 +24,7 @@ _NEAR = 400  # points on both sides that the line is compared over
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class LevelChange:
     """The change of level at a boundary: its size with its standard error, and the strength of the evidence."""
 
     size: float
@@ -86,7 +86,7 @@ class Evidence:
                 strengths[number] = self._strength(changes, number)
         return changes
 
-    def step(self, first: int, change: int, last: int, window: int = _WINDOWS[0]) -> Step:
+    def step(self, first: int, change: int, last: int, window: int = _WINDOWS[0]) -> LevelChange:
         """The step between the levels on both sides, seen from at most `window` points away."""
         left, right = min(change - first, window), min(last - change, window)
         low, high = change - left, change + right
@@ -95,7 +95,7 @@ class Evidence:
         before, after = before / left**2, after / right**2
         error = math.sqrt(before + after)
         freedom = error**4 / (before**2 / (left - 1 + _PRIOR) + after**2 / (right - 1 + _PRIOR))  # Welch's
-        return Step(size=size, error=error, freedom=freedom, strength=deviate(size / error, freedom))
+        return LevelChange(size=size, error=error, freedom=freedom, strength=deviate(size / error, freedom))
 
     def confidence(self, first: int, change: int, last: int) -> float:
         """One less the probability that chance shows as much anywhere."""

@@ -20,7 +20,7 @@ ALLOWANCE = 1.0  # how far two single processes of one program may lie apart, on
 WITHIN_ONE = "within one process each"  # how the method of such a ratio begins
 
 
-class Comparison(NamedTuple):
+class RatioComparison(NamedTuple):
     """B against A: the ratio b/a, what to make of it and why. No ratio where a value is not positive.
 
     A tuple, as is all that is made on the way: a page has a thousand of them, and records take far longer to make.
@@ -40,7 +40,7 @@ def compare(
     confidence: float = 0.95,
     smallest: float = 0.01,
     allowance: float = ALLOWANCE,
-) -> Comparison:
+) -> RatioComparison:
     """Judges the rounds of `b` against the rounds of `a`.
 
     SAME when the whole interval of the ratio lies within ±`smallest`; BETTER or WORSE when it excludes 1 and the change
@@ -123,14 +123,14 @@ def _said_of_one_process(allowance: float) -> tuple[float, str, str]:
     return math.log1p(allowance), f"{WITHIN_ONE}, widened by {allowed}", caveat
 
 
-def _judged(difference: _Difference, better: Better | None, confidence: float, smallest: float) -> Comparison:
+def _judged(difference: _Difference, better: Better | None, confidence: float, smallest: float) -> RatioComparison:
     centre, half, p_value, method, caveat = difference
     low = high = None
     if half is not None:
         low, high = math.exp(max(centre - half, -_LARGEST)), math.exp(min(centre + half, _LARGEST))
     ratio = Estimate(point=math.exp(centre), low=low, high=high, confidence=confidence, method=method)
     verdict, why = _verdict(centre, half, better, smallest)
-    return Comparison(ratio, verdict, f"{why}; {caveat}" if caveat else why, p_value)
+    return RatioComparison(ratio, verdict, f"{why}; {caveat}" if caveat else why, p_value)
 
 
 def _verdict(centre: float, half: float | None, better: Better | None, smallest: float) -> tuple[Verdict, str]:
@@ -155,11 +155,13 @@ def _percent(smallest: float) -> str:
     return f"±{100 * math.expm1(smallest):.3g} %"
 
 
-def _without_ratio(a: Sequence[Estimate], b: Sequence[Estimate]) -> Comparison:
+def _without_ratio(a: Sequence[Estimate], b: Sequence[Estimate]) -> RatioComparison:
     values = {e.point for e in (*a, *b)}
     if len(values) == 1:
-        return Comparison(ratio=None, verdict=Verdict.SAME, why="equal in every round", p_value=1.0)
-    return Comparison(ratio=None, verdict=Verdict.UNCLEAR, why="zero or negative values have no ratio", p_value=1.0)
+        return RatioComparison(ratio=None, verdict=Verdict.SAME, why="equal in every round", p_value=1.0)
+    return RatioComparison(
+        ratio=None, verdict=Verdict.UNCLEAR, why="zero or negative values have no ratio", p_value=1.0
+    )
 
 
 def _mean_log(rounds: Sequence[Estimate]) -> float:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchwright.stats.culprit_posterior import Pair, Posterior
+from benchwright.stats.culprit_posterior import CommitPair, Posterior
 from benchwright.stats.level_paths import draw_paths
 
 Floats = NDArray[np.float64]
@@ -28,14 +28,14 @@ _CANDIDATES = 40  # commits that are looked at for the next pair
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ExpectedInformation:
     """For each commit that may be next, how many bits about the place a pair with it is expected to tell."""
 
     gain: Mapping[int, float]
     unknown: float  # bits that are missing
 
 
-def information(posterior: Posterior, measurable: Sequence[int], named: Collection[int] = ()) -> Told:
+def information(posterior: Posterior, measurable: Sequence[int], named: Collection[int] = ()) -> ExpectedInformation:
     """Draws paths, looks where the largest jump of each is that is not `named`, and what a pair would tell of it."""
     rng = np.random.default_rng(len(posterior.stops) + 1000 * posterior.pairs)
     noise, drawn = draw_paths(posterior.paths, _DRAWN, rng)
@@ -63,10 +63,10 @@ def information(posterior: Posterior, measurable: Sequence[int], named: Collecti
         density = kinds.density(seen[:, None] - level[:, number]).T  # (paths, seen)
         gain[candidate] = _mutual(density, later, widths)
     counts = np.bincount(np.minimum(place, len(posterior.commits)), minlength=1 + len(posterior.commits))
-    return Told(gain=gain, unknown=float(_entropy(counts / counts.sum())))
+    return ExpectedInformation(gain=gain, unknown=float(_entropy(counts / counts.sum())))
 
 
-def choose(told: Told, pairs: Sequence[Pair] = (), ready: Collection[int] = ()) -> int:
+def choose(told: ExpectedInformation, pairs: Sequence[CommitPair] = (), ready: Collection[int] = ()) -> int:
     """The commit whose pair promises to tell the most about the place; the last commit is a choice like any other.
 
     One that is `ready`, built already, is taken when it tells nearly as much; one that was measured several times in a

@@ -42,7 +42,7 @@ _ANYWHERE = 0.1  # of a prior that somebody gives: spread over all commits, as i
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class CommitPair:
     """A commit and its control, measured next to each other."""
 
     commit: int
@@ -125,7 +125,7 @@ def placed(weights: Mapping[int, float], count: int, *, nothing: float = 0.05, e
     return Prior(commits=spread, nothing=nothing, effect=effect)
 
 
-def learn(prior: Prior, pairs: Sequence[Pair]) -> Posterior:
+def learn(prior: Prior, pairs: Sequence[CommitPair]) -> Posterior:
     """What the pairs say about the culprits."""
     count = len(prior.commits)
     measured = {place for pair in pairs for place in (pair.commit, pair.base)} - {GOOD}
@@ -169,7 +169,7 @@ def learn(prior: Prior, pairs: Sequence[Pair]) -> Posterior:
     )
 
 
-def _heard(pairs: Sequence[Pair]) -> tuple[Floats, Floats, Noises]:
+def _heard(pairs: Sequence[CommitPair]) -> tuple[Floats, Floats, Noises]:
     """Each pair's commit against its controls, as a logarithm; the factor of its noise; and the noises."""
     series: dict[tuple[int, float], list[int]] = {}
     for place, pair in enumerate(pairs):
@@ -268,7 +268,7 @@ def _likelihood(offs: Floats, factors: Floats, levels: Floats, noises: Noises) -
 
 
 def _edges(
-    pairs: Sequence[Pair], stops: Sequence[int], offs: Floats, factors: Floats, levels: Floats, noises: Noises
+    pairs: Sequence[CommitPair], stops: Sequence[int], offs: Floats, factors: Floats, levels: Floats, noises: Noises
 ) -> dict[int, Floats]:
     """What pairs of a commit with another base than the good revision say, by stop, noise, level before and after.
 

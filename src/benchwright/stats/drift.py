@@ -22,7 +22,7 @@ from benchwright.stats.changepoint import Change
 from benchwright.stats.changepoint_noise import local_noise, winsorised
 from benchwright.stats.drift_model import NONE, Explained, Explaining
 from benchwright.stats.drift_noise import Array
-from benchwright.stats.drift_sizes import BINS, Drift, Joint, Slope, levelled, step_at
+from benchwright.stats.drift_sizes import BINS, Joint, Slope, SlopeSize, levelled, step_at
 
 Detect = Callable[..., list[Change]]
 
@@ -44,7 +44,7 @@ class Trend:
     """What happened to the level of a series: steps, with slopes taken out, and slopes."""
 
     changes: tuple[Change, ...] = ()
-    drifts: tuple[Drift, ...] = ()
+    drifts: tuple[SlopeSize, ...] = ()
 
 
 def examine(values: Sequence[float], *, smallest: float = 0.01, detect: Detect) -> Trend:

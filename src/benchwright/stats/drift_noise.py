@@ -23,7 +23,7 @@ _INDEPENDENT_AT_LEAST = 0.02  # share of the variance that is no slow part: valu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class NoiseKind:
     """One kind of noise, of variance 1: of the slow part and of what is independent beside it."""
 
     belief: float = 1.0  # before anything is seen, against the others
@@ -37,19 +37,19 @@ class Kind:
         return self.slow if self.memory == 1.0 else self.slow * (1.0 - self.memory**2)
 
 
-def _kinds() -> tuple[Kind, ...]:
-    found = [Kind(memory=0.0, slow=0.0, independent=1.0)]
+def _kinds() -> tuple[NoiseKind, ...]:
+    found = [NoiseKind(memory=0.0, slow=0.0, independent=1.0)]
     for memory, shares in ((0.4, (0.5, 1.0)), (0.65, (0.4, 1.0)), (0.85, (0.3, 0.6, 1.0)), (0.95, (0.3, 0.6, 0.9))):
         for share in shares:
             share = min(share, 1.0 - _INDEPENDENT_AT_LEAST)
-            found.append(Kind(memory=memory, slow=share, independent=1.0 - share))
+            found.append(NoiseKind(memory=memory, slow=share, independent=1.0 - share))
     for walk, belief in (
         (0.03, 1.0),
         (0.1, 0.7),
         (0.25, 0.4),
         (0.6, 0.2),
     ):  # few histories wander as far as they scatter
-        found.append(Kind(memory=1.0, slow=walk**2, independent=1.0, belief=belief))
+        found.append(NoiseKind(memory=1.0, slow=walk**2, independent=1.0, belief=belief))
     return tuple(found)
 
 

@@ -23,7 +23,7 @@ _SIGMA, _NINETY = 1.96, 1.645  # standard deviations that hold 95 % and 90 %
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class SlopePart:
     """A part of a drift: by which factor the level changes from the point `start` to the point `end`."""
 
     start: int
@@ -34,7 +34,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drift:
+class SlopeSize:
     """One slope between two levels.
 
     `start` is the last point of the old level, and may lie between `earliest` and `latest` (90 %); `end` is the first
@@ -58,7 +58,7 @@ class Drift:
     slope: float
     slope_low: float
     slope_high: float
-    parts: tuple[Part, ...]
+    parts: tuple[SlopePart, ...]
     confidence: float
 
 
@@ -208,7 +208,7 @@ class Joint:
         """Its size in standard deviations."""
         return self.size(place) / max(self.spread(place), 1e-300)
 
-    def drift(self, number: int, slope: Slope) -> Drift:
+    def drift(self, number: int, slope: Slope) -> SlopeSize:
         """A slope with its size."""
         size, length = float(self._sizes[1 + number]), slope.end - slope.start
         reach = _SIGMA * self.spread(1 + number)
@@ -216,7 +216,7 @@ class Joint:
         shift = self._shifts[number]
         vague = math.ceil(_NINETY * self.spread(shift)) if slope.start > 0 else 0
         before = math.exp(float(self._fitted[slope.start]))
-        return Drift(
+        return SlopeSize(
             start=slope.start,
             end=slope.end,
             earliest=max(0, min(slope.earliest, slope.start - vague)),
@@ -234,7 +234,7 @@ class Joint:
             confidence=1.0 - min(1.0, _DOUBT * math.exp(-slope.gain)),
         )
 
-    def _parts(self, number: int, slope: Slope, size: float) -> tuple[Part, ...]:
+    def _parts(self, number: int, slope: Slope, size: float) -> tuple[SlopePart, ...]:
         """How much each of as many parts as can be told carries; none where not even two can."""
         others = [column for place, column in enumerate(self._plain) if place != 1 + number]
         for count in _PARTS:
@@ -246,7 +246,9 @@ class Joint:
                 continue
             sizes = [(float(fit.sizes[place]), _SIGMA * fit.spread(place)) for place in places]
             return tuple(
-                Part(start=first, end=last, effect=math.exp(by), low=math.exp(by - reach), high=math.exp(by + reach))
+                SlopePart(
+                    start=first, end=last, effect=math.exp(by), low=math.exp(by - reach), high=math.exp(by + reach)
+                )
                 for (first, last), (by, reach) in zip(pairs, sizes, strict=True)
             )
         return ()

@@ -19,7 +19,7 @@ from benchwright.stats import correlation, reach
 from benchwright.stats.distributions import normal_quantile
 
 
-class Indexed(Protocol):
+class SortedNumbers(Protocol):
     """Sorted numbers, whether a list or an array."""
 
     def __len__(self) -> int: ...
@@ -128,10 +128,10 @@ def _bounds_in_order(values: Sequence[float], ordered: Sequence[float], q: float
         for value in values[start : start + length]:
             counted[bisect_left(edges, value)] += 1
         batches.append(list(accumulate(counted[:-1])))
-    return bounds_in_order(reach.Counts(at, batches, length, count), q, confidence)
+    return bounds_in_order(reach.BatchCounts(at, batches, length, count), q, confidence)
 
 
-def bounds_in_order(counts: reach.Counts, q: float, confidence: float = 0.95, among: int | None = None) -> Bounds:
+def bounds_in_order(counts: reach.BatchCounts, q: float, confidence: float = 0.95, among: int | None = None) -> Bounds:
     """The interval for the q-quantile of calls that resemble each other as `counts` say, among so many calls."""
     count = counts.total if among is None else among
     return reach.widest(counts, q, confidence, count, lambda i: quantile_bounds(count, q, confidence, i))
@@ -176,7 +176,7 @@ def inflation(values: Sequence[float], threshold: float) -> float:
     return correlation.inflation(means, length, share * (1.0 - share))
 
 
-def interpolate(ordered: Indexed, position: float) -> float:
+def interpolate(ordered: SortedNumbers, position: float) -> float:
     """The value at a rank with a fraction, on the line between its two neighbours."""
     below = min(int(position), len(ordered))
     above = min(below + 1, len(ordered))

@@ -30,7 +30,7 @@ _MORE = 1.5  # a neighbour counts when it is inflated by so many times more
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class BatchCounts:
     """How many calls of each batch are at or below each threshold, and each threshold's rank among all calls."""
 
     ranks: Sequence[int]
@@ -46,7 +46,9 @@ def thresholds(count: int, q: float) -> list[int]:
     return sorted({min(max(math.ceil(share * count - 1e-9), 1), count) for share in shares})
 
 
-def widest(counts: Counts, q: float, confidence: float, among: int, bounds_of: Callable[[float], Bounds]) -> Bounds:
+def widest(
+    counts: BatchCounts, q: float, confidence: float, among: int, bounds_of: Callable[[float], Bounds]
+) -> Bounds:
     """The interval of the q-quantile as ranks among `among` calls, of which those in `counts` tell the order.
 
     `bounds_of` gives the interval of calls that are inflated by so much; where no threshold shows that calls resemble
@@ -76,14 +78,14 @@ def widest(counts: Counts, q: float, confidence: float, among: int, bounds_of: C
     return replace(found, low=max(1.0, low), high=min(high, float(among)), confidence=reached, effective=worth)
 
 
-def _resemblance(counts: Counts, j: int) -> correlation.Resemblance:
+def _resemblance(counts: BatchCounts, j: int) -> correlation.Resemblance:
     means = [batch[j] / counts.length for batch in counts.batches]
     share = math.fsum(means) / len(means)
     return correlation.resemblance(means, counts.length, share * (1.0 - share))
 
 
 def _leaning(
-    counts: Counts, j: int, confidence: float, inflation: float, bounds_of: Callable[[float], Bounds]
+    counts: BatchCounts, j: int, confidence: float, inflation: float, bounds_of: Callable[[float], Bounds]
 ) -> Bounds:
     """The interval at one threshold, longer on the side that the calls beyond it lean to.
 

@@ -38,7 +38,7 @@ _BITS = (13, 16)  # two to these: the fewest and the most flips
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class SignFlipResult:
     """Whether zero was rejected: at which look (counted in pairs), on which side, and how rare that is."""
 
     look: int | None  # None: never so far
@@ -56,21 +56,21 @@ def spending(level: float, most: int) -> tuple[float, ...]:
 
 def look_by_look(
     controls: Sequence[float] | Floats, treatments: Sequence[float] | Floats, spent: Sequence[float]
-) -> Outcome:
+) -> SignFlipResult:
     """Tests whether both sides are alike; `spent[k]` is the level spent after k + 1 pairs. Takes logarithms."""
     ours, theirs = np.asarray(controls, dtype=np.float64), np.asarray(treatments, dtype=np.float64)
     if len(ours) > len(spent):
         raise ValueError(f"{len(ours)} pairs, but levels for {len(spent)} looks")
     looks = [look for look in range(1, len(ours) + 1) if spent[look - 1] > 0.0]
     if not looks:
-        return Outcome(look=None, positive=False, p_value=1.0)
+        return SignFlipResult(look=None, positive=False, p_value=1.0)
     flips = _flips(_bits(spent[-1]), len(spent))
     weights = _in_steps(signed_weights(ours, theirs, looks))
     statistics = np.concatenate(weights @ flips[:, : len(ours)], axis=1)
     return _walk(statistics, looks, [int(spent[look - 1] * statistics.shape[1] + 1e-9) for look in looks])
 
 
-def _walk(statistics: npt.NDArray[np.float32], looks: Sequence[int], quotas: Sequence[int]) -> Outcome:
+def _walk(statistics: npt.NDArray[np.float32], looks: Sequence[int], quotas: Sequence[int]) -> SignFlipResult:
     """Takes out paths look by look: a row is a look, a column a path, and path 0 is what was observed."""
     sizes = np.abs(statistics)
     count, gone = sizes.shape[1], 0
@@ -81,12 +81,12 @@ def _walk(statistics: npt.NDArray[np.float32], looks: Sequence[int], quotas: Seq
         out = now > _exceeded(now, quota - gone)
         if out[0]:
             rank = gone + int(np.count_nonzero(now >= now[0]))
-            return Outcome(look=look, positive=bool(statistics[row, 0] > 0.0), p_value=rank / count)
+            return SignFlipResult(look=look, positive=bool(statistics[row, 0] > 0.0), p_value=rank / count)
         out_of_play |= out
         gone = int(np.count_nonzero(out_of_play))
     single = len(looks) == 1
     rank = int(np.count_nonzero(sizes[-1] >= sizes[-1, 0]))
-    return Outcome(look=None, positive=bool(statistics[-1, 0] > 0.0), p_value=rank / count if single else 1.0)
+    return SignFlipResult(look=None, positive=bool(statistics[-1, 0] > 0.0), p_value=rank / count if single else 1.0)
 
 
 def _exceeded(values: npt.NDArray[np.float32], room: int) -> float:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from benchwright.records import Estimate, Histogram
 from benchwright.stats import correlation, histogram, ranks, reach
 from benchwright.stats.distributions import normal_quantile, student_quantile
-from benchwright.units import Limits
+from benchwright.units import QuantityLimits
 
 PERCENTILES: tuple[float, ...] = (50, 90, 95, 99, 99.9)
 _NEARLY_SURE = 1.0 - 1e-12  # the largest probability whose quantile is reckoned with
@@ -185,7 +185,9 @@ def mean_from_histogram(counts: Histogram, confidence: float = 0.95, *, inflatio
     )
 
 
-def combine(estimates: Sequence[Estimate], *, confidence: float = 0.95, limits: Limits | None = None) -> Estimate:
+def combine(
+    estimates: Sequence[Estimate], *, confidence: float = 0.95, limits: QuantityLimits | None = None
+) -> Estimate:
     """Rounds, each measured in a process of its own, as one estimate. The process is the unit of repetition.
 
     The interval is of the *typical* process, the one in the middle of all that might be started; what a rare process
@@ -226,7 +228,7 @@ def combine(estimates: Sequence[Estimate], *, confidence: float = 0.95, limits: 
         count > ENOUGH_ROUNDS and abs(statistics.median(points) - point) > spread
     ):  # some lie aside: the mean leans to them
         low, high = _with_the_median(points, low, high, confidence)
-    can_be = limits or Limits(low=0.0)
+    can_be = limits or QuantityLimits(low=0.0)
     if (
         count < ENOUGH_ROUNDS and can_be.low == 0.0 and low <= 0.0 < min(points)
     ):  # as many times below the point as the other end is above it
@@ -277,7 +279,7 @@ def _mean(points: Sequence[float]) -> float:
     return math.fsum(points) / len(points)
 
 
-def within_limits(estimate: Estimate, limits: Limits | None) -> Estimate:
+def within_limits(estimate: Estimate, limits: QuantityLimits | None) -> Estimate:
     """The estimate with no end of its interval where the quantity cannot be; a point beyond a limit disproves it."""
     if limits is None or estimate.low is None or estimate.high is None:
         return estimate
@@ -327,7 +329,7 @@ def _bounds(array: _Floats, q: float, confidence: float, among: int | None = Non
     places = np.searchsorted(edges, array[: whole * length], side="left")
     cells = np.repeat(np.arange(whole), length) * (len(at) + 1) + places
     table = np.bincount(cells, minlength=whole * (len(at) + 1)).reshape(whole, -1)[:, :-1].cumsum(axis=1)
-    return ranks.bounds_in_order(reach.Counts(at, table.tolist(), length, count), q, confidence, among)
+    return ranks.bounds_in_order(reach.BatchCounts(at, table.tolist(), length, count), q, confidence, among)
 
 
 def _inflation(array: _Floats, threshold: float) -> float:
@@ -388,8 +390,8 @@ def _outermost(estimates: Sequence[Estimate]) -> tuple[float, float]:
     return min(lows), max(highs)
 
 
-def _seen_within(limits: Limits, points: Sequence[float]) -> Limits:
+def _seen_within(limits: QuantityLimits, points: Sequence[float]) -> QuantityLimits:
     """The limits that no point contradicts."""
     low = limits.low if limits.low is not None and min(points) >= limits.low else None
     high = limits.high if limits.high is not None and max(points) <= limits.high else None
-    return Limits(low=low, high=high)
+    return QuantityLimits(low=low, high=high)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class SeriesFilter:
     """Which series are meant; what is empty does not choose. Names may hold `*`."""
 
     case: str = ""
@@ -34,7 +34,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class ListedSeries:
     """A series without its points, and how many there are."""
 
     number: int  # of its row: pages go on after it
@@ -93,7 +93,7 @@ class Machine:
     last_at: int
 
 
-class Outcome(NamedTuple):
+class ResultOutcome(NamedTuple):
     """How one result of a run ended, and what must be known before its numbers are taken at their word."""
 
     run: str
@@ -135,7 +135,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class AuditEntry:
     """A line of the audit log."""
 
     id: int
@@ -153,7 +153,7 @@ class Archive(Store, Protocol):
         """What this thread reads within, it reads over one connection: many questions for the price of one hello."""
         ...
 
-    def series(self, chosen: Chosen) -> list[Listed]:
+    def series(self, chosen: SeriesFilter) -> list[ListedSeries]:
         """The series that were chosen, in the order of their numbers; without points only those that keys name."""
         ...
 
@@ -235,7 +235,7 @@ class Archive(Store, Protocol):
         """A run without its results."""
         ...
 
-    def outcomes(self, runs: Sequence[str]) -> list[Outcome]:
+    def outcomes(self, runs: Sequence[str]) -> list[ResultOutcome]:
         """How every result of these runs ended, in the order they were kept."""
         ...
 

@@ -31,7 +31,7 @@ _CONTINUING = ("Range", "If-Range")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class HttpAnswer:
     """What a server said, whatever its status."""
 
     status: int
@@ -86,7 +86,7 @@ def call(
     body: bytes | None = None,
     timeout: float = TIMEOUT,
     most: int = MOST_ANSWER,
-) -> Answer:
+) -> HttpAnswer:
     """Sends one request to an address that was checked, and returns the answer.
 
     It is never led elsewhere: what is sent may hold a token, and is meant for one server. Trouble on the way is a
@@ -99,7 +99,7 @@ def call(
         proxies = urllib.request.ProxyHandler({} if is_loopback(http_host(url)) else None)
         with _opener(proxies, patience=http_answers.QUICK).open(request, timeout=timeout) as response:
             names = {name.lower(): value for name, value in response.headers.items()}
-            return Answer(status=response.status, headers=names, text=http_answers.read(response, most=most))
+            return HttpAnswer(status=response.status, headers=names, text=http_answers.read(response, most=most))
     except http_answers.TooLargeError as error:
         raise UploadError(f"{mask_url(url)} answered {error}", remedy="is it the server that it should be?") from None
     except (http.client.HTTPException, OSError) as error:

@@ -25,7 +25,7 @@ KIB = 1 << 10
 MOST_AROUND = 2048 * KIB  # bytes of an answer besides its body,
 AROUND_EACH = 10  # and for each byte of the body: chunks of one byte each have six around them
 
-__all__ = ["DOWNLOAD", "QUICK", "Clock", "Patience", "SlowError", "TooLargeError", "handlers", "pieces", "read"]
+__all__ = ["DOWNLOAD", "QUICK", "AnswerClock", "Patience", "SlowError", "TooLargeError", "handlers", "pieces", "read"]
 
 
 class SlowError(TimeoutError):
@@ -42,7 +42,7 @@ class Patience:
     longest: float = 3600.0  # for all of it
 
 
-class Clock:
+class AnswerClock:
     """Watches one answer from its beginning."""
 
     def __init__(self, patience: Patience) -> None:
@@ -116,7 +116,7 @@ class _Response(http.client.HTTPResponse):
     def __init__(self, sock: Any, *arguments: Any, patience: Patience, **options: Any) -> None:
         super().__init__(sock, *arguments, **options)
         raw = self.fp.detach()
-        self._clock = Clock(patience)
+        self._clock = AnswerClock(patience)
         self.fp = io.BufferedReader(_Timed(raw, sock, self._clock))
 
     def read(self, amt: int | None = None) -> bytes:
@@ -131,7 +131,7 @@ class _Response(http.client.HTTPResponse):
 
 
 class _Timed(io.RawIOBase):
-    def __init__(self, raw: Any, sock: Any, clock: Clock) -> None:
+    def __init__(self, raw: Any, sock: Any, clock: AnswerClock) -> None:
         self._raw, self._sock, self._clock = raw, sock, clock
 
     def readable(self) -> bool:

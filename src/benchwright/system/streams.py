@@ -28,7 +28,7 @@ class DamagedError(TextError):
     """Packed bytes that are cut off, or are not what they say."""
 
 
-class Stream(Protocol):
+class ByteStream(Protocol):
     """What bytes come from: an open file, standard input."""
 
     def read(self, size: int, /) -> bytes:
@@ -50,7 +50,7 @@ def read_text(path: Path, *, most: int | None = None) -> str:
         raise TextError(f"not UTF-8 text: {error.reason} at byte {error.start}") from None
 
 
-def read_all(stream: Stream, *, most: int | None = None) -> bytes:
+def read_all(stream: ByteStream, *, most: int | None = None) -> bytes:
     """What a stream still holds. No more than `most` bytes are ever held in memory."""
     return joined(pieces(stream), most=most)
 
@@ -65,7 +65,7 @@ def joined(parts: Iterable[bytes], *, most: int | None = None) -> bytes:
     return bytes(body)
 
 
-def pieces(stream: Stream) -> Iterator[bytes]:
+def pieces(stream: ByteStream) -> Iterator[bytes]:
     """The bytes of a stream as they come."""
     while piece := stream.read(PIECE):
         yield piece

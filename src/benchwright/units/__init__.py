@@ -51,21 +51,21 @@ _A_HAIR = 1 + 1e-9  # 1,000 times 1e-9 may be less than 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class QuantityLimits:
     """What a quantity can be: nothing below `low`, nothing above `high`; None where there is no such end."""
 
     low: float | None = None
     high: float | None = None
 
 
-def limits(metric: str, unit: str) -> Limits:
+def limits(metric: str, unit: str) -> QuantityLimits:
     """What a metric of that unit can be. No time, size, rate, energy or power is negative, and a share ends at 100 %.
 
     Of a number without one of these units nothing is known: a difference or a score may be negative.
     """
     if unit == "%":
-        return Limits(low=0.0, high=None if metric in _BEYOND_A_HUNDRED else 100.0)
-    return Limits(low=0.0) if unit in _SCALES else Limits()
+        return QuantityLimits(low=0.0, high=None if metric in _BEYOND_A_HUNDRED else 100.0)
+    return QuantityLimits(low=0.0) if unit in _SCALES else QuantityLimits()
 
 
 def whole_number(text: str) -> int | None:

@@ -29,7 +29,7 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class NumberText:
     """A number and its interval as text, without the unit."""
 
     point: str
@@ -46,7 +46,7 @@ def scale_of(points: Iterable[float], unit: str) -> Scale:
     return Scale(factor=factor, unit="" if label == "1" else label)
 
 
-def cell(estimate: Estimate, scale: Scale) -> Cell:
+def cell(estimate: Estimate, scale: Scale) -> NumberText:
     """The point with two digits of its uncertainty; `±` takes the longer side, lopsided intervals show both ends.
 
     So do those as wide as the value: hardly anything that is measured can be negative or nothing at all, and `25 ± 49`
@@ -54,7 +54,7 @@ def cell(estimate: Estimate, scale: Scale) -> Cell:
     """
     point = estimate.point / scale.factor
     if estimate.low is None or estimate.high is None:
-        return Cell(point=format_number(point, 4), interval="")
+        return NumberText(point=format_number(point, 4), interval="")
     below, above = point - estimate.low / scale.factor, estimate.high / scale.factor - point
     half = max(abs(below), abs(above))
     decimals = _decimals(point, half)
@@ -62,8 +62,8 @@ def cell(estimate: Estimate, scale: Scale) -> Cell:
     reaches_zero = estimate.low > 0 and _digits(half, decimals) == _digits(point, decimals)
     if min(below, above) < 0 or half > 2 * min(below, above) + step or half > point >= 0 or reaches_zero:
         low, high = estimate.low / scale.factor, estimate.high / scale.factor
-        return Cell(point=_digits(point, decimals), interval=f"[{_end(low, decimals)}, {_end(high, decimals)}]")
-    return Cell(point=_digits(point, decimals), interval=f"± {_digits(max(below, above), decimals)}")
+        return NumberText(point=_digits(point, decimals), interval=f"[{_end(low, decimals)}, {_end(high, decimals)}]")
+    return NumberText(point=_digits(point, decimals), interval=f"± {_digits(max(below, above), decimals)}")
 
 
 def ends(estimate: Estimate, scale: Scale) -> tuple[str, str] | None:

@@ -57,7 +57,7 @@ class Repository:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checkout:
+class WorkingCopyFacts:
     """What a working copy is: where it came from, without secrets; its branch, "" if on none; its commit."""
 
     url: str
@@ -65,7 +65,7 @@ class Checkout:
     revision: str
 
 
-def checkout(repository: Repository, folder: Path, *, pull: bool = True, timeout: float = 1800.0) -> Checkout:
+def checkout(repository: Repository, folder: Path, *, pull: bool = True, timeout: float = 1800.0) -> WorkingCopyFacts:
     """Makes `folder` a working copy at what `repository` asks for, cloned if it is missing.
 
     With `pull` the server is asked what is newest; without, only for what is not here yet. A branch is followed
@@ -93,14 +93,14 @@ def checkout(repository: Repository, folder: Path, *, pull: bool = True, timeout
     return found
 
 
-def describe(folder: Path) -> Checkout | None:
+def describe(folder: Path) -> WorkingCopyFacts | None:
     """What the working copy in `folder` itself is, or None when that is not one of git with a commit."""
     git = Git(folder=Path(folder).absolute())
     revision = git.commit("HEAD") if (git.folder / ".git").exists() else None
     if revision is None:
         return None
     branch = git.look("symbolic-ref", "--quiet", "--short", "HEAD") or ""
-    return Checkout(url=_plain(_origin(git)), branch=branch, revision=revision)
+    return WorkingCopyFacts(url=_plain(_origin(git)), branch=branch, revision=revision)
 
 
 def _clone(git: Git) -> None:

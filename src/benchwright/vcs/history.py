@@ -23,7 +23,7 @@ class Commit:
     parents: tuple[str, ...] = ()
 
 
-class Repository(Protocol):
+class History(Protocol):
     """What a repository of either kind offers. A `FetchError` is a refusal in the program's own words."""
 
     kind: str  # "git" or "hg"
@@ -72,7 +72,7 @@ class Repository(Protocol):
         ...
 
 
-def open_repository(path: str | Path) -> Repository:
+def open_repository(path: str | Path) -> History:
     """The nearest repository around `path`, or a `TargetError`."""
     here = Path(path).absolute()
     for folder in (here, *here.parents):

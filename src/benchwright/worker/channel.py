@@ -42,7 +42,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class Frame:
     """One frame: `loading`, `warming`, `ready`, `measured`, `failed` from a worker; `job`, `go` to it."""
 
     kind: str
@@ -50,7 +50,7 @@ class Message:
     arrays: Mapping[str, Int64s] = field(default_factory=dict)
 
 
-def write_message(fd: int, token: bytes, message: Message) -> None:
+def write_message(fd: int, token: bytes, message: Frame) -> None:
     """Writes the whole frame, however large."""
     lengths = {name: len(values) for name, values in message.arrays.items()}
     header = json.dumps({"kind": message.kind, "data": message.data, "arrays": lengths}, allow_nan=False).encode()
@@ -59,7 +59,7 @@ def write_message(fd: int, token: bytes, message: Message) -> None:
         _write_all(fd, memoryview(values).cast("B"))
 
 
-def read_message(fd: int, token: bytes) -> Message | None:
+def read_message(fd: int, token: bytes) -> Frame | None:
     """Blocks for the next frame; None at the end of the line."""
     reader = FrameReader(token)
     while True:
@@ -90,7 +90,7 @@ class FrameReader:
         self._buffer += data
         self._announced()
 
-    def next(self) -> Message | None:
+    def next(self) -> Frame | None:
         """The next whole frame, or None until there is one."""
         size = self._announced()
         if len(self._buffer) < size or not self._header_is_here():
@@ -103,7 +103,7 @@ class FrameReader:
             start += 8 * length
         del self._buffer[:start]
         self._parsed = None
-        return Message(kind=header["kind"], data=header["data"], arrays=arrays)
+        return Frame(kind=header["kind"], data=header["data"], arrays=arrays)
 
     def _announced(self) -> int:
         """Bytes of the present frame as far as it is known."""

@@ -21,8 +21,8 @@ from benchwright.system import orphans
 from benchwright.system.scratch import JOB_VARIABLE, OUTPUT_VARIABLE
 from benchwright.system.texts import shortened, words_of
 from benchwright.worker import channel
-from benchwright.worker.channel import Job, Message
-from benchwright.worker.engine.engine import Measured, Prepared, prepare
+from benchwright.worker.channel import Frame, Job
+from benchwright.worker.engine.engine import MeasuredLoad, PreparedLoad, prepare
 from benchwright.worker.engine.subject import Subject
 from benchwright.worker.runtimes import Loaded, Report, failures, user_objects
 
@@ -54,7 +54,7 @@ def main(arguments: list[str], *, tied: bool = False) -> int:
     if not tied:
         orphans.die_with(lifeline)
         orphans.stand_guard(lifeline, os.environ[JOB_VARIABLE], closing=(control, answer))
-    line = Line(control, answer, bytes.fromhex(os.environ[JOB_VARIABLE]))
+    line = WorkerLine(control, answer, bytes.fromhex(os.environ[JOB_VARIABLE]))
     try:
         work(line)
     except BaseException as failure:  # the process border: whatever user code raises becomes an answer
@@ -66,7 +66,7 @@ def main(arguments: list[str], *, tied: bool = False) -> int:
     return 0
 
 
-class Line:
+class WorkerLine:
     """This worker's end of the channel."""
 
     def __init__(self, control: int, answer: int, token: bytes) -> None:
@@ -75,15 +75,15 @@ class Line:
 
     def say(self, kind: str, /, **data: Any) -> None:
         """Sends a message without arrays."""
-        self.send(Message(kind=kind, data=data))
+        self.send(Frame(kind=kind, data=data))
 
-    def send(self, message: Message) -> None:
+    def send(self, message: Frame) -> None:
         """Sends any message. A child that the measured code forked and that came back here has no say: it ends."""
         if os.getpid() != self._owner:
             os._exit(1)
         channel.write_message(self._answer, self._token, message)
 
-    def hear(self) -> Message:
+    def hear(self) -> Frame:
         """The parent's next message; a parent that has gone ends this process."""
         message = channel.read_message(self._control, self._token)
         if message is None:
@@ -91,7 +91,7 @@ class Line:
         return message
 
 
-def work(line: Line) -> None:
+def work(line: WorkerLine) -> None:
     """Loads, prepares, waits for the others, measures, answers."""
     job = schema.decode(Job, line.hear().data, where="job")
     if job.protocol != channel.PROTOCOL:
@@ -124,7 +124,7 @@ def work(line: Line) -> None:
     line.send(_answer(measured, details, report))
 
 
-def _prepared(loaded: Loaded, job: Job) -> Prepared:
+def _prepared(loaded: Loaded, job: Job) -> PreparedLoad:
     """Warms up. What a library says of inputs that it does not take ends with what to do."""
     try:
         return prepare(_subject(loaded), job.case.load, clock=loaded.clock, copy=job.copy)
@@ -211,7 +211,7 @@ def _subject(loaded: Loaded) -> Subject:
     return Subject(call=loaded.call, arguments=loaded.arguments, event_loop=event_loop)
 
 
-def _facts(loaded: Loaded, prepared: Prepared) -> dict[str, Any]:
+def _facts(loaded: Loaded, prepared: PreparedLoad) -> dict[str, Any]:
     warmup, facts = prepared.warmup, prepared.facts
     return {
         "device": loaded.device,
@@ -235,7 +235,7 @@ def _checked(report: Report, loaded: Loaded, job: Job) -> Report:
     return answers.checked(report, loaded, job.case, job.folder)
 
 
-def _answer(measured: Measured, details: dict[str, Any], report: Report) -> Message:
+def _answer(measured: MeasuredLoad, details: dict[str, Any], report: Report) -> Frame:
     from benchwright.machine.environment import installed_packages  # only now: nothing is timed any more
 
     data, columns = channel.pack_samples(measured.samples)
@@ -253,7 +253,7 @@ def _answer(measured: Measured, details: dict[str, Any], report: Report) -> Mess
         "failure": schema.encode(report.failure),
         "packages": installed_packages(),
     }
-    return Message(kind="measured", data=whole, arrays=columns)
+    return Frame(kind="measured", data=whole, arrays=columns)
 
 
 def _described(failure: BaseException) -> dict[str, str]:

@@ -10,10 +10,10 @@ from types import TracebackType
 from typing import Any, Protocol, Self, cast
 
 from benchwright.events import Began, Ended, Event, Listener, Noted, Planned, Reached, nobody
-from benchwright.execution.saver import Keeper, add_all
+from benchwright.execution.saver import ResultSink, add_all
 from benchwright.records import Result, Run, Status
 from benchwright.store.live import ENDED, REPEAT_AFTER, Progress
-from benchwright.store.live.sqlite import Word
+from benchwright.store.live.sqlite import SqliteProgress
 from benchwright.store.probe import database_file
 
 PAUSE = 0.5  # seconds between two words
@@ -21,7 +21,7 @@ _SULK = 30.0  # seconds without a word after one that could not be told
 _FAREWELL = 2.0  # seconds that the last word may take: it is the only one that anybody waits for
 
 
-class Hearer(Protocol):
+class ProgressSink(Protocol):
     """What can be told: a database, a server."""
 
     def tell_progress(self, progress: Progress) -> None:
@@ -29,7 +29,7 @@ class Hearer(Protocol):
         ...
 
 
-class Teller:
+class LiveProgress:
     """A listener that passes events on and tells the store at `url` of them, in a thread of its own.
 
     An SQLite file is told directly, as soon as there is one; any other store once it was opened through `keeping`.
@@ -37,9 +37,9 @@ class Teller:
 
     def __init__(self, url: str, listener: Listener = nobody) -> None:
         self._listener = listener
-        self._word = Word(database_file(url)) if "://" not in url or url.startswith("sqlite") else None
-        self._voice = Voice(self._word)
-        self._stores: list[Keeper] = []  # that are open and can be told
+        self._word = SqliteProgress(database_file(url)) if "://" not in url or url.startswith("sqlite") else None
+        self._voice = Publisher(self._word)
+        self._stores: list[ResultSink] = []  # that are open and can be told
         self._total = 0
         self._now: dict[str, Progress] = {}
         self._present = ""  # the run that is being measured
@@ -59,10 +59,10 @@ class Teller:
             case Ended(result=result):
                 self._end(result)
 
-    def keeping(self, open_store: Callable[[], Keeper]) -> Callable[[], Keeper]:
+    def keeping(self, open_store: Callable[[], ResultSink]) -> Callable[[], ResultSink]:
         """The same store; when it is closed, the run that was kept in it has ended."""
 
-        def opened() -> Keeper:
+        def opened() -> ResultSink:
             store = open_store()
             if self._word is None and hasattr(store, "tell_progress"):
                 self._stores.append(store)
@@ -71,7 +71,7 @@ class Teller:
 
         return opened
 
-    def close(self, store: Keeper) -> None:
+    def close(self, store: ResultSink) -> None:
         """Tells a store that was opened through `keeping` nothing more."""
         if store in self._stores:
             self._stores.remove(store)
@@ -90,7 +90,7 @@ class Teller:
         self.finish()
 
     def _choose(self) -> None:
-        self._voice.hearer = cast(Hearer, self._stores[-1]) if self._stores else None
+        self._voice.hearer = cast(ProgressSink, self._stores[-1]) if self._stores else None
 
     def _begin(self, event: Began, run: Run) -> None:
         self._present = run.id
@@ -123,7 +123,7 @@ def _host() -> str:
 class _Told:
     """A store that a run is kept in."""
 
-    def __init__(self, store: Keeper, teller: Teller) -> None:
+    def __init__(self, store: ResultSink, teller: LiveProgress) -> None:
         self._store, self._teller = store, teller
         self._runs: set[str] = set()
 
@@ -148,10 +148,10 @@ class _Told:
             self._store.close()
 
 
-class Voice:
+class Publisher:
     """Says the newest word of each run in a thread, which lives as long as there is something to say."""
 
-    def __init__(self, hearer: Hearer | None) -> None:
+    def __init__(self, hearer: ProgressSink | None) -> None:
         self.hearer = hearer
         self.note = ""  # why nothing can be told: once
         self._noted = False
@@ -197,7 +197,7 @@ class Voice:
             words, self._words = self._words, {}
             self._alive.update(words)
             if not self._alive:
-                if isinstance(self.hearer, Word):
+                if isinstance(self.hearer, SqliteProgress):
                     self.hearer.close()  # here: a connection belongs to its thread
                 self._thread = None
                 self._changed.notify_all()

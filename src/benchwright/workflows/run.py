@@ -16,7 +16,7 @@ from benchwright.errors import OptionError, TargetError
 from benchwright.events import Listener, nobody
 from benchwright.execution.rounds import DEFAULT_ROUNDS, Plan
 from benchwright.execution.rounds import execute as execute_plan
-from benchwright.execution.saver import Keeper
+from benchwright.execution.saver import ResultSink
 from benchwright.records import Case, Inputs, Load, Mode, Result, Run, Scalar, Status, Tolerance
 from benchwright.system.masking import mask_arguments
 from benchwright.system.scratch import JOB_VARIABLE
@@ -198,7 +198,7 @@ def measure(
     if golden or tolerance or keep_outputs:
         from benchwright.execution import golden as answers
 
-        wanted = answers.Wanted(source=golden, tolerance=tolerance, keep=keep_outputs)
+        wanted = answers.GoldenRequest(source=golden, tolerance=tolerance, keep=keep_outputs)
         whole = answers.applied(whole, request, wanted, listener)
     if fork:
         from benchwright.execution.hosts.forked import ForkingHost
@@ -225,10 +225,10 @@ def execute(plan: Plan, *, store: str | None = None, save: bool = True, listener
     if not save:
         return execute_plan(plan, None, listener)
     from benchwright.store.probe import looks_ready
-    from benchwright.workflows.live import Teller
+    from benchwright.workflows.live import LiveProgress
 
     url = config.store_url(store)
-    with Teller(url, listener) as teller:
+    with LiveProgress(url, listener) as teller:
         opened = teller.keeping(lambda: _open(url))
         return execute_plan(plan, opened, teller, looks_ready=lambda: looks_ready(url))
 
@@ -285,7 +285,7 @@ def name_of(function: Callable[..., Any]) -> str:
     return f"{file}::{name}"
 
 
-def _open(url: str) -> Keeper:
+def _open(url: str) -> ResultSink:
     from benchwright.store import open_store
 
     return open_store(url)

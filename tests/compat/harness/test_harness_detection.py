@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from benchwright.compat.harness import door, local_reporter
-from benchwright.compat.harness.detection import Point, points, regressed, threshold
-from benchwright.compat.harness.documents import Document
-from benchwright.compat.harness.escalation import Ladder, Step, commits_of
+from benchwright.compat.harness.detection import CommitPoint, points, regressed, threshold
+from benchwright.compat.harness.documents import TestDocument
+from benchwright.compat.harness.escalation import Ladder, Rerun, commits_of
 from benchwright.errors import OptionError
 from benchwright.events import nobody
 
@@ -22,14 +22,14 @@ HISTORY = [4, 5, 5, 6, 6, 7, 7, 8, 9, 14]  # p90 of differences, newest first
 WHEN = 1521072000
 
 
-def _point(commit: str, p50: float, p90: float, *, control: str = "base", **more: Any) -> Point:
+def _point(commit: str, p50: float, p90: float, *, control: str = "base", **more: Any) -> CommitPoint:
     """A point whose summary says the opposite of its difference, unless more is said."""
     numbers = {"p50": p50, "p90": p90}
     entry = {"summary": {"p50": 0.0, "p90": 1e9}, "diff_summary": numbers, **more}
-    return Point(commit=commit, control=control, entries={NET: entry})
+    return CommitPoint(commit=commit, control=control, entries={NET: entry})
 
 
-def _points(second: float, newest: float, history: Sequence[float] = HISTORY, **more: Any) -> list[Point]:
+def _points(second: float, newest: float, history: Sequence[float] = HISTORY, **more: Any) -> list[CommitPoint]:
     values = [newest, second, *history]
     return [_point(f"c{i}", value, value, **more) for i, value in enumerate(values)]
 
@@ -66,7 +66,7 @@ def test_with_two_controls_the_summaries_are_judged() -> None:
 
 def test_an_entry_without_a_difference_falls_back_to_its_summary() -> None:
     whole = [
-        Point(commit=str(i), control="base", entries={NET: {"summary": {"p50": value, "p90": value}}})
+        CommitPoint(commit=str(i), control="base", entries={NET: {"summary": {"p50": value, "p90": value}}})
         for i, value in enumerate([16.0, 15.5, *map(float, HISTORY)])
     ]
     assert regressed(whole) == [NET]
@@ -81,7 +81,7 @@ def test_commits_are_read_newest_first_in_either_order() -> None:
 # ---- files, and what is run again ----
 
 
-def _document(commit: str, value: float, *, control: str = "base", command: Sequence[str] = ()) -> Document:
+def _document(commit: str, value: float, *, control: str = "base", command: Sequence[str] = ()) -> TestDocument:
     meta = {
         "platform": "here",
         "platform_hash": "h",
@@ -96,7 +96,7 @@ def _document(commit: str, value: float, *, control: str = "base", command: Sequ
     }
     numbers = {"p50": value, "p90": value}
     entry = {"type": "NET", "metric": "latency", "summary": {}, "diff_summary": numbers}
-    return Document(meta=meta, data={NET: entry})
+    return TestDocument(meta=meta, data={NET: entry})
 
 
 def test_the_newest_run_of_each_commit_is_read_whoever_wrote_it(tmp_path: Path) -> None:
@@ -116,9 +116,9 @@ class Runs:
 
     def __init__(self, root: Path, values: dict[str, float]) -> None:
         self.root, self.values = root, values
-        self.made: list[Step] = []
+        self.made: list[Rerun] = []
 
-    def __call__(self, step: Step) -> int:
+    def __call__(self, step: Rerun) -> int:
         self.made.append(step)
         commit = step.info["treatment"]["commit"]
         command = step.words(["benchwright", "harness"])
@@ -162,7 +162,7 @@ def test_a_suspicion_that_does_not_repeat_is_dropped(tmp_path: Path) -> None:
 
 
 def test_a_commit_that_cannot_be_run_again_is_told_and_counts(tmp_path: Path) -> None:
-    def refuse(step: Step) -> int:
+    def refuse(step: Rerun) -> int:
         raise OptionError("there is no program")
 
     document = _document("c0", 16.0)

@@ -20,10 +20,10 @@ from benchwright.compat.harness import flags as harness_flags
 from benchwright.compat.harness import info as harness_info
 from benchwright.compat.harness import run as running
 from benchwright.compat.harness.specs import planner
-from benchwright.compat.harness.specs.plans import Asked
+from benchwright.compat.harness.specs.plans import SpecRequest
 from benchwright.errors import BenchwrightError, DecodeError, OptionError, StoreError, TargetError
 from benchwright.execution import rounds
-from benchwright.machine.devices import About, listing
+from benchwright.machine.devices import DeviceFacts, listing
 from benchwright.records import Run, Status
 from benchwright.store import open_store
 from benchwright.workflows import run as api
@@ -139,7 +139,7 @@ def test_the_network_comes_last_and_sigterm_keeps_what_was_to_be_sent(
         signal.raise_signal(signal.SIGTERM)
 
     monkeypatch.setattr(_Refusing, "status", 503)
-    monkeypatch.setattr(remote_reporter, "How", functools.partial(remote_reporter.How, sleep=sleep))
+    monkeypatch.setattr(remote_reporter, "How", functools.partial(remote_reporter.SendOptions, sleep=sleep))
     told = ["--remote_reporter", refusing, "--simple_local_reporter", "out", "--no-save"]
     with pytest.raises(KeyboardInterrupt):
         run_harness(write_spec(), describe_sides(treatment=write_program("bench", GOOD)), *told)
@@ -296,7 +296,7 @@ class TestPlan:
             __hash__ = str.__hash__
 
         planned = planner.plan(
-            Path(write_spec({}, {"identifier": "same"}, {"identifier": "same"})), Asked(framework="generic")
+            Path(write_spec({}, {"identifier": "same"}, {"identifier": "same"})), SpecRequest(framework="generic")
         )
         tests = [replace(planned.tests[0], identifier=Name(n)) for n in range(200)] + [*planned.tests[1:]]
         given = harness_info.parse(describe_sides(treatment=write_program("new", GOOD)), needs_program=True)
@@ -307,8 +307,8 @@ class TestPlan:
 
     def test_every_device_in_turn(self, monkeypatch: pytest.MonkeyPatch) -> None:
         phones = [
-            ("adb:A", About(kind="android", serial="A", name="Pixel-14-34")),
-            ("adb:B", About(kind="android", serial="B", name="Moto-9-28")),
+            ("adb:A", DeviceFacts(kind="android", serial="A", name="Pixel-14-34")),
+            ("adb:B", DeviceFacts(kind="android", serial="B", name="Moto-9-28")),
         ]
         monkeypatch.setattr(listing, "chosen", lambda platform, **asked: phones)
         plan = _plan(write_spec({}, {}), describe_sides(treatment=write_program("bench", GOOD)), platform="android")

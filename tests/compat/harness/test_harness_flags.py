@@ -16,7 +16,7 @@ from benchwright.errors import OptionError
 NEEDED = ["-b", "spec.json", "--framework", "caffe2", "--platform", "host", "--model_cache", "cache"]
 
 
-def _parse(*more: str) -> harness_flags.Flags:
+def _parse(*more: str) -> harness_flags.HarnessFlags:
     return harness_flags.parse([*NEEDED, *more])
 
 

@@ -16,7 +16,7 @@ from benchwright.compat.harness import inprocess
 from benchwright.compat.harness.door import main
 from benchwright.compat.harness.entries import entries
 from benchwright.compat.harness.export import document
-from benchwright.compat.harness.specs.plans import Entry, Role, Test
+from benchwright.compat.harness.specs.plans import FileEntry, PlannedTest, Role
 from benchwright.errors import TargetError
 from benchwright.events import nobody
 from benchwright.records import (
@@ -93,7 +93,7 @@ def test_delay_operators_and_error_in_onnxruntime(
     assert compared["y"]["diff_summary"]["p0"] == -0.5 and compared["y"]["diff_summary"]["p100"] == 0
 
 
-def _test(tmp_path: Path, **more: Any) -> Test:
+def _test(tmp_path: Path, **more: Any) -> PlannedTest:
     given: dict[str, Any] = {
         "file": tmp_path / "spec.json",
         "place": "spec.json:3:5",
@@ -105,9 +105,9 @@ def _test(tmp_path: Path, **more: Any) -> Test:
         "commands": (),
         "model": {},
         "test": {},
-        "files": (Entry(key="files.model", filename="m.onnx", location="m.onnx", role=Role.MODEL),),
+        "files": (FileEntry(key="files.model", filename="m.onnx", location="m.onnx", role=Role.MODEL),),
     }
-    return Test(**{**given, **more})
+    return PlannedTest(**{**given, **more})
 
 
 def _placed(tmp_path: Path, name: str = "m.onnx") -> dict[str, Path]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchwright.compat.harness.merge import merged
-from benchwright.compat.harness.summaries import Rules
+from benchwright.compat.harness.summaries import SummaryRules
 
 
 def entry(values: Iterable[float], unit: str = "us") -> dict[str, Any]:
@@ -34,7 +34,7 @@ def test_todays_rules() -> None:
 
 
 def test_the_seeds_rules() -> None:
-    one = merged(TREATMENT, CONTROL, rules=Rules.SEED).data["NET latency"]
+    one = merged(TREATMENT, CONTROL, rules=SummaryRules.SEED).data["NET latency"]
     part(one["summary"], p10=102, p90=116)
     part(one["control_summary"], p10=91, p90=98)
     part(one["diff_summary"], p10=4, p90=25)
@@ -90,8 +90,8 @@ GOLDEN = {
 }
 
 
-@pytest.mark.parametrize(("rules", "tail"), [(Rules.SEED, 0.05), (Rules.TODAY, 0.04)])
-def test_golden_outputs_differ_element_by_element(rules: Rules, tail: float) -> None:
+@pytest.mark.parametrize(("rules", "tail"), [(SummaryRules.SEED, 0.05), (SummaryRules.TODAY, 0.04)])
+def test_golden_outputs_differ_element_by_element(rules: SummaryRules, tail: float) -> None:
     one = merged(GOLDEN, rules=rules).data["softmaxout"]
     expected = {"p0": -0.05, "p10": -tail, "p50": 0.0, "p90": tail, "p100": 0.05}
     assert {name: one["diff_summary"][name] for name in expected} == pytest.approx(expected, abs=1e-12)

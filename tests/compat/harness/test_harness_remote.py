@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from benchwright.compat.harness import remote_reporter
-from benchwright.compat.harness.documents import Document
+from benchwright.compat.harness.documents import TestDocument
 from benchwright.compat.harness.merge import merged
 from benchwright.compat.harness.remote_post import endpoint
-from benchwright.compat.harness.remote_reporter import WAITS, How, send
-from benchwright.compat.harness.summaries import Rules
+from benchwright.compat.harness.remote_reporter import WAITS, SendOptions, send
+from benchwright.compat.harness.summaries import SummaryRules
 from benchwright.errors import OptionError, UploadError
 
 TOKEN = "sesame"
@@ -80,11 +80,11 @@ def waited() -> list[float]:
 
 
 @pytest.fixture
-def how(tmp_path: Path, waited: list[float]) -> How:
-    return How(spool=tmp_path / "unsent", sleep=waited.append)
+def how(tmp_path: Path, waited: list[float]) -> SendOptions:
+    return SendOptions(spool=tmp_path / "unsent", sleep=waited.append)
 
 
-def document(*values: float, identifier: str = "0", **more: Any) -> Document:
+def document(*values: float, identifier: str = "0", **more: Any) -> TestDocument:
     meta = {
         "time": 1521072000.75,
         "commit_time": 1521072000,
@@ -94,7 +94,9 @@ def document(*values: float, identifier: str = "0", **more: Any) -> Document:
         "identifier": identifier,
     }
     entry = {"type": "NET", "metric": "latency", "unit": "us", "values": [*values], **more}
-    return Document(meta=meta, data=merged({"NET latency": entry}, {"NET latency": {**entry, "values": [1.5]}}).data)
+    return TestDocument(
+        meta=meta, data=merged({"NET latency": entry}, {"NET latency": {**entry, "values": [1.5]}}).data
+    )
 
 
 def identifiers(server: Server) -> list[str]:
@@ -102,7 +104,7 @@ def identifiers(server: Server) -> list[str]:
     return [json.loads(log["message"])["normal"]["identifier"] for log in logs]
 
 
-def test_the_envelope(server: Server, address: str, how: How) -> None:
+def test_the_envelope(server: Server, address: str, how: SendOptions) -> None:
     assert send(address, TOKEN, [document(110.5, 100.5, regressed=1)], how) == 1
     [post] = server.posts
     assert (post["path"], post["type"]) == ("/benchmark/store-result", "application/json")
@@ -135,7 +137,7 @@ def test_the_envelope(server: Server, address: str, how: How) -> None:
 
 
 def test_the_seed_sent_thousandths() -> None:
-    [log] = remote_reporter.logs(document(1.2345), "oss", rules=Rules.SEED)
+    [log] = remote_reporter.logs(document(1.2345), "oss", rules=SummaryRules.SEED)
     message = json.loads(log["message"])
     assert (message["int"]["p50"], message["float"]["p50"]) == (1234, 1.2345)
 
@@ -146,13 +148,13 @@ def test_a_statistic_that_has_no_value_is_left_out() -> None:
     assert "cv" not in numbers and numbers["mean"] == 0
 
 
-def test_trouble_that_passes_is_waited_for(server: Server, address: str, how: How, waited: list[float]) -> None:
+def test_trouble_that_passes_is_waited_for(server: Server, address: str, how: SendOptions, waited: list[float]) -> None:
     server.script = [503, 500, 429]
     assert send(address, TOKEN, [document(1.0)], how) == 1
     assert waited == [2.0, 4.0, 8.0] and len(server.posts) == 4 and not how.spool.exists()
 
 
-def test_each_wait_is_told(server: Server, address: str, how: How) -> None:
+def test_each_wait_is_told(server: Server, address: str, how: SendOptions) -> None:
     said: list[str] = []
     server.script = [503, 429]
     send(address, TOKEN, [document(1.0)], replace(how, say=said.append))
@@ -163,7 +165,7 @@ def test_each_wait_is_told(server: Server, address: str, how: How) -> None:
     assert TOKEN not in "".join(said)
 
 
-def test_the_waits_double_and_have_an_end(server: Server, address: str, how: How, waited: list[float]) -> None:
+def test_the_waits_double_and_have_an_end(server: Server, address: str, how: SendOptions, waited: list[float]) -> None:
     assert WAITS[:6] == (2, 4, 8, 16, 32, 64) and 300 - 64 < sum(WAITS) <= 300
     server.script = [503] * 99
     with pytest.raises(UploadError, match=r"503 Service Unavailable \(9 attempts\)"):
@@ -183,7 +185,7 @@ def test_the_waits_double_and_have_an_end(server: Server, address: str, how: How
     ],
 )
 def test_a_refusal_is_not_repeated_and_what_was_to_be_sent_goes_first_next_time(
-    server: Server, address: str, how: How, waited: list[float], step: Any, said: str
+    server: Server, address: str, how: SendOptions, waited: list[float], step: Any, said: str
 ) -> None:
     server.script = [step]
     with pytest.raises(UploadError) as caught:
@@ -200,7 +202,7 @@ def test_a_refusal_is_not_repeated_and_what_was_to_be_sent_goes_first_next_time(
 
 
 def test_what_a_server_will_never_take_is_set_aside_and_the_rest_goes_on(
-    server: Server, address: str, how: How
+    server: Server, address: str, how: SendOptions
 ) -> None:
     """One bad document would otherwise stop all that come after it, for ever."""
     server.script = [503]
@@ -222,12 +224,12 @@ def test_what_a_server_will_never_take_is_set_aside_and_the_rest_goes_on(
     assert identifiers(server) == ["next"]
 
 
-def test_entries_that_a_server_counted_are_not_sent_again(server: Server, address: str, how: How) -> None:
+def test_entries_that_a_server_counted_are_not_sent_again(server: Server, address: str, how: SendOptions) -> None:
     entry = {"metric": "latency", "unit": "us", "values": [1.0]}
     data = merged({name: {**entry, "type": name} for name in ("A", "B", "C", "D")}).data
     server.script = [1, 2]
     with pytest.raises(UploadError, match="counted 1 of 4 entries"):
-        send(address, TOKEN, [Document(meta=document().meta, data=data)], how)
+        send(address, TOKEN, [TestDocument(meta=document().meta, data=data)], how)
     with pytest.raises(UploadError, match="counted 2 of 3 entries"):
         send(address, TOKEN, [], how)
     assert send(address, TOKEN, [], how) == 1 and [*how.spool.iterdir()] == []
@@ -235,14 +237,14 @@ def test_entries_that_a_server_counted_are_not_sent_again(server: Server, addres
     assert types == [["A", "B", "C", "D"], ["B", "C", "D"], ["D"]]
 
 
-def test_nobody_answers(server: Server, address: str, how: How) -> None:
+def test_nobody_answers(server: Server, address: str, how: SendOptions) -> None:
     nobody = address.replace(f":{server.server_port}", ":1")
     with pytest.raises(UploadError, match="refused"):
         send(nobody, TOKEN, [document(1.0)], replace(how, waits=()))
     assert len([*how.spool.iterdir()]) == 1
 
 
-def test_an_interrupt_while_waiting_keeps_what_was_to_be_sent(server: Server, address: str, how: How) -> None:
+def test_an_interrupt_while_waiting_keeps_what_was_to_be_sent(server: Server, address: str, how: SendOptions) -> None:
     def interrupt(_: float) -> None:
         raise KeyboardInterrupt
 
@@ -252,7 +254,7 @@ def test_an_interrupt_while_waiting_keeps_what_was_to_be_sent(server: Server, ad
     assert len([*how.spool.iterdir()]) == 1
 
 
-def test_a_spool_that_cannot_be_written(server: Server, address: str, how: How, tmp_path: Path) -> None:
+def test_a_spool_that_cannot_be_written(server: Server, address: str, how: SendOptions, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     server.script = [403]
     with pytest.raises(UploadError, match="not kept either"):

@@ -9,7 +9,7 @@ import pytest
 
 from benchwright.compat.harness import door
 from benchwright.compat.harness.specs import planner
-from benchwright.compat.harness.specs.plans import Asked
+from benchwright.compat.harness.specs.plans import SpecRequest
 from benchwright.errors import OptionError, TargetError
 from harness_suite import GOOD, ROW, describe_sides, run_harness, write_program, write_spec
 
@@ -125,6 +125,6 @@ def test_a_phone_need_not_be_connected_for_a_plan() -> None:
 
 
 def test_wiping_comes_after_the_backend() -> None:
-    asked = Asked(framework="generic", command_args="--x 1", backend="mkl", wipe_cache="true")
+    asked = SpecRequest(framework="generic", command_args="--x 1", backend="mkl", wipe_cache="true")
     (test,) = planner.plan(Path(write_spec()), asked).tests
     assert test.commands[0].endswith("--x 1 --backend mkl --wipe_cache true")

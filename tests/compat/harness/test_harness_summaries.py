@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchwright.compat.harness import documents
-from benchwright.compat.harness.documents import Facts, meta, shown_command
-from benchwright.compat.harness.summaries import Rules, summarized, summary
+from benchwright.compat.harness.documents import MetaFacts, meta, shown_command
+from benchwright.compat.harness.summaries import SummaryRules, summarized, summary
 from benchwright.errors import OptionError
 
 
@@ -44,7 +44,7 @@ def test_todays_rules() -> None:
     ],
 )
 def test_the_seeds_rules(values: Any, expected: list[float]) -> None:
-    found = summary([*values], rules=Rules.SEED)
+    found = summary([*values], rules=SummaryRules.SEED)
     assert found == dict(zip(["p0", "p10", "p50", "p90", "p100"], expected, strict=True))
 
 
@@ -62,7 +62,7 @@ def test_a_statistic_that_does_not_exist(name: str) -> None:
 
 def test_a_mean_of_zero_and_no_values() -> None:
     assert summary([-1, 1])["cv"] is None
-    assert summary([]) == summary([], rules=Rules.SEED) == {}
+    assert summary([]) == summary([], rules=SummaryRules.SEED) == {}
 
 
 @settings(max_examples=50)
@@ -77,7 +77,7 @@ def test_they_agree_with_others(values: list[float], percent: float) -> None:
 def test_an_entry_keeps_its_order_or_its_own_summary() -> None:
     entry = {"type": "NET", "metric": "latency", "unit": "us", "values": [3.0, 1.0, 2.0]}
     assert summarized(entry)["values"] == [3.0, 1.0, 2.0] and summarized(entry)["num_runs"] == 3
-    assert summarized(entry, rules=Rules.SEED)["values"] == [1.0, 2.0, 3.0]
+    assert summarized(entry, rules=SummaryRules.SEED)["values"] == [1.0, 2.0, 3.0]
     own = {**entry, "values": [], "num_runs": 50, "summary": {"p0": 1.0, "mean": 2.0}}
     assert summarized(own) == own
     assert summarized({"type": "Conv", "info_string": "shape"}) == {
@@ -89,7 +89,7 @@ def test_an_entry_keeps_its_order_or_its_own_summary() -> None:
     }
 
 
-def facts(**changed: Any) -> Facts:
+def facts(**changed: Any) -> MetaFacts:
     usual: dict[str, Any] = {
         "backend": "host/incremental",
         "framework": "caffe2",
@@ -99,7 +99,7 @@ def facts(**changed: Any) -> Facts:
         "platform_hash": "box",
         "time": 5.5,
     }
-    return Facts(**usual | changed)
+    return MetaFacts(**usual | changed)
 
 
 def test_meta() -> None:

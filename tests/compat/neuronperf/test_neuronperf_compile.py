@@ -74,7 +74,7 @@ def test_the_same_model_twice_is_two_files_so_that_one_can_be_deleted() -> None:
 
 
 def test_a_write_that_is_cut_off_leaves_no_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    def half(job: compilation.Job) -> None:
+    def half(job: compilation.CompileJob) -> None:
         job.path.write_bytes(b"half")
         raise KeyboardInterrupt
 

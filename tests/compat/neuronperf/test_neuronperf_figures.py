@@ -15,7 +15,7 @@ import pytest
 
 import benchwright.compat.neuronperf as npf
 from benchwright.compat.neuronperf import figures
-from benchwright.compat.neuronperf.measurement import Measured
+from benchwright.compat.neuronperf.measurement import RawResults
 from benchwright.errors import OptionError
 from benchwright.records import Case, Environment, Histogram, Result, Samples, Status, Target, Timeline
 from benchwright.stats import histogram
@@ -114,7 +114,7 @@ def report(samples: list[Samples], *, cost_per_hour: float | None = None, batch_
         **more,
     )
     config = {"batch_size": batch_size, "stats_interval": 0.5, "n_models": len(samples)}
-    (made,) = npf.get_reports([(config, Measured(result=result))], cost_per_hour=cost_per_hour)
+    (made,) = npf.get_reports([(config, RawResults(result=result))], cost_per_hour=cost_per_hour)
     json.dumps(made, allow_nan=False)
     return made
 

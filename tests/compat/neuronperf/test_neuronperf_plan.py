@@ -13,34 +13,34 @@ import pytest
 import benchwright.compat.neuronperf as npf
 from benchwright.compat.neuronperf import plan
 from benchwright.compat.neuronperf.feeds import Feeds
-from benchwright.compat.neuronperf.plan import Dimensions, Model
+from benchwright.compat.neuronperf.plan import CrossedDimensions, Model
 from benchwright.errors import DecodeError, DeviceError, OptionError, TargetError
 from benchwright.machine import environment
 
 index = npf.model_index
 
 
-def pairs(dimensions: Dimensions, pipeline_size: int = 1) -> list[tuple[int, int]]:
+def pairs(dimensions: CrossedDimensions, pipeline_size: int = 1) -> list[tuple[int, int]]:
     model = Model(filename="m", batch_size=1, pipeline_size=pipeline_size)
     return [(copies, workers) for _, copies, workers in plan.crossed([model], dimensions)]
 
 
 def test_worker_counts_are_outer_and_copies_inner() -> None:
-    assert pairs(Dimensions(devices=16)) == [(1, 1), (16, 1), (1, 2), (16, 2)]
+    assert pairs(CrossedDimensions(devices=16)) == [(1, 1), (16, 1), (1, 2), (16, 2)]
 
 
 def test_a_pipeline_has_fewer_copies_and_its_own_workers() -> None:
-    assert pairs(Dimensions(devices=16), pipeline_size=4) == [(1, 3), (4, 3)]
-    assert pairs(Dimensions(devices=2), pipeline_size=2) == [(1, 1)]
+    assert pairs(CrossedDimensions(devices=16), pipeline_size=4) == [(1, 3), (4, 3)]
+    assert pairs(CrossedDimensions(devices=2), pipeline_size=2) == [(1, 1)]
 
 
 def test_max_stands_for_a_number_and_doubles_are_one() -> None:
-    assert pairs(Dimensions(n_models=[2, npf.MAX, 1], workers_per_model=[1], devices=2)) == [(2, 1), (1, 1)]
+    assert pairs(CrossedDimensions(n_models=[2, npf.MAX, 1], workers_per_model=[1], devices=2)) == [(2, 1), (1, 1)]
 
 
 def test_a_pipeline_that_does_not_fit_is_refused() -> None:
     with pytest.raises(OptionError, match=r"pipeline size of 4 .* there are 2"):
-        pairs(Dimensions(devices=2), pipeline_size=4)
+        pairs(CrossedDimensions(devices=2), pipeline_size=4)
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "two", [1, 0], []])

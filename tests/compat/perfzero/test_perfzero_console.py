@@ -12,7 +12,7 @@ import pytest
 
 from benchwright.compat.perfzero import attempts, console
 from benchwright.compat.perfzero.flags import parse
-from benchwright.compat.perfzero.summary import Facts
+from benchwright.compat.perfzero.summary import RunFacts
 from benchwright.records import Case, Environment, Failure, Result, Status, Target
 
 
@@ -31,8 +31,8 @@ def test_a_full_disk_names_the_file(
 
     monkeypatch.setattr(Path, "write_text", full)
     monkeypatch.setattr(console.log, "propagate", True)
-    attempt = attempts.Attempt(tmp_path / "e")
-    attempt.finish(Facts(flags=parse([])), _result(Failure(kind="exit", message="it ended")))
+    attempt = attempts.MethodAttempt(tmp_path / "e")
+    attempt.finish(RunFacts(flags=parse([])), _result(Failure(kind="exit", message="it ended")))
     told = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
     for name in ("process_info.log", "perfzero_summary.json"):
         assert f"{tmp_path}/e/{name}: cannot be written: No space left on device" in told

@@ -280,7 +280,7 @@ def test_a_store_that_breaks_in_the_middle_costs_no_summary(project: Any, monkey
 
     monkeypatch.setattr(destination, "open_store", lambda url: Broken())
     for wanted, failed in ((None, False), ("x.db", True)):
-        kept = destination.Keeping(wanted, project.folder, finish)
+        kept = destination.SummaryDestination(wanted, project.folder, finish)
         kept.add("r", "one")  # type: ignore[arg-type]
         kept.add("r", "two")  # type: ignore[arg-type]
         assert kept.failed is failed

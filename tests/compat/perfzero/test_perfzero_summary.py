@@ -11,7 +11,7 @@ import pytest
 
 from benchwright._version import VERSION
 from benchwright.compat.perfzero import flags, processes, summary, systems
-from benchwright.compat.perfzero.summary import Execution, Facts
+from benchwright.compat.perfzero.summary import Execution, RunFacts
 from benchwright.records import Case, Environment, Estimate, Metric, Result, Status, Target, Timeline
 
 REPORT: dict[str, Any] = {"name": "C.m", "iters": 1, "wall_time": 2.0, "extras": [], "metrics": []}
@@ -46,7 +46,7 @@ def _metric(name: str, value: float) -> Metric:
 
 
 def test_the_keys_are_in_perfzeros_order(tmp_path: Path) -> None:
-    facts = Facts(flags=flags.parse(["--execution_label=l"]), env_vars={"PERFZERO_A": "1"}, system={"hostname": "h"})
+    facts = RunFacts(flags=flags.parse(["--execution_label=l"]), env_vars={"PERFZERO_A": "1"}, system={"hostname": "h"})
     built = summary.build(facts, Execution(id="e", timestamp=1.5, output_url="gs://b/e/"), _result())
     assert list(built) == KEYS
     assert list(built["benchmark_result"]) == ["name", "wall_time", "succeeded", "extras", "metrics", "trial_id"]
@@ -130,7 +130,7 @@ def test_lines_join_what_the_monitors_saw() -> None:
 def test_with_a_price_the_summary_says_what_a_million_items_cost(typed: list[str], cost: Any) -> None:
     estimate = Estimate(point=2.5, low=None, high=None, method="price over exp_per_second: reported")
     result = _result(metrics=(Metric(name="cost_per_million", unit="", better=None, estimate=estimate),))
-    facts = Facts(flags=flags.parse(typed))
+    facts = RunFacts(flags=flags.parse(typed))
     built = summary.build(facts, Execution(id="e", timestamp=1.0), result)["benchmark_info"]
     assert built.get("cost") == cost
 

@@ -12,7 +12,7 @@ import pytest
 import emulators
 from benchwright.errors import UploadError
 from benchwright.exchange.uploads import folders
-from benchwright.exchange.uploads.folders import Progress, upload
+from benchwright.exchange.uploads.folders import FileSent, upload
 
 CONTENT = {"summary.json": b"{}", "logs/a b#1?.log": b"line\n" * 1000, "ü/empty": b""}
 BUCKET = "benchmarks"
@@ -61,7 +61,7 @@ def test_what_is_there_and_equal_is_not_sent_again(store: Any, folder: Path, url
     upload(folder, url)
     (folder / "summary.json").write_bytes(b"[]")  # as long, and different
     store.pipe_file(f"{url}/at1/dear", b"of somebody else")
-    seen: list[Progress] = []
+    seen: list[FileSent] = []
     upload(folder, url, listener=seen.append)
     assert [one.name for one in seen if one.sent] == ["summary.json"]
     assert _stored(store, url)["at1/summary.json"] == b"[]"
@@ -80,7 +80,7 @@ def test_a_large_file_goes_in_parts_and_is_known_again(store: Any, tmp_path: Pat
     with (tmp_path / "big" / "model.bin").open("wb") as file:
         file.write(b"begin")
         file.truncate(2 * folders._PART + 1)  # two parts and a byte
-    seen: list[Progress] = []
+    seen: list[FileSent] = []
     upload(tmp_path / "big", url, listener=seen.append)
     assert store.info(f"{url}/big/model.bin")["ETag"].strip('"').endswith("-3")
     upload(tmp_path / "big", url, listener=seen.append)

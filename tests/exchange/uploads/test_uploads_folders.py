@@ -17,7 +17,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from benchwright.errors import NotInstalledError, OptionError, UploadError
 from benchwright.exchange.uploads import folders
-from benchwright.exchange.uploads.folders import Progress, upload
+from benchwright.exchange.uploads.folders import FileSent, upload
 from benchwright.system.masking import mask_url
 
 CONTENT = {
@@ -50,7 +50,7 @@ def _tree(root: Path) -> dict[str, bytes]:
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
-def _names(progress: list[Progress], *, sent: bool) -> set[str]:
+def _names(progress: list[FileSent], *, sent: bool) -> set[str]:
     return {one.name for one in progress if one.sent is sent}
 
 
@@ -77,7 +77,7 @@ def test_memory_is_a_store(folder: Path) -> None:
 
 def test_what_is_there_and_equal_is_not_sent_again(folder: Path, tmp_path: Path) -> None:
     target = tmp_path / "far"
-    seen: list[Progress] = []
+    seen: list[FileSent] = []
     upload(folder, str(target), listener=seen.append)
     assert _names(seen, sent=True) == CONTENT.keys()
     assert [(one.done, one.total) for one in seen] == [(1, 4), (2, 4), (3, 4), (4, 4)]

@@ -12,7 +12,7 @@ import pytest
 from benchwright.errors import OptionError, TargetError
 from benchwright.events import Event, Noted, Staged
 from benchwright.execution.builds import Builder
-from benchwright.execution.builds.surroundings import Needs, Surroundings, needs_of
+from benchwright.execution.builds.surroundings import RevisionNeeds, Surroundings, needs_of
 from benchwright.execution.plan_elsewhere import plan_in
 from benchwright.targets.sources import Request
 
@@ -20,29 +20,32 @@ from benchwright.targets.sources import Request
 @pytest.mark.parametrize(
     ("files", "needs"),
     [
-        ({}, Needs()),
-        ({"pyproject.toml": "[project]\ndependencies = ['a>=1', 'b']\n"}, Needs(requirements=("a>=1", "b"))),
-        ({"pyproject.toml": "[project]\ndynamic = ['dependencies']\n"}, Needs(unread="pyproject.toml")),
-        ({"pyproject.toml": "[tool.poetry.dependencies]\na = '^1'\n"}, Needs(unread="pyproject.toml")),
-        ({"pyproject.toml": "no [ toml"}, Needs()),
-        ({"setup.cfg": "[options]\ninstall_requires =\n  # why\n  a>=1\n  b\n"}, Needs(requirements=("a>=1", "b"))),
-        ({"setup.py": "setup(name='x', install_requires=['a>=1'])"}, Needs(requirements=("a>=1",))),
-        ({"setup.py": "NEEDS = ['a>=1']\nsetup(install_requires=NEEDS)"}, Needs(requirements=("a>=1",))),
-        ({"setup.py": "setup(install_requires=read('in.txt'))"}, Needs(unread="setup.py")),
-        ({"requirements.txt": "a==1\n"}, Needs(file="requirements.txt", content="a==1\n")),
-        ({"requirements.txt": "a\n", "pyproject.toml": "[project]\ndependencies = []\n"}, Needs()),
+        ({}, RevisionNeeds()),
+        ({"pyproject.toml": "[project]\ndependencies = ['a>=1', 'b']\n"}, RevisionNeeds(requirements=("a>=1", "b"))),
+        ({"pyproject.toml": "[project]\ndynamic = ['dependencies']\n"}, RevisionNeeds(unread="pyproject.toml")),
+        ({"pyproject.toml": "[tool.poetry.dependencies]\na = '^1'\n"}, RevisionNeeds(unread="pyproject.toml")),
+        ({"pyproject.toml": "no [ toml"}, RevisionNeeds()),
+        (
+            {"setup.cfg": "[options]\ninstall_requires =\n  # why\n  a>=1\n  b\n"},
+            RevisionNeeds(requirements=("a>=1", "b")),
+        ),
+        ({"setup.py": "setup(name='x', install_requires=['a>=1'])"}, RevisionNeeds(requirements=("a>=1",))),
+        ({"setup.py": "NEEDS = ['a>=1']\nsetup(install_requires=NEEDS)"}, RevisionNeeds(requirements=("a>=1",))),
+        ({"setup.py": "setup(install_requires=read('in.txt'))"}, RevisionNeeds(unread="setup.py")),
+        ({"requirements.txt": "a==1\n"}, RevisionNeeds(file="requirements.txt", content="a==1\n")),
+        ({"requirements.txt": "a\n", "pyproject.toml": "[project]\ndependencies = []\n"}, RevisionNeeds()),
     ],
 )
-def test_needs_are_read_and_nothing_is_run(tmp_path: Path, files: dict[str, str], needs: Needs) -> None:
+def test_needs_are_read_and_nothing_is_run(tmp_path: Path, files: dict[str, str], needs: RevisionNeeds) -> None:
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     assert needs_of(tmp_path) == needs
 
 
 def test_only_plain_needs_are_shared() -> None:
-    assert Needs(requirements=("a>=1",)).shared and Needs(file="r.txt", content="a==1\nb\n").shared
-    assert not Needs(file="r.txt", content="-e .\n").shared
-    assert not Needs(requirements=("a @ file:///elsewhere/a",)).shared
+    assert RevisionNeeds(requirements=("a>=1",)).shared and RevisionNeeds(file="r.txt", content="a==1\nb\n").shared
+    assert not RevisionNeeds(file="r.txt", content="-e .\n").shared
+    assert not RevisionNeeds(requirements=("a @ file:///elsewhere/a",)).shared
 
 
 @pytest.fixture

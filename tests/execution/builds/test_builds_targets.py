@@ -15,9 +15,9 @@ import pytest
 from benchwright.cli import main
 from benchwright.errors import TargetError
 from benchwright.execution.builds import targets
-from benchwright.execution.builds.targets import Place, Settled, settle
+from benchwright.execution.builds.targets import ContentPlace, Settled, settle
 from benchwright.targets.sources import Request
-from benchwright.vcs.history import Repository
+from benchwright.vcs.history import History
 
 
 @pytest.fixture
@@ -41,10 +41,10 @@ def settled(
 ) -> Settled:
     """What a target means in revisions that have these files; those of the first are checked out."""
     here = sides[0] if tracked is None else tracked
-    places = [Place(label=f"v{i}", look=functools.partial(_look, has)) for i, has in enumerate(sides)]
+    places = [ContentPlace(label=f"v{i}", look=functools.partial(_look, has)) for i, has in enumerate(sides)]
     fake: Any = SimpleNamespace(kind="git", root=home / "project", content_id=lambda revision, path: here.get(path, ""))
     request = Request(targets=[target])
-    return settle(request, places, cast(Repository, fake), folder=home / folder, **how)
+    return settle(request, places, cast(History, fake), folder=home / folder, **how)
 
 
 def test_a_file_of_the_users_own_is_taken_for_every_revision(home: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_file_of_the_users_own_is_taken_for_every_revision(home: Path) -> None
 def test_a_file_above_is_named_as_it_lies_and_once_for_all_its_functions(home: Path) -> None:
     (home / "bench.py").touch()
     request = Request(targets=["../bench.py::a", "../bench.py::b"])
-    told = settle(request, [Place(label="v", look=lambda path: "")], folder=home / "project")
+    told = settle(request, [ContentPlace(label="v", look=lambda path: "")], folder=home / "project")
     assert told.request.targets == [f"{home / 'bench.py'}::a", f"{home / 'bench.py'}::b"]
     assert told.notes == (f"../bench.py is {home / 'bench.py'}, for every revision",)
 

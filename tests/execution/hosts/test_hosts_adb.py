@@ -18,7 +18,7 @@ from benchwright.errors import OptionError
 from benchwright.execution.hosts.adb import AdbHost
 from benchwright.execution.rounds import Plan, execute
 from benchwright.records import Case, Load, Mode, Result, Run, Status, Target
-from benchwright.targets.specs.passes import File, Pass, to_text
+from benchwright.targets.specs.passes import Pass, PassFile, to_text
 
 adb_server, plug_in, phone = phones.adb_server, phones.plug_in, phones.phone
 
@@ -96,8 +96,8 @@ def test_a_test_of_a_spec_runs_there(phone: Any, tmp_path: Path) -> None:
         metric="delay",
         commands=("{program} {files.net} {TGTDIR}",),
         program=str(program),
-        files=(File(key="files.net", name="net.pb", path=str(tmp_path / "net.pb")),),
-        output_files=(File(key="output_files.out", name="out.txt"),),
+        files=(PassFile(key="files.net", name="net.pb", path=str(tmp_path / "net.pb")),),
+        output_files=(PassFile(key="output_files.out", name="out.txt"),),
         iterations=3,
         repeat=2,
     )

@@ -23,7 +23,7 @@ from benchwright.execution.hosts.container import ContainerHost
 from benchwright.execution.hosts.container_worker import ContainerWorker
 from benchwright.execution.hosts.engines import Engine
 from benchwright.records import Case, Load, Status, Target
-from benchwright.worker.channel import PROTOCOL, Job, Message
+from benchwright.worker.channel import PROTOCOL, Frame, Job
 
 engine, python_image = containers.engine, containers.python_image
 
@@ -34,7 +34,7 @@ def _case(uri: str, **load: object) -> Case:
     return Case(name="case", target=Target(runtime=runtime, uri=uri), load=whole)
 
 
-def _next(worker: ContainerWorker, kind: str, seconds: float = 60) -> Message:
+def _next(worker: ContainerWorker, kind: str, seconds: float = 60) -> Frame:
     """Waits for a message of that kind and passes the others over."""
     deadline = time.monotonic() + seconds
     while select.select([worker], [], [], max(0, deadline - time.monotonic()))[0]:
@@ -90,7 +90,7 @@ def test_a_worker_answers_from_an_image_and_its_container_is_removed(
     worker = launch(host, "fake:constant?ms=1")
     assert worker.pid == 0 and not worker.gone()
     assert _next(worker, "ready").data["device"] == "cpu"
-    worker.tell(Message(kind="go", data={"zero": time.perf_counter_ns()}))
+    worker.tell(Frame(kind="go", data={"zero": time.perf_counter_ns()}))
     assert len(_next(worker, "measured").arrays["latency"]) == 5
     assert worker.end(10) == 0 == worker.end(0)
     assert _is_gone(worker, engine)

@@ -18,7 +18,7 @@ from benchwright.execution.hosts.log import TAIL
 from benchwright.records import Case, Load, Target
 from benchwright.system.process import carriers
 from benchwright.system.scratch import JOB_VARIABLE
-from benchwright.worker.channel import PROTOCOL, Job, Message
+from benchwright.worker.channel import PROTOCOL, Frame, Job
 
 
 def _job(uri: str, **fields: object) -> Job:
@@ -27,7 +27,7 @@ def _job(uri: str, **fields: object) -> Job:
     return Job(protocol=PROTOCOL, case=case, **fields)  # type: ignore[arg-type]
 
 
-def _next(worker: LocalWorker, kind: str, seconds: float = 30) -> Message:
+def _next(worker: LocalWorker, kind: str, seconds: float = 30) -> Frame:
     """Waits for a message of that kind and passes the others over."""
     deadline = time.monotonic() + seconds
     while select.select([worker], [], [], deadline - time.monotonic())[0]:
@@ -62,7 +62,7 @@ def _token_of(pid: int) -> str:
 def test_a_worker_answers_and_ends(launched: list[LocalWorker]) -> None:
     worker = _launch(launched, _job("fake:constant?ms=1"))
     assert _next(worker, "ready").data["device"] == "cpu"
-    worker.tell(Message(kind="go", data={"zero": time.perf_counter_ns()}))
+    worker.tell(Frame(kind="go", data={"zero": time.perf_counter_ns()}))
     answer = _next(worker, "measured")
     assert len(answer.arrays["latency"]) == 5
     assert worker.end(10) == 0
@@ -150,7 +150,7 @@ def test_telling_a_worker_that_has_gone_is_no_error(launched: list[LocalWorker])
     deadline = time.monotonic() + 30
     while not worker.gone() and time.monotonic() < deadline:
         time.sleep(0.01)
-    worker.tell(Message(kind="go", data={}))
+    worker.tell(Frame(kind="go", data={}))
     assert worker.end(0) == 3
 
 

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 import sample_store
 from benchwright.errors import OptionError
-from benchwright.pages.site import Counts, publish
+from benchwright.pages.site import FileCounts, publish
 from benchwright.pages.site.folder import Folder
 from benchwright.pages.site.names import Stems, answer_name
 from benchwright.pages.site.scripts import data_script, site_script
@@ -55,7 +55,7 @@ def site(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _published(sample: Path, folder: Path, runs: int = RUNS, **options: Any) -> Counts:
+def _published(sample: Path, folder: Path, runs: int = RUNS, **options: Any) -> FileCounts:
     with closing(SqlStore(f"sqlite:///{sample}", create=False)) as store:
         return publish(store, folder, runs=runs, **options)
 

@@ -104,9 +104,9 @@ def _serve(folder: Path, **settings: Any) -> Iterator[Running]:
     import uvicorn
 
     from benchwright.server.app import create_app
-    from benchwright.server.settings import Settings
+    from benchwright.server.settings import ServerSettings
 
-    chosen = Settings(store_url=f"sqlite:///{folder / 'results.db'}", artifacts=folder / "artifacts", **settings)
+    chosen = ServerSettings(store_url=f"sqlite:///{folder / 'results.db'}", artifacts=folder / "artifacts", **settings)
     listening = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(create_app(chosen), log_level="error", access_log=False))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -13,7 +13,7 @@ import hostile
 from benchwright.errors import StoreError
 from benchwright.store import remote
 from benchwright.store.remote import client
-from benchwright.store.remote.client import PassingError
+from benchwright.store.remote.client import ServerAwayError
 from benchwright.system.http_answers import Patience
 
 ABOUT = hostile.plain(b'{"version": "1", "scopes": ["read", "write"]}')
@@ -31,7 +31,7 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_answer_that_drips_is_given_up(kind: str) -> None:
     with hostile.serving(getattr(hostile, kind), ABOUT) as address:
         store = remote.RemoteStore(address)
-        with pytest.raises(PassingError, match=r"the answer comes too slowly: [0-9,]+ bytes (of it )?in [\d,]+ "):
+        with pytest.raises(ServerAwayError, match=r"the answer comes too slowly: [0-9,]+ bytes (of it )?in [\d,]+ "):
             store.runs()
         store.close()
 
@@ -59,10 +59,10 @@ def test_a_wait_in_vain_is_not_begun_anew_by_the_first_question(monkeypatch: pyt
 
     with hostile.serving(silent) as address:
         store = remote.RemoteStore(address)
-        with pytest.raises(PassingError, match="no answer in time"):
+        with pytest.raises(ServerAwayError, match="no answer in time"):
             store.runs()
         assert len(asked) == 1
-        with pytest.raises(PassingError, match="no answer in time"):  # later ones are asked
+        with pytest.raises(ServerAwayError, match="no answer in time"):  # later ones are asked
             store.run("a")
         assert len(asked) == 2
         store.close()
@@ -73,7 +73,7 @@ def test_a_pause_that_is_none(pause: str) -> None:
     told = f"HTTP/1.1 503 No\r\nRetry-After: {pause}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
     with hostile.serving(lambda to: to.sendall(told.encode("latin-1"))) as address:
         store = remote.RemoteStore(address)
-        with pytest.raises(PassingError, match="503 No"):
+        with pytest.raises(ServerAwayError, match="503 No"):
             store.runs()
         store.close()
 
@@ -112,6 +112,6 @@ def test_another_packing_than_was_asked_for_is_no_answer() -> None:
 
     with hostile.serving(packed, ABOUT) as address:
         store = remote.RemoteStore(address)
-        with pytest.raises(PassingError, match="packed with 'br', which was not asked for"):
+        with pytest.raises(ServerAwayError, match="packed with 'br', which was not asked for"):
             store.runs()
         store.close()

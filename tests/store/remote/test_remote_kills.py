@@ -17,7 +17,7 @@ import pytest
 
 import series_of_runs as made
 from benchwright.store.remote import RemoteStore
-from benchwright.store.remote.request import Request
+from benchwright.store.remote.request import ServerRequest
 from benchwright.store.remote.spool import Spool
 from benchwright.store.sql import SqlStore
 
@@ -51,7 +51,7 @@ def test_a_server_that_is_killed_and_started_again_has_everything_once_and_in_or
 def test_two_clients_that_send_at_once_send_everything_once(desk: Any) -> None:
     spool = Spool(desk.address)
     for i in range(12):
-        spool.add(Request(method="PUT", path=f"runs/{i:02}", body=b"{}"))
+        spool.add(ServerRequest(method="PUT", path=f"runs/{i:02}", body=b"{}"))
     clients = [RemoteStore(desk.address) for _ in range(2)]
     threads = [threading.Thread(target=client.close) for client in clients]
     for thread in threads:

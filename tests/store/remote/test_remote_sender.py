@@ -19,7 +19,7 @@ from benchwright.records import Artifact, Result, Run
 from benchwright.store import open_store
 from benchwright.store.remote import RemoteStore, pending, sender
 from benchwright.store.remote.client import SILENCE, Caller
-from benchwright.store.remote.request import Request
+from benchwright.store.remote.request import ServerRequest
 from benchwright.store.remote.sender import BRIEF
 from benchwright.store.remote.spool import Spool
 
@@ -311,7 +311,7 @@ def test_a_spool_that_cannot_be_used_is_told_of_and_ends_no_run(
         store.add("run-0000", results[0])
     spool_folder.unlink()
     spool = Spool(desk.address)
-    spool.add(Request(method="PUT", path="runs/0", body=b"{}"))
+    spool.add(ServerRequest(method="PUT", path="runs/0", body=b"{}"))
     (spool.folder / "lock").mkdir()
     store.close()
     assert "Is a directory" in caplog.messages[-1] and len(spool) == 1

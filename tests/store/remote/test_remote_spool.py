@@ -11,14 +11,14 @@ import pytest
 
 from benchwright.errors import StoreError
 from benchwright.store.remote import spool as spools
-from benchwright.store.remote.request import Request
+from benchwright.store.remote.request import ServerRequest
 from benchwright.store.remote.spool import Spool
 
 SERVER = "https://bench.example/team/"
 
 
-def _request(number: int, body: bytes = b"{}") -> Request:
-    return Request(method="PUT", path=f"runs/{number}", body=body, what=f"run {number}")
+def _request(number: int, body: bytes = b"{}") -> ServerRequest:
+    return ServerRequest(method="PUT", path=f"runs/{number}", body=body, what=f"run {number}")
 
 
 def _paths(spool: Spool) -> list[str]:

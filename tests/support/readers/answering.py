@@ -15,12 +15,12 @@ def answered(path: Path, draw: random.Random) -> None:
     """Every verb of a store on a server, to which this is the answer."""
     from benchwright.errors import StoreError
     from benchwright.store import remote
-    from benchwright.store.remote.client import Answer, Caller
+    from benchwright.store.remote.client import Caller, ServerAnswer
     from benchwright.store.remote.spool import Spool
 
     class Told(Caller):
-        def _once(self, request: Any, silence: float) -> Answer:
-            return Answer(
+        def _once(self, request: Any, silence: float) -> ServerAnswer:
+            return ServerAnswer(
                 status=draw.choice((200, 200, 200, 404, 503)), reason="", headers={}, content=path.read_bytes()
             )
 
@@ -59,13 +59,13 @@ def posted(path: Path, draw: random.Random) -> None:
     from fastapi import HTTPException
 
     from benchwright.server import documents
-    from benchwright.server.settings import Limits
+    from benchwright.server.settings import RequestLimits
 
     body = path.read_bytes()
     with suppress(HTTPException):
-        documents.run_of(body, Limits())
+        documents.run_of(body, RequestLimits())
     with suppress(HTTPException):
-        documents.result_of(body, Limits())
+        documents.result_of(body, RequestLimits())
 
 
 def compressed_body(path: Path, draw: random.Random) -> None:
@@ -81,6 +81,6 @@ def compressed_body(path: Path, draw: random.Random) -> None:
 
 def notices(path: Path, draw: random.Random) -> None:
     from benchwright.exchange import perfzero_hook
-    from benchwright.system.http import Answer
+    from benchwright.system.http import HttpAnswer
 
-    perfzero_hook._reason(Answer(status=500, headers={}, text=path.read_bytes()))
+    perfzero_hook._reason(HttpAnswer(status=500, headers={}, text=path.read_bytes()))

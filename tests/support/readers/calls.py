@@ -186,9 +186,9 @@ def spooled(path: Path, draw: random.Random) -> None:
 
 
 def told(path: Path, draw: random.Random) -> None:
-    from benchwright.notify.journal import Journal
+    from benchwright.notify.journal import DeliveryJournal
 
-    with Journal(path).held():
+    with DeliveryJournal(path).held():
         pass
 
 

@@ -184,9 +184,9 @@ def summary() -> list[bytes]:
 
 
 def noted() -> list[bytes]:
-    from benchwright.fetch.partials import Note
+    from benchwright.fetch.partials import PartialNote
 
-    return [json.dumps(asdict(Note.of("http://127.0.0.1:1/model.onnx", validator='"a"', total=10))).encode()]
+    return [json.dumps(asdict(PartialNote.of("http://127.0.0.1:1/model.onnx", validator='"a"', total=10))).encode()]
 
 
 def server_answers() -> list[bytes]:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from benchwright.targets import signatures
-from benchwright.targets.signatures import Signature, Spec, Table, guesses, shown
-from benchwright.targets.signatures.guesses import Kind
+from benchwright.targets.signatures import Signature, Table, TensorSignature, guesses, shown
+from benchwright.targets.signatures.guesses import InputKind
 
 WriteModel = Callable[[str, Path], Path]
 
@@ -34,18 +34,18 @@ def read(write_model: WriteModel, tmp_path: Path) -> Callable[[str], Signature]:
 def test_onnx_tells_names_types_shapes_and_tables(read: Callable[[str], Signature]) -> None:
     signature = read("tokens")
     assert signature.inputs == (
-        Spec(name="ids", shape=("batch", "seq"), dtype="int64"),
-        Spec(name="kinds", shape=("batch", "seq"), dtype="int32"),
-        Spec(name="lengths", shape=("batch",), dtype="int64"),
+        TensorSignature(name="ids", shape=("batch", "seq"), dtype="int64"),
+        TensorSignature(name="kinds", shape=("batch", "seq"), dtype="int32"),
+        TensorSignature(name="lengths", shape=("batch",), dtype="int64"),
     )
-    assert signature.outputs == (Spec(name="y", shape=("batch", "seq", 4), dtype="float32"),)
+    assert signature.outputs == (TensorSignature(name="y", shape=("batch", "seq", 4), dtype="float32"),)
     assert signature.tables == {"ids": Table(rows=16, operator="Gather"), "kinds": Table(rows=3, operator="Gather")}
 
 
 def test_exporters_write_open_sizes_in_many_ways(read: Callable[[str], Signature]) -> None:
     (spec,) = read("image").inputs
     assert spec.shape == (None, 3, None, None) and shown(spec.shape) == "[?, 3, ?, ?]"
-    assert read("streaming").inputs[2] == Spec(name="sr", shape=(), dtype="int64")
+    assert read("streaming").inputs[2] == TensorSignature(name="sr", shape=(), dtype="int64")
 
 
 def test_weights_that_old_models_list_as_inputs_are_none(write_model: WriteModel, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_torch_files_tell_theirs(tmp_path: Path) -> None:
     ids, scale = signature.inputs
     assert (ids.name, ids.dtype, ids.shape and ids.shape[0]) == ("ids", "int64", 1)
     assert ids.shape is not None and isinstance(ids.shape[1], str)
-    assert scale == Spec(name="scale", shape=(4,), dtype="float32")
+    assert scale == TensorSignature(name="scale", shape=(4,), dtype="float32")
 
 
 def test_torchscript_tells_names_and_plain_numbers(tmp_path: Path) -> None:
@@ -141,7 +141,10 @@ def test_torchscript_tells_names_and_plain_numbers(tmp_path: Path) -> None:
         torch.jit.save(module, str(tmp_path / "m.jit"))
     signature = signatures.read(tmp_path / "m.jit")
     assert signature is not None
-    assert signature.inputs == (Spec(name="x", shape=None, dtype=""), Spec(name="sr", shape=None, dtype="int"))
+    assert signature.inputs == (
+        TensorSignature(name="x", shape=None, dtype=""),
+        TensorSignature(name="sr", shape=None, dtype="int"),
+    )
 
 
 def test_whatever_is_in_a_file_nothing_is_raised(write_model: WriteModel, tmp_path: Path) -> None:
@@ -168,21 +171,25 @@ def test_whatever_is_in_a_file_nothing_is_raised(write_model: WriteModel, tmp_pa
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("image", {"x": (Kind.IMAGE, (1, 3, 224, 224))}),
-        ("line", {"x": (Kind.LINE, (1, 3, 48, 320))}),
-        ("audio", {"audio": (Kind.AUDIO, (1, 16000))}),
+        ("image", {"x": (InputKind.IMAGE, (1, 3, 224, 224))}),
+        ("line", {"x": (InputKind.LINE, (1, 3, 48, 320))}),
+        ("audio", {"audio": (InputKind.AUDIO, (1, 16000))}),
         (
             "tokens",
-            {"ids": (Kind.TOKENS, (1, 128)), "kinds": (Kind.TOKENS, (1, 128)), "lengths": (Kind.LENGTH, (1,))},
+            {
+                "ids": (InputKind.TOKENS, (1, 128)),
+                "kinds": (InputKind.TOKENS, (1, 128)),
+                "lengths": (InputKind.LENGTH, (1,)),
+            },
         ),
         (
             "streaming",
-            {"input": (Kind.AUDIO, (1, 512)), "state": (Kind.STATE, (2, 1, 4)), "sr": (Kind.RATE, ())},
+            {"input": (InputKind.AUDIO, (1, 512)), "state": (InputKind.STATE, (2, 1, 4)), "sr": (InputKind.RATE, ())},
         ),
     ],
 )
 def test_sizes_suit_what_an_input_seems_to_be(
-    name: str, expected: dict[str, tuple[Kind, tuple[int, ...]]], read: Callable[[str], Signature]
+    name: str, expected: dict[str, tuple[InputKind, tuple[int, ...]]], read: Callable[[str], Signature]
 ) -> None:
     found = guesses.guess(read(name))
     assert {each: (guess.kind, guess.shape) for each, guess in found.items()} == expected
@@ -190,9 +197,9 @@ def test_sizes_suit_what_an_input_seems_to_be(
 
 def test_one_symbol_has_one_size_and_sums_add_up() -> None:
     specs = (
-        Spec(name="attention_mask", shape=("batch", "past + seq"), dtype="int64"),
-        Spec(name="input_ids", shape=("batch", "seq"), dtype="int64"),
-        Spec(name="past_keys", shape=("batch", 4, "past", 64), dtype="float32"),
+        TensorSignature(name="attention_mask", shape=("batch", "past + seq"), dtype="int64"),
+        TensorSignature(name="input_ids", shape=("batch", "seq"), dtype="int64"),
+        TensorSignature(name="past_keys", shape=("batch", 4, "past", 64), dtype="float32"),
     )
     found = guesses.guess(Signature(inputs=specs))
     assert found["past_keys"].shape == (1, 4, 16, 64)
@@ -202,5 +209,5 @@ def test_one_symbol_has_one_size_and_sums_add_up() -> None:
 def test_state_finds_the_output_that_gives_it_back(read: Callable[[str], Signature]) -> None:
     assert guesses.states(read("streaming")) == {"state": "stateN"}
     assert guesses.states(read("two_states")) == {"h": "hn", "c": "cn"}
-    alike = tuple(Spec(name=name, shape=(1, 4), dtype="float32") for name in ("x", "y"))
+    alike = tuple(TensorSignature(name=name, shape=(1, 4), dtype="float32") for name in ("x", "y"))
     assert guesses.states(Signature(inputs=alike[:1], outputs=alike[1:])) == {}  # equal shapes alone are no state

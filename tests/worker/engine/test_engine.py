@@ -72,7 +72,7 @@ def test_collections_that_the_measured_code_asks_for_are_counted(clock: FakeCloc
 def test_beyond_the_limit_calls_live_in_a_histogram_with_a_raw_beginning(
     clock: FakeClock, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder.Recorder.__init__, "__kwdefaults__", {"limit": 500})
+    monkeypatch.setattr(recorder.LatencyRecorder.__init__, "__kwdefaults__", {"limit": 500})
     latencies = [1000 + 3 * i for i in range(101)]
     samples = prepare(scripted(*latencies), Load(samples=10_000, warmup=0), clock=clock).run(clock.now()).samples
     assert samples.calls == 10_000
@@ -84,7 +84,7 @@ def test_beyond_the_limit_calls_live_in_a_histogram_with_a_raw_beginning(
 
 
 def test_workers_below_the_limit_count_beside_one_beyond_it() -> None:
-    beyond, below = recorder.Recorder(limit=3), recorder.Recorder(limit=3)
+    beyond, below = recorder.LatencyRecorder(limit=3), recorder.LatencyRecorder(limit=3)
     beyond.add(0, [10, 20, 30, 40])
     below.add(0, [5, 10])
     samples = engine._from_recorders([beyond, below], copy=0, loops=1, zero=0)

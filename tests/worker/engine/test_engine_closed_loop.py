@@ -10,14 +10,14 @@ import pytest
 from benchwright.errors import MeasureError, OptionError
 from benchwright.records import Load, Mode
 from benchwright.worker.engine.clock import FakeClock, SystemClock
-from benchwright.worker.engine.engine import Measured, prepare
+from benchwright.worker.engine.engine import MeasuredLoad, prepare
 from benchwright.worker.engine.subject import Subject
 
 MS = 1_000_000
 Scripted = Callable[..., Subject]
 
 
-def _run(subject: Subject, load: Load, clock: FakeClock) -> Measured:
+def _run(subject: Subject, load: Load, clock: FakeClock) -> MeasuredLoad:
     prepared = prepare(subject, load, clock=clock)
     return prepared.run(clock.now())
 

@@ -15,7 +15,7 @@ import pytest
 from benchwright.errors import MeasureError
 from benchwright.records import Arrivals, Int64s, Load, Mode
 from benchwright.worker.engine.clock import FakeClock, SystemClock
-from benchwright.worker.engine.engine import Measured, prepare
+from benchwright.worker.engine.engine import MeasuredLoad, prepare
 from benchwright.worker.engine.open_loop import OpenCalls
 from benchwright.worker.engine.subject import Subject
 
@@ -23,7 +23,7 @@ MS = 1_000_000
 Scripted = Callable[..., Subject]
 
 
-def _run(subject: Subject, clock: FakeClock, **fields: object) -> Measured:
+def _run(subject: Subject, clock: FakeClock, **fields: object) -> MeasuredLoad:
     load = Load(mode=Mode.OPEN, warmup=0, **fields)  # type: ignore[arg-type]
     prepared = prepare(subject, load, clock=clock)
     return prepared.run(clock.now())

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from benchwright.errors import MeasureError
 from benchwright.stats import histogram
 from benchwright.worker.engine import engine
-from benchwright.worker.engine.recorder import ANCHOR_EVERY, BLOCK, DISTINCT, Recorder, zeros
+from benchwright.worker.engine.recorder import ANCHOR_EVERY, BLOCK, DISTINCT, LatencyRecorder, zeros
 
 _CHUNK = st.tuples(st.integers(0, 10**6), st.lists(st.integers(0, 10**9), min_size=1, max_size=12))
 
 
-def _fill(recorder: Recorder, chunks: list[tuple[int, list[int]]], begin: int = 0) -> list[int]:
+def _fill(recorder: LatencyRecorder, chunks: list[tuple[int, list[int]]], begin: int = 0) -> list[int]:
     """Adds chunks of latencies, each after a gap; returns the instants at which the calls really ended."""
     now, ends = begin, []
     for gap, latencies in chunks:
@@ -33,7 +33,7 @@ def _fill(recorder: Recorder, chunks: list[tuple[int, list[int]]], begin: int = 
 def test_every_call_is_kept_raw_up_to_the_limit_and_counted_beyond(
     chunks: list[tuple[int, list[int]]], limit: int
 ) -> None:
-    recorder = Recorder(limit=limit)
+    recorder = LatencyRecorder(limit=limit)
     _fill(recorder, chunks)
     flat = [latency for _, latencies in chunks for latency in latencies]
     assert recorder.calls == len(flat)
@@ -48,19 +48,19 @@ def test_every_call_is_kept_raw_up_to_the_limit_and_counted_beyond(
 
 @given(st.lists(st.lists(st.integers(0, 10**9), min_size=1, max_size=600), max_size=6), st.integers(0, 10**12))
 def test_ends_are_exact_when_chunks_follow_each_other(chunks: list[list[int]], begin: int) -> None:
-    recorder = Recorder()
+    recorder = LatencyRecorder()
     ends = _fill(recorder, [(0, latencies) for latencies in chunks], begin)
     assert list(recorder.ends(begin)) == [end - begin for end in ends]
 
 
 def test_gaps_between_chunks_show_in_the_ends_at_every_anchor() -> None:
-    recorder = Recorder()
+    recorder = LatencyRecorder()
     ends = _fill(recorder, [(1000, [10] * ANCHOR_EVERY) for _ in range(8)])
     assert list(recorder.ends(0)) == ends
 
 
 def test_ends_never_run_ahead_and_lag_by_less_than_the_gaps_of_one_anchor() -> None:
-    recorder = Recorder()
+    recorder = LatencyRecorder()
     ends = _fill(recorder, [(7, [10] * 5) for _ in range(500)])
     lags = [true - told for true, told in zip(ends, recorder.ends(0), strict=True)]
     assert min(lags) == 0
@@ -70,11 +70,11 @@ def test_ends_never_run_ahead_and_lag_by_less_than_the_gaps_of_one_anchor() -> N
 
 def test_a_clock_that_goes_back_is_refused() -> None:
     with pytest.raises(MeasureError, match="went back by 5 ns"):
-        Recorder().add(100, [110, 105, 120])
+        LatencyRecorder().add(100, [110, 105, 120])
 
 
 def test_an_empty_chunk_is_nothing() -> None:
-    recorder = Recorder()
+    recorder = LatencyRecorder()
     recorder.add(100, [])
     assert (recorder.calls, recorder.active, list(recorder.ends(0))) == (0, 0, [])
 
@@ -84,7 +84,7 @@ def test_a_recorded_call_takes_eight_bytes_and_one_beyond_the_limit_none() -> No
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
-        recorder, now = Recorder(limit=limit), 0
+        recorder, now = LatencyRecorder(limit=limit), 0
         for _ in range(limit // len(chunk)):
             now = _add(recorder, now, chunk)
         at_limit = tracemalloc.get_traced_memory()[0] - before
@@ -104,7 +104,7 @@ def test_a_recorded_call_takes_eight_bytes_and_one_beyond_the_limit_none() -> No
 def test_what_is_counted_beyond_the_limit_needs_bounded_memory_even_when_all_values_differ() -> None:
     tracemalloc.start()
     try:
-        recorder, now = Recorder(limit=BLOCK), 0
+        recorder, now = LatencyRecorder(limit=BLOCK), 0
         for i in range(2 * DISTINCT // BLOCK + 2):
             now = _add(recorder, now, [(i * BLOCK + k) * 1000 for k in range(BLOCK)])
         # a counter of some DISTINCT values, 150 bytes each, and a few thousand buckets
@@ -113,14 +113,14 @@ def test_what_is_counted_beyond_the_limit_needs_bounded_memory_even_when_all_val
         tracemalloc.stop()
 
 
-def _add(recorder: Recorder, start: int, latencies: list[int]) -> int:
+def _add(recorder: LatencyRecorder, start: int, latencies: list[int]) -> int:
     ticks = list(accumulate(latencies, initial=start))
     recorder.add(start, ticks[1:])
     return ticks[-1]
 
 
 def test_two_workers_fill_the_same_columns_one_after_the_other() -> None:
-    first, second = Recorder(), Recorder()
+    first, second = LatencyRecorder(), LatencyRecorder()
     ends = [*_fill(first, [(0, [10] * 3)], 100), *_fill(second, [(5, [20] * 2)], 100)]
     latency, end = zeros(5), zeros(5)
     first.fill(latency, end, 0, 100)
@@ -130,7 +130,7 @@ def test_two_workers_fill_the_same_columns_one_after_the_other() -> None:
 
 
 def test_the_answer_takes_its_own_sixteen_bytes_a_call_and_no_more() -> None:
-    recorder = Recorder()
+    recorder = LatencyRecorder()
     ticks = list(range(10, 4000, 10))
     calls = 0
     while calls < 200_000:

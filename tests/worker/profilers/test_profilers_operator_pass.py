@@ -8,7 +8,7 @@ import pytest
 
 from benchwright import plugins
 from benchwright.records import Case, Inputs, Operator, Target
-from benchwright.worker.profilers.operator_pass import DETAIL, MOST, Calls, Recording
+from benchwright.worker.profilers.operator_pass import DETAIL, MOST, RecordedCalls, Recording
 from benchwright.worker.runtimes import Report
 
 
@@ -40,7 +40,7 @@ def test_torch_tells_operators_by_module(root: Path, tmp_path: Path) -> None:
 
 def test_torch_counts_no_time_twice(root: Path) -> None:
     loaded = plugins.load("runtimes", "torch")().load(_case("torch", f"{root / 'examples' / 'torch_mlp.py'}::Mlp"))
-    calls = Calls(loaded, most=8)
+    calls = RecordedCalls(loaded, most=8)
     found = plugins.load("operators", "torch")().record(loaded, calls)
     loaded.close()
     assert len(found) == len(calls.latencies) == 8

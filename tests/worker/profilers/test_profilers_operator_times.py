@@ -95,14 +95,14 @@ def test_recording_that_fails_is_a_note_beside_what_the_report_had(tmp_path: Pat
 
 def test_calls_go_through_the_inputs_in_turn_and_are_counted() -> None:
     seen: list[int] = []
-    calls = operator_pass.Calls(Loaded(call=seen.append, arguments=[(1,), (2,)]), most=7, seconds=60.0)
+    calls = operator_pass.RecordedCalls(Loaded(call=seen.append, arguments=[(1,), (2,)]), most=7, seconds=60.0)
     for call in calls:
         call()
     assert (seen, len(calls.latencies)) == ([1, 2, 1, 2, 1, 2, 1], 7)
 
 
 def test_slow_calls_end_early_but_not_before_there_are_a_few() -> None:
-    calls = operator_pass.Calls(Loaded(call=lambda: None), seconds=-1.0)
+    calls = operator_pass.RecordedCalls(Loaded(call=lambda: None), seconds=-1.0)
     assert len(list(calls)) == operator_pass.FEWEST
 
 

@@ -34,12 +34,14 @@ def _reference(path: Path, batch_size: int, index: int = 0, seed: int = 0) -> np
     import onnx
     from onnx import numpy_helper
 
-    from benchwright.worker.runtimes.inputs.feeds import Spec, random_array
+    from benchwright.worker.runtimes.inputs.feeds import TensorSignature, random_array
 
     graph = onnx.load(str(path)).graph
     weights = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     layers = len(weights) // 2
-    values = random_array(Spec(name="x", shape=(batch_size, len(weights["w0"])), dtype="float32"), seed, index)
+    values = random_array(
+        TensorSignature(name="x", shape=(batch_size, len(weights["w0"])), dtype="float32"), seed, index
+    )
     for i in range(layers):
         values = values @ weights[f"w{i}"] + weights[f"b{i}"]
         values = np.maximum(values, 0) if i < layers - 1 else values

@@ -13,7 +13,7 @@ import pytest
 
 from benchwright.errors import DeviceError, LoadError
 from benchwright.records import Case, Inputs
-from benchwright.worker.runtimes.inputs.feeds import Spec, random_array
+from benchwright.worker.runtimes.inputs.feeds import TensorSignature, random_array
 from benchwright.worker.runtimes.jax import Jax
 
 MakeCase = Callable[..., Case]
@@ -59,7 +59,7 @@ def test_a_function_is_compiled_and_called_with_arrays(net: Path, make_case: Mak
     inputs = Inputs(shapes={"x": (1, 4)}, batch_size=2, count=2)
     loaded = _load(make_case, f"{net}::double", inputs=inputs)
     for index in (0, 1):
-        given = random_array(Spec(name="x", shape=(2, 4), dtype="float32"), 0, index)
+        given = random_array(TensorSignature(name="x", shape=(2, 4), dtype="float32"), 0, index)
         assert np.allclose(_answer(loaded, index), given * 2)
     assert loaded.details["inputs"] == {"0": "float32[2x4]"}
     assert loaded.details["jit"] is True

@@ -12,7 +12,7 @@ import pytest
 
 from benchwright.errors import DeviceError, LoadError
 from benchwright.records import Case, Inputs, Load
-from benchwright.worker.runtimes.inputs.feeds import Spec, random_array
+from benchwright.worker.runtimes.inputs.feeds import TensorSignature, random_array
 from benchwright.worker.runtimes.litert import LiteRt
 
 MakeCase = Callable[..., Case]
@@ -58,7 +58,7 @@ def dense(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _expected(batch_size: int, index: int = 0) -> np.ndarray:
-    given = random_array(Spec(name="x", shape=(batch_size, 4), dtype="float32"), 0, index)
+    given = random_array(TensorSignature(name="x", shape=(batch_size, 4), dtype="float32"), 0, index)
     return np.asarray(given @ WEIGHTS.T)
 
 

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchwright.errors import OptionError
-from benchwright.worker.tasks.aggregates import POINTS, Series, UncomputableError, canonical, compute
+from benchwright.worker.tasks.aggregates import POINTS, CapturedSeries, UncomputableError, canonical, compute
 from benchwright.worker.tasks.quantiles import ERROR, Quantiles
 
 numbers = st.floats(min_value=-1e9, max_value=1e9, allow_subnormal=False)
 
 
-def _series(values: list[float], *names: str, batch: int = 1) -> Series:
-    series = Series(names)
+def _series(values: list[float], *names: str, batch: int = 1) -> CapturedSeries:
+    series = CapturedSeries(names)
     for i in range(0, len(values), batch):
         part = values[i : i + batch]
         series.hit(len(part), float(i))
@@ -102,5 +102,5 @@ def test_a_rate_needs_two_times_and_a_count_needs_nothing() -> None:
     with pytest.raises(UncomputableError, match="two different times"):
         compute(_series([1.0], "rate"), "rate")
     with pytest.raises(UncomputableError, match="no number"):
-        compute(Series(["last"]), "last")
-    assert compute(Series(["count"]), "count").point == 0
+        compute(CapturedSeries(["last"]), "last")
+    assert compute(CapturedSeries(["count"]), "count").point == 0

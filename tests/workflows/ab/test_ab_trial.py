@@ -34,7 +34,7 @@ from benchwright.records.trials import Stage, Trial
 from benchwright.system.interrupts import Interrupt
 from benchwright.targets.sources import Request
 from benchwright.workflows.ab import trial as duel
-from benchwright.workflows.ab.trial import Keeping, Matched, Rules
+from benchwright.workflows.ab.trial import AbRules, Matched, TrialDestination
 
 # The stage, the side, the case's name and the pair's number become a value; None is a failure.
 Script = Callable[[str, str, str, int], float | None]
@@ -102,10 +102,10 @@ def hold(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Trial]:
     monkeypatch.setattr(Scripted, "made", [], raising=False)
     monkeypatch.setattr(duel, "Measuring", Scripted)
 
-    def run(script: Script, *names: str, keeping: Keeping | None = None, **rules: Any) -> Trial:
+    def run(script: Script, *names: str, keeping: TrialDestination | None = None, **rules: Any) -> Trial:
         monkeypatch.setattr(Scripted, "script", staticmethod(script), raising=False)
         cases = tuple((_case(name), _case(name)) for name in names)
-        return duel.trial(OLD, NEW, Matched(cases=cases), Rules(**rules), keeping, tags=("mine",))
+        return duel.trial(OLD, NEW, Matched(cases=cases), AbRules(**rules), keeping, tags=("mine",))
 
     return run
 
@@ -259,7 +259,7 @@ def test_a_side_that_keeps_failing_is_given_up_and_the_others_go_on(hold: Callab
 def test_when_no_pair_counts_the_case_has_failed_however_few_there_may_be(
     hold: Callable[..., Trial], interrupted: bool
 ) -> None:
-    keeping = Keeping()
+    keeping = TrialDestination()
 
     def broken(stage: str, side: str, name: str, number: int) -> float | None:
         keeping.interrupt.seen = interrupted
@@ -284,7 +284,7 @@ def test_what_cannot_be_judged_says_so(hold: Callable[..., Trial], metric: str, 
 
 
 def test_an_interrupt_ends_it_with_what_is_known(hold: Callable[..., Trial]) -> None:
-    keeping = Keeping()
+    keeping = TrialDestination()
 
     def press(stage: str, side: str, name: str, number: int) -> float:
         keeping.interrupt.seen = keeping.interrupt.seen or number == 2
@@ -296,7 +296,7 @@ def test_an_interrupt_ends_it_with_what_is_known(hold: Callable[..., Trial]) -> 
 
 
 def test_an_interrupt_before_the_second_look_names_no_change(hold: Callable[..., Trial]) -> None:
-    keeping = Keeping()
+    keeping = TrialDestination()
 
     def press(stage: str, side: str, name: str, number: int) -> float:
         keeping.interrupt.seen = keeping.interrupt.seen or (name == "b" and number == 8)
@@ -308,7 +308,7 @@ def test_an_interrupt_before_the_second_look_names_no_change(hold: Callable[...,
 
 
 def test_an_interrupt_from_before_measures_nothing(hold: Callable[..., Trial]) -> None:
-    keeping = Keeping()
+    keeping = TrialDestination()
     keeping.interrupt.seen = True
     trial = hold(_slower(0.10), "a", keeping=keeping)
     assert trial.interrupted and trial.rows[0].why == "cut off after 0 pairs" and not Scripted.made[0].results

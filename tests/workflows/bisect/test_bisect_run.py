@@ -21,7 +21,7 @@ from benchwright.records.bisections import Bisected
 from benchwright.records.findings import Finding, Suspect
 from benchwright.records.trials import Pair
 from benchwright.store import Store, open_store
-from benchwright.workflows.ab.pairs import Side
+from benchwright.workflows.ab.pairs import MeasuredSide
 from benchwright.workflows.bisect import run as culprits
 from benchwright.workflows.bisect import search
 from benchwright.workflows.bisect.pairs import can_last, find_adjacent, lasting
@@ -253,7 +253,7 @@ class Simulated:
     durations: ClassVar[list[float | None]] = []
     rng: ClassVar[random.Random] = random.Random(1)
 
-    def __init__(self, control: Side, treatment: Side, case: Case, **_: object) -> None:
+    def __init__(self, control: MeasuredSide, treatment: MeasuredSide, case: Case, **_: object) -> None:
         self._sides, self._case, self._count = (control, treatment), case, 0
 
     def pair(self) -> Pair:

@@ -8,30 +8,30 @@ from pathlib import Path
 import pytest
 
 from benchwright.errors import DecodeError, OptionError
-from benchwright.workflows.watch.journal import Entry, Journal, Outcome, State, What
+from benchwright.workflows.watch.journal import CommitState, JournalLine, WatchJournal, WatchState, What
 
 
-def _add(journal: Journal, *entries: Entry) -> None:
+def _add(journal: WatchJournal, *entries: JournalLine) -> None:
     for entry in entries:
         journal.add(entry)
 
 
-def _read(folder: Path) -> State:
-    with Journal(folder) as journal:
+def _read(folder: Path) -> WatchState:
+    with WatchJournal(folder) as journal:
         return journal.state
 
 
 def test_a_commit_that_did_not_end_is_taken_up_again(tmp_path: Path) -> None:
-    with Journal(tmp_path) as journal:
+    with WatchJournal(tmp_path) as journal:
         _add(
             journal,
-            Entry(what=What.STARTED, revision="a"),
-            Entry(what=What.BEGAN, revision="b"),
-            Entry(what=What.RUNNING, revision="b", run="r1"),
-            Entry(what=What.ENDED, revision="b", run="r1", outcome=Outcome.MEASURED),
-            Entry(what=What.JUDGED),
-            Entry(what=What.BEGAN, revision="c"),
-            Entry(what=What.RUNNING, revision="c", run="r2"),
+            JournalLine(what=What.STARTED, revision="a"),
+            JournalLine(what=What.BEGAN, revision="b"),
+            JournalLine(what=What.RUNNING, revision="b", run="r1"),
+            JournalLine(what=What.ENDED, revision="b", run="r1", outcome=CommitState.MEASURED),
+            JournalLine(what=What.JUDGED),
+            JournalLine(what=What.BEGAN, revision="c"),
+            JournalLine(what=What.RUNNING, revision="c", run="r2"),
         )
     state = _read(tmp_path)
     assert state.start is not None and (state.start.revision, state.start.inclusive) == ("a", False)
@@ -40,13 +40,13 @@ def test_a_commit_that_did_not_end_is_taken_up_again(tmp_path: Path) -> None:
 
 
 def test_a_commit_of_a_gap_is_wanted_until_it_ended_and_does_not_move_the_line(tmp_path: Path) -> None:
-    with Journal(tmp_path) as journal:
+    with WatchJournal(tmp_path) as journal:
         _add(
             journal,
-            Entry(what=What.ENDED, revision="f", run="r1", outcome=Outcome.MEASURED),
-            Entry(what=What.GAP, finding="x", revisions=("d", "f", "c")),
-            Entry(what=What.GAP, finding="y", revisions=("c", "b")),
-            Entry(what=What.ENDED, revision="d", run="r2", outcome=Outcome.FAILED, backfill=True),
+            JournalLine(what=What.ENDED, revision="f", run="r1", outcome=CommitState.MEASURED),
+            JournalLine(what=What.GAP, finding="x", revisions=("d", "f", "c")),
+            JournalLine(what=What.GAP, finding="y", revisions=("c", "b")),
+            JournalLine(what=What.ENDED, revision="d", run="r2", outcome=CommitState.FAILED, backfill=True),
         )
     state = _read(tmp_path)
     assert state.wanted == ["c", "b"]
@@ -55,8 +55,10 @@ def test_a_commit_of_a_gap_is_wanted_until_it_ended_and_does_not_move_the_line(t
 
 
 def test_what_could_not_be_built_has_nothing_to_judge(tmp_path: Path) -> None:
-    with Journal(tmp_path) as journal:
-        _add(journal, Entry(what=What.ENDED, revision="a", run="r", outcome=Outcome.UNBUILT, why="exit code 3"))
+    with WatchJournal(tmp_path) as journal:
+        _add(
+            journal, JournalLine(what=What.ENDED, revision="a", run="r", outcome=CommitState.UNBUILT, why="exit code 3")
+        )
     state = _read(tmp_path)
     assert (state.last, state.newest_run, state.unjudged) == ("a", "", None)
     assert state.ended["a"].why == "exit code 3"
@@ -64,59 +66,63 @@ def test_what_could_not_be_built_has_nothing_to_judge(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [1, 7, 30])
 def test_a_line_that_was_cut_off_never_happened(tmp_path: Path, cut: int) -> None:
-    with Journal(tmp_path) as journal:
-        _add(journal, Entry(what=What.BEGAN, revision="a"), Entry(what=What.BEGAN, revision="b"))
+    with WatchJournal(tmp_path) as journal:
+        _add(journal, JournalLine(what=What.BEGAN, revision="a"), JournalLine(what=What.BEGAN, revision="b"))
         file = journal.file
     file.write_bytes(file.read_bytes()[:-cut])
-    with Journal(tmp_path) as journal:
+    with WatchJournal(tmp_path) as journal:
         assert journal.state.begun is not None and journal.state.begun.revision == "a"
-        journal.add(Entry(what=What.ENDED, revision="a", outcome=Outcome.INTERRUPTED))
-    assert _read(tmp_path).ended["a"].outcome is Outcome.INTERRUPTED
+        journal.add(JournalLine(what=What.ENDED, revision="a", outcome=CommitState.INTERRUPTED))
+    assert _read(tmp_path).ended["a"].outcome is CommitState.INTERRUPTED
 
 
 def test_a_line_that_the_disk_takes_only_a_part_of_is_refused_and_spoils_nothing(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    with Journal(tmp_path) as journal:
-        journal.add(Entry(what=What.BEGAN, revision="a"))
+    with WatchJournal(tmp_path) as journal:
+        journal.add(JournalLine(what=What.BEGAN, revision="a"))
         before = journal.file.read_bytes()
         resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, hard))
         try:
             with pytest.raises(OptionError, match="cannot be written"):
-                journal.add(Entry(what=What.BEGAN, revision="b"))
+                journal.add(JournalLine(what=What.BEGAN, revision="b"))
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         assert journal.file.read_bytes() == before
         assert journal.state.begun is not None and journal.state.begun.revision == "a"
-        journal.add(Entry(what=What.BEGAN, revision="c"))
+        journal.add(JournalLine(what=What.BEGAN, revision="c"))
     state = _read(tmp_path)
     assert state.begun is not None and state.begun.revision == "c"
 
 
 def test_what_could_not_be_built_may_be_wanted_once_more(tmp_path: Path) -> None:
-    with Journal(tmp_path) as journal:
+    with WatchJournal(tmp_path) as journal:
         _add(
             journal,
-            Entry(what=What.ENDED, revision="a", outcome=Outcome.UNBUILT),
-            Entry(what=What.RETRIED, revisions=("a", "unknown")),
+            JournalLine(what=What.ENDED, revision="a", outcome=CommitState.UNBUILT),
+            JournalLine(what=What.RETRIED, revisions=("a", "unknown")),
         )
     state = _read(tmp_path)
     assert (state.wanted, state.ended, state.last) == (["a"], {}, "a")
 
 
 def test_a_line_that_makes_no_sense_is_told_with_its_place(tmp_path: Path) -> None:
-    with Journal(tmp_path) as journal:
-        journal.add(Entry(what=What.BEGAN, revision="a"))
+    with WatchJournal(tmp_path) as journal:
+        journal.add(JournalLine(what=What.BEGAN, revision="a"))
         file = journal.file
     file.write_text(file.read_text() + '{"what": "begun"}\n')
-    with pytest.raises(DecodeError, match=r"journal\.jsonl:2"), Journal(tmp_path):
+    with pytest.raises(DecodeError, match=r"journal\.jsonl:2"), WatchJournal(tmp_path):
         pass
     file.write_text("nonsense\n")
-    with pytest.raises(DecodeError, match=r"journal\.jsonl:1"), Journal(tmp_path):
+    with pytest.raises(DecodeError, match=r"journal\.jsonl:1"), WatchJournal(tmp_path):
         pass
 
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:
-    with Journal(tmp_path), pytest.raises(OptionError, match="another process watches this"), Journal(tmp_path):
+    with (
+        WatchJournal(tmp_path),
+        pytest.raises(OptionError, match="another process watches this"),
+        WatchJournal(tmp_path),
+    ):
         pass
-    with Journal(tmp_path):
+    with WatchJournal(tmp_path):
         pass

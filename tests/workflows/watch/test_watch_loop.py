@@ -22,8 +22,8 @@ from benchwright.targets.sources import Request
 from benchwright.vcs.git import GitRepository
 from benchwright.vcs.history import Commit
 from benchwright.workflows.watch.commits import Following
-from benchwright.workflows.watch.journal import Entry, Journal, Outcome
-from benchwright.workflows.watch.loop import Handled, Watched, watch
+from benchwright.workflows.watch.journal import CommitState, JournalLine, WatchJournal
+from benchwright.workflows.watch.loop import CommitReport, Watched, watch
 
 plain = repositories.plain
 pytestmark = pytest.mark.usefixtures("plain")
@@ -36,8 +36,8 @@ def _watched(build: str = "", *, pairs: int = 0, **following: Any) -> Watched:
     return Watched(repo=Path("project"), request=request, following=asked, build=build, pairs=pairs)
 
 
-def _watch(watched: Watched) -> list[Handled]:
-    handled: list[Handled] = []
+def _watch(watched: Watched) -> list[CommitReport]:
+    handled: list[CommitReport] = []
     ok = watch(watched, tell=handled.append)
     assert ok == all(each.ok for each in handled)
     return handled
@@ -59,8 +59,8 @@ def _find(kind: str, costs: Sequence[list[float]], broken: int) -> tuple[list[st
     commits = repositories.make(Path("project"), *costs, kind=kind, broken=[broken])
     handled = _watch(_watched(repositories.BUILD, since=commits[0]))
     assert [each.revision.id for each in handled] == commits[1:]
-    assert {each.taken.outcome for each in handled} == {Outcome.MEASURED, Outcome.UNBUILT}
-    (unbuilt,) = [each for each in handled if each.taken.outcome is Outcome.UNBUILT]
+    assert {each.taken.outcome for each in handled} == {CommitState.MEASURED, CommitState.UNBUILT}
+    (unbuilt,) = [each for each in handled if each.taken.outcome is CommitState.UNBUILT]
     assert unbuilt.revision.id == commits[broken]
     with _store() as store:
         (result,) = store.run(unbuilt.taken.run).results  # a gap in the history, with its reason
@@ -179,11 +179,11 @@ def test_the_first_start_takes_the_newest_commit_and_later_ones_go_on() -> None:
 def test_what_could_not_be_built_is_built_again_when_that_is_asked_for() -> None:
     commits = repositories.make(Path("project"), [1.0])
     watched = _watched(f"test -e {Path.cwd()}/compiler")
-    assert [each.taken.outcome for each in _watch(watched)] == [Outcome.UNBUILT]
+    assert [each.taken.outcome for each in _watch(watched)] == [CommitState.UNBUILT]
     Path("compiler").touch()
     assert _watch(watched) == []
     (handled,) = _watch(replace(watched, rebuild=True))
-    assert (handled.revision.id, handled.taken.outcome) == (commits[0], Outcome.MEASURED)
+    assert (handled.revision.id, handled.taken.outcome) == (commits[0], CommitState.MEASURED)
     assert not handled.backfill  # it is the newest, and judged as such
     assert _watch(replace(watched, rebuild=True)) == []
 
@@ -223,7 +223,7 @@ def test_a_commit_without_the_target_is_a_record() -> None:
     commits = repositories.make(Path("project"), [1.0])
     watched = replace(_watched(since=""), request=Request(targets=["bench.py::Missing.run"]))
     (handled,) = _watch(watched)
-    assert (handled.revision.id, handled.taken.outcome) == (commits[0], Outcome.UNPLANNED)
+    assert (handled.revision.id, handled.taken.outcome) == (commits[0], CommitState.UNPLANNED)
     assert "Missing" in handled.taken.why and not handled.ok
     assert _watch(watched) == []
 
@@ -232,9 +232,9 @@ def test_a_status_file_stops_before_the_next_commit() -> None:
     commits = repositories.make(Path("project"), [1.0] * 3)
     status = Path("status")
     watched = replace(_watched(since=commits[0]), status_file=status)
-    handled: list[Handled] = []
+    handled: list[CommitReport] = []
 
-    def stop(each: Handled) -> None:
+    def stop(each: CommitReport) -> None:
         handled.append(each)
         status.write_text("0\n")
 
@@ -251,14 +251,14 @@ class CutError(Exception):
 def _cut(watched: Watched, at: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A watch that ends just before that line of its journal."""
 
-    def add(self: Journal, entry: Entry) -> None:
+    def add(self: WatchJournal, entry: JournalLine) -> None:
         if entry.what == at:
             raise CutError
         usual(self, entry)
 
-    usual = Journal.add
+    usual = WatchJournal.add
     with monkeypatch.context() as patch:
-        patch.setattr(Journal, "add", add)
+        patch.setattr(WatchJournal, "add", add)
         with pytest.raises(CutError):
             watch(watched)
 
@@ -274,7 +274,7 @@ def test_a_run_that_was_cut_off_is_gone_on_with_and_one_of_another_version_is_le
         before = [result.id for result in store.run(run).results]
     monkeypatch.setattr("benchwright.execution.resume.VERSION", "0.0.1")
     (handled,) = _watch(watched)
-    assert (handled.taken.outcome, handled.taken.run) == (Outcome.INTERRUPTED, run)
+    assert (handled.taken.outcome, handled.taken.run) == (CommitState.INTERRUPTED, run)
     assert handled.revision.id == commits[1] and "0.0.1" in handled.taken.why
     with _store() as store:
         assert [*store.run_ids()] == [run]

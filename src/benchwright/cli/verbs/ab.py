@@ -14,8 +14,8 @@ from benchwright.cli.targets import build_options, target_options
 
 if TYPE_CHECKING:
     from benchwright.execution.noise.calibration import Calibration
-    from benchwright.records.trials import Rules
-    from benchwright.workflows.ab.run import Asked
+    from benchwright.records.trials import AbRules
+    from benchwright.workflows.ab.run import SideRequest
 
 
 @click.command("ab")
@@ -54,7 +54,7 @@ def command(**given: Any) -> int:
     Exit code 1 when a case became worse or could not be measured, or a side could not be built. How often this machine
     gives a false alarm, `benchwright env --calibrate` finds out; what it found is quoted here.
     """
-    from benchwright.cli.progress import Progress
+    from benchwright.cli.progress import ProgressLine
     from benchwright.cli.targets import cpus_of, making_of, request_of
     from benchwright.report import ab
 
@@ -67,7 +67,7 @@ def command(**given: Any) -> int:
     from benchwright.workflows.ab.run import contend
     from benchwright.workflows.run import command_line
 
-    with Progress(sys.stderr) as progress:
+    with ProgressLine(sys.stderr) as progress:
         trial = contend(
             request_of(given),
             _side(given, "control"),
@@ -103,18 +103,18 @@ def _calibration(given: Mapping[str, Any]) -> Calibration | None:
     return false_alarms.read(lambda: opened(given["store"], create=False), environment.collect())
 
 
-def _side(given: Mapping[str, Any], name: str) -> Asked:
-    from benchwright.workflows.ab.run import Asked
+def _side(given: Mapping[str, Any], name: str) -> SideRequest:
+    from benchwright.workflows.ab.run import SideRequest
 
-    return Asked(revision=given[name], folder=given[f"{name}_dir"] or "", python=given[f"{name}_python"] or "")
+    return SideRequest(revision=given[name], folder=given[f"{name}_dir"] or "", python=given[f"{name}_python"] or "")
 
 
-def _rules(given: Mapping[str, Any]) -> Rules:
-    from benchwright.records.trials import Rules
+def _rules(given: Mapping[str, Any]) -> AbRules:
+    from benchwright.records.trials import AbRules
     from benchwright.units import parse_percent
     from benchwright.workflows.ab.run import fresh_seed
 
-    return Rules(
+    return AbRules(
         smallest=parse_percent(given["smallest"], "--smallest", zero=False),
         false_alarms=parse_percent(given["false_alarms"], "--false-alarms", zero=False),
         pairs=given["pairs"],

@@ -43,7 +43,7 @@ def command(**given: Any) -> int:
 
     Exit code 1 when no commit is sure enough.
     """
-    from benchwright.cli.progress import Progress
+    from benchwright.cli.progress import ProgressLine
     from benchwright.cli.targets import cpus_of, making_of, request_of
     from benchwright.report import bisection
     from benchwright.report.ascii import spelled
@@ -56,7 +56,7 @@ def command(**given: Any) -> int:
         from benchwright.report.picture import check_picture
 
         check_picture(picture, force=True)
-    with Progress(sys.stderr) as progress:
+    with ProgressLine(sys.stderr) as progress:
         found = seek(
             asked,
             request_of(given),

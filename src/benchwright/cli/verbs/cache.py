@@ -14,7 +14,7 @@ from benchwright.units import format_value, parse_quantity
 
 if TYPE_CHECKING:
     from benchwright.fetch.cache import Cache
-    from benchwright.fetch.cache_shelf import Entry
+    from benchwright.fetch.cache_shelf import CachedContent
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -95,13 +95,13 @@ def prune(
     """Remove what is no longer wanted. Not while something measures with it."""
     from benchwright.fetch import cache_upkeep
 
-    limits = cache_upkeep.Limits(
+    limits = cache_upkeep.CacheLimits(
         older_than=_amount(older_than, "s", "--older-than"),
         larger_than=_amount(larger_than, "B", "--larger-than"),
         keep=_amount(keep, "B", "--keep"),
         everything=everything,
     )
-    if limits == cache_upkeep.Limits():
+    if limits == cache_upkeep.CacheLimits():
         raise click.UsageError("say what may go: --older-than, --larger-than, --keep or --all")
     cache = _opened(folder)
     lines = {entry.sha256: _line(cache, entry) for entry in cache.entries()}
@@ -129,18 +129,18 @@ def _amount(text: str | None, unit: str, flag: str) -> float | None:
     return amount
 
 
-def _line(cache: Cache, entry: Entry) -> str:
+def _line(cache: Cache, entry: CachedContent) -> str:
     used = _when(cache.shelf.used(entry.sha256)).strftime("%Y-%m-%d %H:%M")
     size = format_value(entry.size, "B")
     return f"{entry.sha256[:12]}  {size:>9}  used {used}  {', '.join(entry.names)}  from {entry.source}"
 
 
-def _sum(entries: list[Entry]) -> str:
+def _sum(entries: list[CachedContent]) -> str:
     files = f"{len(entries)} entr{'y' if len(entries) == 1 else 'ies'}"
     return f"{files}, {format_value(sum(entry.size for entry in entries), 'B')}"
 
 
-def _print_json(kind: str, cache: Cache, entries: list[Entry], **more: bool) -> None:
+def _print_json(kind: str, cache: Cache, entries: list[CachedContent], **more: bool) -> None:
     listed = [
         {
             "sha256": entry.sha256,

@@ -9,7 +9,7 @@ import click
 from benchwright.cli.options import json_option, print_json
 
 if TYPE_CHECKING:
-    from benchwright.machine.devices import About
+    from benchwright.machine.devices import DeviceFacts
 
 
 @click.command()
@@ -42,7 +42,7 @@ def command(*, platform: str | None, as_json: bool) -> None:
             click.echo(f"no device of platform {each} can be used now", err=True)
 
 
-def _described(about: About) -> dict[str, str]:
+def _described(about: DeviceFacts) -> dict[str, str]:
     return {
         "kind": about.name,
         "name": str(about.facts.get("model", about.name)),

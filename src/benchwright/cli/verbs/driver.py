@@ -54,21 +54,21 @@ def command(**given: Any) -> int:
     The flags rewrite a command of the older form; in our own form they are parameters, which the task declares. The
     result file of an earlier run is removed first. Exit code 1 when the task failed or a metric is missing.
     """
-    from benchwright.cli.progress import Progress
+    from benchwright.cli.progress import ProgressLine
     from benchwright.cli.run_outcome import exit_code
     from benchwright.compat.driver import result_file
-    from benchwright.compat.driver.run import Asked, drive
+    from benchwright.compat.driver.run import DriverRequest, drive
     from benchwright.workflows import arguments
 
     stale.invalidate(Path.cwd())  # when --help was the value of a flag
     names = ("task_name", "num_gpus", "epochs", "kvstore", "dtype", "task_file", "metrics_policy")
-    asked = Asked(
+    asked = DriverRequest(
         **{name: given[name] for name in names},
         command=given["command_to_execute"],
         timeout=arguments.positive(given["timeout"], "s", "--timeout") if given["timeout"] else None,
     )
     unkept: list[Exception] = []
-    with Progress(sys.stderr) as progress:
+    with ProgressLine(sys.stderr) as progress:
         run = drive(asked, store=given["store"], save=not given["no_save"], listener=progress, tell=unkept.append)
     (result,) = run.results
     found = result_file.keys(result, asked.task_name, framework=given["framework"], suffix=given["metrics_suffix"])

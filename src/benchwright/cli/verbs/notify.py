@@ -9,7 +9,7 @@ import click
 from benchwright.cli.options import json_option, opened, print_json, store_option
 
 if TYPE_CHECKING:
-    from benchwright.notify import Told
+    from benchwright.notify import MessageDelivery
 
 
 class _Notify(click.Group):
@@ -46,7 +46,7 @@ def send(findings: tuple[str, ...], to: tuple[str, ...], again: bool, store: str
 
     from benchwright import config
     from benchwright.errors import OptionError
-    from benchwright.notify import Outcome, open_notifier
+    from benchwright.notify import DeliveryOutcome, open_notifier
 
     settings = config.load().notify
     settings = replace(settings, targets=to) if to else settings
@@ -56,7 +56,7 @@ def send(findings: tuple[str, ...], to: tuple[str, ...], again: bool, store: str
         meant = [results.finding(reference) for reference in findings]
         told = open_notifier(config.store_url(store), settings).tell(meant, results, asked=True, again=again)
     _print(told, as_json)
-    return 1 if any(one.outcome in (Outcome.FAILED, Outcome.LATER) for one in told) else 0
+    return 1 if any(one.outcome in (DeliveryOutcome.FAILED, DeliveryOutcome.LATER) for one in told) else 0
 
 
 @command.command("test")
@@ -68,19 +68,19 @@ def test(url: str, as_json: bool) -> int:
     ${NAME} in URL stands for a variable and ${file:PATH} for what a file holds: put URL in single quotes.
     """
     from benchwright.errors import UploadError
-    from benchwright.notify import Outcome, Told, try_target
+    from benchwright.notify import DeliveryOutcome, MessageDelivery, try_target
     from benchwright.notify.addresses import shown
     from benchwright.system.http import PassingError
 
     try:
-        outcome, why = Outcome.SENT, try_target(url)
+        outcome, why = DeliveryOutcome.SENT, try_target(url)
     except (UploadError, PassingError) as error:
-        outcome, why = Outcome.FAILED, str(error)
-    _print([Told(target=shown(url), findings=(), outcome=outcome, why=why)], as_json)
-    return 0 if outcome is Outcome.SENT else 1
+        outcome, why = DeliveryOutcome.FAILED, str(error)
+    _print([MessageDelivery(target=shown(url), findings=(), outcome=outcome, why=why)], as_json)
+    return 0 if outcome is DeliveryOutcome.SENT else 1
 
 
-def _print(told: list[Told], as_json: bool) -> None:
+def _print(told: list[MessageDelivery], as_json: bool) -> None:
     from dataclasses import asdict
 
     if as_json:

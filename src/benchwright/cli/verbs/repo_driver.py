@@ -40,7 +40,7 @@ def command(context: click.Context) -> int:
 
     Exit code 1 when a commit could not be built or measured; 2 when the request or a spec is wrong.
     """
-    from benchwright.cli.progress import Progress
+    from benchwright.cli.progress import ProgressLine
     from benchwright.compat.harness.repository import main
 
-    return main(context.args, lambda: Progress(sys.stderr))
+    return main(context.args, lambda: ProgressLine(sys.stderr))

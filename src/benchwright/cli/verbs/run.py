@@ -94,7 +94,7 @@ def command(**given: Any) -> int:
     A list (A,B) in an option is a dimension: every combination becomes a case. Each case is measured in several fresh
     processes. Exit code 1 when a case failed, an objective was missed or an output is out of tolerance.
     """
-    from benchwright.cli.progress import Progress
+    from benchwright.cli.progress import ProgressLine
     from benchwright.cli.run_outcome import exit_code, show
     from benchwright.cli.run_request import answers_of, plan_of, request_of
     from benchwright.errors import StoreError
@@ -112,7 +112,7 @@ def command(**given: Any) -> int:
     request = request_of(given, context.meta.get(COMMAND, []))
     keep = not given["no_save"]
     try:
-        with Progress(sys.stderr) as progress:
+        with ProgressLine(sys.stderr) as progress:
             measured = measure(
                 request,
                 rounds=given["rounds"],

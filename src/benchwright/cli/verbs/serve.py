@@ -53,7 +53,7 @@ def command(
 
     try:
         from benchwright.server.process import serve
-        from benchwright.server.settings import Settings, artifacts_of
+        from benchwright.server.settings import ServerSettings, artifacts_of
         from benchwright.store.probe import database_file
         from benchwright.store.sql.retention import rules_of
     except ModuleNotFoundError as error:
@@ -65,7 +65,7 @@ def command(
 
     url = config.store_url(store)
     new = url.partition("://")[0] in ("sqlite", url) and not database_file(url).exists()
-    settings = Settings(
+    settings = ServerSettings(
         store_url=url,
         host=host,
         require_token=require_token,

@@ -91,7 +91,7 @@ def _show_run(
     run: str, store: str | None, *, as_json: bool, form: str | None, plot: bool, samples: bool, log: bool
 ) -> None:
     from benchwright.exchange.named_runs import find_run
-    from benchwright.report.show import Wanted, show
+    from benchwright.report.show import ShowRequest, show
     from benchwright.store.files.transfer import read_runs
 
     if as_json and form not in (None, "json"):
@@ -106,4 +106,4 @@ def _show_run(
 
         click.echo(import_module(_OLDER[form]).document(found))
         return
-    show(found, Wanted(form=form or "table", plot=plot, samples=samples, log=log))
+    show(found, ShowRequest(form=form or "table", plot=plot, samples=samples, log=log))

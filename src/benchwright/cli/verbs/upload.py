@@ -14,7 +14,7 @@ from benchwright.cli.options import json_option, opened, print_json, store_optio
 from benchwright.system.masking import mask_url
 
 if TYPE_CHECKING:
-    from benchwright.exchange.uploads.folders import Progress
+    from benchwright.exchange.uploads.folders import FileSent
     from benchwright.records import Run
 
 
@@ -91,7 +91,7 @@ def _command(run: str, urls: Sequence[str], store: str | None) -> str:
     return shlex.join([*words, *(["--store", mask_url(store)] if store else [])])
 
 
-def _draw(progress: Progress | None = None) -> None:
+def _draw(progress: FileSent | None = None) -> None:
     """One line on a terminal, or none any more; nothing in a pipe."""
     if sys.stderr.isatty():
         text = f"[{progress.done}/{progress.total}] {progress.name}" if progress else ""

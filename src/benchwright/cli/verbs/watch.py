@@ -63,16 +63,16 @@ def command(**given: Any) -> int:
 
     With --once, exit code 1 when a commit could not be built or measured, or something became worse.
     """
-    from benchwright.cli.progress import Progress
+    from benchwright.cli.progress import ProgressLine
     from benchwright.workflows import arguments
     from benchwright.workflows.watch import loop
     from benchwright.workflows.watch.messages import handled_json, handled_text
 
     shown = handled_json if given["as_json"] else handled_text
     interval = None if given["once"] else arguments.positive(given["interval"], "s", "--interval")
-    with Progress(sys.stderr) as progress:
+    with ProgressLine(sys.stderr) as progress:
 
-        def tell(handled: loop.Handled) -> None:
+        def tell(handled: loop.CommitReport) -> None:
             progress.clear()
             click.echo(shown(handled))
             sys.stdout.flush()

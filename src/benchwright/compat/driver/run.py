@@ -21,7 +21,7 @@ _FLAGS = ("num_gpus", "epochs", "kvstore", "dtype")  # that are parameters of a 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class DriverRequest:
     """The flags of the driver, and of the runner beside it. None: the flag was not given."""
 
     task_name: str
@@ -41,7 +41,7 @@ def log_name(task: str) -> str:
 
 
 def drive(
-    asked: Asked,
+    asked: DriverRequest,
     *,
     store: str | None = None,
     save: bool = True,
@@ -78,7 +78,7 @@ def _refuse_several(request: Request) -> None:
     )
 
 
-def _request(asked: Asked) -> Request:
+def _request(asked: DriverRequest) -> Request:
     file = _file(asked)
     given = {name: getattr(asked, name) for name in _FLAGS}
     params: dict[str, tuple[Scalar, ...]] = {name: (value,) for name, value in given.items() if value is not None}
@@ -93,7 +93,7 @@ def _request(asked: Asked) -> Request:
     return Request(targets=[f"{file}::{section}"], params=params, options=options, load=Load(timeout=asked.timeout))
 
 
-def _file(asked: Asked) -> Path:
+def _file(asked: DriverRequest) -> Path:
     if asked.task_file:
         return Path(asked.task_file)
     ours = Path(OURS)

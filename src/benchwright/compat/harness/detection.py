@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchwright.compat.harness.documents import Document
+from benchwright.compat.harness.documents import TestDocument
 from benchwright.compat.harness.local_reporter import META, OURS
 from benchwright.compat.harness.names import file_name
 from benchwright.schema.parsing import json_value
@@ -25,7 +25,7 @@ SUMMARY, DIFFERENCE = "summary", "diff_summary"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class CommitPoint:
     """What the newest run of a test says of one commit."""
 
     commit: str
@@ -34,7 +34,7 @@ class Point:
     command: tuple[str, ...] = ()  # that made it
 
 
-def points(root: Path, document: Document, commits: Sequence[str]) -> list[Point]:
+def points(root: Path, document: TestDocument, commits: Sequence[str]) -> list[CommitPoint]:
     """What is kept below `root` of the document's test, on its device, for those of the commits that have results."""
     names = ("platform", "framework", "net_name", "metric", "identifier")
     test = root.joinpath(*(file_name(str(document.meta[name])) for name in names))
@@ -42,7 +42,7 @@ def points(root: Path, document: Document, commits: Sequence[str]) -> list[Point
     return [point for point in found if point is not None]
 
 
-def regressed(newest_first: Sequence[Point]) -> list[str]:
+def regressed(newest_first: Sequence[CommitPoint]) -> list[str]:
     """The entries in which both newest points are slower than the rest allows."""
     if len(newest_first) < 2 + LEAST:
         return []
@@ -64,12 +64,12 @@ def threshold(p90s: Sequence[float | None]) -> float | None:
     return known[int(0.9 * len(known))] + int((known[-1] - known[0]) / 10)
 
 
-def _exceeds(point: Point, key: str, which: str, most: float) -> bool:
+def _exceeds(point: CommitPoint, key: str, which: str, most: float) -> bool:
     median = _value(point, key, which, "p50")
     return median is not None and median > most
 
 
-def _value(point: Point, key: str, which: str, name: str) -> float | None:
+def _value(point: CommitPoint, key: str, which: str, name: str) -> float | None:
     entry = point.entries.get(key, {})
     summary = entry.get(which) or entry.get(SUMMARY) or {}
     value = summary.get(name)
@@ -79,7 +79,7 @@ def _value(point: Point, key: str, which: str, name: str) -> float | None:
 # ---- files ----
 
 
-def _point(test: Path, commit: str) -> Point | None:
+def _point(test: Path, commit: str) -> CommitPoint | None:
     """By the commit alone: whichever date the folder was made for."""
     runs = [run for run in test.glob(f"*/*/*/{file_name(commit)}/*") if whole_number(run.name) is not None]
     if not runs:
@@ -87,7 +87,7 @@ def _point(test: Path, commit: str) -> Point | None:
     read = [_read(run) for run in sorted(runs, key=lambda run: int(run.name))]
     meta, data = next(((meta, data) for meta, data in reversed(read) if data), read[-1])  # a failed test has no data
     command = meta.get("command")
-    return Point(
+    return CommitPoint(
         commit=commit,
         control=str(meta.get("control_commit") or ""),
         entries=data,

@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchwright.compat.harness.flags import Flags, json_object
+from benchwright.compat.harness.flags import HarnessFlags, json_object
 from benchwright.errors import OptionError
-from benchwright.machine.devices import About
+from benchwright.machine.devices import DeviceFacts
 from benchwright.system import streams
 
 HOST = ("host", "linux", "mac")  # a platform's name begins so, as in `linux/clang`
 ANDROID = "android"
 
 
-def check(flags: Flags) -> None:
+def check(flags: HarnessFlags) -> None:
     """Refuses a platform on which nothing can be measured, and what cannot be meant whatever phone is connected."""
     _check_platform(flags.platform)
     if flags.platform.startswith(ANDROID):
@@ -27,7 +27,7 @@ def check(flags: Flags) -> None:
         chosen(flags)
 
 
-def chosen(flags: Flags) -> list[tuple[str, About]]:
+def chosen(flags: HarnessFlags) -> list[tuple[str, DeviceFacts]]:
     """Each device to measure on, as `devices.open_device` takes it, and what is known of it. At least one."""
     platform = flags.platform
     _check_platform(platform)
@@ -47,7 +47,7 @@ def chosen(flags: Flags) -> list[tuple[str, About]]:
     return [(text, replace(about, name=flags.texts["platform_sig"] or about.name)) for text, about in found]
 
 
-def reboot(flags: Flags, found: Sequence[tuple[str, About]]) -> None:
+def reboot(flags: HarnessFlags, found: Sequence[tuple[str, DeviceFacts]]) -> None:
     """Restarts every phone, when that was asked for; each is ready again when this returns."""
     if not flags.reboot:
         return
@@ -58,7 +58,7 @@ def reboot(flags: Flags, found: Sequence[tuple[str, About]]) -> None:
             adb_boot.reboot(about.serial)
 
 
-def doubtful(flags: Flags) -> list[str]:
+def doubtful(flags: HarnessFlags) -> list[str]:
     """What about the platform is not as it was asked for."""
     expected = {"linux": "linux", "mac": "darwin"}
     rebooted = ["--reboot: this machine is not rebooted"] if flags.reboot and flags.platform.startswith(HOST) else []
@@ -79,13 +79,13 @@ def _check_platform(platform: str) -> None:
         raise OptionError(f"--platform {platform!r} is unknown", remedy="known: host, linux, mac, android")
 
 
-def _folder(flags: Flags) -> str:
+def _folder(flags: HarnessFlags) -> str:
     if flags.android_dir and not flags.android_dir.startswith("/"):
         raise OptionError(f"--android_dir {flags.android_dir}: a folder on the device is an absolute path")
     return flags.android_dir
 
 
-def _mapping(flags: Flags, name: str) -> Mapping[str, str]:
+def _mapping(flags: HarnessFlags, name: str) -> Mapping[str, str]:
     """The JSON file that a flag names."""
     path = flags.texts[name]
     if not path:

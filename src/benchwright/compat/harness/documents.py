@@ -20,7 +20,7 @@ NO_COMMIT = "interactive"  # what stands for the revision of something that was 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class TestDocument:
     """One test on one device. `data` is by key, in the order of emission."""
 
     meta: dict[str, Any]
@@ -37,7 +37,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class MetaFacts:
     """What `meta` says, as far as the caller knows it."""
 
     backend: str  # the text of --platform
@@ -60,7 +60,7 @@ class Facts:
     more: Mapping[str, Any] = field(default_factory=dict)  # further keys, which take no other's place
 
 
-def meta(facts: Facts) -> dict[str, Any]:
+def meta(facts: MetaFacts) -> dict[str, Any]:
     """The `meta` of a document. `platform` is always a name, and no secret of the command line is in it."""
     now = time.time() if facts.time is None else facts.time
     command = shown_command(facts.command)
@@ -111,7 +111,7 @@ def as_json(value: Any) -> str:
     return json.dumps(_finite(value), indent=2, sort_keys=True, allow_nan=False)
 
 
-def commit_date(document: Document) -> datetime:
+def commit_date(document: TestDocument) -> datetime:
     """When the revision was made, in UTC."""
     stated = document.meta.get("commit_time")
     try:
@@ -120,7 +120,7 @@ def commit_date(document: Document) -> datetime:
         raise DecodeError(f"commit_time {stated!r} is no time", remedy="give seconds since 1970") from None
 
 
-def _platform(facts: Facts) -> str:
+def _platform(facts: MetaFacts) -> str:
     """The older one wrote `null` for a device that no mapping named, and machines shared a folder."""
     named = [name for name in (facts.platform, facts.platform_hash, facts.backend) if name and name != "null"]
     return named[0] if named else "unknown"

@@ -25,18 +25,18 @@ from benchwright.compat.harness import flags as harness_flags
 from benchwright.compat.harness import (
     run as running,
 )
-from benchwright.compat.harness.documents import Document
-from benchwright.compat.harness.escalation import Ladder, Step
-from benchwright.compat.harness.flags import Flags
-from benchwright.compat.harness.info import Info
+from benchwright.compat.harness.documents import TestDocument
+from benchwright.compat.harness.escalation import Ladder, Rerun
+from benchwright.compat.harness.flags import HarnessFlags
+from benchwright.compat.harness.info import InfoDocument
 from benchwright.compat.harness.reporters import Reports
 from benchwright.compat.harness.run import Work
 from benchwright.compat.harness.specs import loader, lookups, planner
-from benchwright.compat.harness.specs.plans import Asked, Planned, Test
+from benchwright.compat.harness.specs.plans import PlannedTest, SpecPlan, SpecRequest
 from benchwright.errors import OptionError, StoreError, TargetError, did_you_mean
 from benchwright.events import Event, Listener, nobody
 from benchwright.execution.attempt import INTERRUPTED
-from benchwright.machine.devices import About
+from benchwright.machine.devices import DeviceFacts
 from benchwright.records import Run, Status, Value
 from benchwright.units.numbers import printable
 
@@ -72,24 +72,24 @@ def main(arguments: Sequence[str], watching: Watching) -> int:
 class _Done:
     """One suite that was carried out."""
 
-    flags: Flags
-    info: Info
+    flags: HarnessFlags
+    info: InfoDocument
     code: int
-    documents: Sequence[Document] = ()
+    documents: Sequence[TestDocument] = ()
 
     @property
     def run_type(self) -> str:
         return self.flags.run_type or self.info.run_type or "benchmark"
 
 
-def _again(step: Step, arguments: Sequence[str], watching: Watching) -> int:
+def _again(step: Rerun, arguments: Sequence[str], watching: Watching) -> int:
     code = _once(step.words(arguments), watching, only=step).code
     if code == INTERRUPTED_CODE:
         raise KeyboardInterrupt
     return code
 
 
-def _once(arguments: Sequence[str], watching: Watching, *, only: Step | None = None) -> _Done:
+def _once(arguments: Sequence[str], watching: Watching, *, only: Rerun | None = None) -> _Done:
     """Runs the suite; with `only`, that test on that device."""
     flags = _flags(arguments)
     given = info.parse(
@@ -122,7 +122,7 @@ def _once(arguments: Sequence[str], watching: Watching, *, only: Step | None = N
 
 
 @contextmanager
-def _core(tests: Sequence[Test], where: Sequence[tuple[str, About]]) -> Iterator[int | None]:
+def _core(tests: Sequence[PlannedTest], where: Sequence[tuple[str, DeviceFacts]]) -> Iterator[int | None]:
     """A core for programs that choose none, which no other harness has meanwhile."""
     wanted = running.cores(tests, where)
     with cores.claimed(wanted) as core:
@@ -131,15 +131,15 @@ def _core(tests: Sequence[Test], where: Sequence[tuple[str, About]]) -> Iterator
         yield core
 
 
-def _repeatable(arguments: Sequence[str], flags: Flags, given: Info) -> Sequence[str]:
+def _repeatable(arguments: Sequence[str], flags: HarnessFlags, given: InfoDocument) -> Sequence[str]:
     """The command line with --info in full: a file of it may say something else when the run is repeated."""
     inline = not flags.texts["info"] or flags.texts["info"].startswith("{")
     return arguments if inline else [*arguments, "--info", json.dumps(given.document)]
 
 
 def _carry_out(
-    flags: Flags, given: Info, works: Sequence[Work], arguments: Sequence[str], watching: Watching
-) -> tuple[int, list[Document]]:
+    flags: HarnessFlags, given: InfoDocument, works: Sequence[Work], arguments: Sequence[str], watching: Watching
+) -> tuple[int, list[TestDocument]]:
     command = documents.shown_command((*COMMAND, *arguments))
     notes = {running.note_key(work): outcome.notes(flags, given, work, command) for work in works}
     reports = Reports(flags, works)
@@ -164,7 +164,7 @@ def _carry_out(
     return int(bool(failures) or any(result.status is not Status.OK for result in run.results)), reported
 
 
-def _flags(arguments: Sequence[str], say: Callable[[str], None] | None = None) -> Flags:
+def _flags(arguments: Sequence[str], say: Callable[[str], None] | None = None) -> HarnessFlags:
     """The flags, with those that the spec itself sets where the command line says nothing."""
     file = harness_flags.benchmark_file(arguments)
     if file is not None and not file.is_file():
@@ -186,7 +186,7 @@ def check(arguments: Sequence[str]) -> None:
     _refuse(flags, _planned(flags, given))
 
 
-def _refuse(flags: Flags, planned: Planned) -> None:
+def _refuse(flags: HarnessFlags, planned: SpecPlan) -> None:
     """Refuses what cannot be run, as far as that shows without fetching, building or writing; a run and a plan alike.
 
     A phone need not be connected yet.
@@ -200,12 +200,12 @@ def _refuse(flags: Flags, planned: Planned) -> None:
     _first_runnable(planned)
 
 
-def _planned(flags: Flags, given: Info) -> Planned:
+def _planned(flags: HarnessFlags, given: InfoDocument) -> SpecPlan:
     planned = planner.plan(flags.benchmark_file, _asked(flags, given))
     return replace(planned, tests=tuple(_with_root(test) for test in planned.tests))
 
 
-def _with_root(test: Test) -> Test:
+def _with_root(test: PlannedTest) -> PlannedTest:
     """The test; with a reason not to run it where it needs a folder that nobody names."""
     named = ROOT in {*lookups.unknown(test)} or any(f"{{{ROOT}}}" in entry.location for entry in test.files)
     if not named or ROOT in os.environ or ROOT in test.tokens or test.reason:
@@ -214,9 +214,9 @@ def _with_root(test: Test) -> Test:
     return replace(test, reason=told)
 
 
-def _asked(flags: Flags, given: Info) -> Asked:
+def _asked(flags: HarnessFlags, given: InfoDocument) -> SpecRequest:
     root = flags.texts["root_model_dir"]
-    return Asked(
+    return SpecRequest(
         framework=flags.framework,
         string_map=flags.string_map,
         command_args=flags.command_args,
@@ -230,12 +230,12 @@ def _asked(flags: Flags, given: Info) -> Asked:
     )
 
 
-def _in_vain(flags: Flags, given: Info) -> Iterator[str]:
+def _in_vain(flags: HarnessFlags, given: InfoDocument) -> Iterator[str]:
     if given.control is not None and flags.framework in inprocess.FRAMEWORKS:
         yield f"--info.control is not run: {flags.framework} is a library, of which there is one version here"
 
 
-def _runnable(planned: Planned) -> list[Test]:
+def _runnable(planned: SpecPlan) -> list[PlannedTest]:
     """The tests that can be run here; why others cannot is said."""
     _first_runnable(planned)
     for test in planned.tests:
@@ -244,7 +244,7 @@ def _runnable(planned: Planned) -> list[Test]:
     return [test for test in planned.tests if not test.reason]
 
 
-def _first_runnable(planned: Planned) -> Test:
+def _first_runnable(planned: SpecPlan) -> PlannedTest:
     for test in planned.tests:
         if not test.reason:
             return test
@@ -253,7 +253,7 @@ def _first_runnable(planned: Planned) -> Test:
 
 
 def _measured(
-    flags: Flags,
+    flags: HarnessFlags,
     works: Sequence[Work],
     notes: Notes,
     command: Sequence[str],
@@ -277,7 +277,7 @@ def _measured(
         return error.measured, [str(error)]
 
 
-def _has_table(flags: Flags) -> bool:
+def _has_table(flags: HarnessFlags) -> bool:
     return not (flags.as_json or flags.screen or flags.simple_screen)
 
 
@@ -292,7 +292,7 @@ def _failed(run: Run, works: Sequence[Work]) -> Iterator[str]:
         yield printable("\n  ".join(said), lines=True)
 
 
-def _show(flags: Flags, run: Run, kept: bool) -> None:
+def _show(flags: HarnessFlags, run: Run, kept: bool) -> None:
     """On standard output: JSON, or our own table where no screen reporter has said it."""
     if flags.as_json:
         sys.stdout.write(schema.dumps(run, indent=2) + "\n")

@@ -10,8 +10,8 @@ from typing import Any
 
 from benchwright.compat.harness import detection
 from benchwright.compat.harness import flags as harness_flags
-from benchwright.compat.harness.detection import Point
-from benchwright.compat.harness.documents import Document
+from benchwright.compat.harness.detection import CommitPoint
+from benchwright.compat.harness.documents import TestDocument
 from benchwright.errors import UserError
 
 VERIFY, REGRESS = "verify", "regress"
@@ -19,12 +19,12 @@ _OF_THE_FIRST_RUN = ("regression_commits", "run_type", "regressed_types")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Rerun:
     """One more run of one test on one device."""
 
     info: dict[str, Any]  # the document of --info
     run_type: str
-    document: Document  # of the run that raised the suspicion: says which test, and where
+    document: TestDocument  # of the run that raised the suspicion: says which test, and where
     regressed: tuple[str, ...] = ()  # entries to mark
 
     def words(self, arguments: Sequence[str]) -> list[str]:
@@ -44,15 +44,15 @@ class Ladder:
 
     root: Path  # of the local reporter
     commits: Sequence[str]  # newest first
-    again: Callable[[Step], int]
+    again: Callable[[Rerun], int]
     say: Callable[[str], None]
 
-    def climb(self, documents: Sequence[Document]) -> int:
+    def climb(self, documents: Sequence[TestDocument]) -> int:
         """Looks at each test that was benchmarked. The worst exit code of the runs that this took; 0 without any."""
         judged = (document for document in documents if document.meta["metric"] == detection.METRIC)
         return max((self._look(document) for document in judged), default=0)
 
-    def _look(self, document: Document) -> int:
+    def _look(self, document: TestDocument) -> int:
         seen = detection.points(self.root, document, self.commits)
         suspicious = detection.regressed(seen)
         if not suspicious:
@@ -69,16 +69,16 @@ class Ladder:
         self.say(f"{label}: {', '.join(confirmed)} regressed at {culprit.commit}")
         return max(code, self._again(culprit, REGRESS, document, tuple(confirmed)))
 
-    def _again(self, point: Point, run_type: str, document: Document, regressed: tuple[str, ...] = ()) -> int:
+    def _again(self, point: CommitPoint, run_type: str, document: TestDocument, regressed: tuple[str, ...] = ()) -> int:
         try:
-            step = Step(info=recorded(point), run_type=run_type, document=document, regressed=regressed)
+            step = Rerun(info=recorded(point), run_type=run_type, document=document, regressed=regressed)
             return self.again(step)
         except UserError as error:  # a program that was removed meanwhile must not hide what the others say
             self.say(f"{point.commit} cannot be measured again: {error}")
             return 1
 
 
-def recorded(point: Point) -> dict[str, Any]:
+def recorded(point: CommitPoint) -> dict[str, Any]:
     """The `--info` that a commit was measured with, or a `UserError`."""
     text = harness_flags.info_of(point.command)
     document = harness_flags.json_object(text, f"--info of {point.commit}")

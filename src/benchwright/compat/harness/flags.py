@@ -54,7 +54,7 @@ _TEXTS: dict[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flags:
+class HarnessFlags:
     """What was asked for. Text that is empty was not given."""
 
     benchmark_file: Path
@@ -92,7 +92,7 @@ class _Parser(argparse.ArgumentParser):
         raise OptionError(message, remedy="benchwright harness --help lists the flags")
 
 
-def parse(arguments: Sequence[str]) -> Flags:
+def parse(arguments: Sequence[str]) -> HarnessFlags:
     """The flags in `arguments`; an `OptionError` says what is wrong with them."""
     # Ours are read first and in full only, so that every abbreviation means what it meant.
     ours, rest = _ours(_Parser(add_help=False, allow_abbrev=False)).parse_known_args(arguments)
@@ -110,7 +110,7 @@ def parse(arguments: Sequence[str]) -> Flags:
     texts = {name: (given[name] or "").strip() for name in _TEXTS}
     if ours.as_json and (given["screen_reporter"] or given["simple_screen_reporter"]):
         raise OptionError("--json and a screen reporter both write to standard output", remedy="leave one of them out")
-    return Flags(
+    return HarnessFlags(
         benchmark_file=Path(given["benchmark_file"]),
         framework=given["framework"],
         platform=given["platform"],

@@ -21,7 +21,7 @@ _SIDE = {"commit", "commit_time", PROGRAM, "programs", "string_map", "diff", "ve
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class BuildSide:
     """One of the two builds."""
 
     name: str  # treatment or control
@@ -36,22 +36,22 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Info:
+class InfoDocument:
     """The whole document."""
 
-    treatment: Side
-    control: Side | None = None
+    treatment: BuildSide
+    control: BuildSide | None = None
     run_type: str = ""
     regressed_types: tuple[str, ...] = ()
     document: Mapping[str, Any] = field(default_factory=dict)  # as it was given
 
     @property
-    def sides(self) -> tuple[Side, ...]:
+    def sides(self) -> tuple[BuildSide, ...]:
         """In the order in which they run."""
         return (self.treatment,) if self.control is None else (self.treatment, self.control)
 
 
-def parse(text: str, *, program: str = "", libraries: Sequence[str] = (), needs_program: bool = True) -> Info:
+def parse(text: str, *, program: str = "", libraries: Sequence[str] = (), needs_program: bool = True) -> InfoDocument:
     """The document in a flag's text, or in the file that it names.
 
     `program` is the treatment's where the document names none. Programs must exist where they are needed. An
@@ -68,7 +68,7 @@ def parse(text: str, *, program: str = "", libraries: Sequence[str] = (), needs_
     if program and not given.get(PROGRAM) and not given.get("programs"):
         given = {**given, PROGRAM: program}
     control = document.get(CONTROL)
-    return Info(
+    return InfoDocument(
         treatment=_side(given, TREATMENT, where, shared, needs_program),
         control=_side(_object(control, f"{where}.control"), CONTROL, where, shared, needs_program) if control else None,
         run_type=str(document.get("run_type") or ""),
@@ -95,14 +95,14 @@ def _read(text: str) -> tuple[str, dict[str, Any]]:
     return where, _object(found, where)
 
 
-def _side(given: Mapping[str, Any], name: str, where: str, shared: Sequence[str], needs_program: bool) -> Side:
+def _side(given: Mapping[str, Any], name: str, where: str, shared: Sequence[str], needs_program: bool) -> BuildSide:
     place = f"{where}.{name}"
     _refuse_unknown(given, _SIDE, place)
     programs = dict(_programs(given, place))
     if needs_program:
         _check_programs(programs, place)
     replacing = _object(given.get("string_map"), f"{place}.string_map")
-    return Side(
+    return BuildSide(
         name=name,
         commit=str(given.get("commit") or NO_COMMIT),
         commit_time=_instant(given.get("commit_time"), f"{place}.commit_time"),

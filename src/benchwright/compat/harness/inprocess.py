@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchwright import plugins
-from benchwright.compat.harness.specs.plans import LIBRARIES, Role, Test
+from benchwright.compat.harness.specs.plans import LIBRARIES, PlannedTest, Role
 from benchwright.errors import TargetError
 from benchwright.records import Case, Expected, Inputs, Load, Scalar, Target, Tolerance
 from benchwright.targets.sources import content
@@ -26,7 +26,7 @@ _DTYPES = {  # C's names, as specs write them
 }
 
 
-def case(test: Test, placed: Mapping[str, Path], params: Mapping[str, Scalar]) -> Case:
+def case(test: PlannedTest, placed: Mapping[str, Path], params: Mapping[str, Scalar]) -> Case:
     """The test in the runtime of its framework; `placed` says where its files lie. A `TargetError` says why not."""
     runtime = test.framework
     check_installed(runtime)
@@ -52,12 +52,12 @@ def case(test: Test, placed: Mapping[str, Path], params: Mapping[str, Scalar]) -
     )
 
 
-def wants_operators(test: Test) -> bool:
+def wants_operators(test: PlannedTest) -> bool:
     """Whether each operator's time is asked for, as `"commands": {"onnxruntime": {"run_individual": "true"}}` does."""
     return str(test.flags.get("run_individual", "")).lower() in ("true", "1")
 
 
-def _model_file(test: Test, placed: Mapping[str, Path]) -> Path:
+def _model_file(test: PlannedTest, placed: Mapping[str, Path]) -> Path:
     endings = tuple(plugins.load("runtimes", test.framework).extensions)
     files = [placed[entry.key] for entry in test.files if entry.role is Role.MODEL and entry.key in placed]
     for path in files:
@@ -77,7 +77,7 @@ def _parts(model: Path) -> list[Path]:
     return [model, weights] if model.suffix == ".xml" and weights.is_file() else [model]
 
 
-def _inputs(test: Test, placed: Mapping[str, Path]) -> Inputs:
+def _inputs(test: PlannedTest, placed: Mapping[str, Path]) -> Inputs:
     leading = {shape[0] for shape in test.shapes.values() if shape}
     return Inputs(
         shapes=dict(test.shapes),
@@ -87,7 +87,7 @@ def _inputs(test: Test, placed: Mapping[str, Path]) -> Inputs:
     )
 
 
-def _expected(test: Test, placed: Mapping[str, Path]) -> Expected | None:
+def _expected(test: PlannedTest, placed: Mapping[str, Path]) -> Expected | None:
     if test.metric != "error":
         return None
     golden = _named(test, placed, Role.GOLDEN)
@@ -100,7 +100,7 @@ def _expected(test: Test, placed: Mapping[str, Path]) -> Expected | None:
     return Expected(outputs=golden, inputs=_named(test, placed, Role.INPUT), tolerances=unjudged)
 
 
-def _named(test: Test, placed: Mapping[str, Path], role: Role) -> dict[str, str]:
+def _named(test: PlannedTest, placed: Mapping[str, Path], role: Role) -> dict[str, str]:
     """The files of a role by the input or output that they are for."""
     found = [(entry.key, placed[entry.key]) for entry in test.files if entry.role is role and entry.key in placed]
     return {key.partition(".")[2]: str(path) for key, path in found}

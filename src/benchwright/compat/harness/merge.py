@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchwright.compat.harness.specs.statistics import percent_of
-from benchwright.compat.harness.summaries import Rules, Summary, percentile, summarized, summary
+from benchwright.compat.harness.summaries import Summary, SummaryRules, percentile, summarized, summary
 
 DECIMALS = 15
 Entries = Mapping[str, Mapping[str, Any]]
@@ -25,7 +25,7 @@ def merged(
     treatment: Entries,
     control: Entries | None = None,
     *,
-    rules: Rules = Rules.TODAY,
+    rules: SummaryRules = SummaryRules.TODAY,
     statistics: Sequence[str] = (),
 ) -> Merged:
     """The treatment's entries, summarised, with the control's beside where there is one of that name.
@@ -64,18 +64,18 @@ def difference(treatment: Mapping[str, float | None], control: Mapping[str, floa
     return found
 
 
-def _compared(entry: Mapping[str, Any], rules: Rules, statistics: Sequence[str]) -> dict[str, Any]:
+def _compared(entry: Mapping[str, Any], rules: SummaryRules, statistics: Sequence[str]) -> dict[str, Any]:
     """Output beside golden values: the differences are those of the elements, not of the summaries."""
     golden, differences = [*entry["control_values"]], [*entry.get("diff_values", ())]
     found = summary(differences, rules=rules, statistics=statistics)
     return {
-        "control_values": sorted(golden) if rules is Rules.SEED else golden,
+        "control_values": sorted(golden) if rules is SummaryRules.SEED else golden,
         "control_summary": summary(golden, rules=rules, statistics=statistics),
         "diff_summary": {name: value if value is None else round(value, DECIMALS) for name, value in found.items()},
     }
 
 
-def _beside(one: Mapping[str, Any], other: Mapping[str, Any], rules: Rules) -> dict[str, Any]:
+def _beside(one: Mapping[str, Any], other: Mapping[str, Any], rules: SummaryRules) -> dict[str, Any]:
     complete = dict(other["summary"])
     ordered = sorted(other["values"])
     for name in one["summary"]:  # the opposite of a percentile that was asked for may not have been asked for

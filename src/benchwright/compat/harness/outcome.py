@@ -8,12 +8,12 @@ from datetime import datetime
 from typing import Any
 
 from benchwright.compat.harness import documents, inprocess, merge, summaries
-from benchwright.compat.harness.documents import Document, Facts
+from benchwright.compat.harness.documents import MetaFacts, TestDocument
 from benchwright.compat.harness.entries import Entry, entries
-from benchwright.compat.harness.flags import Flags, names
-from benchwright.compat.harness.info import CONTROL, TREATMENT, Info, Side
+from benchwright.compat.harness.flags import HarnessFlags, names
+from benchwright.compat.harness.info import CONTROL, TREATMENT, BuildSide, InfoDocument
 from benchwright.compat.harness.run import Work
-from benchwright.compat.harness.summaries import Rules
+from benchwright.compat.harness.summaries import SummaryRules
 from benchwright.execution.attempt import INTERRUPTED
 from benchwright.records import Result, Run, Status, Value
 
@@ -22,10 +22,10 @@ REGRESS = "regress"  # the type of run that marks entries as regressed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class TestReport:
     """What is reported of one test on one device."""
 
-    document: Document
+    document: TestDocument
     warnings: tuple[str, ...] = ()
 
 
@@ -35,7 +35,7 @@ class _Kept:
 
     side: str = TREATMENT
     pair: str = ""
-    rules: Rules = Rules.TODAY
+    rules: SummaryRules = SummaryRules.TODAY
     statistics: tuple[str, ...] = ()
     regressed: tuple[str, ...] = ()
     operators: bool = True
@@ -43,7 +43,7 @@ class _Kept:
     meta: Mapping[str, Any] = field(default_factory=dict)
 
 
-def notes(flags: Flags, info: Info, work: Work, command: Sequence[str]) -> dict[str, Value]:
+def notes(flags: HarnessFlags, info: InfoDocument, work: Work, command: Sequence[str]) -> dict[str, Value]:
     """What is kept with a result, so that its document can be made at any time.
 
     An `OptionError` for a statistic that does not exist: now, before anything is measured.
@@ -66,7 +66,7 @@ def notes(flags: Flags, info: Info, work: Work, command: Sequence[str]) -> dict[
     }
 
 
-def told(run: Run, *, failed: bool = False) -> list[Told]:
+def told(run: Run, *, failed: bool = False) -> list[TestReport]:
     """The documents of a run, one for each test on each device that was measured.
 
     A test that failed has one where `failed` asks for it: its meta data, and no entries.
@@ -87,9 +87,9 @@ def _was_tried(result: Result) -> bool:
     return result.status is not Status.SKIPPED and (result.error is None or result.error.kind != INTERRUPTED)
 
 
-def _told(kept: _Kept, result: Result, control: Result | None) -> Told:
+def _told(kept: _Kept, result: Result, control: Result | None) -> TestReport:
     if result.status is not Status.OK:
-        return Told(document=Document(meta=dict(kept.meta), data={}))
+        return TestReport(document=TestDocument(meta=dict(kept.meta), data={}))
     found = entries(result, metric=kept.metric, operators=kept.operators)
     other = None
     if control is not None and control.status is Status.OK:
@@ -101,7 +101,7 @@ def _told(kept: _Kept, result: Result, control: Result | None) -> Told:
     said += [f"{label}: {one.seen}; {one.remedy}" for side in (result, control) if side for one in side.warnings]
     if control is not None and other is None:
         said.append(f"{label}: the control failed, so there is no difference")
-    return Told(document=Document(meta=dict(kept.meta), data=data), warnings=tuple(said))
+    return TestReport(document=TestDocument(meta=dict(kept.meta), data=data), warnings=tuple(said))
 
 
 def _marked(key: str, entry: Entry, regressed: Sequence[str]) -> Entry:
@@ -109,9 +109,9 @@ def _marked(key: str, entry: Entry, regressed: Sequence[str]) -> Entry:
     return {**entry, "regressed": 1} if {key, str(entry.get("type"))} & {*regressed} else entry
 
 
-def _facts(flags: Flags, info: Info, work: Work, command: Sequence[str], run_type: str) -> Facts:
+def _facts(flags: HarnessFlags, info: InfoDocument, work: Work, command: Sequence[str], run_type: str) -> MetaFacts:
     test, control = work.test, info.control
-    return Facts(
+    return MetaFacts(
         backend=flags.platform,
         framework=test.framework,
         net_name=test.net,
@@ -132,7 +132,7 @@ def _facts(flags: Flags, info: Info, work: Work, command: Sequence[str], run_typ
     )
 
 
-def _builds(sides: Sequence[Side]) -> Iterator[tuple[str, str]]:
+def _builds(sides: Sequence[BuildSide]) -> Iterator[tuple[str, str]]:
     for side in sides:
         for name, text in (("version", side.version), ("diff", side.diff)):
             if text:
@@ -154,7 +154,7 @@ def _kept(run: Run, result: Result) -> _Kept:
     return _Kept(
         side=str(found.get("side")),
         pair=str(found.get("pair")),
-        rules=Rules(rules) if rules in {*Rules} else Rules.TODAY,
+        rules=SummaryRules(rules) if rules in {*SummaryRules} else SummaryRules.TODAY,
         statistics=_texts(found.get("statistics")),
         regressed=_texts(found.get("regressed")),
         operators=bool(found.get("operators")),
@@ -163,12 +163,12 @@ def _kept(run: Run, result: Result) -> _Kept:
     )
 
 
-def _of_other_doors(run: Run, result: Result) -> Facts:
+def _of_other_doors(run: Run, result: Result) -> MetaFacts:
     """A result that did not come through this door, in its words."""
     revision, system = result.revision, result.environment.system
     params = [f"{name}={value}" for name, value in result.case.params.items()]
     cpu = str(result.environment.machine.get("cpu") or "")
-    return Facts(
+    return MetaFacts(
         backend=result.case.target.device,
         framework=result.case.target.runtime,
         net_name=result.case.name,

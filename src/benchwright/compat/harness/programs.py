@@ -17,7 +17,7 @@ from benchwright.errors import TargetError
 from benchwright.execution.builds import commands
 from benchwright.records import Failure
 from benchwright.system.locks import hold_lock
-from benchwright.vcs.history import ALL, Commit, Repository
+from benchwright.vcs.history import ALL, Commit, History
 
 SCRIPT = "build.sh"
 LOG = "build.log"
@@ -25,7 +25,7 @@ _ENDINGS = {"ios": ".ipa", "win": ".exe"}  # by the beginning of a platform's na
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class BuiltProgram:
     """What a commit was built to, or why it was not."""
 
     commit: Commit
@@ -49,16 +49,16 @@ class Programs:
     """Builds commits for one platform, each once."""
 
     flags: DriverFlags
-    repository: Repository
+    repository: History
     platform: str
 
-    def of(self, commit: Commit) -> Program:
+    def of(self, commit: Commit) -> BuiltProgram:
         """The commit's program: found where it was built before, or built in a working copy of its own."""
         place = self._place(commit)
         place.parent.parent.mkdir(parents=True, exist_ok=True)
         with hold_lock(place.parent.with_name(f".{commit.revision.id}.lock")):
             if place.is_file():
-                return Program(commit=commit, path=place, cached=True)
+                return BuiltProgram(commit=commit, path=place, cached=True)
             copy = self.flags.exec_dir / ".work" / f"{commit.revision.id[:12]}-{uuid.uuid4().hex[:8]}"
             try:
                 self.repository.work_copy(commit.revision.id, copy, submodules=ALL)
@@ -66,11 +66,11 @@ class Programs:
             finally:
                 self.repository.drop(copy)
 
-    def as_it_is(self, commit: Commit) -> Program:
+    def as_it_is(self, commit: Commit) -> BuiltProgram:
         """The user's working copy, always built anew."""
         return self._built(commit, self.repository.root, self._place(commit))
 
-    def _built(self, commit: Commit, source: Path, place: Path) -> Program:
+    def _built(self, commit: Commit, source: Path, place: Path) -> BuiltProgram:
         """Builds beside the place, and puts it there whole: what was cut off never looks built."""
         script = self._script()
         staging = place.parent.with_name(f".{commit.revision.id}-{uuid.uuid4().hex[:8]}")
@@ -93,7 +93,7 @@ class Programs:
                 staging.rename(place.parent)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
-        return Program(commit=commit, path=place, failure=failure)
+        return BuiltProgram(commit=commit, path=place, failure=failure)
 
     def _script(self) -> Path:
         """The platform's script, or that of the nearest folder above it."""
@@ -120,7 +120,7 @@ def epoch(instant: str) -> float:
     return datetime.fromisoformat(instant).timestamp()
 
 
-def info(treatment: Program, control: Program | None, more: Mapping[str, Any]) -> dict[str, Any]:
+def info(treatment: BuiltProgram, control: BuiltProgram | None, more: Mapping[str, Any]) -> dict[str, Any]:
     """The `--info` document of a run."""
     compared = {"control": control.side()} if control is not None else {}
     return {"treatment": treatment.side(), **compared, **more}

@@ -19,10 +19,10 @@ MOST_ANSWER = 1 << 20  # bytes
 # Refusals of whoever sends, or of the address. Any other 4xx that does not pass is of what was sent.
 _OF_THE_SENDER = frozenset({401, 403, 404, 405, 407})
 
-__all__ = ["Endpoint", "PassingError", "RefusedError", "endpoint", "post"]
+__all__ = ["Endpoint", "PassingError", "PostRefusedError", "endpoint", "post"]
 
 
-class RefusedError(UploadError):
+class PostRefusedError(UploadError):
     """The server will never take this. It may well take something else."""
 
 
@@ -74,7 +74,7 @@ def post(to: Endpoint, body: Mapping[str, Any], *, timeout: float) -> Any:
         raise PassingError(f"the server answered {answer.said}")
     if not answer.ok:
         is_final = 400 <= answer.status < 500 and answer.status not in _OF_THE_SENDER
-        raise (RefusedError if is_final else UploadError)(f"{to.shown} answered {answer.said}")
+        raise (PostRefusedError if is_final else UploadError)(f"{to.shown} answered {answer.said}")
     try:
         return json_value(answer.text, finite=False)
     except ValueError:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.compat.harness import remote_post
-from benchwright.compat.harness.documents import Document, as_json
-from benchwright.compat.harness.remote_post import Endpoint, RefusedError
-from benchwright.compat.harness.summaries import Rules
+from benchwright.compat.harness.documents import TestDocument, as_json
+from benchwright.compat.harness.remote_post import Endpoint, PostRefusedError
+from benchwright.compat.harness.summaries import SummaryRules
 from benchwright.errors import UploadError
 from benchwright.schema.parsing import json_value
 from benchwright.system import streams, whole_files
@@ -28,10 +28,10 @@ Log = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class How:
+class SendOptions:
     """How to send. Tests pass no waits."""
 
-    rules: Rules = Rules.TODAY
+    rules: SummaryRules = SummaryRules.TODAY
     spool: Path = SPOOL
     waits: Sequence[float] = WAITS
     sleep: Callable[[float], None] = time.sleep
@@ -39,14 +39,14 @@ class How:
     timeout: float = 60.0
 
 
-def send(address: str, token: str, documents: Sequence[Document], how: How | None = None) -> int:
+def send(address: str, token: str, documents: Sequence[TestDocument], how: SendOptions | None = None) -> int:
     """Posts the entries of each document to `host/path|category`; how many arrived, earlier ones included.
 
     What an earlier attempt could not send goes first. Success is what the server counts. On an `UploadError` all that
     did not arrive is in the spool: what the server will never take as `*.refused`, which is not sent again, and the
     rest goes on. Nothing there, and no message, holds the token.
     """
-    how = how or How()
+    how = how or SendOptions()
     endpoint = remote_post.endpoint(address)
     waiting = [batch for document in documents if (batch := logs(document, endpoint.category, rules=how.rules))]
     sending = _Sending(endpoint, token, how)
@@ -66,14 +66,14 @@ def send(address: str, token: str, documents: Sequence[Document], how: How | Non
     return sending.sent
 
 
-def keep(address: str, documents: Sequence[Document], how: How) -> None:
+def keep(address: str, documents: Sequence[TestDocument], how: SendOptions) -> None:
     """Puts the entries of each document into the spool, from which the next `send` takes them."""
     endpoint = remote_post.endpoint(address)
     waiting = [batch for document in documents if (batch := logs(document, endpoint.category, rules=how.rules))]
     _Sending(endpoint, "", how).keep(waiting)
 
 
-def logs(document: Document, category: str, *, rules: Rules = Rules.TODAY) -> list[Log]:
+def logs(document: TestDocument, category: str, *, rules: SummaryRules = SummaryRules.TODAY) -> list[Log]:
     """One log for each entry; `message` is JSON in a text.
 
     Its `int` holds the summaries as whole numbers, which are the server's columns, and `float` holds them in full.
@@ -87,14 +87,14 @@ def logs(document: Document, category: str, *, rules: Rules = Rules.TODAY) -> li
     ]
 
 
-def _message(entry: Mapping[str, Any], normal: Mapping[str, Any], times: Mapping[str, int], rules: Rules) -> str:
+def _message(entry: Mapping[str, Any], normal: Mapping[str, Any], times: Mapping[str, int], rules: SummaryRules) -> str:
     exact = {
         f"{prefix}{name}": value
         for prefix in ("", "control_", "diff_")
         for name, value in (entry.get(f"{prefix}summary") or {}).items()
         if value is not None
     }
-    whole = {name: int(value * 1000 if rules is Rules.SEED else value) for name, value in exact.items()}
+    whole = {name: int(value * 1000 if rules is SummaryRules.SEED else value) for name, value in exact.items()}
     numbers = {**times, **whole}
     numbers |= {name: int(entry[name]) for name in ("num_runs", "regressed") if name in entry}
     message = {
@@ -109,7 +109,7 @@ def _message(entry: Mapping[str, Any], normal: Mapping[str, Any], times: Mapping
 class _Sending:
     """One server, for as long as one call of `send`."""
 
-    def __init__(self, endpoint: Endpoint, token: str, how: How) -> None:
+    def __init__(self, endpoint: Endpoint, token: str, how: SendOptions) -> None:
         self._endpoint, self._token, self._how = endpoint, token, how
         self.sent = 0
         self.refused: list[str] = []  # why each thing that will never be sent is not
@@ -166,7 +166,7 @@ class _Sending:
         """Sends it; what the server, which takes them in order, did not take. Of a refused one nothing is left."""
         try:
             taken = self._post(batch)
-        except RefusedError as error:
+        except PostRefusedError as error:
             self.refused.append(error.message)
             set_aside()
             return []

@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchwright.compat.harness import outcome
-from benchwright.compat.harness.documents import Document
-from benchwright.compat.harness.flags import Flags
-from benchwright.compat.harness.outcome import Told
+from benchwright.compat.harness.documents import TestDocument
+from benchwright.compat.harness.flags import HarnessFlags
+from benchwright.compat.harness.outcome import TestReport
 from benchwright.compat.harness.run import Work
-from benchwright.compat.harness.summaries import Rules
+from benchwright.compat.harness.summaries import SummaryRules
 from benchwright.errors import BenchwrightError, OptionError
 from benchwright.events import Began, Ended, Event
 from benchwright.records import Result, Run
@@ -21,7 +21,7 @@ from benchwright.system.interrupts import Interrupt
 ONCE = 10.0  # seconds for a server to answer while there is more to measure
 
 
-def check(flags: Flags) -> None:
+def check(flags: HarnessFlags) -> None:
     """Refuses places that cannot be reported to, before anything is measured."""
     for name in ("local_reporter", "simple_local_reporter"):
         place = Path(flags.texts[name] or ".")
@@ -40,14 +40,14 @@ class Reports:
     tries again at the end.
     """
 
-    def __init__(self, flags: Flags, works: Sequence[Work]) -> None:
+    def __init__(self, flags: HarnessFlags, works: Sequence[Work]) -> None:
         self._flags = flags
         self._pairs = [work.pair for work in works]
         self._results: dict[int, Result] = {}
         self._run: Run | None = None
         self._reported: set[str] = set()
         self._server_answers = True
-        self.told: list[Told] = []  # of tests that were measured, in order
+        self.told: list[TestReport] = []  # of tests that were measured, in order
         self.failures: list[str] = []  # why a reporter failed, each once
 
     def hear(self, event: Event) -> None:
@@ -79,7 +79,7 @@ class Reports:
                 sys.stdout.flush()
                 self._send(one)
 
-    def _write(self, document: Document) -> None:
+    def _write(self, document: TestDocument) -> None:
         from benchwright.compat.harness import local_reporter
 
         if place := self._flags.texts["local_reporter"]:
@@ -87,12 +87,12 @@ class Reports:
         if folder := self._flags.texts["simple_local_reporter"]:
             self._try("--simple_local_reporter", lambda: local_reporter.write_simple(Path(folder), document))
 
-    def _send(self, one: Told) -> None:
+    def _send(self, one: TestReport) -> None:
         if not self._flags.texts["remote_reporter"]:
             return
         from benchwright.compat.harness import remote_reporter
 
-        how = remote_reporter.How(rules=Rules(self._flags.rules), waits=(), timeout=ONCE)
+        how = remote_reporter.SendOptions(rules=SummaryRules(self._flags.rules), waits=(), timeout=ONCE)
         address, token = self._flags.texts["remote_reporter"], self._flags.texts["remote_access_token"]
         if not self._server_answers:
             self._try("--remote_reporter", lambda: remote_reporter.keep(address, [one.document], how))
@@ -107,7 +107,7 @@ class Reports:
             self.failures.append(failure)
 
 
-def send(flags: Flags, say: Callable[[str], None]) -> list[str]:
+def send(flags: HarnessFlags, say: Callable[[str], None]) -> list[str]:
     """Sends what a server did not take before, which may take minutes: `say` hears of each wait.
 
     What could not be sent. Ctrl-C and SIGTERM end it; what did not arrive waits for the next time.
@@ -117,20 +117,20 @@ def send(flags: Flags, say: Callable[[str], None]) -> list[str]:
     from benchwright.compat.harness import remote_reporter
 
     name, interrupt = "--remote_reporter", Interrupt()
-    how = remote_reporter.How(rules=Rules(flags.rules), say=lambda text: say(f"{name}: {text}"))
+    how = remote_reporter.SendOptions(rules=SummaryRules(flags.rules), say=lambda text: say(f"{name}: {text}"))
     address, token = flags.texts["remote_reporter"], flags.texts["remote_access_token"]
     with interrupt.watched(), interrupt.allowed():
         failure = _tried(name, lambda: remote_reporter.send(address, token, [], how))
     return [failure] if failure else []
 
 
-def _screen(flags: Flags, one: Told) -> str:
+def _screen(flags: HarnessFlags, one: TestReport) -> str:
     """What the screen reporters say of a test; "" when there are none."""
     from benchwright.compat.harness import screen_reporter
 
     texts = []
     if flags.screen:
-        texts.append(screen_reporter.text(one.document, rules=Rules(flags.rules)))
+        texts.append(screen_reporter.text(one.document, rules=SummaryRules(flags.rules)))
     if flags.simple_screen:
         texts.append(screen_reporter.simple_text(one.document))
     return "".join(text.rstrip("\n") + "\n" for text in texts)

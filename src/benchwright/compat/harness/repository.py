@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from benchwright.compat.harness import control, detection, door, driver_flags, programs
 from benchwright.compat.harness.door import INTERRUPTED_CODE, Watching
 from benchwright.compat.harness.driver_flags import DriverFlags
-from benchwright.compat.harness.programs import Program, Programs
+from benchwright.compat.harness.programs import BuiltProgram, Programs
 from benchwright.errors import FetchError, TargetError
-from benchwright.vcs.history import Commit, Repository, open_repository
+from benchwright.vcs.history import Commit, History, open_repository
 from benchwright.workflows.watch import commits, files
 from benchwright.workflows.watch.selection import stepped
 
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str], watching: Watching) -> int:
 @dataclass(slots=True, kw_only=True)
 class _Driver:
     flags: DriverFlags
-    repository: Repository
+    repository: History
     watching: Watching
     say: Say
     finished: list[str] = field(default_factory=list)  # commits, in the order they were; the file only says the first
@@ -125,10 +125,10 @@ class _Driver:
                     other = None
             return self._measured(platform, treatment, other) or int(self._lacks(other))
 
-    def _lacks(self, other: Program | None) -> bool:
+    def _lacks(self, other: BuiltProgram | None) -> bool:
         return other is None and (self.flags.regression or self.flags.ab_testing)
 
-    def _measured(self, platform: str, treatment: Program, other: Program | None) -> int:
+    def _measured(self, platform: str, treatment: BuiltProgram, other: BuiltProgram | None) -> int:
         document = programs.info(treatment, other, dict(self._history(treatment.commit)))
         words = [*self.flags.words(platform), "--info", json.dumps(document)]
         self.say(f"{treatment.commit.revision.id[:12]} on {platform}: {treatment.commit.revision.subject}")
@@ -146,7 +146,7 @@ class _Driver:
             told = [(each.revision.id, programs.epoch(each.revision.committed_at)) for each in found]
             yield "regression_commits", [{"commit": name, "commit_time": at} for name, at in told]
 
-    def _failed(self, program: Program) -> bool:
+    def _failed(self, program: BuiltProgram) -> bool:
         failure = program.failure
         if failure is not None:
             tail = "".join(f"\n  | {line}" for line in failure.log_tail.splitlines()[-door.TAIL :])

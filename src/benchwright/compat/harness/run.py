@@ -12,14 +12,14 @@ from pathlib import Path
 
 from benchwright import config
 from benchwright.compat.harness import inprocess, model_cache
-from benchwright.compat.harness.flags import Flags
-from benchwright.compat.harness.info import CONTROL, TREATMENT, Info, Side
+from benchwright.compat.harness.flags import HarnessFlags
+from benchwright.compat.harness.info import CONTROL, TREATMENT, BuildSide, InfoDocument
 from benchwright.compat.harness.specs import planner
-from benchwright.compat.harness.specs.plans import Test
+from benchwright.compat.harness.specs.plans import PlannedTest
 from benchwright.events import Listener
 from benchwright.execution import rounds
 from benchwright.execution.attempt import LOAD_ALLOWANCE
-from benchwright.machine.devices import About
+from benchwright.machine.devices import DeviceFacts
 from benchwright.records import Case, Load, Mode, Run, Scalar, Target, Value
 from benchwright.targets.sources import content
 from benchwright.targets.specs import passes
@@ -34,9 +34,9 @@ WEEK = 7 * 86400.0
 class Work:
     """One measurement: a test, with one of the programs, on one device."""
 
-    test: Test
-    side: Side
-    about: About
+    test: PlannedTest
+    side: BuildSide
+    about: DeviceFacts
     pair: str  # the same for a treatment and its control
     case: Case
 
@@ -47,10 +47,10 @@ class Work:
 
 
 def works(
-    flags: Flags,
-    info: Info,
-    tests: Sequence[Test],
-    devices: Sequence[tuple[str, About]],
+    flags: HarnessFlags,
+    info: InfoDocument,
+    tests: Sequence[PlannedTest],
+    devices: Sequence[tuple[str, DeviceFacts]],
     *,
     core: int | None = None,
 ) -> list[Work]:
@@ -79,7 +79,7 @@ def works(
     return found
 
 
-def cores(tests: Sequence[Test], devices: Sequence[tuple[str, About]]) -> list[int]:
+def cores(tests: Sequence[PlannedTest], devices: Sequence[tuple[str, DeviceFacts]]) -> list[int]:
     """The cores of this machine of which one is wanted: none where no program runs here, or there is but one.
 
     `"cpu-list": -1` in a test lets its program go where it likes.
@@ -94,7 +94,7 @@ def cores(tests: Sequence[Test], devices: Sequence[tuple[str, About]]) -> list[i
 
 
 def measure(
-    flags: Flags,
+    flags: HarnessFlags,
     planned: Sequence[Work],
     notes: Mapping[str, Mapping[str, Value]],
     *,
@@ -150,11 +150,11 @@ class _Shelves:
         self._root = root
         self._found: dict[tuple[str, ...], Path] = {}
 
-    def placed(self, test: Test) -> dict[str, Path]:
+    def placed(self, test: PlannedTest) -> dict[str, Path]:
         """Where each file of the test lies, by its key."""
         return {entry.key: self._placed(test, entry) for entry in test.files if entry.wanted}
 
-    def _placed(self, test: Test, entry: planner.Entry) -> Path:
+    def _placed(self, test: PlannedTest, entry: planner.FileEntry) -> Path:
         asked = {
             "format": test.format,
             "model": test.net,
@@ -168,7 +168,9 @@ class _Shelves:
         return self._found[key]
 
 
-def _pass(flags: Flags, test: Test, side: Side, placed: Mapping[str, Path], core: int | None) -> Pass:
+def _pass(
+    flags: HarnessFlags, test: PlannedTest, side: BuildSide, placed: Mapping[str, Path], core: int | None
+) -> Pass:
     one = planner.to_pass(test, program=side.program, programs=side.programs, libraries=side.libraries, placed=placed)
     return replace(
         one,
@@ -179,7 +181,7 @@ def _pass(flags: Flags, test: Test, side: Side, placed: Mapping[str, Path], core
     )
 
 
-def _case(test: Test, device: str, one: Pass, params: Mapping[str, Scalar], version: str) -> Case:
+def _case(test: PlannedTest, device: str, one: Pass, params: Mapping[str, Scalar], version: str) -> Case:
     uri = f"{test.file}::{test.identifier}"
     return Case(
         name=test.net,
@@ -194,7 +196,9 @@ def _version(program: Path) -> str:
     return content.digest([program]) if program.is_file() else ""
 
 
-def _params(test: Test, number: int | None, side: Side, info: Info, about: About | None) -> dict[str, Scalar]:
+def _params(
+    test: PlannedTest, number: int | None, side: BuildSide, info: InfoDocument, about: DeviceFacts | None
+) -> dict[str, Scalar]:
     """What tells this measurement from the others of the run, and is the same in the next run."""
     found: dict[str, Scalar] = {"test": test.identifier, "metric": test.metric}
     if test.shapes:
@@ -208,7 +212,7 @@ def _params(test: Test, number: int | None, side: Side, info: Info, about: About
     return found
 
 
-def _numbers(tests: Sequence[Test]) -> list[int | None]:
+def _numbers(tests: Sequence[PlannedTest]) -> list[int | None]:
     """For tests that would be called the same, which of them each is; None for one that stands alone."""
     told = [(test.net, test.identifier, test.metric, frozenset(test.shapes.items())) for test in tests]
     total, seen = Counter(told), Counter[object]()
@@ -219,11 +223,11 @@ def _numbers(tests: Sequence[Test]) -> list[int | None]:
     return found
 
 
-def _takes_core(test: Test) -> bool:
+def _takes_core(test: PlannedTest) -> bool:
     return test.framework not in inprocess.FRAMEWORKS and not test.cpus and "cpu-list" not in test.test
 
 
-def _has_control(test: Test) -> bool:
+def _has_control(test: PlannedTest) -> bool:
     """Outputs are compared with golden ones already; the seed compared programs by their delay alone.
 
     A library has no second program, so there is nothing to compare it with.
@@ -233,7 +237,7 @@ def _has_control(test: Test) -> bool:
     return test.metric == "delay" if test.seed_dialect else test.metric != "error"
 
 
-def _rest(flags: Flags, before: Work) -> float:
+def _rest(flags: HarnessFlags, before: Work) -> float:
     return flags.cooldown if before.test.cooldown is None else before.test.cooldown
 
 

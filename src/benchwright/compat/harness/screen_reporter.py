@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from benchwright.compat.harness.documents import Document, as_json, commit_date
-from benchwright.compat.harness.summaries import OF_THE_SEED, Rules
+from benchwright.compat.harness.documents import TestDocument, as_json, commit_date
+from benchwright.compat.harness.summaries import OF_THE_SEED, SummaryRules
 
 _PAIRS = (("p50", "median", "MAD"), ("mean", "mean", "stdev"))
 
 
-def text(document: Document, *, rules: Rules = Rules.TODAY) -> str:
+def text(document: TestDocument, *, rules: SummaryRules = SummaryRules.TODAY) -> str:
     """Three lines that say what was measured where, then a line for each entry and one for its difference.
 
     The whole model comes first, operators follow by name; the seed had the model last, and all percentiles.
@@ -23,18 +23,18 @@ def text(document: Document, *, rules: Rules = Rules.TODAY) -> str:
         f"PLATFORM: {meta.get('platform')}\tHASH: {meta.get('platform_hash')}",
         f"FRAMEWORK: {meta.get('framework')}\tCOMMIT: {meta.get('commit')}\tTIME: {made}",
     ]
-    last = rules is Rules.SEED
+    last = rules is SummaryRules.SEED
     for key in sorted(document.data, key=lambda key: (key.startswith("NET") is last, key)):
         lines += _lines(key, document.data[key], rules)
     return "\n".join(lines) + "\n"
 
 
-def simple_text(document: Document) -> str:
+def simple_text(document: TestDocument) -> str:
     """The entries alone, as JSON."""
     return as_json(document.entries) + "\n"
 
 
-def _lines(key: str, entry: Mapping[str, Any], rules: Rules) -> list[str]:
+def _lines(key: str, entry: Mapping[str, Any], rules: SummaryRules) -> list[str]:
     lines = []
     for label, name in (("value", "summary"), ("diff", "diff_summary")):
         if said := _said(entry.get(name) or {}, label, rules):
@@ -42,8 +42,8 @@ def _lines(key: str, entry: Mapping[str, Any], rules: Rules) -> list[str]:
     return lines or [f"{key}: {entry['info_string']}"] if "info_string" in entry else lines
 
 
-def _said(summary: Mapping[str, Any], label: str, rules: Rules) -> str:
-    if rules is Rules.SEED and all(isinstance(summary.get(name), int | float) for name in OF_THE_SEED):
+def _said(summary: Mapping[str, Any], label: str, rules: SummaryRules) -> str:
+    if rules is SummaryRules.SEED and all(isinstance(summary.get(name), int | float) for name in OF_THE_SEED):
         return f"{label} " + "  ".join(f"{name}: {summary[name]:.2f}" for name in OF_THE_SEED)
     for centre, word, spread in _PAIRS:
         if isinstance(summary.get(centre), int | float) and isinstance(summary.get(spread), int | float):

@@ -15,20 +15,22 @@ Summary = dict[str, float | None]
 OF_THE_SEED = ("p0", "p10", "p50", "p90", "p100")
 
 
-class Rules(StrEnum):
+class SummaryRules(StrEnum):
     """How a percentile is read off the values."""
 
     SEED = "seed"  # one of the values: the one a tenth from either end; a median averages two
     TODAY = "today"  # linear interpolation
 
 
-def summary(values: Sequence[float], *, rules: Rules = Rules.TODAY, statistics: Sequence[str] = ()) -> Summary:
+def summary(
+    values: Sequence[float], *, rules: SummaryRules = SummaryRules.TODAY, statistics: Sequence[str] = ()
+) -> Summary:
     """What the values come to; `{}` without any.
 
     `statistics` names what is wanted by today's rules, `p50` always among it; the seed knew five percentiles only.
     A statistic that does not exist is an `OptionError`.
     """
-    names = _names(statistics) if rules is Rules.TODAY else OF_THE_SEED
+    names = _names(statistics) if rules is SummaryRules.TODAY else OF_THE_SEED
     if not values:
         return {}
     ordered = sorted(values)
@@ -36,11 +38,11 @@ def summary(values: Sequence[float], *, rules: Rules = Rules.TODAY, statistics: 
 
 
 def summarized(
-    entry: Mapping[str, Any], *, rules: Rules = Rules.TODAY, statistics: Sequence[str] = ()
+    entry: Mapping[str, Any], *, rules: SummaryRules = SummaryRules.TODAY, statistics: Sequence[str] = ()
 ) -> dict[str, Any]:
     """An entry with `num_runs` and `summary`; one that came with its own keeps it. The seed sorted the values."""
     values = [*entry.get("values", ())]
-    if rules is Rules.SEED:
+    if rules is SummaryRules.SEED:
         values.sort()
     return {
         **entry,
@@ -50,10 +52,10 @@ def summarized(
     }
 
 
-def percentile(ordered: Sequence[float], percent: float, rules: Rules = Rules.TODAY) -> float:
+def percentile(ordered: Sequence[float], percent: float, rules: SummaryRules = SummaryRules.TODAY) -> float:
     """A percentile of values that are sorted."""
     count = len(ordered)
-    if rules is Rules.SEED and percent != 50:
+    if rules is SummaryRules.SEED and percent != 50:
         tenth = count // 10 if 0 < percent < 100 else 0
         return ordered[tenth if percent < 50 else count - tenth - 1]
     place = (count - 1) * percent / 100
@@ -70,7 +72,7 @@ def _names(asked: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*asked, "p50"))) if asked else USUAL
 
 
-def _statistic(name: str, ordered: Sequence[float], rules: Rules) -> float | None:
+def _statistic(name: str, ordered: Sequence[float], rules: SummaryRules) -> float | None:
     percent = percent_of(name)
     if percent is not None:
         return percentile(ordered, percent, rules)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from benchwright.compat.neuronperf import choice, measurement
-from benchwright.compat.neuronperf.choice import Settings
+from benchwright.compat.neuronperf.choice import BenchmarkSettings
 from benchwright.compat.neuronperf.devices import device_of, usable_type
 from benchwright.compat.neuronperf.guard import refuse_nesting
 from benchwright.compat.neuronperf.measurement import Wish
@@ -78,7 +78,7 @@ def benchmark(
             )
         timed = not (eval_metrics and duration == 0)
         device_type = usable_type(device_type)
-        settings = Settings(
+        settings = BenchmarkSettings(
             batch_sizes=None if batch_sizes is None else listed(batch_sizes, "batch_sizes"),
             pipeline_sizes=None if pipeline_sizes is None else listed(pipeline_sizes, "pipeline_sizes"),
             performance_levels=performance_levels,
@@ -149,7 +149,7 @@ def evaluate(
     )
 
 
-def _runtime(asked: str | None, chosen: choice.Chosen) -> str:
+def _runtime(asked: str | None, chosen: choice.ChosenModels) -> str:
     """The inner runtime, installed."""
     name = asked or choice.runtime_of(chosen.handles)
     if name != OBJECT:

@@ -14,14 +14,14 @@ from benchwright import plugins
 from benchwright.compat.neuronperf import model_index
 from benchwright.compat.neuronperf.devices import count_devices
 from benchwright.compat.neuronperf.feeds import Feeds
-from benchwright.compat.neuronperf.plan import MAX, Configuration, Dimensions, Model, crossed, fitting, listed
+from benchwright.compat.neuronperf.plan import MAX, Configuration, CrossedDimensions, Model, crossed, fitting, listed
 from benchwright.errors import OptionError, TargetError
 from benchwright.targets.sources.content import existing
 from benchwright.worker.runtimes.pipeline import OBJECT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class BenchmarkSettings:
     """What `benchmark` was asked for, checked."""
 
     batch_sizes: Sequence[int] | None = None
@@ -43,7 +43,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class ChosenModels:
     """The models of a call, what is behind their names, and what they are fed."""
 
     name: str
@@ -52,7 +52,7 @@ class Chosen:
     feeds: Feeds
 
 
-def chosen_models(model: Any, inputs: Any, settings: Settings) -> Chosen:
+def chosen_models(model: Any, inputs: Any, settings: BenchmarkSettings) -> ChosenModels:
     """The models that were named: a class or function, one file, or those of an index that fit."""
     path = os.fspath(model) if isinstance(model, str | os.PathLike) else ""
     if path.endswith(model_index.ENDING):
@@ -83,10 +83,10 @@ def chosen_models(model: Any, inputs: Any, settings: Settings) -> Chosen:
         for stages in settings.pipeline_sizes or [1]
     ]
     name = settings.model_name or (Path(path).stem if path else shown)
-    return Chosen(name=name, models=models, handles={shown: handle}, feeds=feeds)
+    return ChosenModels(name=name, models=models, handles={shown: handle}, feeds=feeds)
 
 
-def _from_index(path: str, inputs: Any, settings: Settings) -> Chosen:
+def _from_index(path: str, inputs: Any, settings: BenchmarkSettings) -> ChosenModels:
     """Batch sizes and the like choose among what was prepared."""
     index = model_index.filter(
         path,
@@ -121,10 +121,10 @@ def _from_index(path: str, inputs: Any, settings: Settings) -> Chosen:
         if not error:
             feeds.check(config["batch_size"])
             handles[config["filename"]] = file
-    return Chosen(name=settings.model_name or index["model_name"], models=models, handles=handles, feeds=feeds)
+    return ChosenModels(name=settings.model_name or index["model_name"], models=models, handles=handles, feeds=feeds)
 
 
-def _prepared(config: Mapping[str, Any], index: str, devices: int, settings: Settings) -> tuple[str, str]:
+def _prepared(config: Mapping[str, Any], index: str, devices: int, settings: BenchmarkSettings) -> tuple[str, str]:
     """A config's file, or why it cannot be measured: that is the report of this one, and the others go on."""
     if config["status"] == "error":
         return "", str(config.get("error") or "it could not be prepared")
@@ -135,10 +135,12 @@ def _prepared(config: Mapping[str, Any], index: str, devices: int, settings: Set
         return "", f"{error.message}; {error.remedy}" if error.remedy else error.message
 
 
-def configurations(chosen: Chosen, settings: Settings, *, pinned: bool) -> list[Configuration]:
+def configurations(chosen: ChosenModels, settings: BenchmarkSettings, *, pinned: bool) -> list[Configuration]:
     """Every row of the reports, in the order in which they are measured."""
     devices = count_devices(settings.device_type)
-    dimensions = Dimensions(n_models=settings.n_models, workers_per_model=settings.workers_per_model, devices=devices)
+    dimensions = CrossedDimensions(
+        n_models=settings.n_models, workers_per_model=settings.workers_per_model, devices=devices
+    )
     found = [
         Configuration(
             model_filename=model.filename,
@@ -170,7 +172,7 @@ def configurations(chosen: Chosen, settings: Settings, *, pinned: bool) -> list[
     return found
 
 
-def _path(text: str, settings: Settings) -> str:
+def _path(text: str, settings: BenchmarkSettings) -> str:
     """A model's absolute path; a SavedModel's folder stands for the file in it, unless a load_fn loads it."""
     path = Path(text).expanduser()
     if settings.is_loaded_by_name:

@@ -35,7 +35,7 @@ _DIGITS = 8  # of a content's digest, in a file's name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class CompileJob:
     """One file to be written."""
 
     model: Any
@@ -48,7 +48,7 @@ class Job:
     example: Any = None  # what args and named come from
 
 
-Write = Callable[[Job], None]
+Write = Callable[[CompileJob], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,7 @@ def compile_with(
         for (number, example), cast in itertools.product(chosen, casts):
             args, named = spread(example)
             for level in levels if compiler.levels else levels[:1]:
-                job = Job(
+                job = CompileJob(
                     model=model,
                     args=args,
                     named=named,
@@ -128,7 +128,7 @@ def made_by(function: Callable[..., Any]) -> Compiler:
     if not callable(function):
         raise OptionError(f"compile_fn: {type(function).__name__} cannot be called")
 
-    def write(job: Job) -> None:
+    def write(job: CompileJob) -> None:
         function(job.model, job.example, str(job.path), **job.arguments)
 
     return Compiler(runtime="", ending="", write=write)
@@ -137,7 +137,7 @@ def made_by(function: Callable[..., Any]) -> Compiler:
 # ---- one file, whole or not at all ----
 
 
-def _written(compiler: Compiler, job: Job) -> dict[str, Any]:
+def _written(compiler: Compiler, job: CompileJob) -> dict[str, Any]:
     began = time.perf_counter()
     try:
         _refuse_cast(compiler, job.cast)
@@ -153,7 +153,7 @@ def _written(compiler: Compiler, job: Job) -> dict[str, Any]:
     return {"filename": str(kept), "compile_s": took}
 
 
-def _kept(compiler: Compiler, job: Job) -> Path:
+def _kept(compiler: Compiler, job: CompileJob) -> Path:
     """Has the file written beside where it will be, and gives it the name that its content tells."""
     with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=job.path.parent) as folder:
         unfinished = replace(job, path=Path(folder) / job.path.name)

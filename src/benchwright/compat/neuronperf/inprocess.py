@@ -12,7 +12,7 @@ from benchwright import schema
 from benchwright.errors import BenchwrightError
 from benchwright.system.orphans import TOKEN_BYTES
 from benchwright.worker import main
-from benchwright.worker.channel import FrameReader, Job, Message, write_message
+from benchwright.worker.channel import Frame, FrameReader, Job, write_message
 from benchwright.worker.runtimes.failures import log_traceback
 
 _READ = 1 << 20
@@ -24,7 +24,7 @@ class ThreadHost:
 
     def launch(self, job: Job) -> ThreadWorker:
         made = ThreadWorker()
-        made.tell(Message(kind="job", data=schema.encode(job)))
+        made.tell(Frame(kind="job", data=schema.encode(job)))
         return made
 
 
@@ -48,11 +48,11 @@ class ThreadWorker:
     def fileno(self) -> int:
         return self._answer
 
-    def tell(self, message: Message) -> None:
+    def tell(self, message: Frame) -> None:
         with contextlib.suppress(BrokenPipeError):
             write_message(self._control, self._token, message)
 
-    def hear(self) -> list[Message] | None:
+    def hear(self) -> list[Frame] | None:
         data = os.read(self._answer, _READ)
         if not data:
             return None
@@ -78,7 +78,7 @@ class ThreadWorker:
         return ""
 
 
-class _Line(main.Line):
+class _Line(main.WorkerLine):
     """Holds the others off while this copy loads, until it has loaded or is given up."""
 
     def __init__(self, control: int, answer: int, token: bytes) -> None:
@@ -86,7 +86,7 @@ class _Line(main.Line):
         self._state = threading.Lock()  # of the next two, which two threads change
         self._loads = self._given_up = False
 
-    def hear(self) -> Message:
+    def hear(self) -> Frame:
         message = super().hear()
         if message.kind == "job":
             _loading.acquire()
@@ -97,7 +97,7 @@ class _Line(main.Line):
                 sys.exit("the caller gave up")
         return message
 
-    def send(self, message: Message) -> None:
+    def send(self, message: Frame) -> None:
         if message.kind in ("warming", "failed"):
             self._let_others_load()
         super().send(message)

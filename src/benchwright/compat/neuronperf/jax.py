@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 
 from benchwright.compat.neuronperf import benchmark_calls
-from benchwright.compat.neuronperf.compilation import Compiler, Job, compile_with
+from benchwright.compat.neuronperf.compilation import CompileJob, Compiler, compile_with
 
 benchmark = partial(benchmark_calls.benchmark, runtime="jax")
 evaluate = partial(benchmark_calls.evaluate, runtime="jax")
 
 
-def _write(job: Job) -> None:
+def _write(job: CompileJob) -> None:
     import jax
 
     shapes = [jax.ShapeDtypeStruct(array.shape, array.dtype) for array in job.args]

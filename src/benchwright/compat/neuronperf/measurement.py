@@ -52,7 +52,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class RawResults:
     """The raw results of one configuration."""
 
     result: Result | None  # None: it could not be begun
@@ -63,21 +63,21 @@ class Measured:
     error: str = ""  # why there is no result
 
 
-def measure(wish: Wish, configurations: Sequence[Configuration]) -> list[tuple[Configuration, Measured]]:
+def measure(wish: Wish, configurations: Sequence[Configuration]) -> list[tuple[Configuration, RawResults]]:
     """One pair for each configuration, in order. After Ctrl-C, those that were finished."""
     with _workshop(configurations) as (folder, refer):
         return _paired(configurations, _Work(wish, folder, refer).timed(configurations))
 
 
-def evaluate(wish: Wish, configurations: Sequence[Configuration]) -> list[tuple[Configuration, Measured]]:
+def evaluate(wish: Wish, configurations: Sequence[Configuration]) -> list[tuple[Configuration, RawResults]]:
     """The same with how right each model is, and nothing timed."""
     with _workshop(configurations) as (folder, refer):
         return _paired(configurations, _Work(wish, folder, refer).evaluated(configurations))
 
 
 def _paired(
-    configurations: Sequence[Configuration], found: Mapping[int, Measured]
-) -> list[tuple[Configuration, Measured]]:
+    configurations: Sequence[Configuration], found: Mapping[int, RawResults]
+) -> list[tuple[Configuration, RawResults]]:
     pairs = [(configuration, found[number]) for number, configuration in enumerate(configurations) if number in found]
     if len(pairs) < len(configurations):
         VOICE.tell(f"interrupted: {len(pairs)} of {len(configurations)} configurations are reported")
@@ -105,7 +105,7 @@ class _Work:
         self._kept = Path.cwd() / ARTIFACTS / new_run_id() if wish.save else folder / "output"
         self._interrupted = False
 
-    def timed(self, configurations: Sequence[Configuration]) -> dict[int, Measured]:
+    def timed(self, configurations: Sequence[Configuration]) -> dict[int, RawResults]:
         """By their number, all configurations that came to an end."""
         found, planned = self._planned(configurations)
         progress = _Progress([each.configuration for each in planned])
@@ -118,14 +118,14 @@ class _Work:
                 return found
         return self._with_accuracy(planned, found) if self._wish.metrics else found
 
-    def evaluated(self, configurations: Sequence[Configuration]) -> dict[int, Measured]:
+    def evaluated(self, configurations: Sequence[Configuration]) -> dict[int, RawResults]:
         """The same without the timing."""
         found, planned = self._planned(configurations)
         return self._with_accuracy(planned, found)
 
-    def _planned(self, configurations: Sequence[Configuration]) -> tuple[dict[int, Measured], list[_Planned]]:
+    def _planned(self, configurations: Sequence[Configuration]) -> tuple[dict[int, RawResults], list[_Planned]]:
         """Those that cannot be begun, and the cases of the others."""
-        found = {n: Measured(result=None, error=each.error) for n, each in enumerate(configurations) if each.error}
+        found = {n: RawResults(result=None, error=each.error) for n, each in enumerate(configurations) if each.error}
         return found, [_Planned(n, each, self._case(each)) for n, each in enumerate(configurations) if not each.error]
 
     def _executed(
@@ -146,7 +146,7 @@ class _Work:
         run = execute(plan, store=self._wish.store, save=self._wish.save, listener=listener)
         return zip(planned, run.results, strict=True)
 
-    def _with_accuracy(self, planned: Sequence[_Planned], found: dict[int, Measured]) -> dict[int, Measured]:
+    def _with_accuracy(self, planned: Sequence[_Planned], found: dict[int, RawResults]) -> dict[int, RawResults]:
         """Adds how right each model is, which neither copies nor workers change: one pass for each file and size."""
         passes: dict[tuple[str, int], _Planned] = {}
         for each in planned:
@@ -161,9 +161,11 @@ class _Work:
                 found[each.number] = replace(timed, evaluation=results[each.model])
         return found
 
-    def _measured(self, planned: _Planned, result: Result | None, copies: Sequence[parts.CopyReport] = ()) -> Measured:
+    def _measured(
+        self, planned: _Planned, result: Result | None, copies: Sequence[parts.CopyReport] = ()
+    ) -> RawResults:
         fed = self._fed(planned.configuration)
-        return Measured(result=result, copies=copies, cut=fed.cut, items=fed.count if fed.cut else 0)
+        return RawResults(result=result, copies=copies, cut=fed.cut, items=fed.count if fed.cut else 0)
 
     # ---- cases ----
 

@@ -16,7 +16,7 @@ class _Usual(int):
 USUAL = _Usual(INFO)
 
 
-class Voice:
+class Verbosity:
     """How much is said, and where all of it goes."""
 
     verbosity = INFO
@@ -38,7 +38,7 @@ class Voice:
             self.verbosity = before
 
 
-VOICE = Voice()
+VOICE = Verbosity()
 
 
 def set_verbosity(verbosity: int) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 
 from benchwright.compat.neuronperf import benchmark_calls
-from benchwright.compat.neuronperf.compilation import Compiler, Job, compile_with, existing_file
+from benchwright.compat.neuronperf.compilation import CompileJob, Compiler, compile_with, existing_file
 
 benchmark = partial(benchmark_calls.benchmark, runtime="onnxruntime")
 evaluate = partial(benchmark_calls.evaluate, runtime="onnxruntime")
@@ -16,7 +16,7 @@ evaluate = partial(benchmark_calls.evaluate, runtime="onnxruntime")
 _LEVELS = ("ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL")
 
 
-def _write(job: Job) -> None:
+def _write(job: CompileJob) -> None:
     import onnxruntime
 
     file = existing_file(job.model, ".onnx")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 
 from benchwright.compat.neuronperf import benchmark_calls
-from benchwright.compat.neuronperf.compilation import Compiler, Job, compile_with
+from benchwright.compat.neuronperf.compilation import CompileJob, Compiler, compile_with
 
 benchmark = partial(benchmark_calls.benchmark, runtime="openvino")
 evaluate = partial(benchmark_calls.evaluate, runtime="openvino")
 
 
-def _write(job: Job) -> None:
+def _write(job: CompileJob) -> None:
     import openvino
 
     model = openvino.Core().read_model(job.model)

@@ -53,7 +53,7 @@ class Configuration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dimensions:
+class CrossedDimensions:
     """What is crossed with every model; None is the default that suits its pipeline size."""
 
     n_models: Sequence[int | str] | None = None
@@ -61,7 +61,7 @@ class Dimensions:
     devices: int = 1
 
 
-def crossed(models: Iterable[Model], dimensions: Dimensions) -> Iterator[tuple[Model, int, int]]:
+def crossed(models: Iterable[Model], dimensions: CrossedDimensions) -> Iterator[tuple[Model, int, int]]:
     """(model, copies, workers) in order: models outermost, then worker counts, copies innermost."""
     for model in models:
         most = 1 if model.error else fitting(model.pipeline_size, dimensions.devices)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchwright.compat.neuronperf import figures, plan
-from benchwright.compat.neuronperf.measurement import Measured
+from benchwright.compat.neuronperf.measurement import RawResults
 from benchwright.compat.neuronperf.plan import Configuration
 from benchwright.errors import OptionError
 from benchwright.records import Histogram, Result, Samples, Status, Timeline
@@ -28,7 +28,7 @@ _TIMED = (  # the fields that `_numbers` fills
 
 
 def get_reports(
-    results: Iterable[tuple[Any, Measured]],
+    results: Iterable[tuple[Any, RawResults]],
     batch_sizes: int | Sequence[int] | None = None,
     cost_per_hour: float | None = None,
 ) -> list[Report]:
@@ -70,7 +70,7 @@ def get_report_by_tag(reports: Iterable[Report], tag: str) -> Report:
 
 def report_of(
     config: Configuration | Mapping[str, Any],
-    measured: Measured,
+    measured: RawResults,
     cost_per_hour: float | None,
     batch_size: int | None = None,
 ) -> Report:
@@ -107,7 +107,7 @@ def _grouping_told(result: Result) -> dict[str, str]:
 # ---- how it ended ----
 
 
-def _ending(measured: Measured) -> Report:
+def _ending(measured: RawResults) -> Report:
     told = Report(status=FINISHED, reason="", notes={}, warnings=[], start_dts=None, stop_dts=None)
     first = measured.result or measured.evaluation
     if first is None:
@@ -125,7 +125,7 @@ def _reason(result: Result) -> str:
     return f"{result.status}" if error is None else f"{error.kind}: {error.message}"
 
 
-def _accuracy(measured: Measured) -> Report:
+def _accuracy(measured: RawResults) -> Report:
     evaluation = measured.evaluation
     if evaluation is None:
         return {}
@@ -139,14 +139,14 @@ def _accuracy(measured: Measured) -> Report:
     return report
 
 
-def _first_items(measured: Measured) -> str:
+def _first_items(measured: RawResults) -> str:
     return f"the first {measured.items} items"
 
 
 # ---- numbers ----
 
 
-def _numbers(result: Result, measured: Measured, shown: Mapping[str, Any], cost_per_hour: float | None) -> Report:
+def _numbers(result: Result, measured: RawResults, shown: Mapping[str, Any], cost_per_hour: float | None) -> Report:
     samples, size = result.samples, int(shown["batch_size"])
     elapsed = max(each.elapsed for each in samples)
     calls = sum(each.calls for each in samples)
@@ -179,7 +179,7 @@ def _peak(samples: Sequence[Samples], size: int, elapsed: int) -> tuple[float | 
     return figures.throughput_peak(np.concatenate(ends), size, 0, until), until
 
 
-def _parts(measured: Measured, latency: figures.Nanoseconds | Histogram) -> Report:
+def _parts(measured: RawResults, latency: figures.Nanoseconds | Histogram) -> Report:
     """The parts of a call, over all copies; where nothing was apart the model's call is all there is."""
     copies = [copy.parts for copy in measured.copies if copy.parts]
     columns = {name: figures.pooled([copy[name] for copy in copies]) for name in NAMES} if copies else {}
@@ -191,7 +191,7 @@ def _parts(measured: Measured, latency: figures.Nanoseconds | Histogram) -> Repo
     return found
 
 
-def _once(result: Result, measured: Measured) -> Report:
+def _once(result: Result, measured: RawResults) -> Report:
     """What each copy does once, on average over the copies."""
     loads, warmups = [copy.load for copy in measured.copies], [copy.warmup for copy in measured.copies]
     for name, told in (("load_time", loads), ("warmup_time", warmups)):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 
 from benchwright.compat.neuronperf import benchmark_calls
-from benchwright.compat.neuronperf.compilation import Compiler, Job, compile_with, made
+from benchwright.compat.neuronperf.compilation import CompileJob, Compiler, compile_with, made
 
 benchmark = partial(benchmark_calls.benchmark, runtime="tensorflow")
 evaluate = partial(benchmark_calls.evaluate, runtime="tensorflow")
 
 
-def _write(job: Job) -> None:
+def _write(job: CompileJob) -> None:
     model = job.model if hasattr(job.model, "save") else made(job.model)
     if not callable(getattr(model, "save", None)):
         raise TypeError(f"{type(model).__name__} is no Keras model; a SavedModel's folder is measured as it is")

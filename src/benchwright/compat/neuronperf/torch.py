@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any
 
 from benchwright.compat.neuronperf import benchmark_calls
-from benchwright.compat.neuronperf.compilation import Compiler, Job, compile_with, made
+from benchwright.compat.neuronperf.compilation import CompileJob, Compiler, compile_with, made
 
 benchmark = partial(benchmark_calls.benchmark, runtime="torch")
 evaluate = partial(benchmark_calls.evaluate, runtime="torch")
 
 
-def _write(job: Job) -> None:
+def _write(job: CompileJob) -> None:
     import torch
 
     model = made(job.model)

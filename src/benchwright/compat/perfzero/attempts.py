@@ -14,7 +14,7 @@ from typing import Any
 
 from benchwright.compat.perfzero import console, processes, summary
 from benchwright.compat.perfzero.console import Echo, log
-from benchwright.compat.perfzero.summary import Execution, Facts
+from benchwright.compat.perfzero.summary import Execution, RunFacts
 from benchwright.compat.perfzero.workspace import LOG, PROCESS_INFO, PROFILE, SUMMARY
 from benchwright.errors import LoadError
 from benchwright.execution.artifacts import kind_of
@@ -32,7 +32,7 @@ _SHOWN_WARNINGS = ("profile", "no-cost")  # how the codes of those begin that sa
 MOST_READ = 1 << 20  # bytes of the end of a log that are looked through
 
 
-class Attempt:
+class MethodAttempt:
     """Shows what the method's process prints, notes when it came to which phase, writes the files at the end."""
 
     def __init__(self, folder: Path) -> None:
@@ -54,7 +54,7 @@ class Attempt:
         if phase == "measuring":
             self._called = time.time()
 
-    def finish(self, facts: Facts, result: Result) -> Result:
+    def finish(self, facts: RunFacts, result: Result) -> Result:
         """Writes every file, the summary before anything that may fail; the result with all of them listed."""
         if self._echo is not None:
             self._echo.stop()
@@ -77,7 +77,7 @@ class Attempt:
         kept: Value = {"summary": self.summary, "directory": str(Path.cwd())}
         return replace(result, artifacts=artifacts, details={**result.details, summary.DETAILS: kept})
 
-    def _execution(self, facts: Facts, result: Result) -> Execution:
+    def _execution(self, facts: RunFacts, result: Result) -> Execution:
         url, called = facts.flags.texts["output_gcs_url"], result.details.get("called_at")
         return Execution(
             id=self.folder.name,
@@ -88,7 +88,7 @@ class Attempt:
     def _whole(self, result: Result) -> str:
         return f"Benchmark execution for {result.case.name} completed with summary:\n {summary.text_of(self.summary)}"
 
-    def _tell_more(self, facts: Facts, result: Result) -> None:
+    def _tell_more(self, facts: RunFacts, result: Result) -> None:
         for warning in result.warnings:
             if warning.code.startswith(_SHOWN_WARNINGS):
                 log.warning("%s; %s", warning.seen, warning.remedy)

@@ -15,19 +15,19 @@ from benchwright.errors import OptionError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Copy:
+class SitePackageCopy:
     """A folder, and the name it gets in the workspace's site-packages."""
 
     source: Path
     name: str
 
 
-def parse(text: str) -> list[Copy]:
+def parse(text: str) -> list[SitePackageCopy]:
     """The entries of the flag: `abs_src:newname,...`. All are checked before anything is copied."""
     return [_entry(part.strip()) for part in text.split(",") if part.strip()]
 
 
-def copy(entry: Copy, packages: Path) -> None:
+def copy(entry: SitePackageCopy, packages: Path) -> None:
     """Makes `packages/name` equal to the source. A copy of ours that nobody has changed is replaced; anything else that
     is there is kept under another name.
     """
@@ -50,7 +50,7 @@ def copy(entry: Copy, packages: Path) -> None:
     log.info("copied %s to %s", entry.source, target)
 
 
-def _entry(part: str) -> Copy:
+def _entry(part: str) -> SitePackageCopy:
     source, colon, name = part.rpartition(":")
     if not colon or not Path(source).is_absolute() or Path(name).name != name or name in ("", ".", ".."):
         raise OptionError(
@@ -59,7 +59,7 @@ def _entry(part: str) -> Copy:
         )
     if not Path(source).is_dir():
         raise OptionError(f"--site_package_downloads: there is no folder {source}")
-    return Copy(source=Path(source), name=name)
+    return SitePackageCopy(source=Path(source), name=name)
 
 
 def _make_room(target: Path, wanted: str) -> None:

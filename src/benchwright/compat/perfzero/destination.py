@@ -10,7 +10,7 @@ from pathlib import Path
 from benchwright import config
 from benchwright.compat.perfzero.console import log
 from benchwright.errors import StoreError, StoreLostError
-from benchwright.execution.saver import Keeper
+from benchwright.execution.saver import ResultSink
 from benchwright.records import Result, Run
 from benchwright.store import open_store
 from benchwright.system.masking import mask_url
@@ -23,14 +23,14 @@ def store_place(store: str | None, project: Path) -> str:
     return config.load(project).store or str(project.absolute() / config.DEFAULT_STORE)
 
 
-class Keeping:
+class SummaryDestination:
     """Finishes each result, then keeps it. A store that was not asked for by name is no reason not to run."""
 
     def __init__(self, store: str | None, project: Path, finish: Callable[[Result], Result]) -> None:
         self.run_id = ""
         self.place = store_place(store, project)
         self._wanted, self._finish = bool(store), finish
-        self._store: Keeper | None = None
+        self._store: ResultSink | None = None
         self._failure: StoreError | None = None
         try:
             self._store = open_store(self.place)

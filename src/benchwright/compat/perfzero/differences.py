@@ -26,7 +26,7 @@ UNLABELLED = "(no label)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class MetricChange:
     """One metric of the treatment against the control."""
 
     metric: str
@@ -40,13 +40,13 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class MethodDifference:
     """One method: its changes, or why there is nothing to compare."""
 
     method: str
     control: str = ""
     treatment: str = ""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[MetricChange, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -78,7 +78,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def differences(folder: Path) -> tuple[list[Difference], list[str]]:
+def differences(folder: Path) -> tuple[list[MethodDifference], list[str]]:
     """Every method's difference, by name, and what is wrong with files that could not be used."""
     if not folder.is_dir():
         raise OptionError(f"{folder}: no such folder", remedy="name the folder that holds the outputs")
@@ -104,11 +104,11 @@ def _read(summary: Any) -> tuple[str, _Trial]:
     return str(result["name"]), _Trial(label=label, failed=bool(info.get("has_exception")), values=values)
 
 
-def _difference(method: str, trials: list[_Trial]) -> Difference:
+def _difference(method: str, trials: list[_Trial]) -> MethodDifference:
     labels = sorted({trial.label for trial in trials})
     if len(labels) != 2:
         why = "there is nothing to compare it with" if len(labels) == 1 else "two are needed"
-        return Difference(method=method, notes=(f"{_counted(len(labels), 'label')}, {', '.join(labels)}: {why}",))
+        return MethodDifference(method=method, notes=(f"{_counted(len(labels), 'label')}, {', '.join(labels)}: {why}",))
     sides = [[trial for trial in trials if trial.label == label] for label in labels]
     notes = [
         f"{label}: {_counted(bad, 'trial')} of {len(side)} failed and {'is' if bad == 1 else 'are'} left out"
@@ -118,32 +118,34 @@ def _difference(method: str, trials: list[_Trial]) -> Difference:
     good = [[trial.values for trial in side if not trial.failed] for side in sides]
     changes = [] if not all(good) else [*_changes(*good)]
     notes += [] if all(good) else ["one side has no trial that ended well: nothing can be compared"]
-    return Difference(method=method, control=labels[0], treatment=labels[1], changes=tuple(changes), notes=tuple(notes))
+    return MethodDifference(
+        method=method, control=labels[0], treatment=labels[1], changes=tuple(changes), notes=tuple(notes)
+    )
 
 
-def _changes(control: list[dict[str, float]], treatment: list[dict[str, float]]) -> Iterator[Change]:
+def _changes(control: list[dict[str, float]], treatment: list[dict[str, float]]) -> Iterator[MetricChange]:
     for metric in dict.fromkeys(name for values in (*control, *treatment) for name in values):
         a = tuple(values[metric] for values in control if metric in values)
         b = tuple(values[metric] for values in treatment if metric in values)
         if not a or not b:
             side = "treatment" if a else "control"
-            yield Change(metric=metric, control=a, treatment=b, percent=None, why=f"the {side} did not report it")
+            yield MetricChange(metric=metric, control=a, treatment=b, percent=None, why=f"the {side} did not report it")
         elif not all(map(math.isfinite, (*a, *b))):
-            yield Change(metric=metric, control=(), treatment=(), percent=None, why="not every value is finite")
+            yield MetricChange(metric=metric, control=(), treatment=(), percent=None, why="not every value is finite")
         else:
             yield _change(metric, a, b)
 
 
-def _change(metric: str, a: tuple[float, ...], b: tuple[float, ...]) -> Change:
+def _change(metric: str, a: tuple[float, ...], b: tuple[float, ...]) -> MetricChange:
     judged = compare(_points(a), _points(b), better=Better.LOWER if metric == WALL_TIME else None)
     ratio = judged.ratio
     if ratio is None:  # a logarithm needs values above zero; the means may still be divided
         base = statistics.fmean(a)
         percent = 100 * (statistics.fmean(b) - base) / abs(base) if base else None
         why = judged.why if base else "the control is 0: no percentage"
-        return Change(metric=metric, control=a, treatment=b, percent=percent, verdict=judged.verdict, why=why)
+        return MetricChange(metric=metric, control=a, treatment=b, percent=percent, verdict=judged.verdict, why=why)
     several = len(a) + len(b) > 2
-    return Change(
+    return MetricChange(
         metric=metric,
         control=a,
         treatment=b,
@@ -159,7 +161,7 @@ def _points(values: tuple[float, ...]) -> list[Estimate]:
     return [Estimate(point=value, low=None, high=None) for value in values]
 
 
-def _text(difference: Difference) -> Iterator[str]:
+def _text(difference: MethodDifference) -> Iterator[str]:
     yield difference.method
     if difference.changes:
         yield f"  control: {difference.control}, treatment: {difference.treatment}"
@@ -174,7 +176,7 @@ def _text(difference: Difference) -> Iterator[str]:
     yield from (f"  {note}" for note in difference.notes)
 
 
-def _percent(change: Change) -> str:
+def _percent(change: MetricChange) -> str:
     if change.percent is None:
         return "-"
     interval = "" if change.low is None or change.high is None else f" [{change.low:+.2f}, {change.high:+.2f}]"

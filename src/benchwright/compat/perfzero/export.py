@@ -9,7 +9,7 @@ from typing import Any
 
 from benchwright.compat.perfzero import flags as perfzero_flags
 from benchwright.compat.perfzero import processes, summary
-from benchwright.compat.perfzero.flags import Flags
+from benchwright.compat.perfzero.flags import PerfZeroFlags
 from benchwright.compat.perfzero.uploads import COMMAND, folder_of
 from benchwright.errors import OptionError
 from benchwright.records import Case, Metric, Result, Run, Status
@@ -57,7 +57,7 @@ def summary_of(run: Run, result: Result) -> dict[str, Any]:
     }
 
 
-def _flags(run: Run) -> Flags | None:
+def _flags(run: Run) -> PerfZeroFlags | None:
     """The flags of a run that came through PerfZero's door."""
     if run.command[:2] != COMMAND:
         return None
@@ -116,7 +116,7 @@ def _extra(value: object) -> float | str:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
-def _framework(result: Result, flags: Flags | None, build_label: str) -> dict[str, str]:
+def _framework(result: Result, flags: PerfZeroFlags | None, build_label: str) -> dict[str, str]:
     told, runtime = result.details.get("framework"), result.case.target.runtime
     facts = told if isinstance(told, Mapping) else {}
     versions = result.environment.runtimes

@@ -46,7 +46,7 @@ _TEXTS: dict[str, tuple[str | None, str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flags:
+class PerfZeroFlags:
     """What was asked for. Text that is empty was not set."""
 
     methods: tuple[str, ...]
@@ -87,7 +87,7 @@ class UnknownFlagError(OptionError):
     """A flag that PerfZero does not have; it ends with exit code 1."""
 
 
-def parse(arguments: Sequence[str]) -> Flags:
+def parse(arguments: Sequence[str]) -> PerfZeroFlags:
     """The flags in `arguments`. argparse itself ends the process for `--help` and for values that are no numbers."""
     if any(argument in ("-h", "--help") for argument in arguments):
         sys.stdout.write(help_text())
@@ -101,7 +101,7 @@ def parse(arguments: Sequence[str]) -> Flags:
     given = vars(theirs)
     given["git_repos"] = ",".join(given["git_repos"]) if given["git_repos"] is not None else None
     methods = [part for value in given["benchmark_methods"] for part in value.split(",") if part.strip()]
-    flags = Flags(
+    flags = PerfZeroFlags(
         methods=tuple(map(str.strip, methods)),
         trials=given["benchmark_num_trials"],
         tf_class=given["benchmark_class_type"] == "tf_benchmark",
@@ -143,7 +143,7 @@ def help_text() -> str:
     return parser.format_help()
 
 
-def level(flags: Flags) -> int:
+def level(flags: PerfZeroFlags) -> int:
     """The level of log records to show."""
     return logging.DEBUG if flags.debug else USUAL_LEVEL
 

@@ -51,7 +51,7 @@ OURS = {"cpu": "docker/Dockerfile_cpu", "nvidia": "docker/Dockerfile_nvidia"}  #
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class ImageRequest:
     """What the flags say about the image."""
 
     dockerfile: str
@@ -64,7 +64,7 @@ class Request:
     cache: bool
 
 
-def build(request: Request) -> None:
+def build(request: ImageRequest) -> None:
     """Builds the image that PerfZero's own command line builds."""
     further = orders.arguments(_valued(request.arguments), "--extra_docker_build_args")
     dockerfile = _dockerfile(request)
@@ -111,7 +111,7 @@ def load(archive: Path) -> None:
         log.info("Loaded docker image %s", name)
 
 
-def _dockerfile(request: Request) -> Path | None:
+def _dockerfile(request: ImageRequest) -> Path | None:
     """The file as given, else in the project; None for a name that a built-in one stands in for."""
     for path in (Path(request.dockerfile), request.project / request.dockerfile):
         if path.is_file():
@@ -124,7 +124,7 @@ def _dockerfile(request: Request) -> Path | None:
     )
 
 
-def _write_built_in(request: Request) -> Path:
+def _write_built_in(request: ImageRequest) -> Path:
     """The path of the built-in Dockerfile that was named; for one of PerfZero's, of the one that suits this machine."""
     kind = next((kind for kind, name in OURS.items() if name == request.dockerfile), "")
     if not kind:
@@ -137,7 +137,7 @@ def _write_built_in(request: Request) -> Path:
     return path
 
 
-def _tensorflow(request: Request) -> tuple[str, str]:
+def _tensorflow(request: ImageRequest) -> tuple[str, str]:
     """What pip is given, and the file that the Dockerfile copies."""
     if not request.tensorflow.startswith(("gs://", "file://")):
         (request.resources / EMPTY).touch()

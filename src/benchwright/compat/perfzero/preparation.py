@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchwright.compat.perfzero.console import log
-from benchwright.compat.perfzero.flags import Flags
+from benchwright.compat.perfzero.flags import PerfZeroFlags
 from benchwright.compat.perfzero.workspace import DATA, Workspace
 from benchwright.errors import OptionError
 from benchwright.fetch import archives, downloads
@@ -33,7 +33,7 @@ class Download:
         return self.url.endswith(".gz")
 
 
-def activate_key(flags: Flags, workspace: Workspace) -> None:
+def activate_key(flags: PerfZeroFlags, workspace: Workspace) -> None:
     """Fetches the key unless it is there, tells Google's libraries of it, and `gcloud` if there is one."""
     if not flags.key_url:
         return
@@ -44,7 +44,7 @@ def activate_key(flags: Flags, workspace: Workspace) -> None:
     _use_key(path)
 
 
-def reuse_key(flags: Flags, workspace: Workspace) -> None:
+def reuse_key(flags: PerfZeroFlags, workspace: Workspace) -> None:
     """The key that an earlier run was given, whose address is not kept: the one file in the workspace itself."""
     if flags.key_url != HIDDEN or os.environ.get(KEY_VARIABLE):
         return
@@ -67,7 +67,7 @@ def _use_key(path: Path) -> None:
     log.info("Activated gcloud service account credential")
 
 
-def download_data(flags: Flags) -> None:
+def download_data(flags: PerfZeroFlags) -> None:
     """Everything that `--gcs_downloads` and then `--data_downloads` name; what is there already stays as it is."""
     root = Path(flags.texts["root_data_dir"] or DATA)
     entries = [*parse_downloads(flags.listed("gcs_downloads")), *parse_downloads(flags.listed("data_downloads"))]
@@ -88,7 +88,7 @@ def parse_downloads(parts: list[str]) -> list[Download]:
     return [*map(_download, parts)]
 
 
-def checkout_repositories(flags: Flags, workspace: Workspace) -> dict[str, dict[str, str]]:
+def checkout_repositories(flags: PerfZeroFlags, workspace: Workspace) -> dict[str, dict[str, str]]:
     """Clones or updates every repository; what is recorded of each. Local edits are never lost."""
     found = {}
     for repository in map(checkouts.Repository.parse, flags.listed("git_repos")):

@@ -10,8 +10,8 @@ from pathlib import Path
 from benchwright.compat.perfzero import console, preparation, systems, tpus, uploads
 from benchwright.compat.perfzero import flags as perfzero_flags
 from benchwright.compat.perfzero.console import log
-from benchwright.compat.perfzero.flags import Flags
-from benchwright.compat.perfzero.summary import Facts
+from benchwright.compat.perfzero.flags import PerfZeroFlags
+from benchwright.compat.perfzero.summary import RunFacts
 from benchwright.compat.perfzero.tpus import Tpu
 from benchwright.compat.perfzero.trials import Trials
 from benchwright.compat.perfzero.workspace import Workspace
@@ -38,18 +38,18 @@ def main(arguments: Sequence[str], project: Path) -> int:
     return 1
 
 
-def import_paths(flags: Flags, workspace: Workspace) -> tuple[str, ...]:
+def import_paths(flags: PerfZeroFlags, workspace: Workspace) -> tuple[str, ...]:
     """Where classes are imported from after Python's own places: `--python_path`, then the present folder."""
     return (*workspace.python_path(flags.listed("python_path")), str(Path.cwd()))
 
 
-def _list(flags: Flags, workspace: Workspace) -> int:
+def _list(flags: PerfZeroFlags, workspace: Workspace) -> int:
     for method in _expanded(flags, import_paths(flags, workspace)):
         console.say(method)
     return 0
 
 
-def _run(flags: Flags, workspace: Workspace, arguments: Sequence[str]) -> int:
+def _run(flags: PerfZeroFlags, workspace: Workspace, arguments: Sequence[str]) -> int:
     spent: Spent = {}
     uploads.check(flags)
     tpu = tpus.parse(flags.texts["tpu_parameters"])
@@ -68,14 +68,18 @@ def _run(flags: Flags, workspace: Workspace, arguments: Sequence[str]) -> int:
 
 
 def _measure(
-    flags: Flags, workspace: Workspace, arguments: Sequence[str], packages: dict[str, dict[str, str]], spent: Spent
+    flags: PerfZeroFlags,
+    workspace: Workspace,
+    arguments: Sequence[str],
+    packages: dict[str, dict[str, str]],
+    spent: Spent,
 ) -> int:
     paths = import_paths(flags, workspace)
     methods = _expanded(flags, paths)
     if not methods:
         log.warning("there is no method to run: give --benchmark_methods")
     log.info("The following benchmark methods will be executed: %s", methods)
-    facts = Facts(
+    facts = RunFacts(
         flags=flags,
         harness=systems.harness_info(),
         env_vars=systems.env_vars(),
@@ -102,11 +106,11 @@ def _make(folder: Path) -> None:
         log.info("Created directory %s", folder)
 
 
-def _expanded(flags: Flags, paths: Sequence[str]) -> list[str]:
+def _expanded(flags: PerfZeroFlags, paths: Sequence[str]) -> list[str]:
     return [found for method in flags.methods for found in _named(flags, method, paths)]
 
 
-def _named(flags: Flags, method: str, paths: Sequence[str]) -> list[str]:
+def _named(flags: PerfZeroFlags, method: str, paths: Sequence[str]) -> list[str]:
     return classes.expand(method, style=flags.style, last_paths=paths, timeout=flags.limit)
 
 

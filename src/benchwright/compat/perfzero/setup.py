@@ -89,9 +89,9 @@ class _Steps:
         if any(text.startswith("gs://") for text in (self._flags.dockerfile_path, self._flags.tensorflow_pip_spec)):
             os.environ[KEY_VARIABLE] = str(path)
 
-    def _request(self) -> images.Request:
+    def _request(self) -> images.ImageRequest:
         flags = self._flags
-        return images.Request(
+        return images.ImageRequest(
             dockerfile=flags.dockerfile_path,
             project=self._project,
             resources=self._workspace.root / "resources",

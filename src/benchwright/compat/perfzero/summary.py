@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.compat.perfzero import processes, systems
-from benchwright.compat.perfzero.flags import Flags
+from benchwright.compat.perfzero.flags import PerfZeroFlags
 from benchwright.records import Result, Status
 from benchwright.system import whole_files
 
@@ -19,10 +19,10 @@ DETAILS = "perfzero"  # where a kept result says what its summary was, and where
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class RunFacts:
     """What holds for every method of a run."""
 
-    flags: Flags
+    flags: PerfZeroFlags
     harness: Mapping[str, str] = field(default_factory=dict)
     env_vars: Mapping[str, str] = field(default_factory=dict)
     packages: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Execution:
     output_url: str = ""
 
 
-def build(facts: Facts, execution: Execution, result: Result) -> dict[str, Any]:
+def build(facts: RunFacts, execution: Execution, result: Result) -> dict[str, Any]:
     """The whole summary, in PerfZero's order of keys. Numbers that JSON lacks are words."""
     texts = facts.flags.texts
     return {
@@ -64,7 +64,7 @@ def build(facts: Facts, execution: Execution, result: Result) -> dict[str, Any]:
     }
 
 
-def _framework(facts: Facts, result: Result) -> Any:
+def _framework(facts: RunFacts, result: Result) -> Any:
     """What the worker told of it; of a method that failed before it had loaded any, what TensorFlow tells."""
     told = result.details.get("framework")
     return systems.imported_tensorflow(facts.paths) if told is None and result.status is Status.FAILED else told
@@ -84,7 +84,7 @@ def benchmark_result(result: Result) -> dict[str, Any]:
     }
 
 
-def cost_of(flags: Flags, result: Result) -> dict[str, Any]:
+def cost_of(flags: PerfZeroFlags, result: Result) -> dict[str, Any]:
     """With `--cost_per_hour`: the price, what a million items cost at it, and by which of the method's metrics."""
     if flags.cost_per_hour is None:
         return {}

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from benchwright import config
 from benchwright.compat.perfzero import console, secrets, tpus, uploads
-from benchwright.compat.perfzero.attempts import Attempt
+from benchwright.compat.perfzero.attempts import MethodAttempt
 from benchwright.compat.perfzero.console import log
-from benchwright.compat.perfzero.destination import Keeping
+from benchwright.compat.perfzero.destination import SummaryDestination
 from benchwright.compat.perfzero.hosts import Hosting
 from benchwright.compat.perfzero.interrupts import unless_stopped
 from benchwright.compat.perfzero.outputs import Folders
-from benchwright.compat.perfzero.summary import Facts
+from benchwright.compat.perfzero.summary import RunFacts
 from benchwright.compat.perfzero.workspace import DATA, LOG, PROCESS_INFO, SUMMARY, Workspace
 from benchwright.errors import MeasureError, OptionError, StoreError
 from benchwright.events import Began, Ended, Event, Reached
@@ -34,13 +34,13 @@ INTERRUPTED_CODE = 130  # as a shell says it
 class Trials:
     """One run. `seconds`, `succeeded` and `folders` are PerfZero's closing blocks, by trial and method."""
 
-    def __init__(self, facts: Facts, workspace: Workspace, paths: Sequence[str]) -> None:
+    def __init__(self, facts: RunFacts, workspace: Workspace, paths: Sequence[str]) -> None:
         self._facts, self._flags, self._workspace, self._paths = facts, facts.flags, workspace, paths
         self._folders = Folders(workspace, self._flags.texts["execution_id"])
-        self._keeping: Keeping | None = None
+        self._keeping: SummaryDestination | None = None
         self._profile, self._refusal = _profile(self._flags.texts["profiler_enabled_time"])
         self._host = Hosting(self._flags.texts["scratch_gcs_url"], self._follow)
-        self._attempt: Attempt | None = None
+        self._attempt: MethodAttempt | None = None
         self._trial = 0
         self._is_bad = self._is_interrupted = False
         self.seconds: dict[str, dict[str, dict[str, float]]] = defaultdict(dict)
@@ -51,7 +51,7 @@ class Trials:
         """Runs them all; the exit code."""
         if not methods or self._flags.trials < 1:
             return 0
-        self._keeping = keeping = Keeping(self._flags.store, self._workspace.project, self._finish)
+        self._keeping = keeping = SummaryDestination(self._flags.store, self._workspace.project, self._finish)
         with tempfile.TemporaryDirectory(prefix="benchwright-") as empty, contextlib.closing(self._folders):
             self._empty = Path(empty)
             run = self._executed(methods, arguments, keeping)
@@ -59,7 +59,7 @@ class Trials:
             return INTERRUPTED_CODE
         return 1 if self._is_bad or keeping.failed else 0
 
-    def _executed(self, methods: Sequence[str], arguments: Sequence[str], keeping: Keeping) -> Run:
+    def _executed(self, methods: Sequence[str], arguments: Sequence[str], keeping: SummaryDestination) -> Run:
         """The run; where the store lost it, the log says in which file it is."""
         try:
             return rounds.execute(self._plan(methods, arguments), lambda: keeping, self._hear)
@@ -115,7 +115,7 @@ class Trials:
         wanted = self._flags.texts["execution_id"]
         if wanted and folder.name != wanted:
             log.info("--execution_id=%s is taken: %s goes to %s", wanted, case.name, folder.name)
-        self._attempt = Attempt(folder)
+        self._attempt = MethodAttempt(folder)
         return folder if self._host.refusal is self._refusal else self._empty
 
     def _follow(self, printed: int) -> None:
@@ -138,7 +138,7 @@ class Trials:
         """Called before a result is kept; one that was skipped, because the run was interrupted, has no attempt."""
         return self._attempt.finish(self._facts, result) if self._attempt is not None else result
 
-    def _close(self, result: Result, attempt: Attempt) -> None:
+    def _close(self, result: Result, attempt: MethodAttempt) -> None:
         """The summary is on disk: uploads may fail now."""
         begin = time.perf_counter()
         failures = self._uploaded(result, attempt) if uploads.is_asked(self._flags) else ()
@@ -156,7 +156,7 @@ class Trials:
         self.succeeded[trial][method] = succeeded and self.succeeded[trial].get(method, True)
         self.folders[trial][method] = str(attempt.folder)
 
-    def _uploaded(self, result: Result, attempt: Attempt) -> Sequence[str]:
+    def _uploaded(self, result: Result, attempt: MethodAttempt) -> Sequence[str]:
         """What could not be sent. Ctrl-C is obeyed here too, and nothing is sent after it."""
         if _was_interrupted(result):
             return ["not uploaded: the run was interrupted"]

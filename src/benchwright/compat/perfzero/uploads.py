@@ -9,7 +9,7 @@ from typing import Any
 from benchwright.compat.perfzero import flags as perfzero_flags
 from benchwright.compat.perfzero import preparation, summary
 from benchwright.compat.perfzero.console import log
-from benchwright.compat.perfzero.flags import Flags
+from benchwright.compat.perfzero.flags import PerfZeroFlags
 from benchwright.compat.perfzero.workspace import SUMMARY, Workspace
 from benchwright.errors import BenchwrightError, OptionError, UploadError
 from benchwright.exchange.uploads import bigquery, folders, hooks, runs, stores
@@ -22,7 +22,9 @@ from benchwright.system.masking import HIDDEN, mask_url
 COMMAND = ("benchwright", "perfzero")
 
 
-def upload_all(flags: Flags, folder: Path, summary: Mapping[str, Any], *, paths: Sequence[str] = ()) -> Delivery:
+def upload_all(
+    flags: PerfZeroFlags, folder: Path, summary: Mapping[str, Any], *, paths: Sequence[str] = ()
+) -> Delivery:
     """Everything that the flags ask for, in PerfZero's order; what arrived, and what failed, in words.
 
     `paths` are where hooks may be imported from, beside the usual places.
@@ -36,7 +38,7 @@ def upload_all(flags: Flags, folder: Path, summary: Mapping[str, Any], *, paths:
     return Delivery(sent=tuple(sent), failures=tuple(failures))
 
 
-def check(flags: Flags) -> None:
+def check(flags: PerfZeroFlags) -> None:
     """Raises for what cannot be sent from here, before a method runs: an impossible address, a package that is absent.
 
     No service is asked. Hooks are left alone: importing them may do anything.
@@ -70,7 +72,7 @@ def repeat(run: Run) -> Delivery:
     return Delivery(sent=tuple(sent), failures=tuple(failures))
 
 
-def is_asked(flags: Flags) -> bool:
+def is_asked(flags: PerfZeroFlags) -> bool:
     """Whether anything is to be sent."""
     return any(flags.texts[name] for name in ("output_gcs_url", "bigquery_project_name", "result_upload_methods"))
 
@@ -81,7 +83,7 @@ def folder_of(result: Result) -> Path | None:
     return found[0] if len(found) == 1 else None
 
 
-def _again(flags: Flags, result: Result) -> Delivery:
+def _again(flags: PerfZeroFlags, result: Result) -> Delivery:
     """One result as when it was new: the same files, places to import hooks from, and key."""
     folder = folder_of(result)
     if folder is None:
@@ -101,7 +103,7 @@ def _again(flags: Flags, result: Result) -> Delivery:
 
 
 def _wanted(
-    flags: Flags, folder: Path, summary: Mapping[str, Any], paths: Sequence[str]
+    flags: PerfZeroFlags, folder: Path, summary: Mapping[str, Any], paths: Sequence[str]
 ) -> Iterator[tuple[str, Callable[[], str]]]:
     """What is to be sent, and what sends it: that tells where it went."""
     project, table = flags.texts["bigquery_project_name"], flags.texts["bigquery_dataset_table_name"]

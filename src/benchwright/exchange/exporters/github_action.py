@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from benchwright.exchange.exporters.rows import Row, rows
+from benchwright.exchange.exporters.rows import ExportRow, rows
 from benchwright.records import Better, Run
 from benchwright.units import format_number, format_value, scale_for
 
@@ -34,7 +34,7 @@ def _text(run: Run, better: Better) -> str:
     return json.dumps(found, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
 
 
-def _entry(row: Row, run: Run) -> dict[str, str | float]:
+def _entry(row: ExportRow, run: Run) -> dict[str, str | float]:
     """The value in its base unit: the action compares numbers and never looks at the unit."""
     estimate = row.estimate
     entry: dict[str, str | float] = {

@@ -12,7 +12,7 @@ from benchwright.units import limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ExportRow:
     """One metric of one case."""
 
     name: str  # of the case, with what tells it from others of that name
@@ -23,7 +23,7 @@ class Row:
     rounds: int
 
 
-def rows(run: Run) -> list[Row]:
+def rows(run: Run) -> list[ExportRow]:
     """Every metric of every case that is ok, in the order they were measured."""
     cases: dict[str, list[Result]] = {}
     for result in run.results:
@@ -33,13 +33,13 @@ def rows(run: Run) -> list[Row]:
     return [row for name, rounds in zip(names, cases.values(), strict=True) for row in _rows(name, rounds)]
 
 
-def _rows(name: str, rounds: Sequence[Result]) -> list[Row]:
+def _rows(name: str, rounds: Sequence[Result]) -> list[ExportRow]:
     found: dict[tuple[str, str], list[Metric]] = {}
     for result in rounds:
         for metric in result.metrics:
             found.setdefault((metric.name, metric.unit), []).append(metric)
     return [
-        Row(
+        ExportRow(
             name=name,
             metric=metric,
             unit=unit,

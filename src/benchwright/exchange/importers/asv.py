@@ -11,8 +11,8 @@ from typing import Any
 
 from benchwright.errors import DecodeError
 from benchwright.exchange.importers import construction
-from benchwright.exchange.importers.construction import Told
-from benchwright.exchange.importers.place import Place, document, finite
+from benchwright.exchange.importers.construction import Provenance
+from benchwright.exchange.importers.place import DocumentPlace, document, finite
 from benchwright.exchange.importers.source_file import Given, given
 from benchwright.records import (
     Better,
@@ -63,22 +63,22 @@ def _is_results(data: Any) -> bool:
     return isinstance(data, dict) and {"commit_hash", "results"} <= data.keys()
 
 
-def _benchmarks(folder: Path | None) -> Place:
+def _benchmarks(folder: Path | None) -> DocumentPlace:
     """What benchmarks.json tells of units and names of parameters; nothing where there is none."""
     file = folder / BENCHMARKS if folder else None
     if file is None or not file.is_file():
-        return Place({}, BENCHMARKS)
-    return Place(given(str(file)).data, str(file))
+        return DocumentPlace({}, BENCHMARKS)
+    return DocumentPlace(given(str(file)).data, str(file))
 
 
-def _run(what: Given, about: Place) -> Run:
+def _run(what: Given, about: DocumentPlace) -> Run:
     whole = document(what)
     if whole["version"].data != VERSION:
         raise DecodeError(f"{what.name}: asv's format {whole['version'].data!r}", remedy="asv update brings it to 2")
     started = [place.maybe() for _, row in whole["results"].items() if (place := _columns(whole, row)["started_at"])]
     known = [ms for ms in started if ms is not None]
     committed = construction.since_1970((whole["date"].maybe() or 0.0) / 1e3)
-    told = Told(
+    told = Provenance(
         tool=Asv.name,
         environment=_environment(whole),
         started_at=(construction.since_1970(min(known) / 1e3) if known else "") or committed or what.modified_at,
@@ -92,7 +92,7 @@ def _run(what: Given, about: Place) -> Run:
     return construction.run(told, what.data, results)
 
 
-def _environment(whole: Place) -> Environment:
+def _environment(whole: DocumentPlace) -> Environment:
     machine = whole["params"]
     system, _, kernel = machine["os"].text("").partition(" ")
     return construction.environment(
@@ -115,14 +115,16 @@ def _environment(whole: Place) -> Environment:
     )
 
 
-def _columns(whole: Place, row: Place) -> Place:
+def _columns(whole: DocumentPlace, row: DocumentPlace) -> DocumentPlace:
     """A row of a table whose last columns may be missing, by the names of the columns."""
     names = [name.text() for name in whole["result_columns"]]
     values = [place.data for place in row] if isinstance(row.data, list) else [row.data]
-    return Place(dict(zip(names, values, strict=False)), row.where)
+    return DocumentPlace(dict(zip(names, values, strict=False)), row.where)
 
 
-def _results(told: Told, whole: Place, name: str, row: Place, about: Place) -> Iterator[Result]:
+def _results(
+    told: Provenance, whole: DocumentPlace, name: str, row: DocumentPlace, about: DocumentPlace
+) -> Iterator[Result]:
     known = about[name]
     labels = [list(place) for place in row["params"]]
     names = [place.text() for place in known["param_names"]]
@@ -153,7 +155,7 @@ def _results(told: Told, whole: Place, name: str, row: Place, about: Place) -> I
 class _Stats:
     """The columns of one benchmark, at one combination of its parameters."""
 
-    def __init__(self, row: Place, number: int, about: Place) -> None:
+    def __init__(self, row: DocumentPlace, number: int, about: DocumentPlace) -> None:
         self._row, self._number, self.about = row, number, about
 
     def __getitem__(self, name: str) -> Any:
@@ -161,7 +163,7 @@ class _Stats:
         return column[self._number] if isinstance(column, list) and self._number < len(column) else None
 
 
-def _result(told: Told, case: Case, value: Any, stats: _Stats, seconds: float) -> Result:
+def _result(told: Provenance, case: Case, value: Any, stats: _Stats, seconds: float) -> Result:
     """A number; or NaN for what was skipped, null for what failed."""
     if finite(value) is not None:
         return construction.result(told, case, metrics=_metrics(float(value), stats), duration=seconds)

@@ -40,7 +40,7 @@ _ARCHITECTURES = re.compile(r"\b(x86_64|amd64|AMD64|i[3-6]86|aarch64|arm64|armv\
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Provenance:
     """Who told it, and when: what all results of one file have in common."""
 
     tool: str
@@ -51,7 +51,7 @@ class Told:
 
 
 def result(
-    told: Told,
+    told: Provenance,
     case: Case,
     *,
     metrics: Iterable[Metric] = (),
@@ -78,7 +78,7 @@ def result(
     )
 
 
-def run(told: Told, identity: Any, results: Sequence[Result], *, sorts: bool = True, **more: Any) -> Run:
+def run(told: Provenance, identity: Any, results: Sequence[Result], *, sorts: bool = True, **more: Any) -> Run:
     """The run of a document. `identity` is its content: the same content gives the same ids.
 
     `sorts` puts the instant before it; leave it out where the instant is not part of the content.

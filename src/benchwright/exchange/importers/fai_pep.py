@@ -8,11 +8,11 @@ from typing import Any
 
 from benchwright.errors import DecodeError
 from benchwright.exchange.importers import construction
-from benchwright.exchange.importers.construction import Told
-from benchwright.exchange.importers.place import Place, finite
+from benchwright.exchange.importers.construction import Provenance
+from benchwright.exchange.importers.place import DocumentPlace, finite
 from benchwright.records import Environment, Failure, Result, Revision, Run, Scalar
 from benchwright.targets.specs.rows import figures
-from benchwright.targets.specs.rows.entries import Entry
+from benchwright.targets.specs.rows.entries import RowEntry
 
 TOOL = "fai-pep"
 MOST_LOGS = 100_000
@@ -24,7 +24,7 @@ _SIDES = {"treatment": "", "control": "control_"}
 
 def logs_of(sent: Any, loads: Loads, *, where: str = "logs") -> list[Any]:
     """The messages of the logs, with `loads` reading JSON that is in a text, as that reporter packs it twice."""
-    rows = list(Place(_unpacked(sent, loads, where), where))
+    rows = list(DocumentPlace(_unpacked(sent, loads, where), where))
     if len(rows) > MOST_LOGS:
         raise DecodeError(f"{where}: more than {MOST_LOGS} entries at once")
     return [_unpacked(row["message"].data, loads, row["message"].where) for row in rows]
@@ -32,15 +32,15 @@ def logs_of(sent: Any, loads: Loads, *, where: str = "logs") -> list[Any]:
 
 def run_of(messages: Sequence[Any], *, received_at: str) -> Run:
     """One run of all the messages: a result for each test, on each of its sides. The same messages are the same run."""
-    tests: dict[str, list[Place]] = {}
+    tests: dict[str, list[DocumentPlace]] = {}
     for i, message in enumerate(messages):
-        place = Place(message, f"logs[{i}].message")
+        place = DocumentPlace(message, f"logs[{i}].message")
         tests.setdefault(_identity(place), []).append(place)
     results = [result for entries in tests.values() for result in _results(entries, received_at)]
     if not results:
         raise DecodeError("logs: there are no entries", remedy="send what --remote_reporter sends")
     first = min(results, key=lambda result: result.started_at)
-    told = Told(
+    told = Provenance(
         tool=TOOL,
         environment=first.environment,
         started_at=first.started_at,
@@ -54,12 +54,12 @@ def _unpacked(sent: Any, loads: Loads, where: str) -> Any:
     return loads(sent, where) if isinstance(sent, str) else sent
 
 
-def _identity(message: Place) -> str:
+def _identity(message: DocumentPlace) -> str:
     normal = message["normal"].mapping()
     return json.dumps([*(normal.get(name) for name in _TEST), message["int"]["time"].data], default=str)
 
 
-def _results(entries: Sequence[Place], received_at: str) -> Iterator[Result]:
+def _results(entries: Sequence[DocumentPlace], received_at: str) -> Iterator[Result]:
     facts, numbers = entries[0]["normal"], entries[0]["int"]
     has_control = any(entry["normvector"]["control_values"].data for entry in entries) or any(
         name.startswith("control_") for entry in entries for name in _summaries(entry)
@@ -67,7 +67,7 @@ def _results(entries: Sequence[Place], received_at: str) -> Iterator[Result]:
     for side, prefix in _SIDES.items():
         if side == "control" and not has_control:
             continue
-        told = Told(
+        told = Provenance(
             tool=TOOL,
             environment=_environment(facts),
             started_at=_dated(entries[0]) or received_at,
@@ -81,11 +81,11 @@ def _results(entries: Sequence[Place], received_at: str) -> Iterator[Result]:
         yield construction.result(told, case, metrics=metrics, failure=missing, details=details)
 
 
-def _dated(message: Place) -> str:
+def _dated(message: DocumentPlace) -> str:
     return construction.since_1970(message["int"]["time"].maybe())
 
 
-def _entry(message: Place, prefix: str) -> Entry | None:
+def _entry(message: DocumentPlace, prefix: str) -> RowEntry | None:
     """One side of a message, as an entry of the specs' own; None for texts and for what that side lacks."""
     normal, values = message["normal"], message["normvector"][f"{prefix}values"].numbers()
     summary = {
@@ -96,7 +96,7 @@ def _entry(message: Place, prefix: str) -> Entry | None:
     if not values and not summary:
         return None
     runs = message["int"]["num_runs"].maybe()
-    return Entry(
+    return RowEntry(
         type=_text(normal, "type") or "NET",
         metric=_text(normal, "metric"),
         unit=_text(normal, "unit"),
@@ -106,7 +106,7 @@ def _entry(message: Place, prefix: str) -> Entry | None:
     )
 
 
-def _summaries(message: Place) -> Mapping[str, float]:
+def _summaries(message: DocumentPlace) -> Mapping[str, float]:
     """The statistics of an entry: in full where the sender has them so, else the whole numbers that all send."""
     whole, exact = message["int"].mapping(), message["float"].mapping()
     known = {name: number for name, value in {**whole, **exact}.items() if (number := finite(value)) is not None}
@@ -114,19 +114,19 @@ def _summaries(message: Place) -> Mapping[str, float]:
     return {name: number for name, number in known.items() if name not in others}
 
 
-def _revision(facts: Place, numbers: Place, prefix: str) -> Revision | None:
+def _revision(facts: DocumentPlace, numbers: DocumentPlace, prefix: str) -> Revision | None:
     commit = _text(facts, f"{prefix}commit")
     if commit in _NO_COMMIT:
         return None
     return Revision(vcs="git", id=commit, committed_at=construction.since_1970(numbers[f"{prefix}commit_time"].maybe()))
 
 
-def _params(facts: Place, side: str) -> dict[str, Scalar]:
+def _params(facts: DocumentPlace, side: str) -> dict[str, Scalar]:
     told = {"test": _text(facts, "identifier"), "framework": _text(facts, "framework"), "side": side}
     return {name: value for name, value in told.items() if value}
 
 
-def _environment(facts: Place) -> Environment:
+def _environment(facts: DocumentPlace) -> Environment:
     """The platform's name and its hash are all that is told of a device."""
     platform = _text(facts, "platform")
     return construction.environment(
@@ -137,6 +137,6 @@ def _environment(facts: Place) -> Environment:
     )
 
 
-def _text(facts: Place, name: str) -> str:
+def _text(facts: DocumentPlace, name: str) -> str:
     value = facts[name].data
     return "" if value is None or isinstance(value, list | dict) else str(value)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from benchwright.exchange.importers import construction
-from benchwright.exchange.importers.construction import Told
-from benchwright.exchange.importers.place import Place, document, finite
+from benchwright.exchange.importers.construction import Provenance
+from benchwright.exchange.importers.place import DocumentPlace, document, finite
 from benchwright.exchange.importers.source_file import Given
 from benchwright.records import Better, Case, Failure, Metric, Result, ResultWarning, Run, Scalar, Status
 
@@ -44,7 +44,7 @@ class GoogleBenchmark:
         """One run."""
         whole = document(what)
         told = _told(whole["context"], what)
-        named: dict[str, list[Place]] = {}
+        named: dict[str, list[DocumentPlace]] = {}
         for row in whole["benchmarks"]:
             named.setdefault(row["run_name"].text(row["name"].text()), []).append(row)
         fitted = [name for name, rows in named.items() if any(_is_complexity(row) for row in rows)]
@@ -56,7 +56,7 @@ class GoogleBenchmark:
         return [construction.run(told, what.data, results, command=_command(whole["context"]))]
 
 
-def _told(context: Place, what: Given) -> Told:
+def _told(context: DocumentPlace, what: Given) -> Provenance:
     dated = construction.instant(context["date"].text(""))
     knobs = {name: context[name].value() for name in ("mhz_per_cpu", "cpu_scaling_enabled", "aslr_enabled", "load_avg")}
     environment = construction.environment(
@@ -66,7 +66,7 @@ def _told(context: Place, what: Given) -> Told:
         system={"host": context["host_name"].text(""), "build": context["library_build_type"].text("")},
         knobs={name: value for name, value in knobs.items() if value is not None},
     )
-    return Told(
+    return Provenance(
         tool=GoogleBenchmark.name,
         environment=environment,
         started_at=dated or what.modified_at,
@@ -74,7 +74,7 @@ def _told(context: Place, what: Given) -> Told:
     )
 
 
-def _result(told: Told, name: str, rows: Sequence[Place], fitted: Sequence[str]) -> Result:
+def _result(told: Provenance, name: str, rows: Sequence[DocumentPlace], fitted: Sequence[str]) -> Result:
     case = _case(name)
     repeated = [row for row in rows if row["run_type"].text("iteration") == "iteration"]
     trouble = next((row for row in repeated if row["error_occurred"].data or row["skipped"].data), None)
@@ -93,7 +93,7 @@ def _result(told: Told, name: str, rows: Sequence[Place], fitted: Sequence[str])
     )
 
 
-def _without_numbers(told: Told, case: Case, row: Place) -> Result:
+def _without_numbers(told: Provenance, case: Case, row: DocumentPlace) -> Result:
     failed = bool(row["error_occurred"].data)
     message = row["error_message" if failed else "skip_message"].text("") or "no reason was given"
     kind = "error" if failed else "skipped"
@@ -101,7 +101,7 @@ def _without_numbers(told: Told, case: Case, row: Place) -> Result:
     return construction.result(told, case, failure=failure, status=Status.FAILED if failed else Status.SKIPPED)
 
 
-def _from_repetitions(rows: Sequence[Place]) -> list[Metric]:
+def _from_repetitions(rows: Sequence[DocumentPlace]) -> list[Metric]:
     values = [_seconds(row, "real_time") for row in rows]
     busy = [_seconds(row, "cpu_time") for row in rows]
     found = [
@@ -115,7 +115,7 @@ def _from_repetitions(rows: Sequence[Place]) -> list[Metric]:
     return found
 
 
-def _from_aggregates(rows: Sequence[Place]) -> list[Metric]:
+def _from_aggregates(rows: Sequence[DocumentPlace]) -> list[Metric]:
     """When only aggregates were written: what they say, without intervals."""
     by_name = {row["aggregate_name"].text(""): row for row in rows}
     count = int(rows[0]["repetitions"].maybe() or 1)
@@ -140,18 +140,18 @@ def _mean(name: str, unit: str, better: Better | None, values: Sequence[float]) 
     return construction.reported(name, unit, better, sum(values) / len(values), what=what, count=len(values))
 
 
-def _seconds(row: Place, key: str) -> float:
+def _seconds(row: DocumentPlace, key: str) -> float:
     unit = row["time_unit"].text("ns")
     if unit not in construction.SECONDS:
         raise row["time_unit"].error("is not a unit of time")
     return row[key].number() * construction.SECONDS[unit]
 
 
-def _counters(row: Place) -> Iterator[str]:
+def _counters(row: DocumentPlace) -> Iterator[str]:
     return (name for name, value in row.mapping().items() if name not in _NO_COUNTER and finite(value) is not None)
 
 
-def _is_complexity(row: Place) -> bool:
+def _is_complexity(row: DocumentPlace) -> bool:
     return row["aggregate_name"].data in _COMPLEXITY or "big_o" in row.mapping()
 
 
@@ -180,6 +180,6 @@ def _case(name: str) -> Case:
     return construction.case(GoogleBenchmark.name, "/".join(words), params)
 
 
-def _command(context: Place) -> tuple[str, ...]:
+def _command(context: DocumentPlace) -> tuple[str, ...]:
     program: Any = context["executable"].data
     return (program,) if isinstance(program, str) and program else ()

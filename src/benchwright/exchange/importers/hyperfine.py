@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchwright.exchange.importers import construction
-from benchwright.exchange.importers.construction import Told
-from benchwright.exchange.importers.place import Place, document
+from benchwright.exchange.importers.construction import Provenance
+from benchwright.exchange.importers.place import DocumentPlace, document
 from benchwright.exchange.importers.source_file import Given
 from benchwright.records import Better, Estimate, Failure, Metric, Result, Run, Scalar
 
@@ -26,7 +26,7 @@ class Hyperfine:
     def runs(self, what: Given) -> list[Run]:
         """One run. hyperfine tells neither when nor where it measured."""
         whole = document(what)
-        told = Told(
+        told = Provenance(
             tool=self.name,
             environment=construction.environment(self.name, "", machine={}, system={}),
             started_at=what.modified_at,
@@ -35,7 +35,7 @@ class Hyperfine:
         return [construction.run(told, what.data, [_result(told, row) for row in whole["results"]], sorts=False)]
 
 
-def _result(told: Told, row: Place) -> Result:
+def _result(told: Provenance, row: DocumentPlace) -> Result:
     times = row["times"].numbers()
     params: dict[str, Scalar] = {name: construction.scalar(value.text()) for name, value in row["parameters"].items()}
     codes = [code.data for code in row["exit_codes"]]
@@ -48,7 +48,7 @@ def _result(told: Told, row: Place) -> Result:
     )
 
 
-def _times(row: Place, times: Sequence[float]) -> list[Metric]:
+def _times(row: DocumentPlace, times: Sequence[float]) -> list[Metric]:
     if times:
         return construction.latencies(times)
     return [
@@ -58,7 +58,7 @@ def _times(row: Place, times: Sequence[float]) -> list[Metric]:
     ]
 
 
-def _others(row: Place, count: int) -> list[Metric]:
+def _others(row: DocumentPlace, count: int) -> list[Metric]:
     found: list[Metric] = []
     for name, key in (("cpu_user", "user"), ("cpu_system", "system")):
         found += construction.reported(

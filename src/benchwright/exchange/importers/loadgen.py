@@ -8,7 +8,7 @@ from typing import Any
 
 from benchwright.errors import DecodeError, TargetError
 from benchwright.exchange.importers import construction
-from benchwright.exchange.importers.construction import Told
+from benchwright.exchange.importers.construction import Provenance
 from benchwright.exchange.importers.place import finite
 from benchwright.exchange.importers.source_file import Given, given
 from benchwright.records import Better, Case, Failure, Load, Metric, Mode, Result, ResultWarning, Run
@@ -67,7 +67,7 @@ class LoadGen:
                 f"{what.name}: tells of no performance run", remedy="accuracy runs are not imported; see Mode there"
             )
         dated = construction.instant(str(facts.get("date", "")))
-        told = Told(
+        told = Provenance(
             tool=self.name,
             environment=construction.environment(self.name, str(facts.get("version", "")), machine={}, system={}),
             started_at=dated or max(log.modified_at for log in logs),
@@ -122,7 +122,7 @@ def _detail(text: str) -> Facts:
     return found
 
 
-def _result(told: Told, facts: Facts) -> Result:
+def _result(told: Provenance, facts: Facts) -> Result:
     valid = facts.get("Result is") == "VALID"
     unmet = [
         key.replace("satisfied", "not satisfied")

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from benchwright.exchange.importers import construction
-from benchwright.exchange.importers.construction import Told
-from benchwright.exchange.importers.place import Place
+from benchwright.exchange.importers.construction import Provenance
+from benchwright.exchange.importers.place import DocumentPlace
 from benchwright.records import Better, Environment, Failure, Metric, Result, ResultWarning, Revision, Run
 from benchwright.worker.runtimes.classes import entries, reports
 
@@ -16,9 +16,9 @@ TOOL = "perfzero"
 
 def run_of(summary: Any, *, received_at: str, where: str = "summary") -> Run:
     """One run with one result. The same summary is the same run."""
-    whole = Place(summary, where)
+    whole = DocumentPlace(summary, where)
     dated = construction.since_1970(whole["execution_timestamp"].maybe())
-    told = Told(
+    told = Provenance(
         tool=TOOL,
         environment=_environment(whole),
         started_at=dated or received_at,
@@ -28,7 +28,7 @@ def run_of(summary: Any, *, received_at: str, where: str = "summary") -> Run:
     return construction.run(told, summary, [_result(told, whole)], sorts=bool(dated), tags=(label,) if label else ())
 
 
-def _result(told: Told, whole: Place) -> Result:
+def _result(told: Provenance, whole: DocumentPlace) -> Result:
     outcome = whole["benchmark_result"]
     failed = bool(whole["benchmark_info"]["has_exception"].data)
     metrics, warnings = ([], []) if failed else _metrics(outcome)
@@ -47,9 +47,9 @@ def _result(told: Told, whole: Place) -> Result:
     )
 
 
-def _metrics(outcome: Place) -> tuple[list[Metric], list[ResultWarning]]:
+def _metrics(outcome: DocumentPlace) -> tuple[list[Metric], list[ResultWarning]]:
     """Under the names that a class gets when it is measured here, with the bounds that it set."""
-    entry = entries.Entry(
+    entry = entries.ReportEntry(
         name=outcome["name"].text(),
         wall_time=_number(outcome["wall_time"]),
         metrics=tuple(
@@ -65,14 +65,14 @@ def _metrics(outcome: Place) -> tuple[list[Metric], list[ResultWarning]]:
     return reports.metrics(reports.told_by(entry))
 
 
-def _memory(process: Place) -> list[Metric]:
+def _memory(process: DocumentPlace) -> list[Metric]:
     """The largest that was seen; 0 is what a method gets that was too short to be looked at."""
     return construction.reported(
         "rss_peak", "B", Better.LOWER, process["max_rss"].maybe() or None, what="looked at now and then"
     )
 
 
-def _number(place: Place) -> float:
+def _number(place: DocumentPlace) -> float:
     """A number, or the word that stands for one that JSON cannot hold."""
     if isinstance(place.data, str):
         try:
@@ -82,11 +82,11 @@ def _number(place: Place) -> float:
     return math.nan if place.data is None else place.number()
 
 
-def _bound(place: Place) -> float | None:
+def _bound(place: DocumentPlace) -> float | None:
     return None if place.data is None else _number(place)
 
 
-def _revision(packages: Place) -> Revision | None:
+def _revision(packages: DocumentPlace) -> Revision | None:
     """The one project under test; with several checked out, none of them is meant more than the others."""
     known = [about for _, about in packages.items() if about["hash"].text("")]
     if len(known) != 1:
@@ -94,7 +94,7 @@ def _revision(packages: Place) -> Revision | None:
     return Revision(vcs="git", id=known[0]["hash"].text(), branch=known[0]["branch"].text(""))
 
 
-def _environment(whole: Place) -> Environment:
+def _environment(whole: DocumentPlace) -> Environment:
     system, framework = whole["system_info"], whole["ml_framework_info"]
     model, name = system["accelerator_model"].text(""), framework["name"].text("")
     packages = whole["benchmark_info"]["site_package_info"]

@@ -12,24 +12,24 @@ from benchwright.exchange.importers.source_file import Given
 from benchwright.records import Scalar, Value
 
 
-class Place:
+class DocumentPlace:
     """`Place(data, "file.json")["benchmarks"]` stands at `file.json.benchmarks`. What is absent holds None."""
 
     def __init__(self, data: Any, where: str) -> None:
         self.data = data
         self.where = where
 
-    def __getitem__(self, key: str) -> Place:
+    def __getitem__(self, key: str) -> DocumentPlace:
         """A key of the mapping that must be here; absent is a place that holds None."""
-        return Place(self.mapping().get(key), f"{self.where}.{key}")
+        return DocumentPlace(self.mapping().get(key), f"{self.where}.{key}")
 
-    def __iter__(self) -> Iterator[Place]:
+    def __iter__(self) -> Iterator[DocumentPlace]:
         """The items of the list that must be here; None is no items."""
         if self.data is None:
             return iter(())
         if not isinstance(self.data, list):
             raise self.error("is not a list")
-        return iter([Place(item, f"{self.where}[{i}]") for i, item in enumerate(self.data)])
+        return iter([DocumentPlace(item, f"{self.where}[{i}]") for i, item in enumerate(self.data)])
 
     def mapping(self) -> dict[str, Any]:
         """The mapping that must be here; None is an empty one."""
@@ -39,7 +39,7 @@ class Place:
             raise self.error("is not a mapping")
         return self.data
 
-    def items(self) -> Iterator[tuple[str, Place]]:
+    def items(self) -> Iterator[tuple[str, DocumentPlace]]:
         """Each key of the mapping with its place."""
         return ((str(key), self[key]) for key in self.mapping())
 
@@ -83,11 +83,11 @@ class Place:
         return DecodeError(f"{self.where}: {shown if len(shown) <= 60 else shown[:57] + '...'} {what}")
 
 
-def document(what: Given) -> Place:
+def document(what: Given) -> DocumentPlace:
     """The beginning of a JSON document, or an error when it is none."""
     if what.data is None:
         raise DecodeError(f"{what.name}: {what.flaw or 'is not JSON'}")
-    return Place(what.data, what.name)
+    return DocumentPlace(what.data, what.name)
 
 
 def finite(data: Any) -> float | None:

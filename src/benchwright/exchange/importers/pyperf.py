@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from benchwright.exchange.importers import construction
-from benchwright.exchange.importers.construction import Told
-from benchwright.exchange.importers.place import Place, document, kept
+from benchwright.exchange.importers.construction import Provenance
+from benchwright.exchange.importers.place import DocumentPlace, document, kept
 from benchwright.exchange.importers.source_file import Given
 from benchwright.records import Better, Environment, Metric, Result, Run, Value
 
@@ -35,20 +35,20 @@ class Pyperf:
         if not results:
             return []
         first = min(results, key=lambda one: one.started_at)
-        told = Told(tool=self.name, environment=first.environment, started_at=first.started_at)
+        told = Provenance(tool=self.name, environment=first.environment, started_at=first.started_at)
         return [construction.run(told, what.data, results)]
 
 
-def _results(whole: Place, row: Place, what: Given) -> list[Result]:
+def _results(whole: DocumentPlace, row: DocumentPlace, what: Given) -> list[Result]:
     common = {**whole["metadata"].mapping(), **row["metadata"].mapping()}
     measured = [one for one in row["runs"] if one["values"].data]
     return [_result({**common, **one["metadata"].mapping()}, one, number, what) for number, one in enumerate(measured)]
 
 
-def _result(facts: Mapping[str, Any], process: Place, number: int, what: Given) -> Result:
-    about = Place(facts, f"{process.where}.metadata")
+def _result(facts: Mapping[str, Any], process: DocumentPlace, number: int, what: Given) -> Result:
+    about = DocumentPlace(facts, f"{process.where}.metadata")
     dated = construction.instant(about["date"].text(""))
-    told = Told(
+    told = Provenance(
         tool=Pyperf.name,
         environment=_environment(about),
         started_at=dated or what.modified_at,
@@ -66,7 +66,7 @@ def _result(facts: Mapping[str, Any], process: Place, number: int, what: Given) 
     )
 
 
-def _metrics(about: Place, values: tuple[float, ...]) -> list[Metric]:
+def _metrics(about: DocumentPlace, values: tuple[float, ...]) -> list[Metric]:
     unit = about["unit"].text("second")
     loops = int((about["loops"].maybe() or 1) * (about["inner_loops"].maybe() or 1))
     each = f"the mean of {loops} calls" if loops > 1 else ""
@@ -84,7 +84,7 @@ def _in_unit(unit: str, values: tuple[float, ...]) -> Metric:
     return replace(found, values=values)
 
 
-def _environment(about: Place) -> Environment:
+def _environment(about: DocumentPlace) -> Environment:
     platform = about["platform"].text("")
     return construction.environment(
         Pyperf.name,

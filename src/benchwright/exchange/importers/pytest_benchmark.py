@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from benchwright.exchange.importers import construction
-from benchwright.exchange.importers.construction import Told
-from benchwright.exchange.importers.place import Place, document
+from benchwright.exchange.importers.construction import Provenance
+from benchwright.exchange.importers.place import DocumentPlace, document
 from benchwright.exchange.importers.source_file import Given
 from benchwright.records import Better, Case, Metric, Result, Revision, Run, Scalar
 
@@ -32,9 +32,9 @@ class PytestBenchmark:
         return [construction.run(told, what.data, [_result(told, row) for row in whole["benchmarks"]])]
 
 
-def _told(whole: Place, what: Given) -> Told:
+def _told(whole: DocumentPlace, what: Given) -> Provenance:
     about, dated = whole["machine_info"], construction.instant(whole["datetime"].text(""))
-    cpu = about["cpu"] if isinstance(about["cpu"].data, dict) else Place({}, "cpu")
+    cpu = about["cpu"] if isinstance(about["cpu"].data, dict) else DocumentPlace({}, "cpu")
     environment = construction.environment(
         PytestBenchmark.name,
         whole["version"].text(""),
@@ -53,7 +53,7 @@ def _told(whole: Place, what: Given) -> Told:
             "python_build": about["python_compiler"].text(""),
         },
     )
-    return Told(
+    return Provenance(
         tool=PytestBenchmark.name,
         environment=environment,
         started_at=dated or what.modified_at,
@@ -62,7 +62,7 @@ def _told(whole: Place, what: Given) -> Told:
     )
 
 
-def _revision(commit: Place) -> Revision | None:
+def _revision(commit: DocumentPlace) -> Revision | None:
     if commit["id"].text("") in _UNKNOWN:
         return None
     branch = commit["branch"].text("")
@@ -75,7 +75,7 @@ def _revision(commit: Place) -> Revision | None:
     )
 
 
-def _result(told: Told, row: Place) -> Result:
+def _result(told: Provenance, row: DocumentPlace) -> Result:
     stats = row["stats"]
     loops = stats["iterations"].maybe() or 1.0
     details = {"options": row["options"].value(), "extra_info": row["extra_info"].value()}
@@ -89,7 +89,7 @@ def _result(told: Told, row: Place) -> Result:
     )
 
 
-def _metrics(stats: Place) -> list[Metric]:
+def _metrics(stats: DocumentPlace) -> list[Metric]:
     values = stats["data"].numbers()
     if values:
         loops = int(stats["iterations"].maybe() or 1)
@@ -104,7 +104,7 @@ def _metrics(stats: Place) -> list[Metric]:
     ]
 
 
-def _case(row: Place) -> Case:
+def _case(row: DocumentPlace) -> Case:
     """The test without what stands in brackets, which is in its params."""
     name = row["fullname"].text("") or row["name"].text()
     params = _params(row, name)
@@ -113,7 +113,7 @@ def _case(row: Place) -> Case:
     return construction.case(PytestBenchmark.name, bare, params, tags=(group,) if group else ())
 
 
-def _params(row: Place, name: str) -> dict[str, Scalar]:
+def _params(row: DocumentPlace, name: str) -> dict[str, Scalar]:
     """The test's parameters; an object is called as in the test's id, since its text may hold a memory address."""
     given = dict(row["params"].items())
     told = row["param"].scalar()
@@ -139,7 +139,7 @@ def _is_object(data: object) -> bool:
     return isinstance(data, list) and any(map(_is_object, data))
 
 
-def _parts(called: str, given: Mapping[str, Place], plain: Mapping[str, Scalar]) -> dict[str, str] | None:
+def _parts(called: str, given: Mapping[str, DocumentPlace], plain: Mapping[str, Scalar]) -> dict[str, str] | None:
     """The parts of a test's id by parameter, where those that can be checked agree; None where they do not."""
     found = [called] if len(given) == 1 else called.split("-")
     if len(found) != len(given):

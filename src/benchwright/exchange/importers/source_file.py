@@ -55,7 +55,7 @@ def given(path: str) -> Given:
         raise TargetError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def _of(name: str, path: Path | None, file: streams.Stream, changed: datetime) -> Given:
+def _of(name: str, path: Path | None, file: streams.ByteStream, changed: datetime) -> Given:
     parts = streams.pieces(file)
     first = next(parts, b"")
     whole = itertools.chain([first], parts)

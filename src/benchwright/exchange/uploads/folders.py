@@ -29,7 +29,7 @@ _PART = 50 << 20  # bytes of a part, where s3fs sends a large file in several
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class FileSent:
     """One file is done: sent, or there already."""
 
     name: str
@@ -38,7 +38,7 @@ class Progress:
     total: int
 
 
-Listener = Callable[[Progress], None]
+Listener = Callable[[FileSent], None]
 
 
 def upload(folder: Path, url: str, *, listener: Listener = lambda progress: None) -> str:
@@ -72,7 +72,7 @@ def upload_as(folder: Path, url: str, *, listener: Listener = lambda progress: N
                 break
             continue
         in_a_row = 0
-        listener(Progress(name=name, sent=sent, done=done, total=len(files)))
+        listener(FileSent(name=name, sent=sent, done=done, total=len(files)))
     if failures:
         raise UploadError("\n".join(failures), remedy="what has been sent is not sent again when this is repeated")
     return f"{place.shown}/"

@@ -18,7 +18,7 @@ from benchwright import config, schema
 from benchwright.errors import BenchwrightError, DecodeError
 from benchwright.events import Listener, Noted, Staged, nobody
 from benchwright.execution.builds import commands, environments
-from benchwright.execution.builds.surroundings import HERE, OWN, Needs, Surroundings, needs_of
+from benchwright.execution.builds.surroundings import HERE, OWN, RevisionNeeds, Surroundings, needs_of
 from benchwright.records import Failure, Revision
 from benchwright.schema.parsing import json_value
 from benchwright.system import streams, whole_files
@@ -175,7 +175,7 @@ class Builder:
 
     def _in_environment(self, place: Path, built: Built, *, rebuild: bool) -> Built:
         """The revision with the environment that it is measured in, and with why it has none, if so."""
-        needs = Needs() if self._command else needs_of(built.folder)
+        needs = RevisionNeeds() if self._command else needs_of(built.folder)
         if needs.unread:
             unread = f"what {needs.unread} asks for is not installed; --build 'pip install -e .' installs it"
             built = replace(built, warnings=(*built.warnings, unread))
@@ -183,13 +183,15 @@ class Builder:
             return built  # as everything that is installed here, so is what it needs
         if self._command:
             return self._with_command(place, built)
-        return self._sharing(place, built, needs if self._around.environment == OWN else Needs(), rebuild=rebuild)
+        return self._sharing(
+            place, built, needs if self._around.environment == OWN else RevisionNeeds(), rebuild=rebuild
+        )
 
     def _with_command(self, place: Path, built: Built) -> Built:
         folder = place / "environment"
         environments.make(folder, self._python, sees_here=self._around.environment == HERE)
         built = replace(built, python=str(environments.interpreter(folder)))
-        failure = self._install(folder, built, Needs(), log=built.log)
+        failure = self._install(folder, built, RevisionNeeds(), log=built.log)
         if failure is None:
             variables = {**built.environment, **self._around.variables}
             what = built.revision.id[:12]
@@ -198,7 +200,7 @@ class Builder:
             )
         return replace(built, failure=failure)
 
-    def _sharing(self, place: Path, built: Built, needs: Needs, *, rebuild: bool) -> Built:
+    def _sharing(self, place: Path, built: Built, needs: RevisionNeeds, *, rebuild: bool) -> Built:
         """The revision in an environment that all share who need the same; made where there is none yet."""
         told = [*needs.pip_arguments, needs.content, *([] if needs.shared else [built.revision.id])]
         key = hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
@@ -221,7 +223,7 @@ class Builder:
                 self._made.add(key)
         return replace(built, failure=failure)
 
-    def _install(self, folder: Path, built: Built, needs: Needs, *, log: Path) -> Failure | None:
+    def _install(self, folder: Path, built: Built, needs: RevisionNeeds, *, log: Path) -> Failure | None:
         """Installs what the revision needs and what was asked for besides."""
         wanted = [*needs.pip_arguments, *self._around.install]
         if not wanted:

@@ -66,7 +66,7 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Needs:
+class RevisionNeeds:
     """What the files of a revision say that it needs."""
 
     requirements: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ class Needs:
         return [*self.requirements, *(["--requirement", self.file] if self.file else [])]
 
 
-def needs_of(folder: Path) -> Needs:
+def needs_of(folder: Path) -> RevisionNeeds:
     """What the project in `folder` needs, as far as its files tell without being run.
 
     The first that tells: `dependencies` of `pyproject.toml`, `install_requires` of `setup.cfg` or of `setup.py` where
@@ -96,15 +96,15 @@ def needs_of(folder: Path) -> Needs:
     declared = project.get("project", {})
     listed = declared.get("dependencies") if isinstance(declared, dict) else None
     if isinstance(listed, list):
-        return Needs(requirements=tuple(str(each) for each in listed))
+        return RevisionNeeds(requirements=tuple(str(each) for each in listed))
     requirements = _of_setup_cfg(folder / "setup.cfg") or _of_setup_py(folder / "setup.py")
     if requirements:
-        return Needs(requirements=requirements)
+        return RevisionNeeds(requirements=requirements)
     file = folder / "requirements.txt"
     unread = _unread(folder, declared if isinstance(declared, dict) else {}, project)
     if file.is_file():
-        return Needs(file=file.name, content=file.read_text(encoding="utf-8", errors="replace"), unread=unread)
-    return Needs(unread=unread)
+        return RevisionNeeds(file=file.name, content=file.read_text(encoding="utf-8", errors="replace"), unread=unread)
+    return RevisionNeeds(unread=unread)
 
 
 def _unread(folder: Path, declared: dict[str, Any], project: dict[str, Any]) -> str:

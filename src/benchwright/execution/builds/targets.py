@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchwright.errors import OptionError, TargetError
 from benchwright.targets.sources import Request, content
-from benchwright.vcs.history import Repository
+from benchwright.vcs.history import History
 
 AUTO, HERE, REVISION = "auto", "here", "revision"
 CHOICES = (AUTO, HERE, REVISION)
@@ -24,7 +24,7 @@ _FLAG = "--targets-from here takes yours for all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ContentPlace:
     """A side of a comparison: what to call it, and what names the content of a path in it ("": it has none)."""
 
     label: str
@@ -42,8 +42,8 @@ class Settled:
 
 def settle(
     request: Request,
-    places: Sequence[Place],
-    repository: Repository | None = None,
+    places: Sequence[ContentPlace],
+    repository: History | None = None,
     *,
     choice: str = AUTO,
     folder: Path | None = None,
@@ -64,26 +64,26 @@ def settle(
     )
 
 
-def of_folder(label: str, folder: Path) -> Place:
+def of_folder(label: str, folder: Path) -> ContentPlace:
     """A folder as it is."""
 
     def look(path: str) -> str:
         file = folder / path
         return content.digest([file]) if file.is_file() else path if file.is_dir() else ""
 
-    return Place(label=label, look=look)
+    return ContentPlace(label=label, look=look)
 
 
-def of_revision(label: str, repository: Repository, revision: str) -> Place:
+def of_revision(label: str, repository: History, revision: str) -> ContentPlace:
     """A revision, nothing of which needs to be built."""
-    return Place(label=label, look=lambda path: repository.content_id(revision, path))
+    return ContentPlace(label=label, look=lambda path: repository.content_id(revision, path))
 
 
 class _Settling:
     """The targets of one request, one after the other."""
 
     def __init__(
-        self, places: Sequence[Place], repository: Repository | None, choice: str, folder: Path, everywhere: bool
+        self, places: Sequence[ContentPlace], repository: History | None, choice: str, folder: Path, everywhere: bool
     ) -> None:
         self._places, self._repository, self._choice = places, repository, choice
         self._folder, self._everywhere = folder, everywhere

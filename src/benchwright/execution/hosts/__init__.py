@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from benchwright.worker.channel import Job, Message
+    from benchwright.worker.channel import Frame, Job
 
 
 class Worker(Protocol):
@@ -20,11 +20,11 @@ class Worker(Protocol):
         """Readable when there is something to `hear`."""
         ...
 
-    def tell(self, message: Message) -> None:
+    def tell(self, message: Frame) -> None:
         """Sends it a message; a worker that has gone is no error."""
         ...
 
-    def hear(self) -> list[Message] | None:
+    def hear(self) -> list[Frame] | None:
         """What arrived since; None at the end of the line. A `ChannelError` when it is not a message."""
         ...
 

@@ -71,7 +71,7 @@ class ContainerHost:
         """Starts a fresh container for the job and returns at once."""
         from benchwright import schema
         from benchwright.execution.hosts.container_worker import ContainerWorker
-        from benchwright.worker.channel import Message
+        from benchwright.worker.channel import Frame
 
         here = Path.cwd()
         code = "from benchwright.execution.hosts.container_init import main; main(sys.argv[1])"
@@ -88,7 +88,7 @@ class ContainerHost:
                 "same_root": self._root == "/",
             },
         )
-        worker.tell(Message(kind="job", data=schema.encode(job)))
+        worker.tell(Frame(kind="job", data=schema.encode(job)))
         return worker
 
     # ---- the engine's command ----

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.execution.hosts.container_init import LENGTH
-from benchwright.execution.hosts.log import Log
+from benchwright.execution.hosts.log import WorkerLog
 from benchwright.system.orphans import TOKEN_BYTES
 from benchwright.system.scratch import JOB_VARIABLE
-from benchwright.worker.channel import FrameReader, Message, write_message
+from benchwright.worker.channel import Frame, FrameReader, write_message
 
 READ = 1 << 20
 LOOK = 0.005  # seconds between two looks while waiting for an end
@@ -43,10 +43,10 @@ class ContainerWorker:
         self._name = f"benchwright-{os.urandom(6).hex()}"
         self._token = os.urandom(TOKEN_BYTES)
         self._reader = FrameReader(self._token)
-        self._log = Log()
+        self._log = WorkerLog()
         self._pid = 0
         self._init: socket.socket | None = None  # the line to the container's first process
-        self._unsaid: list[Message] = []  # until there is somebody to hear it
+        self._unsaid: list[Frame] = []  # until there is somebody to hear it
         self._ended: int | None = None  # the worker's exit status, as the container's first process told it
         self._exit: int | None = None
         control, self._control = os.pipe()
@@ -80,7 +80,7 @@ class ContainerWorker:
         """Readable when there is something to `hear`."""
         return self._ready.fileno()
 
-    def tell(self, message: Message) -> None:
+    def tell(self, message: Frame) -> None:
         """Sends it a message, or keeps it until there is a worker; one that has gone is no error."""
         if self._inner:
             self._unsaid.append(message)
@@ -88,7 +88,7 @@ class ContainerWorker:
         with contextlib.suppress(BrokenPipeError):
             write_message(self._control, self._token, message)
 
-    def hear(self) -> list[Message] | None:
+    def hear(self) -> list[Frame] | None:
         """What arrived since; None at the end of the line."""
         for fd, _ in self._ready.poll(0):
             if fd == self._answer:

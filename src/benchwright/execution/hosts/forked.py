@@ -69,10 +69,10 @@ class ForkingHost:
         if nursery is None:
             return self._fresh.launch(job)
         from benchwright import schema
-        from benchwright.worker.channel import Message
+        from benchwright.worker.channel import Frame
 
         worker = ForkedWorker(nursery)
-        worker.tell(Message(kind="job", data=schema.encode(job)))
+        worker.tell(Frame(kind="job", data=schema.encode(job)))
         return worker
 
     def remark(self, case: Case) -> ResultWarning | None:

@@ -14,14 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchwright.execution.hosts.log import MOST_LOG, TAIL, Log
+from benchwright.execution.hosts.log import MOST_LOG, TAIL, WorkerLog
 from benchwright.system import orphans, temporary_folder
 from benchwright.system.lent_package import code_for
 from benchwright.system.orphans import TOKEN_BYTES
 from benchwright.system.scratch import JOB_VARIABLE
 
 if TYPE_CHECKING:
-    from benchwright.worker.channel import FrameReader, Job, Message
+    from benchwright.worker.channel import Frame, FrameReader, Job
 
 READ = 1 << 20
 
@@ -46,10 +46,10 @@ class LocalHost:
     def launch(self, job: Job) -> LocalWorker:
         """Hands the job to a fresh process and returns at once."""
         from benchwright import schema
-        from benchwright.worker.channel import Message
+        from benchwright.worker.channel import Frame
 
         worker, self._waiting = self._waiting or self._start(), None
-        worker.tell(Message(kind="job", data=schema.encode(job)))
+        worker.tell(Frame(kind="job", data=schema.encode(job)))
         return worker
 
     def close(self) -> None:
@@ -68,7 +68,7 @@ class LocalWorker:
         self._token = os.urandom(TOKEN_BYTES)
         self._reader: FrameReader | None = None
         self._temporary = temporary_folder.make()
-        self._log = Log()
+        self._log = WorkerLog()
         self._exit: int | None = None
         self._pid = 0
         control, self._control = os.pipe()
@@ -95,14 +95,14 @@ class LocalWorker:
         """Readable when there is something to `hear`."""
         return self._answer
 
-    def tell(self, message: Message) -> None:
+    def tell(self, message: Frame) -> None:
         """Sends it a message; a worker that has gone is no error."""
         from benchwright.worker.channel import write_message
 
         with contextlib.suppress(BrokenPipeError):
             write_message(self._control, self._token, message)
 
-    def hear(self) -> list[Message] | None:
+    def hear(self) -> list[Frame] | None:
         """What arrived since; None at the end of the line."""
         from benchwright.worker.channel import FrameReader
 

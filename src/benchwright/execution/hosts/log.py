@@ -10,7 +10,7 @@ TAIL = 8192  # bytes of the log that are kept
 MOST_LOG = 256 << 20  # bytes a log may grow to before it is cut
 
 
-class Log:
+class WorkerLog:
     """Takes a worker's stdout and stderr. Every write goes to its end, whoever writes."""
 
     def __init__(self) -> None:

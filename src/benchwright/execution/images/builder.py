@@ -40,7 +40,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class ListedImage:
     """An image that we built, as a list shows it."""
 
     tags: tuple[str, ...]
@@ -85,15 +85,15 @@ def load(archive: Path, *, engine: Engine | None = None) -> list[str]:
     return names
 
 
-def listed(*, engine: Engine | None = None) -> list[Listed]:
+def listed(*, engine: Engine | None = None) -> list[ListedImage]:
     """The images on this machine that we built, the newest first."""
     engine = engine or engines.find()
 
-    def found(client: DockerClient) -> list[Listed]:
+    def found(client: DockerClient) -> list[ListedImage]:
         images = client.image.list(filters=[("label", LABEL)])
         return [row for image in images if (row := _listed(image)) is not None]
 
-    rows: list[Listed] = _with_client(engine, found, "images could not be listed", [])
+    rows: list[ListedImage] = _with_client(engine, found, "images could not be listed", [])
     return sorted(rows, key=lambda row: row.created, reverse=True)
 
 
@@ -110,7 +110,7 @@ def _unpacked(archive: Path, target: Path, what: str) -> Path:
     return target
 
 
-def _listed(image: Any) -> Listed | None:
+def _listed(image: Any) -> ListedImage | None:
     """What is told of an image; None when it has been removed since it was listed."""
     from python_on_whales import DockerException
 
@@ -118,7 +118,7 @@ def _listed(image: Any) -> Listed | None:
         labels = image.config.labels or {}
     except DockerException:
         return None
-    return Listed(
+    return ListedImage(
         tags=tuple(image.repo_tags or ()),
         id=str(image.id),
         created=image.created.isoformat(timespec="seconds"),

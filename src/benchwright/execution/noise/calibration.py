@@ -32,7 +32,7 @@ _KEY = "calibration"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
+class GateRate:
     """What one gate did: `alarms` of so many judgements of equal work, and the smallest change found in nine of ten."""
 
     alarms: Rate
@@ -50,14 +50,14 @@ class Calibration:
     load: float | None  # average over its time
     harness: str
     python: str
-    pairs: Gate  # `ab`
-    rounds: Gate  # `compare` and `check`
+    pairs: GateRate  # `ab`
+    rounds: GateRate  # `compare` and `check`
     usual: Usual = field(default_factory=Usual)
     interrupted: bool = False
 
 
 @dataclass(slots=True)
-class Record:
+class CalibrationTimes:
     """The times of processes, kind by kind, in the order in which they were measured."""
 
     repeated: float
@@ -78,10 +78,10 @@ def record(
     told: Callable[[float, int], None] = lambda share, processes: None,
     *,
     run: Callable[..., Sequence[float]] = run_process,
-) -> Record:
+) -> CalibrationTimes:
     """Measures for so many seconds; `told` hears the share done and the processes so far. Ctrl-C ends it early."""
     least, most = _BUDGETS
-    kept = Record(min(most, max(least, seconds / _SHARES)))
+    kept = CalibrationTimes(min(most, max(least, seconds / _SHARES)))
     kept.at = datetime.now(UTC).isoformat(timespec="milliseconds")
     began = time.monotonic()
     try:
@@ -98,7 +98,7 @@ def record(
     return kept
 
 
-def calibration(recorded: Record, *, usual: Usual | None = None, replays: int = REPLAYS) -> Calibration:
+def calibration(recorded: CalibrationTimes, *, usual: Usual | None = None, replays: int = REPLAYS) -> Calibration:
     """What the record says. A `MeasureError` where it holds too little to say anything."""
     if recorded.processes < LEAST:
         pace = recorded.seconds / max(1, recorded.processes)
@@ -122,14 +122,14 @@ def calibration(recorded: Record, *, usual: Usual | None = None, replays: int = 
         load=sum(loads) / len(loads) if loads else None,
         harness=VERSION,
         python=platform.python_version(),
-        pairs=Gate(
+        pairs=GateRate(
             alarms=_sum(pairs_called(times, 0.0, by, replays=replays // len(points)) for times in points),
             smallest=_worst(
                 smallest_found(lambda change, times=times: _found(times, change, by))  # type: ignore[misc]
                 for times in points
             ),
         ),
-        rounds=Gate(
+        rounds=GateRate(
             alarms=_sum(rounds_called(rounds, 0.0, by) for rounds in streams),
             smallest=smallest_found(lambda change: _sum(rounds_called(rounds, change, by) for rounds in streams)),
         ),

@@ -10,7 +10,7 @@ from benchwright.execution.noise.interference import Interference
 from benchwright.execution.noise.probes import quantile
 from benchwright.records import Arrivals, Load, Mode, Value
 from benchwright.worker.engine.clock import SystemClock
-from benchwright.worker.engine.engine import Prepared, prepare
+from benchwright.worker.engine.engine import PreparedLoad, prepare
 from benchwright.worker.engine.subject import Subject
 
 RATE = 1000.0  # arrivals a second
@@ -61,7 +61,7 @@ def verdict(told: Mapping[str, Value]) -> str:
     return "noisy: " + ", ".join(noisy) if noisy else "trustworthy"
 
 
-def _open_loop(subject: Subject, duration: float) -> Prepared:
+def _open_loop(subject: Subject, duration: float) -> PreparedLoad:
     load = Load(mode=Mode.OPEN, rate=RATE, arrivals=Arrivals.CONSTANT, duration=duration, warmup=0.1)
     return prepare(subject, load, clock=SystemClock())
 

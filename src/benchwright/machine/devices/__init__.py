@@ -17,7 +17,7 @@ Output = Callable[[bytes], None]  # hears what a program prints, standard output
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class About:
+class DeviceFacts:
     """What is known of a device without using it."""
 
     kind: str  # "host", "android"
@@ -29,7 +29,7 @@ class About:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class ProgramEnd:
     """How a program ended."""
 
     status: int  # its exit code; below zero, a signal
@@ -46,7 +46,7 @@ class Device(Protocol):
     """What every device offers. A `MeasureError` says what a device refused, or that it is gone."""
 
     @property
-    def about(self) -> About:
+    def about(self) -> DeviceFacts:
         """What it is."""
         ...
 
@@ -70,7 +70,7 @@ class Device(Protocol):
         timeout: float | None = None,
         output: Output = lambda data: None,
         cpus: Sequence[int] = (),
-    ) -> Ended:
+    ) -> ProgramEnd:
         """Runs a program in `folder` to its end, without a shell that could misread an argument.
 
         `env` is added to what there is. At the timeout it is ended there, with all that it started. `cpus`: only those.

@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from benchwright.errors import DeviceError, MeasureError
-from benchwright.machine.devices import About, Ended, Output, adb_scripts
+from benchwright.machine.devices import DeviceFacts, Output, ProgramEnd, adb_scripts
 from benchwright.machine.devices.adb_client import (
     CALL,
     LONGEST,
-    Stream,
+    DeviceScript,
     ask,
     gone,
     last_words,
@@ -43,7 +43,7 @@ class AdbDevice:
         self._serial = serial
         self._private = f"{base.rstrip('/')}/benchwright-{secrets.token_hex(6)}"
         self._token = secrets.token_hex(16)
-        self._about: About | None = None
+        self._about: DeviceFacts | None = None
         self._lost = False
         self._closed = False
         self._keeper = self._keep(base)
@@ -57,7 +57,7 @@ class AdbDevice:
         return cls(serial, f"/{base}" if comma else BASE)
 
     @property
-    def about(self) -> About:
+    def about(self) -> DeviceFacts:
         """What it is; asked once."""
         if self._about is None:
             self._about = about(self._serial)
@@ -84,21 +84,21 @@ class AdbDevice:
         timeout: float | None = None,
         output: Output = lambda data: None,
         cpus: Sequence[int] = (),
-    ) -> Ended:
+    ) -> ProgramEnd:
         """Runs a program in the folder; a status above 128 is told as the signal that the shell means by it."""
         self._check()
         deadline = None if timeout is None else time.monotonic() + timeout
         whole = {**(env or {}), adb_scripts.VARIABLE: self._token}
         script = adb_scripts.started(self._private, self.folder, argv, whole, self._usable(cpus))
         # At its end the script kills what the program left in its group, and with that itself: $$ leads the group.
-        with Stream(self._serial, self._short(script), last="kill -9 -$$ 2>/dev/null") as stream:
+        with DeviceScript(self._serial, self._short(script), last="kill -9 -$$ 2>/dev/null") as stream:
             if not _hear_out(stream, output, deadline):
                 return self._timed_out(stream, output)
             complaint = stream.stop()
         if stream.code is None:
             self._lost = True
-            return Ended(status=-9, lost=self._why_lost(complaint))
-        return Ended(status=128 - stream.code if stream.code in _SIGNALS else stream.code)
+            return ProgramEnd(status=-9, lost=self._why_lost(complaint))
+        return ProgramEnd(status=128 - stream.code if stream.code in _SIGNALS else stream.code)
 
     def pull(self, path: str, target: Path) -> None:
         """Copies a file or folder here, and looks at the sizes of what arrived."""
@@ -139,7 +139,7 @@ class AdbDevice:
 
     # ---- scripts on the device ----
 
-    def _keep(self, base: str) -> Stream:
+    def _keep(self, base: str) -> DeviceScript:
         """Makes the folder and starts the keeper; returns once it waits."""
         private, place = quoted(self._private), quoted(self.folder)
         since = f"date +'%m-%d %H:%M:%S.000' >{private}/since"
@@ -147,7 +147,7 @@ class AdbDevice:
         # `read` ends when the connection does. A signal to the whole group must not end the keeper before that.
         waits = "[ $code = 0 ] || exit; trap '' HUP INT TERM; read -r nothing"
         tidies = f"{adb_scripts.ended(self._private, self._token)}\nrm -rf {private}"
-        keeper = Stream(self._serial, made, last=f"{waits}\n{tidies}")
+        keeper = DeviceScript(self._serial, made, last=f"{waits}\n{tidies}")
         said = bytearray()
         if not _hear_out(keeper, said.extend, time.monotonic() + CALL):
             keeper.stop()
@@ -185,17 +185,17 @@ class AdbDevice:
             ask("-s", self._serial, "push", file.name, there)
         return f". {quoted(there)}"
 
-    def _timed_out(self, stream: Stream, output: Output) -> Ended:
+    def _timed_out(self, stream: DeviceScript, output: Output) -> ProgramEnd:
         """Ends the program there. A script that began only after the first look is found by the next."""
         for _ in range(LOOKS):
             try:
                 run_script(self._serial, adb_scripts.ended(self._private, self._token))
             except DeviceError as error:
                 self._lost = True
-                return Ended(status=-9, timed_out=True, lost=error.message)
+                return ProgramEnd(status=-9, timed_out=True, lost=error.message)
             if _hear_out(stream, output, time.monotonic() + DRAIN):
                 break
-        return Ended(status=-9, timed_out=True)
+        return ProgramEnd(status=-9, timed_out=True)
 
     def _why_lost(self, complaint: str) -> str:
         try:
@@ -260,7 +260,7 @@ class AdbDevice:
             raise MeasureError(f"{what}{inside} did not arrive whole", remedy="is the device full? adb shell df")
 
 
-def _hear_out(stream: Stream, output: Output, deadline: float | None) -> bool:
+def _hear_out(stream: DeviceScript, output: Output, deadline: float | None) -> bool:
     """Passes on what a script prints; whether it, or the connection, ended before the deadline."""
     while True:
         data = stream.next(LOOK if deadline is None else min(LOOK, deadline - time.monotonic()))

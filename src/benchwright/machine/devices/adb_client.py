@@ -63,7 +63,7 @@ def ask(*arguments: str, seconds: float = CALL) -> str:
     return text
 
 
-class Stream:
+class DeviceScript:
     """A script that runs on a device, and what it prints. The script leaves its exit code in `code`."""
 
     def __init__(self, serial: str, script: str, *, last: str = "") -> None:
@@ -126,7 +126,7 @@ class Stream:
 def run_script(serial: str, script: str, *, seconds: float = CALL) -> tuple[int, bytes]:
     """Runs a script of ours to its end: its exit code and all that it printed."""
     deadline, heard = time.monotonic() + seconds, bytearray()
-    with Stream(serial, f"( {script}\n) 2>&1 </dev/null; code=$?") as stream:
+    with DeviceScript(serial, f"( {script}\n) 2>&1 </dev/null; code=$?") as stream:
         while (data := stream.next(deadline - time.monotonic())) is not None:
             heard += data
             if time.monotonic() >= deadline:

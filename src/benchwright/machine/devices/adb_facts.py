@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from benchwright.machine.devices import About
+from benchwright.machine.devices import DeviceFacts
 from benchwright.machine.devices.adb_client import run_script
 from benchwright.records import Value
 
@@ -24,13 +24,13 @@ _FACTS = {
 }
 
 
-def about(serial: str) -> About:
+def about(serial: str) -> DeviceFacts:
     """Asks the device `serial` once; a `DeviceError` when it cannot be reached."""
     _, said = run_script(serial, _SCRIPT)
     return from_text(serial, said.decode(errors="replace"))
 
 
-def from_text(serial: str, said: str) -> About:
+def from_text(serial: str, said: str) -> DeviceFacts:
     """What a device's answer means. Facts that it did not tell are absent; its name is never empty."""
     told = {match["name"]: match["value"].strip() for match in _PROPERTY.finditer(said)}
     release, sdk = told.get("ro.build.version.release", ""), told.get("ro.build.version.sdk", "")
@@ -41,7 +41,7 @@ def from_text(serial: str, said: str) -> About:
         facts["cpus"] = [int(cpu) for cpu in cpus]
     if level := _LEVEL.search(said):
         facts["battery"] = int(level[1])
-    return About(
+    return DeviceFacts(
         kind="android",
         serial=serial,
         name="-".join(part for part in (told.get("ro.product.model", ""), release, sdk) if part) or serial,

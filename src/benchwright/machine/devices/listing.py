@@ -11,7 +11,7 @@ from benchwright.machine.devices.adb_scripts import BASE
 from benchwright.schema.parsing import json_value
 
 if TYPE_CHECKING:
-    from benchwright.machine.devices import About
+    from benchwright.machine.devices import DeviceFacts
 
 _HOSTS = ("host", "linux", "mac")
 _STATES = {
@@ -29,7 +29,7 @@ class Attached:
     state: str  # "device" when it can be used
 
 
-def connected(platform: str) -> list[About]:
+def connected(platform: str) -> list[DeviceFacts]:
     """The devices of a platform that can be used now: this machine for host, linux and mac; phones for android."""
     if platform.startswith(_HOSTS):
         from benchwright.machine.devices.local import about as this_machine
@@ -51,7 +51,7 @@ def chosen(
     names: Mapping[str, str] | None = None,
     hashes: Mapping[str, str] | None = None,
     folder: str = "",
-) -> list[tuple[str, About]]:
+) -> list[tuple[str, DeviceFacts]]:
     """What `open_device` takes, and what is known, of each device that is meant; at least one.
 
     `device` is a serial, or JSON with `kind` and `hash`; `devices` and `excluded` are serials or names, and what is
@@ -102,18 +102,18 @@ def _attached() -> list[Attached]:
         raise OptionError(error.message, remedy=error.remedy or "does `adb devices` work?") from None
 
 
-def _named(about: About, names: Mapping[str, str], hashes: Mapping[str, str]) -> About:
+def _named(about: DeviceFacts, names: Mapping[str, str], hashes: Mapping[str, str]) -> DeviceFacts:
     """With the name that the mapping files give it; its model's own text stays in the facts."""
     model = str(about.facts.get("model", ""))
     name = hashes.get(about.serial) or names.get(about.name) or names.get(model)
     return replace(about, name=name) if name else about
 
 
-def _is_any(about: About, words: Iterable[str]) -> bool:
+def _is_any(about: DeviceFacts, words: Iterable[str]) -> bool:
     return bool({about.serial, about.name, str(about.facts.get("model", about.name))} & {*words})
 
 
-def _single(text: str, there: Sequence[About], platform: str) -> About:
+def _single(text: str, there: Sequence[DeviceFacts], platform: str) -> DeviceFacts:
     serial, kind = _described(text)
     found = next((about for about in there if about.serial == serial), None)
     if found is None:
@@ -140,19 +140,19 @@ def _described(text: str) -> tuple[str, str]:
     return serial, kind
 
 
-def _refuse_absent(wanted: str, there: Sequence[About], platform: str) -> None:
+def _refuse_absent(wanted: str, there: Sequence[DeviceFacts], platform: str) -> None:
     if not any(_is_any(about, [wanted]) for about in there):
         raise _absent(wanted, there, platform)
 
 
-def _absent(wanted: str, there: Sequence[About], platform: str) -> OptionError:
+def _absent(wanted: str, there: Sequence[DeviceFacts], platform: str) -> OptionError:
     for serial, state, remedy in unready(platform):
         if serial == wanted:
             return OptionError(f"device {wanted} is {state}", remedy=remedy)
     return OptionError(f"device {wanted!r} is not connected, or excluded", remedy=_remedy(platform, there))
 
 
-def _remedy(platform: str, there: Sequence[About]) -> str:
+def _remedy(platform: str, there: Sequence[DeviceFacts]) -> str:
     if there:
         return f"connected: {', '.join(f'{about.serial} ({about.name})' for about in there)}"
     if not platform.startswith("android"):

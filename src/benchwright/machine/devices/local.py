@@ -13,15 +13,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from benchwright.errors import MeasureError
-from benchwright.machine.devices import About, Ended, Output
-from benchwright.machine.devices.programs import Program, follow, reason, sweep, usable_cpus
+from benchwright.machine.devices import DeviceFacts, Output, ProgramEnd
+from benchwright.machine.devices.programs import DeviceProgram, follow, reason, sweep, usable_cpus
 from benchwright.records import Value
 from benchwright.system.scratch import JOB_VARIABLE, unasked
 
 _FICLONE = 0x40049409  # Linux: both files share their blocks until one of them is written to
 
 
-def about() -> About:
+def about() -> DeviceFacts:
     """This machine: its host name, and its system and CPU as its name."""
     from benchwright.machine.environment import hardware, portable
 
@@ -30,7 +30,7 @@ def about() -> About:
     if not cpu or cpu.startswith("unavailable"):
         cpu = platform.processor() or platform.machine()
     known: dict[str, Value] = {"cpu": cpu, "cpus": [*usable_cpus()]}
-    return About(
+    return DeviceFacts(
         kind="host",
         serial=platform.node() or "localhost",
         name=f"{platform.system()} {cpu}",
@@ -47,10 +47,10 @@ class LocalDevice:
         self._shelf = _shelf()
         self._folder = Path(tempfile.mkdtemp(prefix="benchwright-device-", dir=self._shelf))
         self._token = secrets.token_hex(16)
-        self._about: About | None = None
+        self._about: DeviceFacts | None = None
 
     @property
-    def about(self) -> About:
+    def about(self) -> DeviceFacts:
         """This machine."""
         if self._about is None:
             self._about = about()
@@ -82,9 +82,9 @@ class LocalDevice:
         timeout: float | None = None,
         output: Output = lambda data: None,
         cpus: Sequence[int] = (),
-    ) -> Ended:
+    ) -> ProgramEnd:
         """Runs a program in the folder. CPUs that are not there, or not ours, are left out; none left: any."""
-        program = Program(argv=argv, folder=self._folder, token=self._token, env=env or {}, cpus=cpus)
+        program = DeviceProgram(argv=argv, folder=self._folder, token=self._token, env=env or {}, cpus=cpus)
         return follow(program, output, timeout)
 
     def pull(self, path: str, target: Path) -> None:

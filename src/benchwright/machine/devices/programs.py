@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchwright.errors import MeasureError
-from benchwright.machine.devices import Ended, Output
+from benchwright.machine.devices import Output, ProgramEnd
 from benchwright.system import process, program_output
 
 PROGRAM_VARIABLE = "BENCHWRIGHT_DEVICE"  # every descendant of a program carries it, also one that left its session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class DeviceProgram:
     """What is started: in `folder`, with `env` in addition, on `cpus` where they are. `token` marks all it starts."""
 
     argv: Sequence[str]
@@ -29,7 +29,7 @@ class Program:
     cpus: Sequence[int] = ()
 
 
-def follow(program: Program, output: Output, timeout: float | None) -> Ended:
+def follow(program: DeviceProgram, output: Output, timeout: float | None) -> ProgramEnd:
     """Runs a program to its end, in a session of its own; a `MeasureError` when it cannot be started.
 
     At the timeout it is asked to end, then made to. Then everything that carries its token goes.
@@ -45,7 +45,7 @@ def follow(program: Program, output: Output, timeout: float | None) -> Ended:
         assert child.stdout is not None
         child.stdout.close()
         sweep(program.token)
-    return Ended(status=child.returncode, timed_out=silence.timed_out)
+    return ProgramEnd(status=child.returncode, timed_out=silence.timed_out)
 
 
 def sweep(token: str) -> None:
@@ -65,7 +65,7 @@ def reason(error: Exception) -> str:
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 
-def _started(program: Program) -> subprocess.Popen[bytes]:
+def _started(program: DeviceProgram) -> subprocess.Popen[bytes]:
     try:
         with _confined(program.cpus):
             return subprocess.Popen(

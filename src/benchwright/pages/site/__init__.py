@@ -14,8 +14,8 @@ from pathlib import Path
 
 from benchwright.pages import dashboard
 from benchwright._version import VERSION
-from benchwright.pages.site.answers import Answer, answers
-from benchwright.pages.site.folder import DATA, Counts, Folder
+from benchwright.pages.site.answers import SiteAnswer, answers
+from benchwright.pages.site.folder import DATA, FileCounts, Folder
 from benchwright.pages.site.names import Stems
 from benchwright.pages.site.scripts import data_script, index_page, site_script
 from benchwright.pages.site.snapshot import still
@@ -23,7 +23,7 @@ from benchwright.store.archive import Archive
 from benchwright.pages.encoding import dumps
 from benchwright.pages.shapes import About
 
-__all__ = ["RUNS", "Counts", "publish"]
+__all__ = ["RUNS", "FileCounts", "publish"]
 
 RUNS = 50  # the newest, with all their results
 _ABOUT = "about"
@@ -32,7 +32,7 @@ _MADE_AT = re.compile(rb'"generated_at":\d+')
 
 def publish(
     archive: Archive, path: Path, *, runs: int = RUNS, force: bool = False, told: Callable[[int], None] = lambda _: None
-) -> Counts:
+) -> FileCounts:
     """Writes a site of the newest runs into a folder; `told` hears how many answers are ready.
 
     Files that would be the same are left alone, and those of an older site that are not needed any more are removed at
@@ -56,7 +56,7 @@ class _Site:
         self._files: dict[str, str] = {}  # answer -> file
         self._unchanged: set[str] = set()  # answers
 
-    def add(self, answer: Answer) -> None:
+    def add(self, answer: SiteAnswer) -> None:
         """One file, under all its names."""
         name = answer.names[0]
         if name not in self._files and not self._stands(answer):
@@ -66,7 +66,7 @@ class _Site:
         for other in answer.names[1:]:
             self._files.setdefault(other, self._files[name])
 
-    def finish(self, bundle: dict[str, bytes]) -> Counts:
+    def finish(self, bundle: dict[str, bytes]) -> FileCounts:
         """The pages themselves come last, so that they never ask for what is not there yet."""
         folder = self._folder
         about = self._file(_ABOUT, _about())
@@ -77,7 +77,7 @@ class _Site:
         folder.finish()
         return folder.counts
 
-    def _stands(self, answer: Answer) -> bool:
+    def _stands(self, answer: SiteAnswer) -> bool:
         """Results do not change: those of a run that is as it was need not be made again, which takes long."""
         if not self._folder.is_same_maker or answer.part_of not in self._unchanged:
             return False

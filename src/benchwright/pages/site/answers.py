@@ -11,7 +11,7 @@ from typing import Any
 from benchwright.errors import UserError
 from benchwright.pages.site.matrices import matrices
 from benchwright.pages.site.names import answer_name
-from benchwright.store.archive import Archive, Chosen
+from benchwright.store.archive import Archive, SeriesFilter
 from benchwright.pages.compare import compare
 from benchwright.pages.findings import finding_view, findings_page
 from benchwright.pages.machines import machines
@@ -27,7 +27,7 @@ _SIDES = 6  # machines and backends, of which every two are compared
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SiteAnswer:
     """A record of `views.shapes`, and the names under which pages ask for it."""
 
     names: Sequence[str]
@@ -35,11 +35,11 @@ class Answer:
     part_of: str = ""  # the answer that tells whether this one has changed
 
 
-def _ready(view: Any, *parts: str, **query: str) -> Answer:
-    return Answer([answer_name(*parts, query=query)], partial(_same, view))
+def _ready(view: Any, *parts: str, **query: str) -> SiteAnswer:
+    return SiteAnswer([answer_name(*parts, query=query)], partial(_same, view))
 
 
-def answers(archive: Archive, newest: int) -> Iterator[Answer]:
+def answers(archive: Archive, newest: int) -> Iterator[SiteAnswer]:
     """All of them, each as soon as it is made."""
     runs = _runs(archive, newest)
     found = _findings(archive)
@@ -64,7 +64,7 @@ def answers(archive: Archive, newest: int) -> Iterator[Answer]:
     for a, b in sides:
         yield from _compared(archive, a, b)
     for names, shown in matrices(archive):
-        yield Answer(names, partial(_same, shown))
+        yield SiteAnswer(names, partial(_same, shown))
 
 
 def _same(view: Any) -> Any:
@@ -89,9 +89,9 @@ def _findings(archive: Archive) -> FindingsPage:
     return replace(page, findings=lines, next="")
 
 
-def _series(archive: Archive, keys: Sequence[str]) -> Iterator[Answer]:
+def _series(archive: Archive, keys: Sequence[str]) -> Iterator[SiteAnswer]:
     pages = [
-        series_page(archive, Chosen(keys=tuple(keys[start : start + _KEYS]), limit=_KEYS))
+        series_page(archive, SeriesFilter(keys=tuple(keys[start : start + _KEYS]), limit=_KEYS))
         for start in range(0, max(len(keys), 1), _KEYS)
     ]
     whole = replace(pages[0], series=[line for page in pages for line in page.series] if keys else [], next="")
@@ -102,7 +102,7 @@ def _series(archive: Archive, keys: Sequence[str]) -> Iterator[Answer]:
         if line.key not in seen:  # pages that name no unit
             names.append(answer_name("series", line.key))
         seen.add(line.key)
-        yield Answer(names, partial(series_view, archive, line.key, line.unit))
+        yield SiteAnswer(names, partial(series_view, archive, line.key, line.unit))
 
 
 def _only_these(page: SeriesPage) -> SeriesPage:
@@ -113,11 +113,11 @@ def _only_these(page: SeriesPage) -> SeriesPage:
     return replace(page, cases=sorted(cases), metrics=sorted(metrics), machines=names)
 
 
-def _results(archive: Archive, run: RunView) -> Iterator[Answer]:
+def _results(archive: Archive, run: RunView) -> Iterator[SiteAnswer]:
     whole = answer_name("runs", run.line.id)
     for case in run.cases:
         for result in case.results:
-            yield Answer([answer_name("results", result)], partial(result_view, archive, result), part_of=whole)
+            yield SiteAnswer([answer_name("results", result)], partial(result_view, archive, result), part_of=whole)
 
 
 def _backends(archive: Archive) -> Iterator[tuple[str, str]]:
@@ -146,7 +146,7 @@ def _around(finding: FindingView) -> Iterator[tuple[str, str]]:
         yield f"run:{runs[place - 1]}", f"run:{last}"
 
 
-def _compared(archive: Archive, a: str, b: str) -> Iterator[Answer]:
+def _compared(archive: Archive, a: str, b: str) -> Iterator[SiteAnswer]:
     """Both ways round: the page can swap its sides."""
     for before, after in ((a, b), (b, a)):
         try:

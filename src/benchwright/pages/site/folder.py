@@ -17,7 +17,7 @@ DATA = "data"
 
 
 @dataclass(slots=True, kw_only=True)
-class Counts:
+class FileCounts:
     """What became of the files."""
 
     written: int = 0
@@ -35,7 +35,7 @@ class Folder:
     def __init__(self, path: Path, made_by: str, *, force: bool = False) -> None:
         self._path = path.absolute()
         self._now: set[str] = set()
-        self.counts = Counts()
+        self.counts = FileCounts()
         if not force:
             self._check()
         try:

@@ -13,7 +13,7 @@ from benchwright.records import Verdict
 from benchwright.records.findings import State
 from benchwright.server.access import Reads
 from benchwright.server.context import archive, frame, packed
-from benchwright.store.archive import Chosen, Listed
+from benchwright.store.archive import ListedSeries, SeriesFilter
 from benchwright.units import format_value
 
 router = APIRouter(tags=["badges"])
@@ -45,7 +45,7 @@ def newest(
 ) -> Response:
     """The value measured last, with its unit: red while a regression of it is open."""
     store = archive(request)
-    chosen = Chosen(case=case, metric=metric, machine=machine, words=words, limit=_MOST)
+    chosen = SeriesFilter(case=case, metric=metric, machine=machine, words=words, limit=_MOST)
     shown = None if not case or "*" in case + metric else _shown(store.series(chosen), metric)
     points = store.tails([shown.series.key], points=1).get(shown.series.key, ()) if shown else ()
     if shown is None or not points:
@@ -57,7 +57,7 @@ def newest(
     return _picture(request, label or case, value, Verdict.WORSE if worse else Verdict.SAME)
 
 
-def _shown(listed: list[Listed], metric: str) -> Listed | None:
+def _shown(listed: list[ListedSeries], metric: str) -> ListedSeries | None:
     """The series that was measured last, of the metric that was named or of the most usual one."""
     known = {one.series.metric: one.series.better for one in listed}
     names = [metric] if metric else [*judged_metrics(known), *in_order(known)]

@@ -18,7 +18,7 @@ from benchwright._version import VERSION
 from benchwright.server.access import Reads
 from benchwright.server.context import archive, frame, packed
 from benchwright.server.request_counts import BOUNDS, Traffic
-from benchwright.store.archive import Chosen
+from benchwright.store.archive import SeriesFilter
 from benchwright.store.sql import SqlStore
 
 router = APIRouter(tags=["monitoring"])
@@ -40,7 +40,7 @@ def metrics(
 
     When there are more series than the limit, `benchwright_series_cut` is 1.
     """
-    chosen = Chosen(case=case, metric=metric, machine=machine, limit=limit + 1)
+    chosen = SeriesFilter(case=case, metric=metric, machine=machine, limit=limit + 1)
     families = [*_series(archive(request), chosen), *_counts(archive(request)), *_requests(frame(request).traffic)]
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collected(families))
@@ -58,7 +58,7 @@ class _Collected(Collector):
         return iter(self._families)
 
 
-def _series(store: SqlStore, chosen: Chosen) -> Iterator[Metric]:
+def _series(store: SqlStore, chosen: SeriesFilter) -> Iterator[Metric]:
     found = store.series(chosen)
     listed = found[: chosen.limit - 1]
     tails = store.tails([one.series.key for one in listed], points=1)

@@ -19,7 +19,7 @@ from benchwright.records.findings import State
 from benchwright.server.access import Reads
 from benchwright.server.context import answer, archive
 from benchwright.server.openapi import told
-from benchwright.store.archive import Chosen
+from benchwright.store.archive import SeriesFilter
 
 router = APIRouter(tags=["pages"])
 
@@ -86,7 +86,7 @@ def list_series(
     limit: Limit = 100,
 ) -> Response:
     """Series without their points but the newest few."""
-    chosen = Chosen(case=case, metric=metric, machine=machine, words=words, after=after, limit=limit)
+    chosen = SeriesFilter(case=case, metric=metric, machine=machine, words=words, after=after, limit=limit)
     return answer(request, series.series_page(archive(request), chosen))
 
 

@@ -20,7 +20,7 @@ from benchwright.server.documents import LONGEST_ASSIGNEE, LONGEST_ID, check_tex
 from benchwright.server.errors import refusal
 from benchwright.server.openapi import takes, told
 from benchwright.server.remarks import describe_changes, name_state, new_remark, now, sign
-from benchwright.store.archive import Annotation, Chosen
+from benchwright.store.archive import Annotation, SeriesFilter
 
 router = APIRouter(tags=["triage"])
 _INSTANTS = range(-62_135_596_800_000, 253_402_300_800_000)  # milliseconds: the years 1 to 9999
@@ -114,5 +114,5 @@ def _steps(found: Finding, wish: Triage) -> list[_Step]:
 
 
 def _known_series(request: Request, key: str) -> None:
-    if not archive(request).series(Chosen(keys=(key,), limit=1)):
+    if not archive(request).series(SeriesFilter(keys=(key,), limit=1)):
         raise refusal(404, f"no series {key!r}", "GET series lists them")

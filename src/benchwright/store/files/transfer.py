@@ -26,7 +26,7 @@ KINDS = ("jsonl", "jsonl.gz", "parquet")  # also the endings of names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class ImportSummary:
     """What an import did."""
 
     added: tuple[str, ...]  # run ids
@@ -91,18 +91,18 @@ def export_text(text: str, path: str, *, force: bool = False) -> int:
     return 1
 
 
-def import_runs(store: Store, path: str) -> Imported:
+def import_runs(store: Store, path: str) -> ImportSummary:
     """Adds every run of the file that the store does not hold yet."""
     return add_all(store, read_runs(path))
 
 
-def add_all(store: Store, runs: Iterable[Run]) -> Imported:
+def add_all(store: Store, runs: Iterable[Run]) -> ImportSummary:
     """Adds every run that the store does not hold yet."""
     added: list[str] = []
     present: list[str] = []
     for run in runs:
         (added if store.add_run(run) else present).append(run.id)
-    return Imported(added=tuple(added), present=tuple(present))
+    return ImportSummary(added=tuple(added), present=tuple(present))
 
 
 def read_runs(path: str) -> Iterator[Run]:
@@ -132,7 +132,7 @@ def write_lines(runs: Iterable[Run], file: BinaryIO) -> int:
     return count
 
 
-def read_lines(file: streams.Stream, name: str, *, packed: bool = False) -> Iterator[Run]:
+def read_lines(file: streams.ByteStream, name: str, *, packed: bool = False) -> Iterator[Run]:
     """The inverse of `write_lines`; errors name the line. One run is in memory at a time, however many there are."""
     number = 0
     parts = streams.pieces(file)

@@ -15,7 +15,7 @@ from benchwright.store.probe import VERSION, VERSION_TABLE
 _PATIENCE = 0.2  # seconds to wait for a writer: what is told now is soon told again
 
 
-class Word:
+class SqliteProgress:
     """Tells the file what `Archive.tell_progress` would tell the store. Used by one thread.
 
     A file that is not there yet, is of another version or has a busy writer is told nothing.

@@ -20,8 +20,8 @@ from benchwright.records.findings import Finding, Mute, Remark, State, Threshold
 from benchwright.store import Miss, RunSummary, Series
 from benchwright.store.archive import Progress
 from benchwright.store.remote import address, files
-from benchwright.store.remote.client import Caller, DeniedError, PassingError, RefusedError
-from benchwright.store.remote.request import Request
+from benchwright.store.remote.client import Caller, DeniedError, RefusedError, ServerAwayError
+from benchwright.store.remote.request import ServerRequest
 from benchwright.store.remote.sender import Outbox, tell
 from benchwright.store.remote.spool import Spool
 
@@ -38,7 +38,7 @@ class RemoteStore:
     but not a forked child.
     """
 
-    _unheard: PassingError | None = None  # why the opening's question was waited for in vain
+    _unheard: ServerAwayError | None = None  # why the opening's question was waited for in vain
 
     def __init__(self, url: str) -> None:
         self._caller = Caller(address.parse(url))
@@ -51,7 +51,7 @@ class RemoteStore:
         except DeniedError:
             self._caller.close()
             raise
-        except PassingError as trouble:
+        except ServerAwayError as trouble:
             self._outbox.rest(trouble)
             self._unheard = trouble if time.monotonic() - begun > LONG else None
         except BaseException:
@@ -95,7 +95,7 @@ class RemoteStore:
         try:
             word = _json("PUT", _path("runs", progress.run, "progress"), schema.encode(progress))
             self._caller(word, silent=True)
-        except PassingError as trouble:
+        except ServerAwayError as trouble:
             self._outbox.rest(trouble)
 
     def close(self) -> None:
@@ -119,7 +119,7 @@ class RemoteStore:
 
     def samples(self, result_id: str) -> tuple[Samples, ...]:
         """The raw samples of one result."""
-        request = Request(method="GET", path=_path("results", result_id, "samples"))
+        request = ServerRequest(method="GET", path=_path("results", result_id, "samples"))
         return self._answer(tuple[Samples, ...], request, f"samples of {result_id}")
 
     def runs(self, *, limit: int = 20, tag: str = "", tries: bool = False) -> list[RunSummary]:
@@ -214,7 +214,7 @@ class RemoteStore:
         # Sent twice, a remark would be there twice.
         return self._answer(kind, replace(request, repeatable=verb != "update_finding"), verb)
 
-    def _answer(self, kind: type[T], request: Request, about: str) -> T:
+    def _answer(self, kind: type[T], request: ServerRequest, about: str) -> T:
         self._get_ready()
         told = self._caller(request)
         if "answer" not in told:
@@ -226,9 +226,9 @@ def _path(*parts: str) -> str:
     return "/".join(quote(part, safe="", errors="replace") for part in parts)
 
 
-def _put(path: str, record: Run | Result, *, what: str) -> Request:
-    return Request(method="PUT", path=path, body=schema.dumps(record).encode(), what=what).small()
+def _put(path: str, record: Run | Result, *, what: str) -> ServerRequest:
+    return ServerRequest(method="PUT", path=path, body=schema.dumps(record).encode(), what=what).small()
 
 
-def _json(method: str, path: str, value: Any) -> Request:
-    return Request(method=method, path=path, body=json.dumps(value, allow_nan=False).encode()).small()
+def _json(method: str, path: str, value: Any) -> ServerRequest:
+    return ServerRequest(method=method, path=path, body=json.dumps(value, allow_nan=False).encode()).small()

@@ -19,7 +19,7 @@ _TOKEN = re.compile(r"[\x21-\x7e]+")  # what a header can carry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class ServerAddress:
     """A server: where it is, and what it is shown."""
 
     url: str  # without login, ends with /
@@ -35,7 +35,7 @@ class Address:
             return host == "localhost" or host.endswith(".localhost")
 
 
-def parse(url: str) -> Address:
+def parse(url: str) -> ServerAddress:
     """The server of an `http://` or `https://` URL; what is before @ is a token.
 
     Without one there, BENCHWRIGHT_TOKEN counts, then the file of tokens.
@@ -55,7 +55,7 @@ def parse(url: str) -> Address:
     token = _login(parts) or os.environ.get(TOKEN, "").strip() or _from_file(place)
     if token and not _TOKEN.fullmatch(token):
         raise StoreError(f"{place}: the token holds a character that no token has", remedy="copy it once more")
-    return Address(url=place, token=token)
+    return ServerAddress(url=place, token=token)
 
 
 def token_file() -> Path:

@@ -15,8 +15,8 @@ from benchwright._version import VERSION
 from benchwright.errors import NotInstalledError, StoreError
 from benchwright.schema.parsing import VARIABLE, json_value
 from benchwright.store.remote import deadlines
-from benchwright.store.remote.address import TOKEN, Address, token_file
-from benchwright.store.remote.request import JSON, Request
+from benchwright.store.remote.address import TOKEN, ServerAddress, token_file
+from benchwright.store.remote.request import JSON, ServerRequest
 from benchwright.system import streams
 from benchwright.system.http_answers import Patience
 from benchwright.system.masking import mask_url
@@ -38,13 +38,13 @@ _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 507})
 _DENIED = frozenset({401, 403})
 
 
-class PassingError(StoreError):
+class ServerAwayError(StoreError):
     """The server cannot be asked now, but the same request may do later; after `wait` seconds, when it says so."""
 
     wait: float = 0.0
 
 
-class DeniedError(PassingError):
+class DeniedError(ServerAwayError):
     """One side does not trust the other: a token is missing, wrong or may not do this, or a certificate is unknown."""
 
 
@@ -55,7 +55,7 @@ class RefusedError(StoreError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ServerAnswer:
     """What a server said, read to its end within bounds."""
 
     status: int
@@ -77,7 +77,7 @@ class Answer:
 class Caller:
     """One server, over connections that are kept open. May be used by several threads."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: ServerAddress) -> None:
         self.address = address
         headers = {"User-Agent": f"benchwright/{VERSION}", "Accept": JSON, "Accept-Encoding": "gzip"}
         if address.token:
@@ -96,7 +96,7 @@ class Caller:
 
     def introduce(self) -> Sequence[str]:
         """What whoever has this token may do, as the server says; a `StoreError` when it is no server of ours."""
-        response = self._answered(Request(method="GET", path="about"))
+        response = self._answered(ServerRequest(method="GET", path="about"))
         about = _json(response) if response.ok else None
         if not isinstance(about, dict) or not isinstance(about.get("scopes"), list):
             raise self._stranger(response)
@@ -104,7 +104,7 @@ class Caller:
             raise DeniedError(f"{self.address.url} asks for a token", remedy=self._without_access(401, ""))
         return [str(scope) for scope in about["scopes"]]
 
-    def __call__(self, request: Request, *, silent: bool = False, silence: float = SILENCE) -> Mapping[str, Any]:
+    def __call__(self, request: ServerRequest, *, silent: bool = False, silence: float = SILENCE) -> Mapping[str, Any]:
         """The answer; an empty one only where nothing need be said (`silent`).
 
         A server that says nothing for `silence` seconds is in trouble. Whatever is not in our own words, the page of a
@@ -120,7 +120,7 @@ class Caller:
 
     def document(self, path: str) -> bytes:
         """An answer as it is: a document of `schema`."""
-        response = self._answered(Request(method="GET", path=path))
+        response = self._answered(ServerRequest(method="GET", path=path))
         if response.ok:
             return response.content
         raise self._complaint(response)
@@ -129,7 +129,7 @@ class Caller:
         """Ends the connections."""
         self._client.close()
 
-    def _answered(self, request: Request, silence: float = SILENCE) -> Answer:
+    def _answered(self, request: ServerRequest, silence: float = SILENCE) -> ServerAnswer:
         """A connection that the server had just closed is no trouble yet: the second try has a new one."""
         try:
             try:
@@ -144,13 +144,13 @@ class Caller:
             said = f"{self.address.url} cannot be reached: {_in_words(error)}"
             if "CERTIFICATE_VERIFY_FAILED" in said:
                 raise DeniedError(said, remedy="SSL_CERT_FILE can name a file of further certificates") from None
-            raise PassingError(said, remedy="is the server up, and the address right?") from None
+            raise ServerAwayError(said, remedy="is the server up, and the address right?") from None
         except httpx2.HTTPError as error:  # an answer that cannot be unpacked
-            raise PassingError(
+            raise ServerAwayError(
                 f"{self.address.url}: {_in_words(error)}", remedy="is it a Benchwright server?"
             ) from None
 
-    def _once(self, request: Request, silence: float) -> Answer:
+    def _once(self, request: ServerRequest, silence: float) -> ServerAnswer:
         timeout = httpx2.Timeout(silence, connect=CONNECT)
         headers = {"Content-Type": request.kind} if request.body or request.file else {}
         if request.packed:
@@ -166,7 +166,7 @@ class Caller:
         with deadlines.allowing(Patience(silence=silence, start=silence + START)):
             response = self._client.send(asked, stream=True)
             try:
-                return Answer(
+                return ServerAnswer(
                     status=response.status_code,
                     reason=response.reason_phrase,
                     headers=response.headers,
@@ -192,9 +192,9 @@ class Caller:
                 remedy="is it a Benchwright server?" if isinstance(error, streams.BombError) else remedy,
             ) from None
         except streams.DamagedError as error:
-            raise PassingError(f"{self.address.url}: {error}", remedy="is it a Benchwright server?") from None
+            raise ServerAwayError(f"{self.address.url}: {error}", remedy="is it a Benchwright server?") from None
 
-    def _complaint(self, response: Answer) -> StoreError:
+    def _complaint(self, response: ServerAnswer) -> StoreError:
         """What went wrong. Only what is said in our own words is final: anything else may be a proxy in between."""
         status = f"{response.status} {response.reason}".strip()
         told = _json(response)
@@ -210,11 +210,11 @@ class Caller:
         if response.leads_to:
             to = mask_url(response.leads_to)
             said, remedy = f"leads to {to}", "a token is not sent elsewhere: name that address as the store"
-        error = PassingError(f"{self.address.url}: {said}", remedy=remedy)
+        error = ServerAwayError(f"{self.address.url}: {said}", remedy=remedy)
         error.wait = _seconds(response.headers.get("Retry-After", ""))
         return error
 
-    def _stranger(self, response: Answer) -> StoreError:
+    def _stranger(self, response: ServerAnswer) -> StoreError:
         """What answers, but not as we do: trouble that may pass, a token that is missing, or another kind of server."""
         complaint = self._complaint(response)
         if isinstance(complaint, DeniedError) or response.status in _PASSING:
@@ -231,7 +231,7 @@ class Caller:
         return remedy or "ask for a token with more rights: benchwright token create NAME --scope write"
 
 
-def _pieces(request: Request) -> Iterator[bytes]:
+def _pieces(request: ServerRequest) -> Iterator[bytes]:
     """The file, as long as it is the one that was recorded."""
     left = request.size
     with Path(request.file).open("rb") as file:
@@ -244,7 +244,7 @@ def _pieces(request: Request) -> Iterator[bytes]:
         raise RefusedError(f"{request.file}: it changed while it was sent")
 
 
-def _check_file(request: Request) -> None:
+def _check_file(request: ServerRequest) -> None:
     try:
         size = Path(request.file).stat().st_size
     except OSError as error:
@@ -253,7 +253,7 @@ def _check_file(request: Request) -> None:
         raise RefusedError(f"{request.file}: it has changed since it was recorded")
 
 
-def _json(response: Answer) -> Any:
+def _json(response: ServerAnswer) -> Any:
     try:
         return json_value(response.content)
     except ValueError:

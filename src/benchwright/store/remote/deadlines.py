@@ -13,7 +13,7 @@ from typing import Any
 import httpcore2
 import httpx2
 
-from benchwright.system.http_answers import Clock, Patience, SlowError
+from benchwright.system.http_answers import AnswerClock, Patience, SlowError
 
 _of_thread = threading.local()  # the clock of the request that this thread waits for
 
@@ -21,7 +21,7 @@ _of_thread = threading.local()  # the clock of the request that this thread wait
 @contextlib.contextmanager
 def allowing(patience: Patience) -> Iterator[None]:
     """Bounds the time of whatever is read by this thread inside. It begins anew with each piece that is sent."""
-    _of_thread.patience, _of_thread.clock = patience, Clock(patience)
+    _of_thread.patience, _of_thread.clock = patience, AnswerClock(patience)
     try:
         yield
     finally:
@@ -67,7 +67,7 @@ class _Stream(httpcore2.NetworkStream):
         self._inner = inner
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        clock: Clock | None = getattr(_of_thread, "clock", None)
+        clock: AnswerClock | None = getattr(_of_thread, "clock", None)
         if clock is None:
             return bytes(self._inner.read(max_bytes, timeout=timeout))
         left = _left(clock)
@@ -82,7 +82,7 @@ class _Stream(httpcore2.NetworkStream):
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._inner.write(buffer, timeout=timeout)
         if patience := getattr(_of_thread, "patience", None):
-            _of_thread.clock = Clock(patience)
+            _of_thread.clock = AnswerClock(patience)
 
     def close(self) -> None:
         self._inner.close()
@@ -94,7 +94,7 @@ class _Stream(httpcore2.NetworkStream):
         return self._inner.get_extra_info(info)
 
 
-def _left(clock: Clock) -> float:
+def _left(clock: AnswerClock) -> float:
     try:
         return clock.left()
     except SlowError as error:

@@ -8,12 +8,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 from benchwright.records import Artifact, Result
-from benchwright.store.remote.request import Request
+from benchwright.store.remote.request import ServerRequest
 
 BYTES = "application/octet-stream"
 
 
-def requests_of(result: Result, *, trusted: bool) -> Iterator[Request]:
+def requests_of(result: Result, *, trusted: bool) -> Iterator[ServerRequest]:
     """One for each file that is here and is the one that was recorded.
 
     What the record of somebody else names (`trusted` is false) is sent only where its digest proves that it is meant: a
@@ -22,7 +22,7 @@ def requests_of(result: Result, *, trusted: bool) -> Iterator[Request]:
     below = f"results/{quote(result.id, safe='', errors='replace')}/artifacts/"
     for artifact in result.artifacts:
         if _is_here(artifact, trusted=trusted):
-            yield Request(
+            yield ServerRequest(
                 method="PUT",
                 path=below + quote(artifact.name, safe="/", errors="replace"),
                 kind=BYTES,

@@ -10,7 +10,7 @@ PACKED_FROM = 1024  # bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class ServerRequest:
     """What is asked of the server. `file` is sent in the place of `body`."""
 
     method: str
@@ -23,7 +23,7 @@ class Request:
     what: str = ""  # for people
     repeatable: bool = True  # sent twice, it does no harm
 
-    def small(self) -> Request:
+    def small(self) -> ServerRequest:
         """The same with its body compressed, where that is worth it: a document, unless it is tiny."""
         if self.packed or self.kind != JSON or len(self.body) < PACKED_FROM:
             return self

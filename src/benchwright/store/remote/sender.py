@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.errors import StoreError
-from benchwright.store.remote.client import SILENCE, Caller, PassingError, RefusedError
-from benchwright.store.remote.request import Request
+from benchwright.store.remote.client import SILENCE, Caller, RefusedError, ServerAwayError
+from benchwright.store.remote.request import ServerRequest
 from benchwright.store.remote.spool import Spool
 
 STALL = 2.0  # seconds that a result which was just measured waits for older ones to be sent
@@ -47,7 +47,7 @@ class Outbox:
         self._caller = caller
         self._turn = threading.RLock()
         self._not_before, self._failures = 0.0, 0
-        self._trouble: PassingError | None = None
+        self._trouble: ServerAwayError | None = None
         self._told = False
         self._sent = self._refused = 0
 
@@ -56,13 +56,13 @@ class Outbox:
         """Whether the server was in trouble a moment ago."""
         return time.monotonic() < self._not_before
 
-    def send(self, request: Request) -> Mapping[str, Any] | None:
+    def send(self, request: ServerRequest) -> Mapping[str, Any] | None:
         """The server's answer; or None, and it waits on the disk. What is refused at once is a `StoreError`."""
         with self._turn:
             if self.spool.is_empty and not self.is_resting:
                 try:
                     answer = self._caller(request)
-                except PassingError as trouble:
+                except ServerAwayError as trouble:
                     self.rest(trouble)
                 else:
                     self._failures = 0
@@ -75,7 +75,7 @@ class Outbox:
             self.catch_up(STALL)
             return None
 
-    def rest(self, trouble: PassingError) -> None:
+    def rest(self, trouble: ServerAwayError) -> None:
         """Leaves the server in peace for a while, longer each time."""
         pause = min(LEAST_PAUSE * 2.0 ** min(self._failures, 10), MOST_PAUSE)
         self._failures += 1
@@ -115,7 +115,7 @@ class Outbox:
             self._told, self._trouble = False, None
             tell(f"{self.spool.server} has everything that waited for it")
 
-    def _drain(self, until: float, *, patience: float = 0.0, silence: float = SILENCE) -> PassingError | None:
+    def _drain(self, until: float, *, patience: float = 0.0, silence: float = SILENCE) -> ServerAwayError | None:
         """Sends entry after entry; returns what stopped it, if something did."""
         try:
             with self.spool.sending(patience) as ours:
@@ -125,10 +125,10 @@ class Outbox:
                             return None
                         self._take(entry, silence)
                         self._failures = 0
-        except PassingError as trouble:
+        except ServerAwayError as trouble:
             return trouble
         except OSError as error:
-            return PassingError(f"{self.spool.folder}: {error.strerror}")
+            return ServerAwayError(f"{self.spool.folder}: {error.strerror}")
         return None
 
     def _take(self, entry: Path, silence: float) -> None:
@@ -163,7 +163,7 @@ def tell(text: str) -> None:
     sys.stderr.write(f"{clear}benchwright: {text}\n")
 
 
-def _kept(request: Request) -> Request:
+def _kept(request: ServerRequest) -> ServerRequest:
     """A small file is copied, so that it may go where it is; a larger one is read there when it is sent."""
     if not request.file or request.size > COPIED:
         return request

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchwright.errors import StoreError
 from benchwright.schema.parsing import json_value
-from benchwright.store.remote.request import Request
+from benchwright.store.remote.request import ServerRequest
 from benchwright.system import streams, whole_files
 from benchwright.system.locks import open_lock
 
@@ -77,7 +77,7 @@ class Spool:
     def __len__(self) -> int:
         return sum(1 for _ in self._names(self.folder))
 
-    def add(self, request: Request) -> None:
+    def add(self, request: ServerRequest) -> None:
         """Keeps a request behind all others; it is on the disk when this returns. A `StoreError` says why it cannot."""
         head = {name: value for name, value in asdict(request).items() if name != "body"}
         line = json.dumps({"spool": FORMAT, "length": len(request.body), "at": time.time(), **head})
@@ -95,14 +95,14 @@ class Spool:
         """What waits, in order."""
         return [self.folder / name for name in sorted(self._names(self.folder))]
 
-    def read(self, entry: Path) -> Request:
+    def read(self, entry: Path) -> ServerRequest:
         """The request that an entry holds. What cannot be one is a `ValueError`."""
         line, _, body = streams.read_file(entry).partition(b"\n")
         head = json_value(line)
         if not isinstance(head, dict) or head.get("spool") != FORMAT or head.get("length") != len(body):
             raise ValueError("it is damaged, or of another version")
-        known = {each.name for each in fields(Request)} - {"body"}
-        return replace(Request(**{name: head[name] for name in known}), body=body)
+        known = {each.name for each in fields(ServerRequest)} - {"body"}
+        return replace(ServerRequest(**{name: head[name] for name in known}), body=body)
 
     def remove(self, entry: Path) -> None:
         """Forgets a request that the server has taken."""

@@ -13,21 +13,21 @@ from benchwright.errors import StoreError
 from benchwright.records import Result, Run, Samples
 from benchwright.records.findings import Finding, Mute, Remark, State, Threshold
 from benchwright.store import Miss, RunSummary, Series, references
-from benchwright.store.archive import Entry, Token
+from benchwright.store.archive import AuditEntry, Token
 from benchwright.store.sql import audit, browse, facts, findings, read, retention, tokens, upsert, write
 from benchwright.store.sql import engine as engines
 from benchwright.store.sql import rules as ruling
 from benchwright.store.sql.codec import plain
 from benchwright.store.sql.database import TIMEOUT
-from benchwright.store.sql.facts import Info
+from benchwright.store.sql.facts import StoreInfo
 from benchwright.store.sql.faults import explained
-from benchwright.store.sql.group_commit import Job, Together
-from benchwright.store.sql.indexed import Indexed
-from benchwright.store.sql.retention import Pruned, Rules
+from benchwright.store.sql.group_commit import CommitJob, Together
+from benchwright.store.sql.indexed import PageDatabase
+from benchwright.store.sql.retention import Pruned, RetentionRules
 from benchwright.store.sql.upsert import Upload
 
 
-class SqlStore(Indexed):
+class SqlStore(PageDatabase):
     """An `Archive` at `sqlite:///path` or `postgresql://...`. Opening it makes what is missing: folder, file, tables;
     with `create` false, a missing file is an error.
 
@@ -36,7 +36,7 @@ class SqlStore(Indexed):
     """
 
     def __init__(self, url: str, *, create: bool = True, timeout: float = TIMEOUT) -> None:
-        self._known = write.Known()
+        self._known = write.KnownIds()
         self._together = Together(self._put_all)
         super().__init__(url, create=create, timeout=timeout)
 
@@ -222,12 +222,12 @@ class SqlStore(Indexed):
         with self._writing() as connection:
             audit.add(connection, who=who, address=address, action=action, what=what)
 
-    def audit(self, *, limit: int = 100, before: int = 0) -> list[Entry]:
+    def audit(self, *, limit: int = 100, before: int = 0) -> list[AuditEntry]:
         """The newest lines first; those before the line of a number, when one is given."""
         with self._reading() as connection:
             return audit.newest(connection, limit=limit, before=before)
 
-    def prune(self, rules: Rules, *, dry_run: bool = False) -> Pruned:
+    def prune(self, rules: RetentionRules, *, dry_run: bool = False) -> Pruned:
         """Lets go what the rules say is too old, and gives space back where that is worth it; see `Rules`."""
         with self._reading() as connection:
             plan = retention.plan(connection, rules)
@@ -250,15 +250,15 @@ class SqlStore(Indexed):
         with self._reading() as connection:
             return engines.size(connection)
 
-    def info(self) -> Info:
+    def info(self) -> StoreInfo:
         """What kind of store this is, and how much it holds."""
         with self._reading() as connection:
             return facts.info(connection, self._place)
 
     def _rolled_back(self) -> None:
-        self._known = write.Known()  # ids learnt in a transaction that was rolled back name nothing
+        self._known = write.KnownIds()  # ids learnt in a transaction that was rolled back name nothing
 
-    def _put_all(self, jobs: Sequence[Job[Upload]]) -> None:
+    def _put_all(self, jobs: Sequence[CommitJob[Upload]]) -> None:
         """One transaction for all. Where one of them spoils it, each has its own."""
         try:
             outcomes = self._put([job.work for job in jobs])

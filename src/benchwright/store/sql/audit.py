@@ -6,7 +6,7 @@ import time
 
 from sqlalchemy import Connection, delete, insert, select
 
-from benchwright.store.archive import Entry
+from benchwright.store.archive import AuditEntry
 from benchwright.store.sql import tables
 from benchwright.store.sql.codec import plain
 
@@ -23,13 +23,13 @@ def add(connection: Connection, *, who: str, address: str, action: str, what: st
     connection.execute(delete(table).where(table.c.id <= number - MOST))
 
 
-def newest(connection: Connection, *, limit: int, before: int) -> list[Entry]:
+def newest(connection: Connection, *, limit: int, before: int) -> list[AuditEntry]:
     """The newest lines first; those before the line of a number, when one is given."""
     table = tables.audit
     query = select(table).order_by(table.c.id.desc()).limit(limit)
     if before:
         query = query.where(table.c.id < before)
     return [
-        Entry(id=row.id, at=row.at, who=row.who, address=row.address, action=row.action, what=row.what)
+        AuditEntry(id=row.id, at=row.at, who=row.who, address=row.address, action=row.action, what=row.what)
         for row in connection.execute(query)
     ]

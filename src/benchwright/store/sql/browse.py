@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Select, and_, exists, or_, select
 from benchwright.errors import StoreError, UserError
 from benchwright.records import Environment, Failure, Result, Run
 from benchwright.store import RunSummary
-from benchwright.store.archive import Outcome
+from benchwright.store.archive import ResultOutcome
 from benchwright.store.sql import codec, read, tables
 from benchwright.store.sql.catalog import pattern
 from benchwright.store.sql.codec import plain
@@ -97,7 +97,7 @@ def result_ids(connection: Connection, numbers: Sequence[int]) -> dict[int, str]
     return {number: name for rows in parts for number, name in rows}
 
 
-def outcomes(connection: Connection, runs: Sequence[str], machines: Mapping[int, str]) -> list[Outcome]:
+def outcomes(connection: Connection, runs: Sequence[str], machines: Mapping[int, str]) -> list[ResultOutcome]:
     """How every result of these runs ended, in the order they were kept."""
     table = tables.results
     query = (
@@ -118,14 +118,18 @@ def outcomes(connection: Connection, runs: Sequence[str], machines: Mapping[int,
     return [_outcome(machines.get(environment, ""), *told) for environment, *told in connection.execute(query)]
 
 
-def _outcome(machine: str, run: str, result: str, case: str, number: int, status: str, document: bytes) -> Outcome:
+def _outcome(
+    machine: str, run: str, result: str, case: str, number: int, status: str, document: bytes
+) -> ResultOutcome:
     ended = codec.read_status(status)
     try:
         about = codec.glance(document, status, where=f"result {result}")
     except UserError as error:  # it costs this result, not the page
         failure = Failure(kind="damaged", message=error.message, remedy=error.remedy)
-        return Outcome(run, result, case, "{}", machine, number, ended, failure, "", "")
-    return Outcome(run, result, case, about.params, machine, number, ended, about.failure, about.version, about.verdict)
+        return ResultOutcome(run, result, case, "{}", machine, number, ended, failure, "", "")
+    return ResultOutcome(
+        run, result, case, about.params, machine, number, ended, about.failure, about.version, about.verdict
+    )
 
 
 def subjects(connection: Connection, revisions: Iterable[str]) -> dict[str, str]:

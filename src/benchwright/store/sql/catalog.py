@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import BigInteger, Column, Connection, Row, Select, bindparam, exists, func, select, union_all
 
 from benchwright.records import Status
-from benchwright.store.archive import Chosen, Listed
+from benchwright.store.archive import ListedSeries, SeriesFilter
 from benchwright.store.sql import read, tables
 from benchwright.store.sql.codec import plain
 from benchwright.store.sql.counts import EVERYTHING, Tally
@@ -33,7 +33,7 @@ def _points(connection: Connection, above: int, upto: int) -> dict[int, int]:
     return {row[0]: row[1] for row in connection.execute(query)}
 
 
-def listed(connection: Connection, chosen: Chosen, counts: Mapping[int, int]) -> list[Listed]:
+def listed(connection: Connection, chosen: SeriesFilter, counts: Mapping[int, int]) -> list[ListedSeries]:
     """The series that were chosen, in the order of their numbers; those without points only where keys name them."""
     table, points = tables.series, tables.points
     first, last = (_instant(order(points.c.at)) for order in (Column.asc, Column.desc))
@@ -54,7 +54,7 @@ def _instant(order: Any) -> Any:
     return inner.correlate(tables.series).scalar_subquery()
 
 
-def _chosen(query: Select[Any], chosen: Chosen) -> Select[Any]:
+def _chosen(query: Select[Any], chosen: SeriesFilter) -> Select[Any]:
     """What the database can choose by itself."""
     table, points = tables.series, tables.points
     query = query.where(table.c.id > chosen.after)
@@ -68,7 +68,7 @@ def _chosen(query: Select[Any], chosen: Chosen) -> Select[Any]:
     return query.where(exists().where(points.c.series_id == table.c.id))
 
 
-def _fitting(connection: Connection, chosen: Chosen) -> list[int]:
+def _fitting(connection: Connection, chosen: SeriesFilter) -> list[int]:
     """The numbers of the first `limit` series that fit patterns and words too, whatever the database."""
     table = tables.series
     columns = (table.c.id, table.c.case_name, table.c.params, table.c.metric)
@@ -89,8 +89,8 @@ def pattern(name: str) -> re.Pattern[str]:
     return re.compile(".*".join(map(re.escape, plain(name).split("*"))), re.DOTALL)
 
 
-def _listed(row: Any, count: int) -> Listed:
-    return Listed(
+def _listed(row: Any, count: int) -> ListedSeries:
+    return ListedSeries(
         number=row.id,
         series=read.series_of(row),
         # A point that came between counting and looking shows in its instant first.

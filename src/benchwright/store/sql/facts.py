@@ -12,7 +12,7 @@ from benchwright.store.sql.engine import size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Info:
+class StoreInfo:
     """What `benchwright store info` tells."""
 
     kind: str  # sqlite or postgresql
@@ -24,7 +24,7 @@ class Info:
     sample_bytes: int  # of raw samples, compressed: what can age out
 
 
-def info(connection: Connection, place: str) -> Info:
+def info(connection: Connection, place: str) -> StoreInfo:
     """What kind of database this is, and how much it holds."""
     named = (
         tables.runs,
@@ -39,7 +39,7 @@ def info(connection: Connection, place: str) -> Info:
         tables.tokens,
     )
     data = tables.sample_columns.c.data
-    return Info(
+    return StoreInfo(
         kind=connection.dialect.name,
         place=place,
         version=tables.VERSION,

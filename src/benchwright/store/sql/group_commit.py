@@ -12,7 +12,7 @@ MOST = 32  # at once, so that nobody waits for long
 
 
 @dataclass(slots=True, kw_only=True)
-class Job(Generic[T]):
+class CommitJob(Generic[T]):
     """One thread's part. Whoever does it sets `done` or `error`. Two of the same `name` are never done at once."""
 
     name: Hashable
@@ -34,15 +34,15 @@ class Together(Generic[T]):
     One of the threads that wait does the work of all; then it goes its way, and the next one's turn has come.
     """
 
-    def __init__(self, do: Callable[[Sequence[Job[T]]], None]) -> None:
+    def __init__(self, do: Callable[[Sequence[CommitJob[T]]], None]) -> None:
         self._do = do
         self._lock = threading.Lock()
-        self._waiting: list[Job[T]] = []
+        self._waiting: list[CommitJob[T]] = []
         self._is_busy = False
 
     def __call__(self, name: Hashable, work: T) -> bool:
         """What came of it, or its error."""
-        job = Job(name=name, work=work)
+        job = CommitJob(name=name, work=work)
         with self._lock:
             self._waiting.append(job)
             job.leads = not self._is_busy
@@ -75,9 +75,9 @@ class Together(Generic[T]):
             for job in jobs:
                 job.awake.set()
 
-    def _next(self) -> list[Job[T]]:
+    def _next(self) -> list[CommitJob[T]]:
         """The first that wait, the leader among them, for it is the first; of one name only one."""
-        chosen: dict[Hashable, Job[T]] = {}
+        chosen: dict[Hashable, CommitJob[T]] = {}
         left = []
         for job in self._waiting:
             if len(chosen) < MOST and job.name not in chosen:

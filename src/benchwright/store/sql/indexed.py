@@ -7,17 +7,26 @@ from typing import Any
 
 from benchwright.records import Environment, Result, Run, Status
 from benchwright.store import RunSummary
-from benchwright.store.archive import Annotation, Chosen, Columns, Listed, Machine, Outcome, Progress, Valued
+from benchwright.store.archive import (
+    Annotation,
+    Columns,
+    ListedSeries,
+    Machine,
+    Progress,
+    ResultOutcome,
+    SeriesFilter,
+    Valued,
+)
 from benchwright.store.sql import browse, catalog, counts, notes, values
 from benchwright.store.sql.database import Database
 from benchwright.store.sql.machines import Machines, statuses
-from benchwright.store.sql.names import Names
+from benchwright.store.sql.names import RowNames
 from benchwright.store.sql.series_columns import Histories
 
 _SUBJECTS = 100_000  # remembered at most
 
 
-class Indexed(Database):
+class PageDatabase(Database):
     """A database that answers for pages; each method is told of in `archive.Archive`.
 
     What is old is remembered: how many points there are, the machines, long histories.
@@ -27,11 +36,11 @@ class Indexed(Database):
         self._points = catalog.points_tally()
         self._machines = Machines()
         self._histories = Histories()
-        self._names = Names()
+        self._names = RowNames()
         self._subjects: dict[str, str] = {}
         super().__init__(url, **options)
 
-    def series(self, chosen: Chosen) -> list[Listed]:
+    def series(self, chosen: SeriesFilter) -> list[ListedSeries]:
         """The series that were chosen, in the order of their numbers."""
         with self._reading() as connection:
             return catalog.listed(connection, chosen, self._points(connection))
@@ -65,7 +74,7 @@ class Indexed(Database):
         self, *, metrics: Sequence[str] = (), case: str = "", machine: str = "", revision: str = "", tag: str = ""
     ) -> list[Valued]:
         """Of each series the values of the newest run that has any."""
-        wanted = values.Wanted(metrics=tuple(metrics), case=case, machine=machine, revision=revision, tag=tag)
+        wanted = values.ValueFilter(metrics=tuple(metrics), case=case, machine=machine, revision=revision, tag=tag)
         with self._reading() as connection:
             return values.newest(connection, self._names, wanted)
 
@@ -90,7 +99,7 @@ class Indexed(Database):
         with self._reading() as connection:
             return browse.result(connection, result_id)
 
-    def outcomes(self, runs: Sequence[str]) -> list[Outcome]:
+    def outcomes(self, runs: Sequence[str]) -> list[ResultOutcome]:
         """How every result of these runs ended, in the order they were kept."""
         with self._reading() as connection:
             return browse.outcomes(connection, runs, self._machines.keys(connection))

@@ -18,7 +18,7 @@ _AT_ONCE = 500
 _LASTS = 5.0  # seconds: whether more or less is better may be stated anew, the rest never changes
 
 
-class Names:
+class RowNames:
     """Names by the numbers of rows. Those rows are never deleted, so each is read once, series now and then again."""
 
     def __init__(self) -> None:

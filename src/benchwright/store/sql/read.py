@@ -40,7 +40,7 @@ def _results(connection: Connection, run_id: int, *, samples: bool) -> Iterator[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class KeptResult:
     """A result with where it lies."""
 
     run: str
@@ -49,12 +49,12 @@ class Kept:
     result: Result  # without samples
 
 
-def kept(connection: Connection, result_id: str) -> Kept | None:
+def kept(connection: Connection, result_id: str) -> KeptResult | None:
     """The result of that id, without samples; None when there is none such."""
     table, runs = tables.results, tables.runs
     query = _documented(runs.c.run, table.c.run_id).join(runs, runs.c.id == table.c.run_id)
     row = connection.execute(query.where(table.c.result == plain(result_id))).one_or_none()
-    return None if row is None else Kept(run=row.run, run_number=row.run_id, number=row.id, result=_result(row))
+    return None if row is None else KeptResult(run=row.run, run_number=row.run_id, number=row.id, result=_result(row))
 
 
 def _documented(*others: Column[Any]) -> Select[Any]:

@@ -32,7 +32,7 @@ Connect = Callable[[], AbstractContextManager[Connection]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class RetentionRules:
     """How long things are kept, in seconds since their run began; None is for ever.
 
     Runs that an open or acknowledged finding tells of keep everything; so do runs with a tag when `keep_tagged` is set.
@@ -57,14 +57,16 @@ class Pruned:
 class Prunable(Protocol):
     """A store that can let go: every database."""
 
-    def prune(self, rules: Rules, *, dry_run: bool = False) -> Pruned:
+    def prune(self, rules: RetentionRules, *, dry_run: bool = False) -> Pruned:
         """Lets go what the rules say is too old."""
         ...
 
 
-def rules_of(told: config.Retention) -> Rules:
+def rules_of(told: config.Retention) -> RetentionRules:
     """The rules that `[retention]` in benchwright.toml states."""
-    return Rules(samples=_age("samples", told.samples), runs=_age("runs", told.runs), keep_tagged=told.keep_tagged)
+    return RetentionRules(
+        samples=_age("samples", told.samples), runs=_age("runs", told.runs), keep_tagged=told.keep_tagged
+    )
 
 
 def _age(name: str, text: str) -> float | None:
@@ -76,13 +78,13 @@ def _age(name: str, text: str) -> float | None:
     return age
 
 
-def apply(store: Prunable, rules: Rules) -> Pruned | None:
+def apply(store: Prunable, rules: RetentionRules) -> Pruned | None:
     """What a server does once a day; None when the rules let nothing go."""
     return None if rules.samples is None and rules.runs is None else store.prune(rules)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class RetentionPlan:
     """What is too old, by the numbers of rows."""
 
     runs: tuple[tuple[int, str], ...]  # with their ids, oldest first
@@ -91,12 +93,12 @@ class Plan:
     sample_bytes: int
 
 
-def plan(connection: Connection, rules: Rules) -> Plan:
+def plan(connection: Connection, rules: RetentionRules) -> RetentionPlan:
     """What the rules let go now."""
     gone = dict(_old_runs(connection, rules, rules.runs))
     thinned = [number for number, _ in _old_runs(connection, rules, rules.samples) if number not in gone]
     raw = dict(_raw(connection, thinned))
-    return Plan(
+    return RetentionPlan(
         runs=tuple(gone.items()),
         results=sum(len(_results(connection, part)) for part in _parts([*gone])),
         aged=tuple(raw),
@@ -104,7 +106,7 @@ def plan(connection: Connection, rules: Rules) -> Plan:
     )
 
 
-def carry_out(writing: Connect, planned: Plan) -> None:
+def carry_out(writing: Connect, planned: RetentionPlan) -> None:
     """Lets it go in many small transactions, so that others who write wait little. Cut off, it can be begun again."""
     for number, _ in planned.runs:
         with writing() as connection:
@@ -144,7 +146,7 @@ def _fold(connection: Connection, number: int) -> None:
     connection.execute(delete(parts).where(parts.c.result_id == number))
 
 
-def _old_runs(connection: Connection, rules: Rules, age: float | None) -> list[tuple[int, str]]:
+def _old_runs(connection: Connection, rules: RetentionRules, age: float | None) -> list[tuple[int, str]]:
     """Rows and ids of the runs older than that which nobody cares for any more, oldest first."""
     if age is None:
         return []

@@ -20,7 +20,7 @@ class Upload:
     """A result on its way into a run, perhaps in the place of another."""
 
     run_id: str
-    prepared: write.Prepared
+    prepared: write.PreparedResult
     instead_of: str = ""
 
     @property
@@ -29,12 +29,12 @@ class Upload:
         return plain(self.prepared.result.id)
 
 
-def put_all(connection: Connection, known: write.Known, place: str, uploads: Sequence[Upload]) -> list[Outcome]:
+def put_all(connection: Connection, known: write.KnownIds, place: str, uploads: Sequence[Upload]) -> list[Outcome]:
     """What came of each, in order. Their ids differ. Nothing is written of one that is refused."""
     present = {name for (name,) in find(connection, tables.results, ("result",), [upload.name for upload in uploads])}
     homes = _homes(connection, uploads)
     outcomes: list[Outcome] = []
-    new: list[tuple[write.Home, write.Prepared]] = []
+    new: list[tuple[write.Home, write.PreparedResult]] = []
     for upload in uploads:
         try:
             if upload.instead_of or upload.name in present:
@@ -49,7 +49,7 @@ def put_all(connection: Connection, known: write.Known, place: str, uploads: Seq
     return outcomes
 
 
-def add(connection: Connection, known: write.Known, place: str, upload: Upload) -> None:
+def add(connection: Connection, known: write.KnownIds, place: str, upload: Upload) -> None:
     """Adds a result, in the place of another if one is named."""
     run, result_id = home(connection, place, upload.run_id), upload.prepared.result.id
     gone = [_number(connection, run, place, upload)] if upload.instead_of else []
@@ -66,7 +66,7 @@ def home(connection: Connection, place: str, run_id: str) -> write.Home:
     return _home({run: write.Home(number=number, revision=revision) for run, number, revision in rows}, place, run_id)
 
 
-def _put(connection: Connection, known: write.Known, place: str, upload: Upload) -> bool:
+def _put(connection: Connection, known: write.KnownIds, place: str, upload: Upload) -> bool:
     result_id = upload.prepared.result.id
     kept = read.kept(connection, result_id)
     if kept is None or (upload.instead_of == result_id and not _is_same(connection, kept, upload)):
@@ -77,7 +77,7 @@ def _put(connection: Connection, known: write.Known, place: str, upload: Upload)
     raise StoreError(f"{place}: another result has the id {result_id!r}", remedy="give it an id of its own")
 
 
-def _is_same(connection: Connection, kept: read.Kept, upload: Upload) -> bool:
+def _is_same(connection: Connection, kept: read.KeptResult, upload: Upload) -> bool:
     result = upload.prepared.result
     if (kept.run, kept.result) != (plain(upload.run_id), replace(result, samples=())):
         return False

@@ -15,14 +15,14 @@ from benchwright.store.sql import cells, tables
 from benchwright.store.sql.catalog import pattern
 from benchwright.store.sql.cells import NUMBER, TEXT, WHOLE
 from benchwright.store.sql.codec import plain
-from benchwright.store.sql.names import Names
+from benchwright.store.sql.names import RowNames
 
 _RUNS = 50  # of a tag or a revision: the newest of them have every series that is still measured
 _AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ValueFilter:
     """Which values are meant; what is empty does not choose."""
 
     metrics: tuple[str, ...] = ()
@@ -32,13 +32,13 @@ class Wanted:
     tag: str = ""
 
 
-def of_runs(connection: Connection, names: Names, runs: Sequence[str], *, metrics: Sequence[str]) -> list[Valued]:
+def of_runs(connection: Connection, names: RowNames, runs: Sequence[str], *, metrics: Sequence[str]) -> list[Valued]:
     """Every value of these runs that is ok, in the order they were kept."""
     ids = [*dict.fromkeys(plain(run) for run in runs)]
-    return _valued(connection, names, tables.runs.c.run, ids, Wanted(metrics=tuple(metrics)))
+    return _valued(connection, names, tables.runs.c.run, ids, ValueFilter(metrics=tuple(metrics)))
 
 
-def newest(connection: Connection, names: Names, wanted: Wanted) -> list[Valued]:
+def newest(connection: Connection, names: RowNames, wanted: ValueFilter) -> list[Valued]:
     """Of each series that is wanted the values of the newest run that has any."""
     if wanted.revision or wanted.tag:
         numbers = _runs(connection, wanted)
@@ -52,7 +52,7 @@ def newest(connection: Connection, names: Names, wanted: Wanted) -> list[Valued]
     return [value for value in values if ends[value.series, value.unit][1] == value.run]
 
 
-def _last_runs(connection: Connection, wanted: Wanted) -> dict[int, int]:
+def _last_runs(connection: Connection, wanted: ValueFilter) -> dict[int, int]:
     """The run of the newest point of each series that is wanted, by the numbers of rows."""
     series, points, results = tables.series, tables.points, tables.results
     run = (
@@ -70,7 +70,7 @@ def _last_runs(connection: Connection, wanted: Wanted) -> dict[int, int]:
     return {number: last for number, name, last in rows if last is not None and case.fullmatch(name)}
 
 
-def _runs(connection: Connection, wanted: Wanted) -> list[int]:
+def _runs(connection: Connection, wanted: ValueFilter) -> list[int]:
     """The newest runs that have the tag and a result of the revision."""
     runs = tables.runs
     query = select(runs.c.id).order_by(runs.c.id.desc()).limit(_RUNS)
@@ -82,7 +82,7 @@ def _runs(connection: Connection, wanted: Wanted) -> list[int]:
     return list(connection.scalars(query))
 
 
-def _of_series(query: Select[Any], wanted: Wanted) -> Select[Any]:
+def _of_series(query: Select[Any], wanted: ValueFilter) -> Select[Any]:
     series = tables.series
     if wanted.metrics:
         query = query.where(series.c.metric.in_([plain(metric) for metric in wanted.metrics]))
@@ -94,7 +94,7 @@ def _of_series(query: Select[Any], wanted: Wanted) -> Select[Any]:
 
 
 def _valued(
-    connection: Connection, names: Names, column: Column[Any], runs: Sequence[Any], wanted: Wanted
+    connection: Connection, names: RowNames, column: Column[Any], runs: Sequence[Any], wanted: ValueFilter
 ) -> list[Valued]:
     """The values of the runs that the column names."""
     query = _query().where(column.in_(bindparam("runs", expanding=True)))
@@ -137,7 +137,7 @@ def _query() -> Select[Any]:
 _KINDS = (*[WHOLE] * 2, *[TEXT] * 2, *[WHOLE] * 2, TEXT, *[NUMBER] * 4, WHOLE)  # of the columns of `_query`
 
 
-def _named(connection: Connection, names: Names, rows: Sequence[Any], case: str) -> list[Valued]:
+def _named(connection: Connection, names: RowNames, rows: Sequence[Any], case: str) -> list[Valued]:
     """From the columns of `_query`, those of cases that fit."""
     series = names.series(connection, [row[1] for row in rows])
     methods = names.methods(connection, [row[11] for row in rows])

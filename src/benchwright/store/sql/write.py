@@ -23,7 +23,7 @@ _RESULTS_AT_ONCE = 200  # bounds the memory of a large run
 _KEYS_AT_ONCE = 500  # SQLite takes 32,766 parameters in a statement
 
 
-class Known:
+class KnownIds:
     """Ids that this process has seen. Rows that carry them are never deleted, so they need not be asked for again.
 
     Ids learnt in a transaction that is rolled back are wrong; whoever rolls back starts with a new `Known`.
@@ -37,7 +37,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedResult:
     """A result with all that can be made of it before a transaction begins: others may write in the meantime."""
 
     result: Result
@@ -74,14 +74,14 @@ def add_header(connection: Connection, run: Run) -> int | None:
     return number
 
 
-def prepare(results: Sequence[Result]) -> list[Prepared]:
+def prepare(results: Sequence[Result]) -> list[PreparedResult]:
     """What the tables will hold of these results. What cannot be kept is an error here."""
     records: dict[int, Environment] = {id(result.environment): result.environment for result in results}
     environments = {identity: codec.environment_row(record) for identity, record in records.items()}  # most share one
     cases = {id(result.case): result.case for result in results}
     keys = {identity: schema.case_key(case) for identity, case in cases.items()}  # rounds of a case share it
     return [
-        Prepared(
+        PreparedResult(
             result=result,
             at=_instant(result),
             case=keys[id(result.case)],
@@ -93,14 +93,14 @@ def prepare(results: Sequence[Result]) -> list[Prepared]:
     ]
 
 
-def add_results(connection: Connection, known: Known, home: Home, results: Sequence[Result]) -> None:
+def add_results(connection: Connection, known: KnownIds, home: Home, results: Sequence[Result]) -> None:
     """Results of a run, with their points and samples."""
     remaining = iter(results)
     while chunk := list(islice(remaining, _RESULTS_AT_ONCE)):
         add_prepared(connection, known, [(home, prepared) for prepared in prepare(chunk)])
 
 
-def add_prepared(connection: Connection, known: Known, given: Sequence[tuple[Home, Prepared]]) -> None:
+def add_prepared(connection: Connection, known: KnownIds, given: Sequence[tuple[Home, PreparedResult]]) -> None:
     """Results with their points and samples, each in its run."""
     _learn_environments(connection, known, [one for _, one in given])
     rows = [_result_row(one, home, known.environments[one.environment.hash]) for home, one in given]
@@ -126,7 +126,7 @@ def _instant(result: Result) -> int:
     return codec.microseconds(result.started_at, where=f"result {result.id}: started_at")
 
 
-def _result_row(one: Prepared, home: Home, environment_id: int) -> tuple[Any, ...]:
+def _result_row(one: PreparedResult, home: Home, environment_id: int) -> tuple[Any, ...]:
     """In the order of `_RESULT`."""
     result = one.result
     return (
@@ -145,7 +145,7 @@ def _result_row(one: Prepared, home: Home, environment_id: int) -> tuple[Any, ..
 _RESULT = ("result", "run_id", "environment_id", "case_name", "at", "round", "status", "started_at", "revision")
 
 
-def _learn_environments(connection: Connection, known: Known, sources: Sequence[Prepared]) -> None:
+def _learn_environments(connection: Connection, known: KnownIds, sources: Sequence[PreparedResult]) -> None:
     wanted: dict[Key, Row] = {
         (row.hash,): {"hash": row.hash, "document": row.document}
         for row in (one.environment for one in sources)
@@ -158,7 +158,7 @@ def _learn_environments(connection: Connection, known: Known, sources: Sequence[
 # ---- points ----
 
 
-def _add_points(connection: Connection, known: Known, sources: Sequence[tuple[int, Prepared]]) -> None:
+def _add_points(connection: Connection, known: KnownIds, sources: Sequence[tuple[int, PreparedResult]]) -> None:
     _learn_series(connection, known, [one for _, one in sources])
     _learn_methods(connection, known, [one.result for _, one in sources])
     points = []
@@ -186,7 +186,7 @@ def _number(value: float | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _learn_series(connection: Connection, known: Known, sources: Sequence[Prepared]) -> None:
+def _learn_series(connection: Connection, known: KnownIds, sources: Sequence[PreparedResult]) -> None:
     """Makes `known` hold the series of every metric, with the direction that was stated last."""
     wanted: dict[Key, Row] = {}
     keys: dict[Key, Key] = {}  # how `known` names a series -> how the table does
@@ -210,7 +210,7 @@ def _learn_series(connection: Connection, known: Known, sources: Sequence[Prepar
             known.better[name] = better
 
 
-def _series_row(source: Prepared, metric: Metric) -> Row:
+def _series_row(source: PreparedResult, metric: Metric) -> Row:
     result = source.result
     return {
         # schema.series_key, from parts that are known already: it would hash case and machine anew for each metric.
@@ -224,7 +224,7 @@ def _series_row(source: Prepared, metric: Metric) -> Row:
     }
 
 
-def _learn_methods(connection: Connection, known: Known, results: Sequence[Result]) -> None:
+def _learn_methods(connection: Connection, known: KnownIds, results: Sequence[Result]) -> None:
     methods = {metric.estimate.method for result in results for metric in result.metrics}
     missing = {method: (plain(method),) for method in methods if method not in known.methods}
     wanted: dict[Key, Row] = {key: {"method": key[0]} for key in missing.values()}
@@ -235,7 +235,7 @@ def _learn_methods(connection: Connection, known: Known, results: Sequence[Resul
 # ---- samples ----
 
 
-def _add_samples(connection: Connection, sources: Sequence[tuple[int, Prepared]]) -> None:
+def _add_samples(connection: Connection, sources: Sequence[tuple[int, PreparedResult]]) -> None:
     copies = [(number, position, copy) for number, one in sources for position, copy in enumerate(one.samples)]
     heads = [(number, position, copy.document) for number, position, copy in copies]
     columns = [

@@ -24,7 +24,7 @@ SCALARS = ("int", "float", "bool")  # types of plain numbers, which TorchScript 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spec:
+class TensorSignature:
     """One input or output of a model: a dimension is a number, a symbol's name, or None when only a call fixes it."""
 
     name: str
@@ -44,8 +44,8 @@ class Table:
 class Signature:
     """The inputs and outputs of a model, in its order."""
 
-    inputs: tuple[Spec, ...]
-    outputs: tuple[Spec, ...] = ()
+    inputs: tuple[TensorSignature, ...]
+    outputs: tuple[TensorSignature, ...] = ()
     tables: Mapping[str, Table] = field(default_factory=dict)  # the smallest, by the input that chooses its rows
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.schema import parsing
-from benchwright.targets.signatures import MalformedError, Signature, Spec, Table
+from benchwright.targets.signatures import MalformedError, Signature, Table, TensorSignature
 
 _MOST_BYTES = 256 << 20
 _DEEPEST = 500  # of a graph that was written by torch
@@ -55,13 +55,13 @@ def _document(path: Path) -> Any:
         raise MalformedError(str(error)) from None
 
 
-def _specs(listed: list[Mapping[str, Any]], kind: str, values: Mapping[str, Any]) -> Iterator[Spec]:
+def _specs(listed: list[Mapping[str, Any]], kind: str, values: Mapping[str, Any]) -> Iterator[TensorSignature]:
     for each in listed:
         argument = each.get(kind, {}).get("arg", {}).get("as_tensor")
         if argument is not None:
             value = values[argument["name"]]
             shape = tuple(_size(size) for size in value["sizes"])
-            yield Spec(name=argument["name"], shape=shape, dtype=_DTYPES.get(value["dtype"], ""))
+            yield TensorSignature(name=argument["name"], shape=shape, dtype=_DTYPES.get(value["dtype"], ""))
 
 
 def _size(size: Mapping[str, Any]) -> int | str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
 
-from benchwright.targets.signatures import SCALARS, Signature, Spec, is_whole
+from benchwright.targets.signatures import SCALARS, Signature, TensorSignature, is_whole
 from benchwright.units import whole_number
 
 SAMPLE_RATE = 16_000  # Hz, what most models of speech take
@@ -28,7 +28,7 @@ _LINES = frozenset({"rec", "ocr", "crnn", "htr"})  # in names of models that rea
 _SYMBOLS = {"height": _SIDE, "width": _SIDE, "h": _SIDE, "w": _SIDE, "samples": _SECOND, "frames": _FRAMES}
 
 
-class Kind(StrEnum):
+class InputKind(StrEnum):
     """What an input holds."""
 
     IMAGE = "an image"
@@ -48,14 +48,14 @@ class Kind(StrEnum):
 class Guess:
     """What an input seems to be, and a shape for it where its own has open ends."""
 
-    kind: Kind
+    kind: InputKind
     shape: tuple[int, ...]
 
 
 def guess(signature: Signature, *, name: str = "", batch_size: int = 1) -> dict[str, Guess]:
     """A guess for every input of the model called `name`. A leading 1 stands for the batch size."""
     kinds = {spec.name: kind_of(spec, signature, name) for spec in signature.inputs}
-    streaming = any(kind in (Kind.RATE, Kind.STATE) for kind in kinds.values())
+    streaming = any(kind in (InputKind.RATE, InputKind.STATE) for kind in kinds.values())
     symbols: dict[str, int] = {}
     for spec in signature.inputs:
         if spec.shape and isinstance(spec.shape[0], str):
@@ -73,37 +73,37 @@ def guess(signature: Signature, *, name: str = "", batch_size: int = 1) -> dict[
     return {spec.name: found[spec.name] for spec in signature.inputs}
 
 
-def kind_of(spec: Spec, signature: Signature, name: str = "") -> Kind:
+def kind_of(spec: TensorSignature, signature: Signature, name: str = "") -> InputKind:
     """What one input of a model seems to be; `name` is the model's."""
     words, rank = _words(spec.name), None if spec.shape is None else len(spec.shape)
     whole = is_whole(spec.dtype) or spec.dtype == "int"
     if rank in (0, 1, None) and (spec.dtype in SCALARS or whole) and words & _RATE:
-        return Kind.RATE
+        return InputKind.RATE
     if "mask" in words:
-        return Kind.MASK
+        return InputKind.MASK
     if words & _STATE or (words & _SHORT_STATE and spec.name in partners(signature, [spec.name])):
-        return Kind.STATE
+        return InputKind.STATE
     if whole and words & _LENGTH:
-        return Kind.LENGTH
+        return InputKind.LENGTH
     if spec.name in signature.tables or words & _TEXT or (is_whole(spec.dtype) and rank == 2):
-        return Kind.TOKENS
+        return InputKind.TOKENS
     return _kind_of_shape(spec, words, signature, name)
 
 
-def _kind_of_shape(spec: Spec, words: set[str], signature: Signature, name: str) -> Kind:
+def _kind_of_shape(spec: TensorSignature, words: set[str], signature: Signature, name: str) -> InputKind:
     shape = spec.shape
     if words & _AUDIO:
-        return Kind.AUDIO
+        return InputKind.AUDIO
     if shape is None:
         rated = any(_words(other.name) & _RATE for other in signature.inputs)
-        return Kind.AUDIO if rated else Kind.UNKNOWN if spec.dtype in SCALARS else Kind.IMAGE
+        return InputKind.AUDIO if rated else InputKind.UNKNOWN if spec.dtype in SCALARS else InputKind.IMAGE
     if len(shape) == 5:
-        return Kind.VIDEO
+        return InputKind.VIDEO
     if len(shape) == 4 or (len(shape) == 3 and words & _IMAGE):
-        return Kind.LINE if _reads_lines(shape, signature, name) else Kind.IMAGE
+        return InputKind.LINE if _reads_lines(shape, signature, name) else InputKind.IMAGE
     if len(shape) == 3:
-        return Kind.AUDIO if 1 in (shape[1], shape[2]) else Kind.FEATURES
-    return Kind.AUDIO if len(shape) == 2 and not isinstance(shape[1], int) else Kind.UNKNOWN
+        return InputKind.AUDIO if 1 in (shape[1], shape[2]) else InputKind.FEATURES
+    return InputKind.AUDIO if len(shape) == 2 and not isinstance(shape[1], int) else InputKind.UNKNOWN
 
 
 def _reads_lines(shape: Sequence[int | str | None], signature: Signature, name: str) -> bool:
@@ -120,25 +120,25 @@ def _reads_lines(shape: Sequence[int | str | None], signature: Signature, name: 
     return many or (bool(sequences) and bool(_words(PurePath(name).stem) & _LINES))
 
 
-def _sizes(spec: Spec, kind: Kind, *, streaming: bool, batch_size: int) -> list[int]:
+def _sizes(spec: TensorSignature, kind: InputKind, *, streaming: bool, batch_size: int) -> list[int]:
     """Sizes for every dimension as if all were open; the first is the batch's."""
     if spec.shape is None:
-        usual = {Kind.IMAGE: [1, 3, _SIDE, _SIDE], Kind.AUDIO: [1, _CHUNK if streaming else _SECOND]}
-        return usual.get(kind, [1, _TOKENS] if kind in (Kind.TOKENS, Kind.MASK) else [])
+        usual = {InputKind.IMAGE: [1, 3, _SIDE, _SIDE], InputKind.AUDIO: [1, _CHUNK if streaming else _SECOND]}
+        return usual.get(kind, [1, _TOKENS] if kind in (InputKind.TOKENS, InputKind.MASK) else [])
     rest = len(spec.shape) - 1
     if rest < 0:
         return []
     sizes = {
-        Kind.AUDIO: _CHUNK if streaming else _SECOND,
-        Kind.TOKENS: _TOKENS,
-        Kind.MASK: _TOKENS,
-        Kind.FEATURES: _FRAMES,
+        InputKind.AUDIO: _CHUNK if streaming else _SECOND,
+        InputKind.TOKENS: _TOKENS,
+        InputKind.MASK: _TOKENS,
+        InputKind.FEATURES: _FRAMES,
     }
-    if kind in (Kind.IMAGE, Kind.LINE):
-        return [1, *_image(spec.shape, line=kind is Kind.LINE)]
-    if kind is Kind.VIDEO:
+    if kind in (InputKind.IMAGE, InputKind.LINE):
+        return [1, *_image(spec.shape, line=kind is InputKind.LINE)]
+    if kind is InputKind.VIDEO:
         return [1, 3, _VIDEO, _SIDE, _SIDE]
-    if kind is Kind.STATE:
+    if kind is InputKind.STATE:
         return [1, *(_state_size(spec.shape[place], place, batch_size) for place in range(1, rest + 1))]
     return [1, *(_named(size) or sizes.get(kind, _TOKENS) for size in spec.shape[1:])]
 
@@ -163,7 +163,7 @@ def _named(size: int | str | None) -> int | None:
     return _SYMBOLS.get(size.lower()) if isinstance(size, str) else None
 
 
-def _adds_up(spec: Spec) -> bool:
+def _adds_up(spec: TensorSignature) -> bool:
     return any(isinstance(size, str) and "+" in size for size in spec.shape or ())
 
 
@@ -199,7 +199,7 @@ def partners(signature: Signature, names: Iterable[str]) -> dict[str, str]:
     return {name: out for name, out in found.items() if taken.count(out) == 1}
 
 
-def fits(spec: Spec, out: Spec) -> bool:
+def fits(spec: TensorSignature, out: TensorSignature) -> bool:
     """Whether an output may have the shape and type of an input; a size that is not known may be any."""
     if spec.shape is None or out.shape is None or spec.dtype != out.dtype or len(spec.shape) != len(out.shape):
         return False
@@ -209,5 +209,5 @@ def fits(spec: Spec, out: Spec) -> bool:
 
 def states(signature: Signature) -> dict[str, str]:
     """The inputs that seem to be state, with the output that gives each back, where that is unambiguous."""
-    names = [spec.name for spec in signature.inputs if kind_of(spec, signature) is Kind.STATE]
+    names = [spec.name for spec in signature.inputs if kind_of(spec, signature) is InputKind.STATE]
     return partners(signature, names)

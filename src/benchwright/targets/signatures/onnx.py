@@ -6,8 +6,8 @@ import mmap
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchwright.targets.signatures import MalformedError, Signature, Spec, Table
-from benchwright.targets.signatures.protobuf import Message, signed
+from benchwright.targets.signatures import MalformedError, Signature, Table, TensorSignature
+from benchwright.targets.signatures.protobuf import ProtobufMessage, signed
 
 _GRAPH = 7  # of ModelProto; below: of GraphProto
 _NODE, _INITIALIZER, _INPUT, _OUTPUT, _SPARSE = 1, 5, 11, 12, 15
@@ -56,13 +56,13 @@ def read(path: Path) -> Signature:
 
 
 def _signature(view: memoryview) -> Signature:
-    graph = next(Message.whole(view).parts(_GRAPH), None)
+    graph = next(ProtobufMessage.whole(view).parts(_GRAPH), None)
     if graph is None:
         raise MalformedError("no graph")
-    weights: dict[str, Message] = {}
+    weights: dict[str, ProtobufMessage] = {}
     inputs, outputs, nodes = [], [], []
     for number, part in graph.fields():
-        if not isinstance(part, Message):
+        if not isinstance(part, ProtobufMessage):
             continue
         if number == _NODE:
             nodes.append(part)
@@ -83,24 +83,24 @@ def _signature(view: memoryview) -> Signature:
     return Signature(inputs=given, outputs=tuple(outputs), tables=_tables(nodes, constants, wanted))
 
 
-def _needs_nodes(inputs: tuple[Spec, ...]) -> bool:
+def _needs_nodes(inputs: tuple[TensorSignature, ...]) -> bool:
     """Whether anything depends on what the nodes say: values of whole numbers, sizes that are not known."""
     return any("int" in spec.dtype or any(not isinstance(d, int) for d in (spec.shape or ())[1:]) for spec in inputs)
 
 
-def _spec(value: Message) -> Spec:
+def _spec(value: ProtobufMessage) -> TensorSignature:
     for kind in value.parts(2):
         for tensor in kind.parts(1):
-            return Spec(name=value.text(1), shape=_shape(tensor), dtype=_DTYPES.get(tensor.number(1), ""))
-    return Spec(name=value.text(1), shape=None, dtype="")  # a sequence, a map, an optional tensor
+            return TensorSignature(name=value.text(1), shape=_shape(tensor), dtype=_DTYPES.get(tensor.number(1), ""))
+    return TensorSignature(name=value.text(1), shape=None, dtype="")  # a sequence, a map, an optional tensor
 
 
-def _shape(tensor: Message) -> tuple[int | str | None, ...] | None:
+def _shape(tensor: ProtobufMessage) -> tuple[int | str | None, ...] | None:
     shape = next(tensor.parts(2), None)
     return None if shape is None else tuple(_dimension(dimension) for dimension in shape.parts(1))
 
 
-def _dimension(dimension: Message) -> int | str | None:
+def _dimension(dimension: ProtobufMessage) -> int | str | None:
     """A size; exporters write -1, 0 or "?" as well where there is none."""
     name = dimension.text(2)
     if name:
@@ -118,12 +118,12 @@ class _Constant:
     scalar: int | None = None
 
 
-def _constant(tensor: Message) -> _Constant:
+def _constant(tensor: ProtobufMessage) -> _Constant:
     shape = tuple(tensor.numbers(1))
     return _Constant(shape, _scalar(tensor) if shape in ((), (1,)) else None)
 
 
-def _scalar(tensor: Message) -> int | None:
+def _scalar(tensor: ProtobufMessage) -> int | None:
     """The whole number that a tensor holds."""
     if _DTYPES.get(tensor.number(2), "") not in ("int32", "int64"):
         return None
@@ -142,7 +142,7 @@ class _Trace:
     origins: dict[str, str] = field(default_factory=dict)
 
 
-def _tables(nodes: list[Message], constants: dict[str, _Constant], wanted: set[str]) -> dict[str, Table]:
+def _tables(nodes: list[ProtobufMessage], constants: dict[str, _Constant], wanted: set[str]) -> dict[str, Table]:
     trace = _Trace(constants, {name: name for name in wanted})
     found: dict[str, Table] = {}
     for node in nodes:
@@ -162,7 +162,7 @@ def _tables(nodes: list[Message], constants: dict[str, _Constant], wanted: set[s
     return found
 
 
-def _lookups(node: Message, kind: str, trace: _Trace) -> list[tuple[str, int]]:
+def _lookups(node: ProtobufMessage, kind: str, trace: _Trace) -> list[tuple[str, int]]:
     """Which inputs of the model choose rows here, and of how many."""
     names = _texts(node, 1)
     if kind == "OneHot":
@@ -178,16 +178,16 @@ def _lookups(node: Message, kind: str, trace: _Trace) -> list[tuple[str, int]]:
     return found
 
 
-def _keep_constant(node: Message, constants: dict[str, _Constant]) -> None:
+def _keep_constant(node: ProtobufMessage, constants: dict[str, _Constant]) -> None:
     for attribute in node.parts(5):
         if attribute.text(1) == "value":
             for tensor in attribute.parts(5):
                 constants |= dict.fromkeys(_texts(node, 2)[:1], _constant(tensor))
 
 
-def _attribute(node: Message, name: str) -> int:
+def _attribute(node: ProtobufMessage, name: str) -> int:
     return next((signed(each.number(3)) for each in node.parts(5) if each.text(1) == name), 0)
 
 
-def _texts(node: Message, number: int) -> list[str]:
+def _texts(node: ProtobufMessage, number: int) -> list[str]:
     return [bytes(part).decode(errors="replace") for part in node.parts(number)]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from benchwright.targets.signatures import MalformedError, Signature, Spec
+from benchwright.targets.signatures import MalformedError, Signature, TensorSignature
 from benchwright.units import whole_number
 
 _MOST_BYTES = 64 << 20
@@ -45,8 +45,8 @@ class _Layers:
     """Hears of elements as they come and keeps the layers that are inputs or outputs of the whole model."""
 
     def __init__(self) -> None:
-        self.inputs: list[Spec] = []
-        self.outputs: list[Spec] = []
+        self.inputs: list[TensorSignature] = []
+        self.outputs: list[TensorSignature] = []
         self._inner = 0
         self._layer: dict[str, str] = {}
         self._data: dict[str, str] = {}
@@ -69,9 +69,9 @@ class _Layers:
             name = self._names.partition(",")[0] or self._layer.get("name", "")
             if self._layer.get("type") == "Parameter":
                 dtype = _DTYPES.get(self._data.get("element_type", ""), "")
-                self.inputs.append(Spec(name=name, shape=_shape(self._data.get("shape", "")), dtype=dtype))
+                self.inputs.append(TensorSignature(name=name, shape=_shape(self._data.get("shape", "")), dtype=dtype))
             elif self._layer.get("type") == "Result":
-                self.outputs.append(Spec(name=name, shape=None, dtype=""))
+                self.outputs.append(TensorSignature(name=name, shape=None, dtype=""))
 
 
 def _shape(text: str) -> tuple[int | None, ...] | None:

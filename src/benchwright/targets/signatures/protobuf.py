@@ -11,7 +11,7 @@ MOST_FIELDS = 4_000_000  # of one file: beyond, it is no model that anybody made
 _VARINT, _EIGHT, _BYTES, _FOUR = 0, 1, 2, 5
 
 
-class Message:
+class ProtobufMessage:
     """A part of a file. `fields` gives each field's number and content: an int, or a part for what has a length."""
 
     __slots__ = ("_budget", "_data", "_end", "_start")
@@ -20,11 +20,11 @@ class Message:
         self._data, self._start, self._end, self._budget = data, start, end, budget
 
     @classmethod
-    def whole(cls, data: Buffer) -> Message:
+    def whole(cls, data: Buffer) -> ProtobufMessage:
         """The message that fills a file."""
         return cls(data, 0, len(data), [MOST_FIELDS])
 
-    def fields(self) -> Iterator[tuple[int, int | Message]]:
+    def fields(self) -> Iterator[tuple[int, int | ProtobufMessage]]:
         at, end, data = self._start, self._end, self._data
         while at < end:
             self._budget[0] -= 1
@@ -39,16 +39,16 @@ class Message:
                 length, at = self._varint(at)
                 if length > end - at:
                     raise MalformedError("a field is longer than its message")
-                yield number, Message(self._data, at, at + length, self._budget)
+                yield number, ProtobufMessage(self._data, at, at + length, self._budget)
                 at += length
             elif kind in (_EIGHT, _FOUR):
                 at += 8 if kind == _EIGHT else 4
             else:
                 raise MalformedError(f"wire type {kind}")
 
-    def parts(self, number: int) -> Iterator[Message]:
+    def parts(self, number: int) -> Iterator[ProtobufMessage]:
         """The fields of that number that have a length."""
-        return (value for found, value in self.fields() if found == number and isinstance(value, Message))
+        return (value for found, value in self.fields() if found == number and isinstance(value, ProtobufMessage))
 
     def number(self, number: int, default: int = 0) -> int:
         """The last whole number in a field of that number."""

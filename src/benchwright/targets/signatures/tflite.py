@@ -6,7 +6,7 @@ import mmap
 import struct
 from pathlib import Path
 
-from benchwright.targets.signatures import MalformedError, Signature, Spec, Table
+from benchwright.targets.signatures import MalformedError, Signature, Table, TensorSignature
 
 _MAGIC = b"TFL3"
 _MOST = 1_000_000  # entries of a vector
@@ -60,13 +60,13 @@ def _signature(data: mmap.mmap) -> Signature:
     )
 
 
-def _spec(tensor: _Table) -> Spec:
+def _spec(tensor: _Table) -> TensorSignature:
     signature = tensor.ints(7) or tensor.ints(0)
     shape = tuple(None if size < 0 else size for size in signature)
-    return Spec(name=plain(tensor.text(3)), shape=shape, dtype=_DTYPES.get(tensor.byte(1), ""))
+    return TensorSignature(name=plain(tensor.text(3)), shape=shape, dtype=_DTYPES.get(tensor.byte(1), ""))
 
 
-def _tables(model: _Table, graph: _Table, specs: list[Spec], origins: dict[int, str]) -> dict[str, Table]:
+def _tables(model: _Table, graph: _Table, specs: list[TensorSignature], origins: dict[int, str]) -> dict[str, Table]:
     codes = [max(code.byte(0), code.int32(3)) for code in model.tables(1)]
     found: dict[str, Table] = {}
     for operator in graph.tables(3):

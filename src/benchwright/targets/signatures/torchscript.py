@@ -12,7 +12,7 @@ import zipfile
 import zlib
 from pathlib import Path
 
-from benchwright.targets.signatures import SCALARS, MalformedError, Signature, Spec
+from benchwright.targets.signatures import SCALARS, MalformedError, Signature, TensorSignature
 
 _MOST_BYTES = 16 << 20
 _PARAMETER = re.compile(r"(\w+): ([\w.\[\], ]+?)(=[^,]*)?(?:,\s*(?=\w+: )|$)")
@@ -53,7 +53,7 @@ def _body(source: str, name: str) -> str:
     return found[0]
 
 
-def _inputs(body: str) -> list[Spec]:
+def _inputs(body: str) -> list[TensorSignature]:
     """What `forward` takes after itself and must be given."""
     found = re.search(r"def forward\((.*?)\) -> ", body, re.DOTALL)
     if found is None or "def example_inputs(" in body:  # which makes inputs that need no shape
@@ -61,7 +61,7 @@ def _inputs(body: str) -> list[Spec]:
     inputs = []
     for name, kind, default in _PARAMETER.findall(" ".join(found[1].split())):
         if name != "self" and not default:
-            inputs.append(Spec(name=name, shape=None, dtype=kind if kind in SCALARS else ""))
+            inputs.append(TensorSignature(name=name, shape=None, dtype=kind if kind in SCALARS else ""))
             if kind != "Tensor" and kind not in SCALARS:
                 raise MalformedError(f"{name} is a {kind}")
     return inputs

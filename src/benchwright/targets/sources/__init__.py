@@ -59,7 +59,7 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class About:
+class CaseDescription:
     """What a benchmark's author says of a case: the first lines of docstrings; "" where there is nothing."""
 
     summary: str = ""
@@ -72,20 +72,20 @@ def plan(request: Request) -> list[Case]:
     return [case for case, _ in described(request)]
 
 
-def described(request: Request) -> list[tuple[Case, About]]:
+def described(request: Request) -> list[tuple[Case, CaseDescription]]:
     """The cases of `plan`, each with what its author says about it, where its source knows."""
     if not request.targets and not request.command:
         raise TargetError("nothing to measure", remedy="name a model file, file.py::name, or a command after --")
-    cases: dict[str, tuple[Case, About]] = {}
+    cases: dict[str, tuple[Case, CaseDescription]] = {}
     for target in request.targets:
         source = source_of(target)
         tell = getattr(source, "described", None)
-        told = tell(target, request) if tell else ((case, About()) for case in source.cases(target, request))
+        told = tell(target, request) if tell else ((case, CaseDescription()) for case in source.cases(target, request))
         for case, about in told:
             cases.setdefault(schema.fingerprint(case), (case, about))
     if request.command:
         for case in plugins.load("sources", "commands")().cases("", request):
-            cases.setdefault(schema.fingerprint(case), (case, About()))
+            cases.setdefault(schema.fingerprint(case), (case, CaseDescription()))
     whole = list(cases.values())
     if any(case.target.runtime in FED_BY_FILE for case, _ in whole):
         from benchwright.targets.sources import model_inputs  # only now: functions and commands do without

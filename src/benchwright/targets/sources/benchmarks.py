@@ -11,8 +11,8 @@ from pathlib import Path
 from benchwright.errors import TargetError, did_you_mean
 from benchwright.events import Imported, Noted
 from benchwright.records import Case, Load, Mode, Scalar, Target
-from benchwright.targets.sources import About, Request, content, discovery, matrix
-from benchwright.targets.sources.offered import FUNCTION, Asked, Found, Offer
+from benchwright.targets.sources import CaseDescription, Request, content, discovery, matrix
+from benchwright.targets.sources.offered import FUNCTION, Offer, OfferedBenchmark, SearchFilter
 from benchwright.worker.runtimes.classes import conventions
 
 _MOST_NAMED = 5
@@ -22,7 +22,7 @@ SLOW = 5.0  # seconds of an import that are worth a word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class BenchmarkPlace:
     """A file, module or package, and the name in it; "" for all there is."""
 
     module: str  # the absolute path of a file, or a dotted name
@@ -31,12 +31,12 @@ class Place:
     dotted: bool = False  # a class in a module is written with dots alone: `package.module.Class.method`
     written: str = ""  # the name to keep, when what was written names exactly one
 
-    def uri(self, found: Found) -> str:
+    def uri(self, found: OfferedBenchmark) -> str:
         """What the worker imports."""
         module = found.module or self.module
         return f"{module}{'::' if module.endswith('.py') else ':'}{found.name}"
 
-    def shown(self, found: Found) -> str:
+    def shown(self, found: OfferedBenchmark) -> str:
         """How the case is called: such that it can be asked for again."""
         if self.module.endswith(".py"):
             return f"{self.file.name}::{found.name}"
@@ -54,13 +54,13 @@ class Place:
         return self.written or (f"{self.module}{separator}{self.name}" if self.name else self.module)
 
 
-def find(place: Place, request: Request, runtime: str = "") -> list[Found]:
+def find(place: BenchmarkPlace, request: Request, runtime: str = "") -> list[OfferedBenchmark]:
     """What the place offers to `runtime`, or to both that call Python code.
 
     A `TargetError` says that this is nothing, or that the request cannot be about it.
     """
     check(place, request)
-    wanted = Asked(style=_style(request), runtime=runtime, last_paths=tuple(request.last_paths))
+    wanted = SearchFilter(style=_style(request), runtime=runtime, last_paths=tuple(request.last_paths))
     begin = time.monotonic()
     offer = discovery.look(place.module, place.name, timeout=_timeout(request), asked=wanted)
     found = list(discovery.whole(offer, place.module).found)
@@ -72,10 +72,10 @@ def find(place: Place, request: Request, runtime: str = "") -> list[Found]:
     return found
 
 
-def look(place: Place, request: Request) -> tuple[list[Found], list[tuple[str, str]]]:
+def look(place: BenchmarkPlace, request: Request) -> tuple[list[OfferedBenchmark], list[tuple[str, str]]]:
     """Like `find`, but what cannot be imported of a package is told beside what can."""
     check(place, request)
-    wanted = Asked(style=_style(request), last_paths=tuple(request.last_paths))
+    wanted = SearchFilter(style=_style(request), last_paths=tuple(request.last_paths))
     offer = discovery.look(place.module, place.name, timeout=_timeout(request), asked=wanted)
     if not offer.found and not offer.broken:
         raise _nothing(place)
@@ -83,7 +83,7 @@ def look(place: Place, request: Request) -> tuple[list[Found], list[tuple[str, s
     return list(offer.found), list(offer.broken)
 
 
-def _tell(place: Place, offer: Offer, request: Request) -> None:
+def _tell(place: BenchmarkPlace, offer: Offer, request: Request) -> None:
     """Says what of asv is left out, and what is timed although its name asks for something else."""
     if offer.left:
         names, more = ", ".join(offer.left[:_MOST_NAMED]), len(offer.left) - _MOST_NAMED
@@ -96,7 +96,7 @@ def _tell(place: Place, offer: Offer, request: Request) -> None:
             request.listener(Noted(text=f"{place.label} is a function: {how}"))
 
 
-def check(place: Place, request: Request) -> None:
+def check(place: BenchmarkPlace, request: Request) -> None:
     """Refuses what means nothing to Python code."""
     if tuple(request.devices) != ("cpu",) or tuple(request.precisions) != ("",):
         raise TargetError(
@@ -106,14 +106,14 @@ def check(place: Place, request: Request) -> None:
     matrix.refuse_inputs(place.label, request)
 
 
-def cases(place: Place, found: Found, request: Request) -> Iterator[tuple[Case, About]]:
+def cases(place: BenchmarkPlace, found: OfferedBenchmark, request: Request) -> Iterator[tuple[Case, CaseDescription]]:
     """Every case of one benchmark, with what there is to say about it."""
     runtime = "python" if found.kind == FUNCTION else "class"
     shown = place.shown(found)
     target = Target(runtime=runtime, uri=place.uri(found), options=matrix.options_for(runtime, request))
     file = _file(place, found)
     version = content.digest([file]) if file.is_file() else ""
-    about = About(summary=found.summary, owner=_owner(shown, found), owner_summary=found.owner_summary)
+    about = CaseDescription(summary=found.summary, owner=_owner(shown, found), owner_summary=found.owner_summary)
     for own in matrix.combinations(_own_params(shown, found, request)):
         inputs = dataclasses.replace(request.inputs, batch_size=_batch_size(own))
         for load, issuing in _loads(shown, found, request):
@@ -121,7 +121,7 @@ def cases(place: Place, found: Found, request: Request) -> Iterator[tuple[Case, 
             yield matrix.case(shown, target, params, inputs, load, version, request), about
 
 
-def _nothing(place: Place) -> TargetError:
+def _nothing(place: BenchmarkPlace) -> TargetError:
     return TargetError(f"{place.label} matches nothing", remedy=f"benchwright list {place.module} shows what there is")
 
 
@@ -134,17 +134,17 @@ def _style(request: Request) -> str:
     return str(matrix.options_for("class", request).get("style") or "")
 
 
-def _file(place: Place, found: Found) -> Path:
+def _file(place: BenchmarkPlace, found: OfferedBenchmark) -> Path:
     return (discovery.locate(found.module) if found.module else None) or place.file
 
 
-def _owner(shown: str, found: Found) -> str:
+def _owner(shown: str, found: OfferedBenchmark) -> str:
     if found.kind == FUNCTION:
         return ""
     return shown[: -len(found.name.rpartition(".")[2]) - 1]
 
 
-def _loads(shown: str, found: Found, request: Request) -> Iterator[tuple[Load, dict[str, Scalar]]]:
+def _loads(shown: str, found: OfferedBenchmark, request: Request) -> Iterator[tuple[Load, dict[str, Scalar]]]:
     if found.kind in (FUNCTION, conventions.TIME):
         yield from matrix.loads(request, found.loops)
         return
@@ -163,7 +163,7 @@ def _loads(shown: str, found: Found, request: Request) -> Iterator[tuple[Load, d
     yield Load(mode=Mode.SINGLE, timeout=load.timeout, seed=load.seed, objectives=load.objectives), {}
 
 
-def _own_params(shown: str, found: Found, request: Request) -> dict[str, tuple[Scalar, ...]]:
+def _own_params(shown: str, found: OfferedBenchmark, request: Request) -> dict[str, tuple[Scalar, ...]]:
     """The declared parameters, narrowed or added to by the request's; every one that must have a value has one."""
     given = {name: tuple(values) for name, values in request.params.items()}
     if tuple(request.batch_sizes) != (1,):

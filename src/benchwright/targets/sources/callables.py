@@ -9,9 +9,9 @@ from typing import ClassVar
 from benchwright import plugins
 from benchwright.errors import TargetError
 from benchwright.records import Case
-from benchwright.targets.sources import About, Request, benchmarks, content, discovery, matrix
-from benchwright.targets.sources.benchmarks import Place
-from benchwright.targets.sources.offered import Found
+from benchwright.targets.sources import CaseDescription, Request, benchmarks, content, discovery, matrix
+from benchwright.targets.sources.benchmarks import BenchmarkPlace
+from benchwright.targets.sources.offered import OfferedBenchmark
 from benchwright.worker.runtimes import check_installed
 
 _DOTTED = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_][\w.]*)")
@@ -32,7 +32,7 @@ class Callables:
     def cases(self, target: str, request: Request) -> Iterator[Case]:
         yield from (case for case, _ in self.described(target, request))
 
-    def described(self, target: str, request: Request) -> Iterator[tuple[Case, About]]:
+    def described(self, target: str, request: Request) -> Iterator[tuple[Case, CaseDescription]]:
         """Every case of the target, with what there is to say about it."""
         place = _place(target)
         for runtime in request.runtimes or _OURS:
@@ -47,10 +47,10 @@ class Callables:
             elif not place.name:
                 raise TargetError(f"{target} does not say which model", remedy=f"write {target}::Name")
             else:
-                named = Found(name=place.name)
+                named = OfferedBenchmark(name=place.name)
                 version = content.digest([place.file])
                 model = matrix.models(place.shown(named), place.uri(named), runtime, version, request)
-                yield from ((case, About()) for case in model)
+                yield from ((case, CaseDescription()) for case in model)
 
 
 def _names_a_class(dotted: str) -> bool:
@@ -59,15 +59,15 @@ def _names_a_class(dotted: str) -> bool:
     return bool(module and rest)
 
 
-def _place(target: str) -> Place:
+def _place(target: str) -> BenchmarkPlace:
     dotted = _DOTTED.fullmatch(target)
     if dotted:
         file = discovery.locate(dotted[1])
         if file is None:
             raise TargetError(f"there is no module {dotted[1]!r} here", remedy="is its folder the present one?")
-        return Place(module=dotted[1], file=file, name=dotted[2])
+        return BenchmarkPlace(module=dotted[1], file=file, name=dotted[2])
     text, separator, name = target.partition("::")
     file = content.existing(text)
     if separator and not name:
         raise TargetError(f"{target} names nothing after ::", remedy=f"write {text}::name, or {text} for all")
-    return Place(module=str(file), file=file, name=name)
+    return BenchmarkPlace(module=str(file), file=file, name=name)

@@ -12,9 +12,9 @@ from typing import ClassVar
 
 from benchwright.errors import TargetError
 from benchwright.records import Case, Load, Mode, Scalar, Target
-from benchwright.targets.sources import About, Request, benchmarks, discovery
-from benchwright.targets.sources.benchmarks import Place
-from benchwright.targets.sources.offered import FILTER, Asked
+from benchwright.targets.sources import CaseDescription, Request, benchmarks, discovery
+from benchwright.targets.sources.benchmarks import BenchmarkPlace
+from benchwright.targets.sources.offered import FILTER, SearchFilter
 
 _PLAIN = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?::[A-Za-z_]\w*)?")
 _FILTERED = re.compile(rf"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.{FILTER}.*", re.DOTALL)
@@ -36,7 +36,7 @@ class Classes:
     def cases(self, target: str, request: Request) -> Iterator[Case]:
         yield from (case for case, _ in self.described(target, request))
 
-    def described(self, target: str, request: Request) -> Iterator[tuple[Case, About]]:
+    def described(self, target: str, request: Request) -> Iterator[tuple[Case, CaseDescription]]:
         """Every case of the target, with what there is to say about it."""
         _check_runtimes(request)
         place = _place(target)
@@ -44,7 +44,7 @@ class Classes:
             for found in benchmarks.find(place, request, runtime):
                 yield from benchmarks.cases(place, found, request)
 
-    def listed(self, target: str, request: Request) -> tuple[list[tuple[Case, About]], list[tuple[str, str]]]:
+    def listed(self, target: str, request: Request) -> tuple[list[tuple[Case, CaseDescription]], list[tuple[str, str]]]:
         """Like `described`, but modules of a package that cannot be imported are told beside what can, not raised."""
         _check_runtimes(request)
         place = _place(target)
@@ -65,7 +65,7 @@ def expand(
     if not separator:
         return [method_string]
     module, name = _module_and_name(owner)
-    asked = Asked(style=style, last_paths=tuple(last_paths))
+    asked = SearchFilter(style=style, last_paths=tuple(last_paths))
     found = discovery.benchmarks(module, f"{name}.{FILTER}{pattern}", timeout=timeout, asked=asked)
     return [f"{owner}.{each.name.rpartition('.')[2]}" for each in found]
 
@@ -122,7 +122,7 @@ def _check_runtimes(request: Request) -> None:
             raise TargetError(f"{runtime} does not run benchmark classes", remedy="leave --runtime out")
 
 
-def _place(target: str) -> Place:
+def _place(target: str) -> BenchmarkPlace:
     owner, filtered, pattern = target.partition(f".{FILTER}")
     dotted, colon, method = (owner, "", "") if filtered else owner.partition(":")
     module, rest = discovery.split(dotted)
@@ -135,7 +135,7 @@ def _place(target: str) -> Place:
     if filtered:
         name = f"{rest}.{FILTER}{pattern}"
     file = discovery.locate(module)
-    return Place(
+    return BenchmarkPlace(
         module=module,
         file=file or Path(module),
         name=name,

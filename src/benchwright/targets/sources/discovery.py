@@ -23,14 +23,16 @@ from benchwright.system import orphans, temporary_folder, whole_files
 from benchwright.system.lent_package import code_for
 from benchwright.system.orphans import TOKEN_BYTES
 from benchwright.system.scratch import JOB_VARIABLE
-from benchwright.targets.sources.offered import Asked, Found, Offer, offered
+from benchwright.targets.sources.offered import Offer, OfferedBenchmark, SearchFilter, offered
 
 TIMEOUT = 60.0  # seconds for importing the user's file, unless the request has a timeout
-_ANYTHING = Asked()
+_ANYTHING = SearchFilter()
 _TAIL = 2000  # bytes of what the file printed that are shown
 
 
-def benchmarks(module: str, name: str = "", *, timeout: float = TIMEOUT, asked: Asked = _ANYTHING) -> list[Found]:
+def benchmarks(
+    module: str, name: str = "", *, timeout: float = TIMEOUT, asked: SearchFilter = _ANYTHING
+) -> list[OfferedBenchmark]:
     """The benchmark `name` of a file, module or package, or every one, in the order they are written.
 
     A module of a package that cannot be imported is an error.
@@ -45,7 +47,7 @@ def whole(offer: Offer, module: str) -> Offer:
     return offer
 
 
-def look(module: str, name: str = "", *, timeout: float = TIMEOUT, asked: Asked = _ANYTHING) -> Offer:
+def look(module: str, name: str = "", *, timeout: float = TIMEOUT, asked: SearchFilter = _ANYTHING) -> Offer:
     """Everything that the child found, with what it could not import."""
     with tempfile.TemporaryDirectory(prefix="benchwright-") as folder:
         answer = Path(folder, "answer.json")
@@ -55,7 +57,7 @@ def look(module: str, name: str = "", *, timeout: float = TIMEOUT, asked: Asked 
         content = json.loads(answer.read_text(encoding="utf-8"))
     if "error" in content:
         raise TargetError(content["error"], remedy=content["remedy"] or _tail(log))
-    found = [schema.decode(Found, entry, where=module) for entry in content["benchmarks"]]
+    found = [schema.decode(OfferedBenchmark, entry, where=module) for entry in content["benchmarks"]]
     broken = tuple((inner, reason) for inner, reason in content["broken"])
     return Offer(found=tuple(found), broken=broken, left=tuple(content["left"]))
 
@@ -145,7 +147,7 @@ def main(arguments: list[str]) -> None:
     module, name, answer, lifeline, *more = arguments
     os.set_inheritable(int(lifeline), False)
     orphans.tie(int(lifeline))
-    asked = schema.decode(Asked, json.loads(more[0]), where="asked") if more else _ANYTHING
+    asked = schema.decode(SearchFilter, json.loads(more[0]), where="asked") if more else _ANYTHING
     sys.path += asked.last_paths
     try:
         offer = offered(module, name, asked)

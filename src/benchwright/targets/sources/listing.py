@@ -6,11 +6,11 @@ import dataclasses
 
 from benchwright.errors import TargetError
 from benchwright.records import Case
-from benchwright.targets.sources import About, Request, described, source_of
+from benchwright.targets.sources import CaseDescription, Request, described, source_of
 from benchwright.targets.sources.classes import Classes
 
 
-def listed(request: Request) -> tuple[list[tuple[Case, About]], list[tuple[str, str]]]:
+def listed(request: Request) -> tuple[list[tuple[Case, CaseDescription]], list[tuple[str, str]]]:
     """The cases of every target, and the modules that could not be imported, with the reason.
 
     A `TargetError` when nothing at all is left.

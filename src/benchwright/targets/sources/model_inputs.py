@@ -13,7 +13,7 @@ from benchwright.events import Noted
 from benchwright.records import Case, Inputs
 from benchwright.targets import signatures
 from benchwright.targets.signatures import Signature, guesses
-from benchwright.targets.signatures.guesses import Kind
+from benchwright.targets.signatures.guesses import InputKind
 from benchwright.targets.sources import FED_BY_FILE, Request
 from benchwright.worker.runtimes.inputs import shapes, state
 
@@ -113,7 +113,7 @@ def _ranges(signature: Signature) -> Iterable[tuple[str, tuple[float, float]]]:
 def _lengths(signature: Signature, inputs: Inputs) -> Iterable[tuple[str, tuple[float, ...]]]:
     """Inputs that say how long the sequences beside them are, where that is known."""
     for spec in signature.inputs:
-        if spec.shape is not None and len(spec.shape) <= 1 and guesses.kind_of(spec, signature) is Kind.LENGTH:
+        if spec.shape is not None and len(spec.shape) <= 1 and guesses.kind_of(spec, signature) is InputKind.LENGTH:
             for other in signature.inputs:
                 shape = inputs.shapes.get(other.name, inputs.shapes.get("", other.shape)) or ()
                 if other.shape and len(shape) > 1 and isinstance(size := shape[1], int):
@@ -152,7 +152,11 @@ def _settle(case: Case, signature: Signature) -> tuple[Inputs, list[str]]:
         inputs = replace(inputs, feed_back=chosen)
     shapes.resolve(signature.inputs, inputs, [], told=signature, name=case.name)
     for spec in signature.inputs if inputs.source == "random" else ():
-        if guesses.kind_of(spec, signature) is Kind.RATE and spec.shape is not None and not _is_said(spec.name, inputs):
+        if (
+            guesses.kind_of(spec, signature) is InputKind.RATE
+            and spec.shape is not None
+            and not _is_said(spec.name, inputs)
+        ):
             inputs = replace(inputs, values={**inputs.values, spec.name: (float(guesses.SAMPLE_RATE),)})
             notes.append(
                 f"{case.name}: {spec.name} seems to be a sample rate and is {guesses.SAMPLE_RATE}; "

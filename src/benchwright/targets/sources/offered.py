@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchwright.decorator import Mark, mark_of
+from benchwright.decorator import BenchmarkMark, mark_of
 from benchwright.errors import BenchwrightError, LoadError, TargetError, did_you_mean
 from benchwright.records import Scalar
 from benchwright.worker.runtimes.classes import conventions
@@ -30,7 +30,7 @@ _OF_ASV = re.compile(r"(?:time|timeraw|track|mem|peakmem)_")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class OfferedBenchmark:
     """One benchmark: its parameters and what its signature accepts."""
 
     name: str
@@ -46,7 +46,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class SearchFilter:
     """What narrows a search."""
 
     style: str = ""  # of classes, when somebody says so
@@ -58,12 +58,12 @@ class Asked:
 class Offer:
     """What was found, which modules of a package could not be imported, with the reason, and what is left out."""
 
-    found: tuple[Found, ...] = ()
+    found: tuple[OfferedBenchmark, ...] = ()
     broken: tuple[tuple[str, str], ...] = ()
     left: tuple[str, ...] = ()  # asv's benchmarks that are none here: functions outside a class, timeraw_ methods
 
 
-def offered(module: str, name: str, asked: Asked) -> Offer:
+def offered(module: str, name: str, asked: SearchFilter) -> Offer:
     """The benchmark `name`, or every benchmark of a file, module or package, in the order they are written."""
     if name:
         return Offer(found=tuple(_named(module, name, asked)))
@@ -85,7 +85,7 @@ def offered(module: str, name: str, asked: Asked) -> Offer:
 # ---- one by its name ----
 
 
-def _named(module: str, name: str, asked: Asked) -> Iterator[Found]:
+def _named(module: str, name: str, asked: SearchFilter) -> Iterator[OfferedBenchmark]:
     _check_package(module, name.partition(".")[0])
     separator = "::" if module.endswith(".py") else ":"
     if f".{FILTER}" in name:
@@ -144,7 +144,7 @@ def _class(value: Any, owner: str, module: str) -> type:
     return value
 
 
-def _filtered(cls: type, owner: str, pattern: str, where: str, asked: Asked) -> Iterator[Found]:
+def _filtered(cls: type, owner: str, pattern: str, where: str, asked: SearchFilter) -> Iterator[OfferedBenchmark]:
     """PerfZero's way: every name of an instance that the pattern matches from its beginning, in order of name."""
     try:
         matches = re.compile(pattern).match
@@ -164,7 +164,7 @@ def _filtered(cls: type, owner: str, pattern: str, where: str, asked: Asked) -> 
 # ---- all of a file or module ----
 
 
-def _of_module(module: ModuleType, where: str, asked: Asked, *, own: bool = False) -> Iterator[Found]:
+def _of_module(module: ModuleType, where: str, asked: SearchFilter, *, own: bool = False) -> Iterator[OfferedBenchmark]:
     """Marked functions, and the classes that are defined there; with `own` only functions defined there, too."""
     for name, value in list(vars(module).items()):
         if mark_of(value):
@@ -227,21 +227,21 @@ def _nothing(module: ModuleType, where: str) -> TargetError:
 # ---- described ----
 
 
-def _placed(found: Found, module: str) -> Found:
+def _placed(found: OfferedBenchmark, module: str) -> OfferedBenchmark:
     return replace(found, module=module)
 
 
-def _style(cls: type, asked: Asked) -> str:
+def _style(cls: type, asked: SearchFilter) -> str:
     return asked.style or conventions.style_of(cls)
 
 
-def _methods(cls: type, owner: str, where: str, asked: Asked) -> Iterator[Found]:
+def _methods(cls: type, owner: str, where: str, asked: SearchFilter) -> Iterator[OfferedBenchmark]:
     style = _style(cls, asked)
     for name in conventions.methods_of(cls, style):
         yield _method(cls, owner, name, where, style)
 
 
-def _method(cls: type, owner: str, name: str, where: str, style: str) -> Found:
+def _method(cls: type, owner: str, name: str, where: str, style: str) -> OfferedBenchmark:
     """A method with those of its class's parameters that it, setup or teardown names."""
     kind = conventions.kind_of(name, style)
     try:
@@ -260,7 +260,7 @@ def _method(cls: type, owner: str, name: str, where: str, style: str) -> Found:
     names = tuple(dimensions.values) if dimensions.positional else tuple(dict.fromkeys(p.name for p in by_name))
     takes_any = not dimensions.positional and any(p.kind is p.VAR_KEYWORD for p in own)
     _check_params(cls, f"{owner} in {where}", dimensions, style)
-    return Found(
+    return OfferedBenchmark(
         name=f"{owner}.{name}",
         params={key: values for key, values in declared.items() if takes_any or key in names},
         accepts=names,
@@ -272,7 +272,7 @@ def _method(cls: type, owner: str, name: str, where: str, style: str) -> Found:
     )
 
 
-def _check_params(cls: type, which: str, dimensions: conventions.Dimensions, style: str) -> None:
+def _check_params(cls: type, which: str, dimensions: conventions.ClassParameters, style: str) -> None:
     """A parameter that nothing in the class names is a slip of the pen."""
     if dimensions.positional or not dimensions.values:
         return
@@ -283,20 +283,20 @@ def _check_params(cls: type, which: str, dimensions: conventions.Dimensions, sty
             raise TargetError(f"nothing in {which} takes the parameter {key!r}", remedy=did_you_mean(key, known))
 
 
-def _function(name: str, function: Any, module: str) -> Found:
+def _function(name: str, function: Any, module: str) -> OfferedBenchmark:
     if not callable(function):
         raise TargetError(f"{name!r} in {module} is {type(function).__name__}, which cannot be called")
-    mark = mark_of(function) or Mark()
+    mark = mark_of(function) or BenchmarkMark()
     summary = conventions.summary_of(function)
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except ValueError:  # a built-in that tells no signature
-        return Found(name=name, params=mark.params, takes_any=True, loops=mark.loops, summary=summary)
+        return OfferedBenchmark(name=name, params=mark.params, takes_any=True, loops=mark.loops, summary=summary)
     if mark.setup is not None:
         parameters = parameters[1:]
     wanted = parameters + _setup_parameters(mark)
     by_name = [p for p in wanted if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    found = Found(
+    found = OfferedBenchmark(
         name=name,
         params=mark.params,
         accepts=tuple(dict.fromkeys(p.name for p in by_name)),
@@ -311,7 +311,7 @@ def _function(name: str, function: Any, module: str) -> Found:
     return found
 
 
-def _setup_parameters(mark: Mark) -> list[inspect.Parameter]:
+def _setup_parameters(mark: BenchmarkMark) -> list[inspect.Parameter]:
     try:
         return list(inspect.signature(mark.setup).parameters.values()) if mark.setup else []
     except ValueError:  # a built-in that tells no signature, such as dict, is called with nothing

@@ -13,9 +13,9 @@ from benchwright.events import Fetching, Noted
 from benchwright.records import Case, Load, Mode, Scalar, Target
 from benchwright.targets.sources import Request, content, matrix, source_of
 from benchwright.targets.specs import files, folders, passes, reader, translation
-from benchwright.targets.specs.definition import File, RuntimeEntry, Shapes, Spec, Test
+from benchwright.targets.specs.definition import RuntimeEntry, Shapes, Spec, SpecFile, SpecTest
 from benchwright.targets.specs.references import BINARY, loaded_by
-from benchwright.targets.specs.translation import Names
+from benchwright.targets.specs.translation import RuntimeNames
 from benchwright.worker.runtimes import check_installed, is_installed
 
 _HOST = "host"
@@ -137,10 +137,10 @@ class _Planned:
                         make = self._programs if runtime == BINARY else self._models
                         yield from make(runtime, test, shapes)
 
-    def _models(self, runtime: str, test: Test, shapes: Shapes) -> Iterator[Case]:
+    def _models(self, runtime: str, test: SpecTest, shapes: Shapes) -> Iterator[Case]:
         file, entry = self._file(runtime), self._spec.runtimes.get(runtime)
         assert file is not None, "cases() refuses a runtime that has no file"
-        names = Names.of(file, entry)
+        names = RuntimeNames.of(file, entry)
         request = self._asked(test, shapes, entry)
         inputs = translation.inputs_of(self._spec, shapes, names, request.inputs, self._place)
         if self._says_batch(test):
@@ -152,7 +152,7 @@ class _Planned:
             expected = translation.expected_of(self._spec, test, shapes, batch, names, self._place)
             yield dataclasses.replace(case, params=self._params(case.params, test, shapes), expected=expected)
 
-    def _programs(self, runtime: str, test: Test, shapes: Shapes) -> Iterator[Case]:
+    def _programs(self, runtime: str, test: SpecTest, shapes: Shapes) -> Iterator[Case]:
         entry = self._spec.runtimes[runtime]
         request = self._asked(test, shapes, entry)
         matrix.refuse_inputs(self._spec.name, self._request)
@@ -167,7 +167,7 @@ class _Planned:
             version = content.digest([Path(work.program)] if work.program else [self._spec.path])
             yield matrix.case(self._spec.name, target, params, request.inputs, load, version, request)
 
-    def _asked(self, test: Test, shapes: Shapes, entry: RuntimeEntry | None) -> Request:
+    def _asked(self, test: SpecTest, shapes: Shapes, entry: RuntimeEntry | None) -> Request:
         """The request with what the test and the runtime's entry say where the request says nothing."""
         asked = self._request
         stated = translation.batch_of(translation.shapes_of(self._spec, shapes))
@@ -180,23 +180,23 @@ class _Planned:
             tags=tuple(dict.fromkeys([*self._spec.tags, *test.tags, *asked.tags])),
         )
 
-    def _params(self, params: Mapping[str, Scalar], test: Test, shapes: Shapes) -> dict[str, Scalar]:
+    def _params(self, params: Mapping[str, Scalar], test: SpecTest, shapes: Shapes) -> dict[str, Scalar]:
         """What tells the case from its neighbours: the test and the shape where there are several."""
         more: dict[str, Scalar] = {"test": test.name} if test.name and len(self._spec.tests) > 1 else {}
         if len(test.shapes) > 1:
             more["shape"] = _shown(shapes)
         return {"runtime": params["runtime"], **more, **params}
 
-    def _says_batch(self, test: Test) -> bool:
+    def _says_batch(self, test: SpecTest) -> bool:
         return bool(test.batch_sizes) or self._given(self._request)
 
     def _given(self, request: Request) -> bool:
         return tuple(request.batch_sizes) != (1,)
 
-    def _runs_in(self, test: Test, runtime: str) -> bool:
+    def _runs_in(self, test: SpecTest, runtime: str) -> bool:
         return not test.runtimes or runtime in test.runtimes
 
-    def _file(self, runtime: str) -> File | None:
+    def _file(self, runtime: str) -> SpecFile | None:
         """The file that the spec names for a runtime, else the first that it loads."""
         entry = self._spec.runtimes.get(runtime)
         if entry and entry.file:
@@ -204,7 +204,7 @@ class _Planned:
         endings = loaded_by(runtime)
         return next((file for file in self._spec.files.values() if PurePath(file.name).suffix in endings), None)
 
-    def _usual(self, file: File) -> str:
+    def _usual(self, file: SpecFile) -> str:
         """The first installed runtime that loads the file; else the first at all, which then says what to install."""
         ending = PurePath(file.name).suffix
         matching = [name for name in plugins.BUILTIN["runtimes"] if ending in loaded_by(name)]
@@ -217,17 +217,17 @@ class _Planned:
             return matching[0]
         return next((name for name in matching if is_installed(name)), matching[0])
 
-    def _place(self, file: File) -> Path:
+    def _place(self, file: SpecFile) -> Path:
         return self._here(file).path
 
-    def _here(self, file: File) -> files.Here:
+    def _here(self, file: SpecFile) -> files.Here:
         if not self._request.fetching and (file.is_url or file.sha256):
             return files.Here(path=Path(file.name), sha256=file.sha256)
         if file.where not in self._held:
             self._held[file.where] = files.obtain(file, self._tell)
         return self._held[file.where]
 
-    def _version(self, file: File) -> str:
+    def _version(self, file: SpecFile) -> str:
         here = self._here(file)
         if here.sha256 or not here.path.is_file():
             return here.sha256

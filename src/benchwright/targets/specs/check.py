@@ -8,7 +8,7 @@ from pathlib import Path
 from benchwright.errors import DecodeError, TargetError
 from benchwright.fetch.digests import expected, mismatch
 from benchwright.targets.specs import places, reader, references
-from benchwright.targets.specs.definition import File, Spec
+from benchwright.targets.specs.definition import Spec, SpecFile
 from benchwright.targets.specs.files import missing
 from benchwright.targets.specs.problems import Problem
 
@@ -43,7 +43,7 @@ def files(spec: Spec, *, offline: bool) -> Iterator[Problem]:
             yield Problem(where=file.where, message=message, remedy=_remedy(file))
 
 
-def _unreachable(file: File) -> str:
+def _unreachable(file: SpecFile) -> str:
     from benchwright.fetch.downloads import SCHEMES
     from benchwright.fetch.probe import reachable
     from benchwright.system.addresses import scheme_of
@@ -51,14 +51,14 @@ def _unreachable(file: File) -> str:
     return reachable(file.location) if scheme_of(file.location) in SCHEMES else ""  # others are told already
 
 
-def _wrong(file: File) -> str:
+def _wrong(file: SpecFile) -> str:
     if problem := missing(file):
         return problem
     differing = mismatch(Path(file.location), expected(sha256=file.sha256, md5=file.md5))
     return f"{file.name} has {differing[1]}, and {differing[0]} was asked for" if differing else ""
 
 
-def _remedy(file: File) -> str:
+def _remedy(file: SpecFile) -> str:
     return "check the address" if file.is_url else "paths are relative to the spec"
 
 

@@ -12,7 +12,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class File:
+class SpecFile:
     """A file that a spec names."""
 
     where: str  # the place in the spec
@@ -37,14 +37,14 @@ class Input:
     shape: tuple[int, ...] | None = None
     dtype: str = ""
     range: tuple[float, float] | None = None
-    file: File | None = None
+    file: SpecFile | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
+class SpecOutput:
     """What must come out."""
 
-    golden: File | None = None
+    golden: SpecFile | None = None
     tolerance: Tolerance = field(default_factory=Tolerance)
 
 
@@ -57,13 +57,13 @@ class RuntimeEntry:
     options: Mapping[str, Scalar] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)  # the spec's name -> the runtime's
     outputs: Mapping[str, str] = field(default_factory=dict)
-    program: File | None = None  # of the runtime binary
+    program: SpecFile | None = None  # of the runtime binary
     commands: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Test:
+class SpecTest:
     """One way to measure the model. What is None or empty is left to the command line and its defaults."""
 
     name: str = ""
@@ -88,9 +88,9 @@ class Spec:
     path: Path
     name: str
     description: str = ""
-    files: Mapping[str, File] = field(default_factory=dict)
+    files: Mapping[str, SpecFile] = field(default_factory=dict)
     inputs: Mapping[str, Input] = field(default_factory=dict)
-    outputs: Mapping[str, Output] = field(default_factory=dict)
+    outputs: Mapping[str, SpecOutput] = field(default_factory=dict)
     runtimes: Mapping[str, RuntimeEntry] = field(default_factory=dict)
-    tests: tuple[Test, ...] = (Test(),)
+    tests: tuple[SpecTest, ...] = (SpecTest(),)
     tags: tuple[str, ...] = ()

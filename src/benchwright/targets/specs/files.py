@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchwright.errors import FetchError
-from benchwright.targets.specs.definition import File
+from benchwright.targets.specs.definition import SpecFile
 
 Tell = Callable[[str, int, int | None], None]  # a file's name, the bytes that are here, and in all where that is known
 
@@ -23,7 +23,7 @@ class Here:
     sha256: str  # "" when nobody needed it yet
 
 
-def obtain(file: File, tell: Tell) -> Here:
+def obtain(file: SpecFile, tell: Tell) -> Here:
     """The file, verified when the spec has a digest of it; a `FetchError` that begins with its place in the spec."""
     if not file.is_url and not (file.sha256 or file.md5):
         if problem := missing(file):
@@ -41,7 +41,7 @@ def obtain(file: File, tell: Tell) -> Here:
     return Here(path=held.path, sha256=held.sha256)
 
 
-def missing(file: File) -> str:
+def missing(file: SpecFile) -> str:
     """What is wrong with a file of this machine, or ""."""
     path = Path(file.location)
     try:

@@ -15,7 +15,7 @@ from benchwright.records import Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class File:
+class PassFile:
     """A file that belongs to a test."""
 
     key: str  # how placeholders call it: `files.predict`, `input_files.data`, `output_files.softmaxout`
@@ -26,11 +26,11 @@ class File:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class HostCommands:
     """Commands on this machine around the program: before the first or after the last repeat, or around each."""
 
     commands: tuple[str, ...]
-    files: tuple[File, ...] = ()
+    files: tuple[PassFile, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     timeout: float | None = None
 
@@ -45,9 +45,9 @@ class Pass:
     program: str = ""  # where the program lies here, absolute
     programs: Mapping[str, str] = field(default_factory=dict)  # others that commands may name
     libraries: tuple[str, ...] = ()  # shared libraries that go to the device beside it
-    files: tuple[File, ...] = ()  # of the model: pushed once
-    input_files: tuple[File, ...] = ()  # of the test, `files` of the test among them
-    output_files: tuple[File, ...] = ()  # pulled after the program; `path` of metric error is the golden file
+    files: tuple[PassFile, ...] = ()  # of the model: pushed once
+    input_files: tuple[PassFile, ...] = ()  # of the test, `files` of the test among them
+    output_files: tuple[PassFile, ...] = ()  # pulled after the program; `path` of metric error is the golden file
     model: Mapping[str, Value] = field(default_factory=dict)  # for placeholders
     test: Mapping[str, Value] = field(default_factory=dict)
     tokens: Mapping[str, str] = field(default_factory=dict)  # `{TOKEN}` -> text, in every string
@@ -60,10 +60,10 @@ class Pass:
     timeout: float | None = 300.0  # seconds for each command
     cpus: tuple[int, ...] = ()  # none: any
     sleep_before_run: float = 0.0
-    before: Step | None = None  # model preprocess, first repeat
-    before_each: Step | None = None  # test preprocess
-    after_each: Step | None = None
-    after: Step | None = None  # model postprocess, last repeat
+    before: HostCommands | None = None  # model preprocess, first repeat
+    before_each: HostCommands | None = None  # test preprocess
+    after_each: HostCommands | None = None
+    after: HostCommands | None = None  # model postprocess, last repeat
     log_output: bool = False
 
 

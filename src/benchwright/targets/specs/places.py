@@ -34,7 +34,7 @@ _WORDS: dict[str, bool | None] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class PlacedDocument:
     """What a file says, and where: line and column, from 1, of each key of a mapping and each item of a list."""
 
     value: Any
@@ -51,7 +51,7 @@ class Document:
         return self.where
 
 
-def read(path: Path) -> Document:
+def read(path: Path) -> PlacedDocument:
     """What the file says; a `DecodeError` names line and column when it is neither YAML nor JSON."""
     try:
         with path.open("rb") as file:
@@ -68,13 +68,13 @@ def read(path: Path) -> Document:
     return parse(text, str(path))
 
 
-def parse(text: str, where: str) -> Document:
+def parse(text: str, where: str) -> PlacedDocument:
     """The same of a text; `where` is the name of the file it came from, and its ending decides the language."""
     if where.lower().endswith(".json"):
         value, places, duplicates = json_text.scan(text, where)
     else:
         value, places, duplicates = _Yaml(where).scan(text)
-    return Document(value=value, where=where, places=places, duplicates=tuple(duplicates))
+    return PlacedDocument(value=value, where=where, places=places, duplicates=tuple(duplicates))
 
 
 def to_yaml(value: Any) -> str:

@@ -10,8 +10,8 @@ from benchwright.errors import DecodeError, FetchError, OptionError, TargetError
 from benchwright.records import Objective, Tolerance
 from benchwright.system.addresses import name_of
 from benchwright.targets.specs import form, references, validator
-from benchwright.targets.specs.definition import File, Input, Output, RuntimeEntry, Shapes, Spec, Test
-from benchwright.targets.specs.places import Document, Place
+from benchwright.targets.specs.definition import Input, RuntimeEntry, Shapes, Spec, SpecFile, SpecOutput, SpecTest
+from benchwright.targets.specs.places import Place, PlacedDocument
 from benchwright.targets.specs.places import read as read_document
 from benchwright.targets.specs.problems import Problem, errors
 from benchwright.units import parse_quantity
@@ -42,7 +42,7 @@ def read(path: Path) -> Spec:
     return spec
 
 
-def look(document: Document, path: Path) -> tuple[Spec | None, list[Problem]]:
+def look(document: PlacedDocument, path: Path) -> tuple[Spec | None, list[Problem]]:
     """The spec, unless its form is wrong, and every problem: of form first, then of names that lead nowhere."""
     problems = validator.problems(document, form.json_schema())
     if errors(problems):
@@ -76,7 +76,7 @@ def is_older(value: Any) -> bool:
 class _Reader:
     """From a document whose form is right. What a value means may still be wrong, and is then a problem."""
 
-    def __init__(self, document: Document, folder: Path) -> None:
+    def __init__(self, document: PlacedDocument, folder: Path) -> None:
         self.problems: list[Problem] = []
         self._document, self._folder = document, folder
 
@@ -97,7 +97,7 @@ class _Reader:
             tags=tuple(value.get("tags", ())),
         )
 
-    def _file(self, told: str | dict[str, Any], path: Place) -> File:
+    def _file(self, told: str | dict[str, Any], path: Place) -> SpecFile:
         entry: dict[str, Any] = {("url" if "://" in told else "path"): told} if isinstance(told, str) else told
         if ("path" in entry) == ("url" in entry):
             self._wrong(path, "a file has either a path or a url", "write one of the two")
@@ -107,7 +107,7 @@ class _Reader:
         name = entry.get("name") or self._name(text, path)
         if "/" in name or name in (".", ".."):
             self._wrong(path, f"{name!r} is no file name", "give it a name: without folders")
-        return File(
+        return SpecFile(
             where=self._document.at(*path),
             location=location,
             name=name,
@@ -127,7 +127,7 @@ class _Reader:
             self._wrong(path, error.message, "give it a name: beside the url")
             return ""
 
-    def _optional(self, entry: Mapping[str, Any], key: str, path: Place) -> File | None:
+    def _optional(self, entry: Mapping[str, Any], key: str, path: Place) -> SpecFile | None:
         return self._file(entry[key], (*path, key)) if key in entry else None
 
     def _input(self, entry: dict[str, Any], path: Place) -> Input:
@@ -143,11 +143,11 @@ class _Reader:
             file=self._optional(entry, "file", path),
         )
 
-    def _output(self, entry: dict[str, Any], path: Place) -> Output:
+    def _output(self, entry: dict[str, Any], path: Place) -> SpecOutput:
         tolerance = {name: entry[name] for name in _TOLERANCE if name in entry}
         if "top" in tolerance:
             tolerance["top"] = int(tolerance["top"])
-        return Output(golden=self._optional(entry, "golden", path), tolerance=Tolerance(**tolerance))
+        return SpecOutput(golden=self._optional(entry, "golden", path), tolerance=Tolerance(**tolerance))
 
     def _runtime(self, entry: dict[str, Any], path: Place) -> RuntimeEntry:
         return RuntimeEntry(
@@ -161,14 +161,14 @@ class _Reader:
             env=entry.get("env", {}),
         )
 
-    def _test(self, entry: dict[str, Any], path: Place, tests: int) -> Test:
+    def _test(self, entry: dict[str, Any], path: Place, tests: int) -> SpecTest:
         if tests > 1 and "name" not in entry:
             self._wrong(path, "one of several tests needs a name", "name: short-word")
         seconds = {
             key: self._seconds(entry[key], (*path, key)) for key in ("duration", "warmup", "timeout") if key in entry
         }
         texts = _many(entry.get("objective", ()))
-        return Test(
+        return SpecTest(
             name=entry.get("name", ""),
             shapes=self._shapes(entry.get("shapes", {}), (*path, "shapes")),
             batch_sizes=tuple(map(int, entry.get("batch_sizes", ()))),

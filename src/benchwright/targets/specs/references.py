@@ -9,8 +9,8 @@ from benchwright import plugins
 from benchwright.errors import did_you_mean
 from benchwright.fetch.downloads import SCHEMES
 from benchwright.system.addresses import scheme_of
-from benchwright.targets.specs.definition import File, RuntimeEntry, Spec
-from benchwright.targets.specs.places import Document, Place
+from benchwright.targets.specs.definition import RuntimeEntry, Spec, SpecFile
+from benchwright.targets.specs.places import Place, PlacedDocument
 from benchwright.targets.specs.problems import Problem
 
 BINARY = "binary"  # the runtime that runs a program and reads what it prints
@@ -18,14 +18,14 @@ GOLDEN_ENDINGS = (".npy", ".npz", ".txt")
 INPUT_ENDINGS = (".npy", ".txt")
 
 
-def problems(spec: Spec, document: Document) -> list[Problem]:
+def problems(spec: Spec, document: PlacedDocument) -> list[Problem]:
     """Names that nothing bears, files that their runtime cannot load, and addresses of unknown kinds."""
     looks = _References(spec, document)
     return [*looks.runtimes(), *looks.maps(), *looks.tests(), *looks.files()]
 
 
 class _References:
-    def __init__(self, spec: Spec, document: Document) -> None:
+    def __init__(self, spec: Spec, document: PlacedDocument) -> None:
         self._spec, self._document = spec, document
 
     def runtimes(self) -> Iterator[Problem]:
@@ -58,7 +58,7 @@ class _References:
             yield self._problem((*path, "file"), f"{name} does not load {file.name}", f"it loads {loads}")
 
     def maps(self) -> Iterator[Problem]:
-        owners: list[tuple[Place, File | RuntimeEntry]] = [
+        owners: list[tuple[Place, SpecFile | RuntimeEntry]] = [
             *((("model", "files", key), file) for key, file in self._spec.files.items()),
             *((("runtimes", key), entry) for key, entry in self._spec.runtimes.items()),
         ]
@@ -120,7 +120,7 @@ class _References:
         return Problem(where=self._document.at(*path), message=message, remedy=remedy)
 
 
-def all_files(spec: Spec) -> list[File]:
+def all_files(spec: Spec) -> list[SpecFile]:
     """Every file that the spec names."""
     found = [*spec.files.values()]
     found += [one.file for one in spec.inputs.values() if one.file]

@@ -8,26 +8,26 @@ from pathlib import Path
 
 from benchwright.records import Expected, Inputs, Load, Tolerance
 from benchwright.targets.specs import passes
-from benchwright.targets.specs.definition import File, RuntimeEntry, Shapes, Spec, Test
+from benchwright.targets.specs.definition import RuntimeEntry, Shapes, Spec, SpecFile, SpecTest
 
-Place = Callable[[File], Path]  # where a file of the spec lies on this machine
+Place = Callable[[SpecFile], Path]  # where a file of the spec lies on this machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
+class RuntimeNames:
     """What one runtime calls the spec's inputs and outputs, where that differs."""
 
     inputs: Mapping[str, str]
     outputs: Mapping[str, str]
 
     @classmethod
-    def of(cls, file: File, entry: RuntimeEntry | None) -> Names:
+    def of(cls, file: SpecFile, entry: RuntimeEntry | None) -> RuntimeNames:
         """Those of the file, and what the runtime calls otherwise."""
         own_inputs, own_outputs = (entry.inputs, entry.outputs) if entry else ({}, {})
         return cls(inputs={**file.inputs, **own_inputs}, outputs={**file.outputs, **own_outputs})
 
 
-def inputs_of(spec: Spec, shapes: Shapes, names: Names, asked: Inputs, place: Place) -> Inputs:
+def inputs_of(spec: Spec, shapes: Shapes, names: RuntimeNames, asked: Inputs, place: Place) -> Inputs:
     """What a call is given: the test's shapes before the model's, and what was asked for before both."""
     own = {name: names.inputs.get(name, name) for name in spec.inputs}
     given = {own.get(name, name): shape for name, shape in asked.shapes.items()}
@@ -62,7 +62,9 @@ def without_batch(shapes: Shapes) -> dict[str, tuple[int, ...]]:
     return {name: (1, *shape[1:]) if shape else shape for name, shape in shapes.items()}
 
 
-def expected_of(spec: Spec, test: Test, shapes: Shapes, batch: int, names: Names, place: Place) -> Expected | None:
+def expected_of(
+    spec: Spec, test: SpecTest, shapes: Shapes, batch: int, names: RuntimeNames, place: Place
+) -> Expected | None:
     """What the model must answer.
 
     Golden files belong to the model's own shapes: other shapes and batch sizes are not compared with them, unless the
@@ -82,7 +84,7 @@ def expected_of(spec: Spec, test: Test, shapes: Shapes, batch: int, names: Names
     )
 
 
-def load_of(test: Test, asked: Load) -> Load:
+def load_of(test: SpecTest, asked: Load) -> Load:
     """How calls are issued: what was asked for, and where nothing was, what the test says."""
     stops = asked.samples or asked.duration or asked.once or asked.precision
     return replace(
@@ -96,7 +98,7 @@ def load_of(test: Test, asked: Load) -> Load:
 
 
 def pass_of(
-    spec: Spec, test: Test, shapes: Shapes, batch: int, entry: RuntimeEntry, load: Load, place: Place
+    spec: Spec, test: SpecTest, shapes: Shapes, batch: int, entry: RuntimeEntry, load: Load, place: Place
 ) -> passes.Pass:
     """The program that prints result rows, with everything around it. `load` says how often and how long."""
     stated = {name: (batch, *shape[1:]) for name, shape in shapes_of(spec, shapes).items() if shape}
@@ -112,7 +114,8 @@ def pass_of(
         commands=entry.commands,
         program=str(place(entry.program)) if entry.program else "",
         files=tuple(
-            passes.File(key=f"files.{key}", name=file.name, path=str(place(file))) for key, file in spec.files.items()
+            passes.PassFile(key=f"files.{key}", name=file.name, path=str(place(file)))
+            for key, file in spec.files.items()
         ),
         model={"name": spec.name},
         test={"identifier": test.name or spec.name},

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from benchwright.errors import did_you_mean
-from benchwright.targets.specs.places import Document, Place
+from benchwright.targets.specs.places import Place, PlacedDocument
 from benchwright.targets.specs.problems import Problem
 
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -31,7 +31,7 @@ _IN_WORDS = {
 _BOUNDS = ("minimum", "maximum", "minItems", "maxItems", "minLength")
 
 
-def problems(document: Document, schema: Mapping[str, Any]) -> list[Problem]:
+def problems(document: PlacedDocument, schema: Mapping[str, Any]) -> list[Problem]:
     """Everything in the document that the schema does not allow, and keys that stand twice."""
     found = [
         Problem(
@@ -45,7 +45,7 @@ def problems(document: Document, schema: Mapping[str, Any]) -> list[Problem]:
 
 
 class _Validator:
-    def __init__(self, document: Document, schema: Mapping[str, Any]) -> None:
+    def __init__(self, document: PlacedDocument, schema: Mapping[str, Any]) -> None:
         self._document = document
         self._definitions: Mapping[str, Any] = schema.get("$defs", {})
 

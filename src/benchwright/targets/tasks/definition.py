@@ -93,7 +93,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class TaskMetric:
     """A metric: a computation over a series. Bounds and values become base units times `factor`."""
 
     name: str
@@ -119,7 +119,7 @@ class Task:
     environment: Mapping[str, str] = field(default_factory=dict)
     parameters: tuple[Parameter, ...] = ()
     patterns: tuple[Pattern, ...] = ()
-    metrics: tuple[Wanted, ...] = ()
+    metrics: tuple[TaskMetric, ...] = ()
     timeout: float = DAY
     interval: float = 1.0  # seconds between two looks at the GPUs
     num_gpus: int | str = 0  # a number, or text with a placeholder

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchwright.errors import DecodeError, OptionError, TargetError, did_you_mean
-from benchwright.targets.tasks.definition import Parameter, Pattern, Task, Wanted, recorded
+from benchwright.targets.tasks.definition import Parameter, Pattern, Task, TaskMetric, recorded
 from benchwright.targets.tasks.toml_form import compiled
 from benchwright.worker.tasks import aggregates
 
@@ -94,12 +94,12 @@ def _pattern(where: str, text: str) -> Pattern:
     return Pattern(text=text, series={text: groups})
 
 
-def _wanted(where: str, pattern: str, metric: str, method: str) -> Wanted:
+def _wanted(where: str, pattern: str, metric: str, method: str) -> TaskMetric:
     try:
         aggregates.canonical(method)
     except OptionError as error:
         raise DecodeError(f"{where}: compute_method of {metric!r}: {error.message}", remedy=error.remedy) from None
-    return Wanted(name=recorded(metric), series=pattern, compute=method)
+    return TaskMetric(name=recorded(metric), series=pattern, compute=method)
 
 
 def _whole(where: str, text: str) -> int:

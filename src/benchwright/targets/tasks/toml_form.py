@@ -13,7 +13,7 @@ from benchwright import schema
 from benchwright.errors import DecodeError, OptionError, did_you_mean
 from benchwright.records import Better, Scalar, Value
 from benchwright.schema import parsing
-from benchwright.targets.tasks.definition import DAY, MEASURED, Parameter, Pattern, Task, Wanted, filled
+from benchwright.targets.tasks.definition import DAY, MEASURED, Parameter, Pattern, Task, TaskMetric, filled
 from benchwright.units import parse_quantity
 from benchwright.worker.tasks import aggregates, scanner
 
@@ -155,7 +155,7 @@ def compiled(text: str, where: str) -> re.Pattern[str]:
         raise DecodeError(f"{where}: {text!r} is no regular expression: {error}") from None
 
 
-def _metric(where: str, patterns: tuple[Pattern, ...], name: str, table: _MetricTable) -> Wanted:
+def _metric(where: str, patterns: tuple[Pattern, ...], name: str, table: _MetricTable) -> TaskMetric:
     place = f"{where}.metrics.{name}"
     if name in MEASURED:
         raise DecodeError(f"{place}: every run has a metric of this name", remedy=f"call it log_{name}")
@@ -169,7 +169,7 @@ def _metric(where: str, patterns: tuple[Pattern, ...], name: str, table: _Metric
     with _at(f"{place}.compute"):
         how = aggregates.canonical(table.compute)
     unit, factor = _base(table.unit) if how not in ("count", "rate") else ("/s" if how == "rate" else "1", 1.0)
-    return Wanted(
+    return TaskMetric(
         name=name,
         series=series,
         compute=table.compute,

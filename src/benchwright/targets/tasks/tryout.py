@@ -12,7 +12,7 @@ from benchwright.errors import OptionError, TargetError
 from benchwright.records import Metric
 from benchwright.targets.tasks import definition, reader
 from benchwright.targets.tasks.binding import workers_around
-from benchwright.targets.tasks.definition import Task, Wanted
+from benchwright.targets.tasks.definition import Task, TaskMetric
 from benchwright.units import format_value
 from benchwright.worker.tasks.aggregates import canonical
 from benchwright.worker.tasks.extraction import Extracted, Extractor
@@ -109,7 +109,7 @@ def _checked(task: Task, log: Path | None) -> Check:
     )
 
 
-def _tried(wanted: Wanted, extractor: Extractor, result: Extracted) -> Tried:
+def _tried(wanted: TaskMetric, extractor: Extractor, result: Extracted) -> Tried:
     series = extractor.fed[wanted.series].series
     found = next((metric for metric in result.metrics if metric.name == wanted.name), None)
     timeless = canonical(wanted.compute) == "rate" and series.hits > 1
@@ -125,7 +125,7 @@ def _tried(wanted: Wanted, extractor: Extractor, result: Extracted) -> Tried:
     )
 
 
-def _row(wanted: Wanted, tried: Tried | None) -> dict[str, Any]:
+def _row(wanted: TaskMetric, tried: Tried | None) -> dict[str, Any]:
     row: dict[str, Any] = {"metric": wanted.name, "compute": wanted.compute, "unit": wanted.unit}
     if tried is None:
         return row

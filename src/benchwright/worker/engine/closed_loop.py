@@ -15,7 +15,7 @@ from itertools import islice, starmap
 from benchwright.records import Load
 from benchwright.stats import ranks
 from benchwright.worker.engine.clock import Clock
-from benchwright.worker.engine.recorder import Recorder
+from benchwright.worker.engine.recorder import LatencyRecorder
 from benchwright.worker.engine.subject import Subject
 
 CHUNK = 10_000_000  # ns a chunk of calls should last
@@ -24,7 +24,7 @@ FIRST_LOOK = 100  # samples before the precision is first judged
 
 
 @dataclass(slots=True, kw_only=True)
-class Verdict:
+class StopVerdict:
     """What all workers of a load obey: once one of them knows enough, none goes on with less company."""
 
     enough: bool = False
@@ -40,12 +40,12 @@ class StopRule:
     samples: int | None = None
     precision: float | None = None
     quantile: float = 0.5
-    verdict: Verdict = field(default_factory=Verdict)
+    verdict: StopVerdict = field(default_factory=StopVerdict)
     next_look: int = FIRST_LOOK
 
     @classmethod
     def of(
-        cls, load: Load, index: int, *, typical: float, zero: int, verdict: Verdict, now: Callable[[], int]
+        cls, load: Load, index: int, *, typical: float, zero: int, verdict: StopVerdict, now: Callable[[], int]
     ) -> StopRule:
         """The rule of worker `index`. Precision is judged by the first worker alone, for all."""
         return cls(
@@ -58,7 +58,7 @@ class StopRule:
             now=now,
         )
 
-    def next_chunk(self, recorder: Recorder, now: int) -> int:
+    def next_chunk(self, recorder: LatencyRecorder, now: int) -> int:
         """How many calls to issue before asking again; 0 ends the loop."""
         if self.verdict.enough:
             return 0
@@ -75,7 +75,7 @@ class StopRule:
             return 0
         return max(1, min(room, int(CHUNK / self.typical)))
 
-    def _precise(self, recorder: Recorder) -> bool:
+    def _precise(self, recorder: LatencyRecorder) -> bool:
         if self.precision is None or recorder.calls < self.next_look:
             return False
         begin = self.now()
@@ -86,7 +86,7 @@ class StopRule:
         return self.verdict.enough
 
 
-def run_worker(subject: Subject, recorder: Recorder, rule: StopRule, clock: Clock, *, once: bool) -> None:
+def run_worker(subject: Subject, recorder: LatencyRecorder, rule: StopRule, clock: Clock, *, once: bool) -> None:
     """One worker's calls, from now until the rule says stop or the inputs end."""
     now = clock.now
     call, stream = subject.sampled(subject.argument_stream(once=once))
@@ -98,9 +98,9 @@ def run_worker(subject: Subject, recorder: Recorder, rule: StopRule, clock: Cloc
             return
 
 
-def run_closed(subject: Subject, load: Load, clock: Clock, *, typical: float, zero: int) -> list[Recorder]:
+def run_closed(subject: Subject, load: Load, clock: Clock, *, typical: float, zero: int) -> list[LatencyRecorder]:
     """`load.workers` threads from the instant `zero` on; one recorder each."""
-    recorders, verdict = [Recorder() for _ in range(load.workers)], Verdict()
+    recorders, verdict = [LatencyRecorder() for _ in range(load.workers)], StopVerdict()
 
     def work(index: int) -> None:
         rule = StopRule.of(load, index, typical=typical, zero=zero, verdict=verdict, now=clock.now)

@@ -9,17 +9,17 @@ from itertools import islice
 
 from benchwright.records import Int64s, Load
 from benchwright.worker.engine.clock import Clock, SystemClock
-from benchwright.worker.engine.closed_loop import StopRule, Verdict
+from benchwright.worker.engine.closed_loop import StopRule, StopVerdict
 from benchwright.worker.engine.open_loop import OpenCalls
-from benchwright.worker.engine.recorder import Recorder
+from benchwright.worker.engine.recorder import LatencyRecorder
 from benchwright.worker.engine.subject import Subject
 
 LEAST_SLEEP = 2_000_000  # ns; the event loop's own timer is no finer than a millisecond
 
 
-def run_closed_async(subject: Subject, load: Load, clock: Clock, *, typical: float, zero: int) -> list[Recorder]:
+def run_closed_async(subject: Subject, load: Load, clock: Clock, *, typical: float, zero: int) -> list[LatencyRecorder]:
     """`load.workers` tasks, each awaiting one call after another; one recorder each."""
-    recorders, verdict = [Recorder() for _ in range(load.workers)], Verdict()
+    recorders, verdict = [LatencyRecorder() for _ in range(load.workers)], StopVerdict()
 
     async def work(index: int) -> None:
         rule = StopRule.of(load, index, typical=typical, zero=zero, verdict=verdict, now=clock.now)

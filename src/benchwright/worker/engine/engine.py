@@ -31,7 +31,7 @@ from benchwright.worker.engine.clock import (
     tighten_timer_slack,
 )
 from benchwright.worker.engine.closed_loop import run_closed
-from benchwright.worker.engine.recorder import LIMIT, Recorder, zeros
+from benchwright.worker.engine.recorder import LIMIT, LatencyRecorder, zeros
 from benchwright.worker.engine.subject import Subject, calibrated_loops
 from benchwright.worker.engine.warmup import Warmup, first_call, warm_up
 
@@ -45,7 +45,7 @@ LONGER = 4  # times as many arrivals when a probe leaves the question open
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class MeasuredLoad:
     """What the timed phase gave."""
 
     samples: Samples
@@ -54,12 +54,12 @@ class Measured:
     rate: float | None = None  # the rate that was asked of this copy
 
 
-Finish = Callable[[], Measured]  # works out what was timed; called when nothing is timed any more
+Finish = Callable[[], MeasuredLoad]  # works out what was timed; called when nothing is timed any more
 Timed = Callable[[int], Finish]  # issues every call from an instant on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedLoad:
     """A load that is warm and waits for time zero."""
 
     clock: Clock
@@ -69,12 +69,12 @@ class Prepared:
     oversleep: int  # ns, how late this machine wakes sleepers
     time: Timed
 
-    def run(self, zero: int) -> Measured:
+    def run(self, zero: int) -> MeasuredLoad:
         """Issues every call from the instant `zero` on, and works out what was timed."""
         return self.time(zero)()
 
 
-def prepare(subject: Subject, load: Load, *, clock: Clock | None = None, copy: int = 0) -> Prepared:
+def prepare(subject: Subject, load: Load, *, clock: Clock | None = None, copy: int = 0) -> PreparedLoad:
     """Calibrates, warms up until steady, draws the schedule; everything that must not be inside the timed phase."""
     subject, load = _share_of_copy(subject, load, copy)
     clock = clock or SystemClock()
@@ -94,7 +94,7 @@ def prepare(subject: Subject, load: Load, *, clock: Clock | None = None, copy: i
     oversleep = _oversleep(clock, SLEEPS if load.mode is Mode.OPEN else FEW_SLEEPS)
     timed = _MODES[load.mode](subject, load, clock, warmup, copy)
     gc.collect()  # now, because it may take longer than there is between the parent's word and time zero
-    return Prepared(clock=clock, facts=facts, warmup=warmup, loops=subject.loops, oversleep=oversleep, time=timed)
+    return PreparedLoad(clock=clock, facts=facts, warmup=warmup, loops=subject.loops, oversleep=oversleep, time=timed)
 
 
 def _oversleep(clock: Clock, sleeps: int) -> int:
@@ -116,7 +116,7 @@ def _share_of_copy(subject: Subject, load: Load, copy: int) -> tuple[Subject, Lo
     return subject, load
 
 
-def _single(subject: Subject, clock: Clock, copy: int) -> Prepared:
+def _single(subject: Subject, clock: Clock, copy: int) -> PreparedLoad:
     """One call in all, the cold one, as its author would make it: nothing is tried before, no collector held off."""
     call, given = subject.awaited().call, next(subject.argument_stream())
 
@@ -128,10 +128,10 @@ def _single(subject: Subject, clock: Clock, copy: int) -> Prepared:
         collections = _collections() - collections
         columns = {"latency": array("q", [end - begin]), "end": array("q", [end - zero])}
         samples = Samples(copy=copy, calls=1, loops=1, elapsed=end - begin, columns=columns)
-        return lambda: Measured(samples=samples, gc_collections=collections)
+        return lambda: MeasuredLoad(samples=samples, gc_collections=collections)
 
     nothing = Warmup(calls=0, elapsed=0, first=0, typical=0.0, steady=False, cut=0, reason="called once")
-    return Prepared(clock=clock, facts=calibrate(clock), warmup=nothing, loops=1, oversleep=0, time=timed)
+    return PreparedLoad(clock=clock, facts=calibrate(clock), warmup=nothing, loops=1, oversleep=0, time=timed)
 
 
 # ---- one function a mode: everything ready, then a function of time zero ----
@@ -147,9 +147,9 @@ def _closed(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: in
             else:
                 recorders = run_closed(subject, load, clock, typical=warmup.typical, zero=zero)
 
-        def finish() -> Measured:
+        def finish() -> MeasuredLoad:
             samples = _from_recorders(recorders, copy=copy, loops=subject.loops, zero=zero)
-            return Measured(samples=samples, gc_collections=collector.collections)
+            return MeasuredLoad(samples=samples, gc_collections=collector.collections)
 
         return finish
 
@@ -195,10 +195,10 @@ def _scheduled(run: Callable[[int], OpenCalls], copy: int, *, span: int, rate: f
         with collector_held_off() as collector:
             calls = run(zero)
 
-        def finish() -> Measured:
+        def finish() -> MeasuredLoad:
             elapsed = max(max(calls.done), span)  # the last to arrive need not be the last to finish
             samples = _from_columns(calls.columns(), copy=copy, elapsed=elapsed)
-            return Measured(samples=samples, gc_collections=collector.collections, rate=rate)
+            return MeasuredLoad(samples=samples, gc_collections=collector.collections, rate=rate)
 
         return finish
 
@@ -238,12 +238,12 @@ def _searched(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: 
 
     tries = itertools.count()
 
-    def at(rate: float, count: int) -> Measured:
+    def at(rate: float, count: int) -> MeasuredLoad:
         own_draw = of_probe(load, next(tries))
         at_rate = replace(own_draw, rate=rate, find_rate=False, duration=None, samples=count)
         return _open(subject, at_rate, clock, warmup, copy)(clock.now() + 5_000_000)()
 
-    def probe(rate: float) -> tuple[bool, Measured]:
+    def probe(rate: float) -> tuple[bool, MeasuredLoad]:
         measured = at(rate, _enough(load, rate))
         meets = _meets(measured.samples.columns["latency"], load.objectives)
         if meets is None:  # the point is inside and the interval is not: look longer, once
@@ -251,7 +251,7 @@ def _searched(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: 
             meets = _meets(measured.samples.columns["latency"], load.objectives)
         return bool(meets), measured
 
-    def hopeless(measured: Measured) -> bool:
+    def hopeless(measured: MeasuredLoad) -> bool:
         return _meets(measured.samples.columns["service"], load.objectives) is False
 
     ceiling = load.workers * 1e9 / max(1.0, warmup.typical)
@@ -297,7 +297,7 @@ _MODES: dict[Mode, Callable[[Subject, Load, Clock, Warmup, int], Timed]] = {
 # ---- what was timed, as records ----
 
 
-def _from_recorders(recorders: list[Recorder], *, copy: int, loops: int, zero: int) -> Samples:
+def _from_recorders(recorders: list[LatencyRecorder], *, copy: int, loops: int, zero: int) -> Samples:
     kept, at = sum(recorder.kept for recorder in recorders), 0
     latency, end = zeros(kept), zeros(kept)
     for recorder in recorders:
@@ -333,16 +333,16 @@ def _from_columns(columns: dict[str, Int64s], *, copy: int, elapsed: int) -> Sam
 
 
 @dataclass(slots=True)
-class Collector:
+class CollectorWatch:
     """What the garbage collector did although it was held off."""
 
     collections: int = 0
 
 
 @contextmanager
-def collector_held_off() -> Iterator[Collector]:
+def collector_held_off() -> Iterator[CollectorWatch]:
     """No garbage collection inside, unless the measured code asks for it; that is counted."""
-    seen, was_enabled = Collector(), gc.isenabled()
+    seen, was_enabled = CollectorWatch(), gc.isenabled()
     gc.freeze()
     gc.disable()
     before = _collections()

@@ -18,7 +18,7 @@ BLOCK = 8192  # calls that memory is taken for at once
 ANCHOR_EVERY = 256  # calls between two recorded instants
 
 
-class Recorder:
+class LatencyRecorder:
     """Latencies of one worker's back-to-back calls, added a chunk at a time between timed stretches."""
 
     def __init__(self, *, limit: int = LIMIT) -> None:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from benchwright.errors import MeasureError
 from benchwright.records import Case
-from benchwright.worker.profilers.operator_pass import Calls
+from benchwright.worker.profilers.operator_pass import RecordedCalls
 from benchwright.worker.profilers.per_call import Spent, own_times
 from benchwright.worker.runtimes import Loaded
 
@@ -37,7 +37,7 @@ class JaxOperators:
         self._folder = folder
         return case
 
-    def record(self, loaded: Loaded, calls: Calls) -> list[list[Spent]]:
+    def record(self, loaded: Loaded, calls: RecordedCalls) -> list[list[Spent]]:
         """Makes the calls within one trace and reads it."""
         import jax
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from benchwright.errors import MeasureError, OptionError
 from benchwright.records import Case
 from benchwright.worker.profilers import Profiler
-from benchwright.worker.profilers.operator_pass import Calls
+from benchwright.worker.profilers.operator_pass import RecordedCalls
 from benchwright.worker.profilers.operators import summed, table
 from benchwright.worker.profilers.per_call import Spent, own_times
 from benchwright.worker.runtimes import Loaded
@@ -133,7 +133,7 @@ class OnnxRuntimeOperators:
         """Has the session record from the start: it cannot begin later."""
         return _recorded(case, folder)
 
-    def record(self, loaded: Loaded, calls: Calls) -> list[list[Spent]]:
+    def record(self, loaded: Loaded, calls: RecordedCalls) -> list[list[Spent]]:
         """Makes the calls and reads the end of the profile: what was before them is warm-up."""
         for call in calls:
             call()

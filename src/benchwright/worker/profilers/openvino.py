@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from benchwright.errors import MeasureError
 from benchwright.records import Case
-from benchwright.worker.profilers.operator_pass import Calls
+from benchwright.worker.profilers.operator_pass import RecordedCalls
 from benchwright.worker.profilers.per_call import Spent
 from benchwright.worker.runtimes import Loaded
 
@@ -26,7 +26,7 @@ class OpenVinoOperators:
         options = {name: value for name, value in case.target.options.items() if name.upper() != "PERF_COUNT"}
         return replace(case, target=replace(case.target, options={**options, "PERF_COUNT": True}))
 
-    def record(self, loaded: Loaded, calls: Calls) -> list[list[Spent]]:
+    def record(self, loaded: Loaded, calls: RecordedCalls) -> list[list[Spent]]:
         """Reads the counters of the request that made the call, after each."""
         from benchwright.worker.runtimes.openvino import counting_request
 

@@ -46,12 +46,12 @@ class Recorder(Protocol):
         """The case to load; files may go to `folder`, which somebody else removes afterwards."""
         ...
 
-    def record(self, loaded: Loaded, calls: Calls) -> list[list[Spent]]:
+    def record(self, loaded: Loaded, calls: RecordedCalls) -> list[list[Spent]]:
         """Makes every call of `calls` and says what each spent where. Raises a `MeasureError` when it cannot."""
         ...
 
 
-class Calls:
+class RecordedCalls:
     """The calls to record: iterating gives functions, each of which makes one call and times it."""
 
     def __init__(self, loaded: Loaded, *, most: int = MOST, seconds: float = LONGEST) -> None:
@@ -120,9 +120,9 @@ class Recording:
             return replace(report, warnings=(*report.warnings, _cannot(self._runtime)))
         if loaded.is_async:
             raise MeasureError("operators of asynchronous callables are not recorded", remedy="record a plain one")
-        for call in Calls(loaded, most=WARM, seconds=WARM_SECONDS):
+        for call in RecordedCalls(loaded, most=WARM, seconds=WARM_SECONDS):
             call()
-        calls = Calls(loaded)
+        calls = RecordedCalls(loaded)
         operators = typical(self._recorder.record(loaded, calls))
         if not operators:
             raise MeasureError(f"{self._recorder.name} told of no operator", remedy="does a call compute anything?")

@@ -10,7 +10,7 @@ from typing import Any
 
 
 @dataclass(slots=True, kw_only=True)
-class Operator:
+class OperatorTime:
     """Microseconds of one operator: its own, and with those it called."""
 
     name: str
@@ -19,7 +19,7 @@ class Operator:
     total: float = 0.0
 
 
-def from_chrome_trace(path: Path, *, category: str) -> list[Operator]:
+def from_chrome_trace(path: Path, *, category: str) -> list[OperatorTime]:
     """The operators of a trace, which are its complete events of one category.
 
     Events that were still going on when the trace ended are left out: their durations are made up.
@@ -29,13 +29,13 @@ def from_chrome_trace(path: Path, *, category: str) -> list[Operator]:
     return summed(event for event in complete if event.get("args", {}).get("finished", True))
 
 
-def summed(events: Iterable[Mapping[str, Any]]) -> list[Operator]:
+def summed(events: Iterable[Mapping[str, Any]]) -> list[OperatorTime]:
     """Complete events added up by name, the longest first. Events of one thread lie beside or within each other."""
-    found: dict[str, Operator] = {}
-    threads: dict[Any, list[tuple[float, Operator]]] = {}  # what is running: when it ends, what it is
+    found: dict[str, OperatorTime] = {}
+    threads: dict[Any, list[tuple[float, OperatorTime]]] = {}  # what is running: when it ends, what it is
     for event in sorted(events, key=lambda event: (event["ts"], -event["dur"])):
         name, begin, duration = str(event["name"]), float(event["ts"]), float(event["dur"])
-        operator = found.setdefault(name, Operator(name=name))
+        operator = found.setdefault(name, OperatorTime(name=name))
         operator.calls += 1
         operator.own += duration
         running = threads.setdefault(event.get("tid"), [])
@@ -49,7 +49,7 @@ def summed(events: Iterable[Mapping[str, Any]]) -> list[Operator]:
     return sorted(found.values(), key=lambda operator: -operator.own)
 
 
-def table(operators: Iterable[Operator]) -> str:
+def table(operators: Iterable[OperatorTime]) -> str:
     """The operators as text, one a line."""
     listed = list(operators)
     whole = sum(operator.own for operator in listed) or 1.0

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from benchwright.errors import MeasureError
 from benchwright.records import Case
 from benchwright.worker.profilers import Profiler
-from benchwright.worker.profilers.operator_pass import Calls
+from benchwright.worker.profilers.operator_pass import RecordedCalls
 from benchwright.worker.profilers.operators import from_chrome_trace, table
 from benchwright.worker.profilers.per_call import Spent
 from benchwright.worker.runtimes import Loaded
@@ -77,7 +77,7 @@ class TorchOperators:
         """Nothing has to be loaded differently."""
         return case
 
-    def record(self, loaded: Loaded, calls: Calls) -> list[list[Spent]]:
+    def record(self, loaded: Loaded, calls: RecordedCalls) -> list[list[Spent]]:
         """Makes the calls under the profiler, after one that nobody looks at: the first recording is slow."""
         from torch.profiler import record_function
 

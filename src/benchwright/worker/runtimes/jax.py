@@ -23,7 +23,7 @@ from benchwright.worker.runtimes.options import boolean, refuse_unknown
 from benchwright.worker.runtimes.user_objects import load_object
 
 if TYPE_CHECKING:
-    from benchwright.worker.runtimes.inputs.feeds import Spec
+    from benchwright.worker.runtimes.inputs.feeds import TensorSignature
 
 OPTIONS = frozenset({"jit", "x64"})
 PRECISIONS = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
@@ -96,7 +96,7 @@ def _device(jax: Any, asked: str) -> Any:
 # ---- what is called ----
 
 
-def _program(jax: Any, case: Case) -> tuple[Callable[..., Any], list[Spec], tuple[Any, ...] | None]:
+def _program(jax: Any, case: Case) -> tuple[Callable[..., Any], list[TensorSignature], tuple[Any, ...] | None]:
     """The function, what it takes, and the example inputs of its author if there are any."""
     from benchwright.worker.runtimes.inputs.feeds import asked
 
@@ -112,8 +112,8 @@ def _program(jax: Any, case: Case) -> tuple[Callable[..., Any], list[Spec], tupl
     return compiled, asked(case.target.uri, _parameters(function), case.inputs), None
 
 
-def _exported(jax: Any, case: Case) -> tuple[Callable[..., Any], list[Spec]]:
-    from benchwright.worker.runtimes.inputs.feeds import Spec
+def _exported(jax: Any, case: Case) -> tuple[Callable[..., Any], list[TensorSignature]]:
+    from benchwright.worker.runtimes.inputs.feeds import TensorSignature
 
     if case.target.precision:
         raise LoadError("an exported program keeps what it was exported with; precision cannot be changed")
@@ -122,7 +122,9 @@ def _exported(jax: Any, case: Case) -> tuple[Callable[..., Any], list[Spec]]:
     except Exception as error:  # the library raises many kinds, all of which mean that it did not load
         raise refused("jax", f"load {case.target.uri}", error) from None
     specs = [
-        Spec(name=f"x{i}", shape=tuple(d if isinstance(d, int) else str(d) for d in a.shape), dtype=str(a.dtype))
+        TensorSignature(
+            name=f"x{i}", shape=tuple(d if isinstance(d, int) else str(d) for d in a.shape), dtype=str(a.dtype)
+        )
         for i, a in enumerate(program.in_avals)
     ]
     return jax.jit(program.call), specs

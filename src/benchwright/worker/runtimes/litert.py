@@ -14,7 +14,7 @@ from benchwright.worker.runtimes.failures import SEE_THE_LOG, memory_told, refus
 from benchwright.worker.runtimes.options import boolean, refuse_unknown, whole
 
 if TYPE_CHECKING:
-    from benchwright.worker.runtimes.inputs.feeds import Feed, Spec
+    from benchwright.worker.runtimes.inputs.feeds import Feed, TensorSignature
     from benchwright.worker.runtimes.inputs.state import Pairs
 
 OPTIONS = frozenset({"num_threads", "xnnpack", "delegate"})
@@ -115,13 +115,13 @@ def _delegate(litert: Any, library: str) -> Any:
         raise DeviceError(f"delegate {library}: {error}", remedy="name the shared library of a delegate") from None
 
 
-def _specs(details: Any) -> list[Spec]:
+def _specs(details: Any) -> list[TensorSignature]:
     import numpy as np
 
-    from benchwright.worker.runtimes.inputs.feeds import Spec
+    from benchwright.worker.runtimes.inputs.feeds import TensorSignature
 
     return [
-        Spec(
+        TensorSignature(
             name=plain(told["name"]),
             shape=tuple(None if size < 0 else int(size) for size in _signature(told)),
             dtype=np.dtype(told["dtype"]).name,

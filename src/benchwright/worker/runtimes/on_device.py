@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchwright.errors import LoadError, MeasureError
-from benchwright.machine.devices import Device, Ended, open_device
+from benchwright.machine.devices import Device, ProgramEnd, open_device
 from benchwright.records import Case, ResultWarning, Value
 from benchwright.units import format_value
 from benchwright.worker.runtimes import Loaded
@@ -121,7 +121,7 @@ def _caller(case: Case, words: list[str], device: Device) -> Callable[[], None]:
     return call
 
 
-def _said(words: list[str], ended: Ended) -> str:
+def _said(words: list[str], ended: ProgramEnd) -> str:
     if ended.lost:
         return ended.lost
     if ended.status < 0:

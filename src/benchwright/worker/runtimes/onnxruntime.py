@@ -21,7 +21,7 @@ from benchwright.worker.runtimes.failures import (
 from benchwright.worker.runtimes.options import boolean, refuse_unknown
 
 if TYPE_CHECKING:
-    from benchwright.worker.runtimes.inputs.feeds import Feed, Spec
+    from benchwright.worker.runtimes.inputs.feeds import Feed, TensorSignature
     from benchwright.worker.runtimes.inputs.state import Pairs
 
 PROVIDERS = {
@@ -73,7 +73,7 @@ class OnnxRuntime:
     def _load(self, case: Case) -> Loaded:
         from benchwright.worker.runtimes.inputs import state
         from benchwright.worker.runtimes.inputs.feeds import (  # numpy first: it says best why it cannot be imported
-            Spec,
+            TensorSignature,
             build,
         )
 
@@ -86,10 +86,12 @@ class OnnxRuntime:
             )
         provider, settings = _provider(onnxruntime, case)
         session = _session(onnxruntime, case, provider, settings)
-        specs = [Spec(name=i.name, shape=tuple(i.shape), dtype=_dtype(i.type)) for i in session.get_inputs()]
+        specs = [TensorSignature(name=i.name, shape=tuple(i.shape), dtype=_dtype(i.type)) for i in session.get_inputs()]
         nodes = _nodes(session, provider)
         feeds, warnings = build(specs, case.inputs)
-        outputs = [Spec(name=o.name, shape=tuple(o.shape), dtype=_dtype(o.type)) for o in session.get_outputs()]
+        outputs = [
+            TensorSignature(name=o.name, shape=tuple(o.shape), dtype=_dtype(o.type)) for o in session.get_outputs()
+        ]
         pairs = state.pairs_of(case, specs, outputs)
         first = state.snapshot(feeds[0], pairs)
         call, arguments = _stateful(session, case, feeds, pairs) if pairs else _calls(session, case, feeds)
@@ -252,7 +254,7 @@ def _stateful(
     return call, [(feed,) for feed in feeds]
 
 
-def _on_arrays(session: Any, specs: list[Spec]) -> Callable[..., Any]:
+def _on_arrays(session: Any, specs: list[TensorSignature]) -> Callable[..., Any]:
     """A run with arrays of the moment; each becomes the type that the model takes."""
     import numpy as np
 

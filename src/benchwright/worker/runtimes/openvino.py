@@ -15,7 +15,7 @@ from benchwright.worker.runtimes.failures import SEE_THE_LOG, WHOLE, memory_told
 from benchwright.worker.runtimes.options import boolean, refuse_unknown
 
 if TYPE_CHECKING:
-    from benchwright.worker.runtimes.inputs.feeds import Feed, Spec
+    from benchwright.worker.runtimes.inputs.feeds import Feed, TensorSignature
     from benchwright.worker.runtimes.inputs.state import Pairs
 
 PRECISIONS = {"": "f32", "fp32": "f32", "fp16": "f16", "bf16": "bf16"}
@@ -137,8 +137,8 @@ def _properties(core: Any, device: str, case: Case) -> dict[str, Scalar]:
     return {**hint, **options}
 
 
-def _specs(ports: Any) -> list[Spec]:
-    from benchwright.worker.runtimes.inputs.feeds import Spec
+def _specs(ports: Any) -> list[TensorSignature]:
+    from benchwright.worker.runtimes.inputs.feeds import TensorSignature
 
     specs = []
     for place, port in enumerate(ports):
@@ -146,7 +146,7 @@ def _specs(ports: Any) -> list[Spec]:
         shape = None if known.rank.is_dynamic else tuple(d.get_length() if d.is_static else None for d in known)
         dtype = port.element_type.get_type_name()
         name = port.any_name if port.names else f"output{place}"
-        specs.append(Spec(name=name, shape=shape, dtype=_DTYPES.get(dtype, dtype)))
+        specs.append(TensorSignature(name=name, shape=shape, dtype=_DTYPES.get(dtype, dtype)))
     return specs
 
 

@@ -8,7 +8,7 @@ import platform
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from benchwright.decorator import Mark, mark_of
+from benchwright.decorator import BenchmarkMark, mark_of
 from benchwright.errors import DeviceError, LoadError
 from benchwright.records import Case, ResultWarning, Scalar, Target
 from benchwright.system.texts import described
@@ -44,7 +44,7 @@ class Python:
         function = load_object(case.target.uri)
         if not callable(function):
             raise LoadError(f"{case.target.uri} is {type(function).__name__}, which cannot be called")
-        mark = mark_of(function) or Mark()
+        mark = mark_of(function) or BenchmarkMark()
         params = {name: value for name, value in case.params.items() if name not in ISSUING}
         setup = _Setup(mark, params)
         call, arguments = bind(function, setup.arguments, _for_call(function, mark, params))
@@ -97,7 +97,7 @@ def _suspicions(function: Callable[..., Any]) -> tuple[ResultWarning, ...]:
     return ()
 
 
-def items_of(mark: Mark, params: Mapping[str, Scalar]) -> int:
+def items_of(mark: BenchmarkMark, params: Mapping[str, Scalar]) -> int:
     """How many items one call handles, 0 when the mark does not say."""
     if isinstance(mark.items, int):
         return mark.items
@@ -110,7 +110,7 @@ def items_of(mark: Mark, params: Mapping[str, Scalar]) -> int:
 class _Setup:
     """Runs a benchmark's setup at once and its teardown at `close`; the user's own errors become `LoadError`s."""
 
-    def __init__(self, mark: Mark, params: Mapping[str, Scalar]) -> None:
+    def __init__(self, mark: BenchmarkMark, params: Mapping[str, Scalar]) -> None:
         self._mark = mark
         self._generator: Any = None
         self.arguments: tuple[Any, ...] = ()
@@ -134,7 +134,7 @@ class _Setup:
             self._mark.teardown(*(self.arguments if _takes_any(self._mark.teardown) else ()))
 
 
-def _for_call(function: Callable[..., Any], mark: Mark, params: Mapping[str, Scalar]) -> dict[str, Scalar]:
+def _for_call(function: Callable[..., Any], mark: BenchmarkMark, params: Mapping[str, Scalar]) -> dict[str, Scalar]:
     """The parameters without those that only `setup` names."""
     if mark.setup is None:
         return dict(params)

@@ -22,9 +22,9 @@ from benchwright.worker.runtimes import Loaded, Report
 from benchwright.worker.runtimes.options import refuse_unknown
 from benchwright.worker.tasks import process
 from benchwright.worker.tasks.extraction import Extracted, Extractor
-from benchwright.worker.tasks.gpus import GpuWatch, Seen
+from benchwright.worker.tasks.gpus import GpuMemory, GpuWatch
 from benchwright.worker.tasks.memory import TreeMemory
-from benchwright.worker.tasks.process import Ended
+from benchwright.worker.tasks.process import CommandEnd
 
 OPTIONS = frozenset({"log", "command"})
 LOG_NAME = "task.log"
@@ -101,8 +101,8 @@ class _Execution:
         self._task, self._ready, self._limit = task, ready, limit
         self._extractor = Extractor(task, workers=ready.workers, streams=2)
         self._gpus = GpuWatch(ready.num_gpus, task.interval)
-        self._seen = Seen()
-        self._ended: Ended | None = None
+        self._seen = GpuMemory()
+        self._ended: CommandEnd | None = None
         self._next_word = 0.0
         self._bytes = 0
         self._memory = TreeMemory()
@@ -172,7 +172,7 @@ class _Execution:
             self._next_word = now + TOLD
             self.loaded.tell(", ".join(reversed(words)))
 
-    def _failure(self, ended: Ended, extracted: Extracted) -> Failure | None:
+    def _failure(self, ended: CommandEnd, extracted: Extracted) -> Failure | None:
         line = _shown(self._ready.argv)
         if ended.timed_out:
             message = f"{line} took longer than {self._limit:g} s and was ended"

@@ -23,7 +23,7 @@ from benchwright.worker.runtimes.options import boolean, refuse_unknown, whole
 from benchwright.worker.runtimes.user_objects import load_object
 
 if TYPE_CHECKING:
-    from benchwright.worker.runtimes.inputs.feeds import Feed, Spec
+    from benchwright.worker.runtimes.inputs.feeds import Feed, TensorSignature
 
 OPTIONS = frozenset({"intra_op_threads", "inter_op_threads", "jit_compile", "signature"})
 SAVED_MODEL = "saved_model.pb"
@@ -145,7 +145,7 @@ def _made(tensorflow: Any, case: Case) -> Any:
     return made
 
 
-def _function(tensorflow: Any, model: Any, case: Case) -> tuple[Callable[..., Any], list[Spec]]:
+def _function(tensorflow: Any, model: Any, case: Case) -> tuple[Callable[..., Any], list[TensorSignature]]:
     """The model as a graph function of its inputs in order, and what they are."""
     compile_it = boolean(case.target.options, "jit_compile", False) or None
     signatures = getattr(model, "signatures", None)
@@ -171,15 +171,15 @@ def _function(tensorflow: Any, model: Any, case: Case) -> tuple[Callable[..., An
     return tensorflow.function(lambda *given: model(*given), jit_compile=compile_it), _asked(case)
 
 
-def _spec(name: str, shape: Any, dtype: Any) -> Spec:
-    from benchwright.worker.runtimes.inputs.feeds import Spec
+def _spec(name: str, shape: Any, dtype: Any) -> TensorSignature:
+    from benchwright.worker.runtimes.inputs.feeds import TensorSignature
 
-    return Spec(name=name, shape=tuple(shape), dtype=getattr(dtype, "name", str(dtype)))
+    return TensorSignature(name=name, shape=tuple(shape), dtype=getattr(dtype, "name", str(dtype)))
 
 
-def _asked(case: Case) -> list[Spec]:
+def _asked(case: Case) -> list[TensorSignature]:
     """A `tf.Module` does not tell what it takes; the request must, in the order of its arguments."""
-    from benchwright.worker.runtimes.inputs.feeds import Spec
+    from benchwright.worker.runtimes.inputs.feeds import TensorSignature
 
     shapes, dtypes = case.inputs.shapes, case.inputs.dtypes
     if not shapes:
@@ -188,7 +188,7 @@ def _asked(case: Case) -> list[Spec]:
         )
     usual = "float32" if case.inputs.source == "random" else ""
     return [
-        Spec(name=name, shape=(None, *shape[1:]), dtype=dtypes.get(name, dtypes.get("", usual)))
+        TensorSignature(name=name, shape=(None, *shape[1:]), dtype=dtypes.get(name, dtypes.get("", usual)))
         for name, shape in shapes.items()
     ]
 

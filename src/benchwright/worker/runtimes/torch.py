@@ -37,7 +37,7 @@ from benchwright.worker.runtimes.options import boolean, refuse_unknown, whole
 from benchwright.worker.runtimes.user_objects import load_object
 
 if TYPE_CHECKING:
-    from benchwright.worker.runtimes.inputs.feeds import Spec
+    from benchwright.worker.runtimes.inputs.feeds import TensorSignature
 
 _FORCE = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
 OPTIONS = frozenset(
@@ -138,7 +138,7 @@ def _device(torch: Any, asked: str) -> Any:
 # ---- the three kinds of model ----
 
 
-def _load(torch: Any, case: Case, device: Any) -> tuple[Any, list[Spec] | None]:
+def _load(torch: Any, case: Case, device: Any) -> tuple[Any, list[TensorSignature] | None]:
     uri = case.target.uri
     if uri.endswith(".pt2"):
         return _exported(torch, case, device)
@@ -156,8 +156,8 @@ def _load(torch: Any, case: Case, device: Any) -> tuple[Any, list[Spec] | None]:
     return model, None
 
 
-def _exported(torch: Any, case: Case, device: Any) -> tuple[Any, list[Spec]]:
-    from benchwright.worker.runtimes.inputs.feeds import Spec
+def _exported(torch: Any, case: Case, device: Any) -> tuple[Any, list[TensorSignature]]:
+    from benchwright.worker.runtimes.inputs.feeds import TensorSignature
 
     for name in ("precision", "channels_last"):
         if case.target.precision if name == "precision" else case.target.options.get(name):
@@ -174,7 +174,9 @@ def _exported(torch: Any, case: Case, device: Any) -> tuple[Any, list[Spec]]:
     given = set(program.graph_signature.user_inputs)
     values = [(n.name, n.meta["val"]) for n in program.graph.nodes if n.op == "placeholder" and n.name in given]
     specs = [
-        Spec(name=name, shape=tuple(d if isinstance(d, int) else str(d) for d in v.shape), dtype=dtype_name(v.dtype))
+        TensorSignature(
+            name=name, shape=tuple(d if isinstance(d, int) else str(d) for d in v.shape), dtype=dtype_name(v.dtype)
+        )
         for name, v in values
     ]
     return program.module(), specs

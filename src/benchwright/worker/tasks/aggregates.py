@@ -32,7 +32,7 @@ def canonical(name: str) -> str:
     raise OptionError(f"unknown computation {name!r}", remedy=remedy)
 
 
-def compute(series: Series, name: str, workers: int = 0) -> Estimate:
+def compute(series: CapturedSeries, name: str, workers: int = 0) -> Estimate:
     """The computation `name` of a series. `workers` is 0 when nobody said how many. Raises `UncomputableError`."""
     how = canonical(name)
     if not series.count and how not in _OF_HITS:
@@ -55,7 +55,7 @@ def no_workers(name: str) -> OptionError:
     )
 
 
-class Series:
+class CapturedSeries:
     """The values of one captured group, in the order they came. Keeps what the computations it is made for need."""
 
     def __init__(self, computations: Iterable[str] = ()) -> None:
@@ -164,7 +164,7 @@ class _Squares:
         self._count = whole
 
 
-def _rate(series: Series) -> Estimate:
+def _rate(series: CapturedSeries) -> Estimate:
     span = series.ended - series.began
     if span <= 0:
         raise UncomputableError("a rate needs hits at two different times")
@@ -175,7 +175,7 @@ def _exact(point: float, method: str) -> Estimate:
     return Estimate(point=point, low=None, high=None, method=method)
 
 
-_PLAIN: dict[str, Callable[[Series, int], Estimate]] = {
+_PLAIN: dict[str, Callable[[CapturedSeries, int], Estimate]] = {
     "first": lambda s, _: _exact(s.first, f"first of {s.count}"),
     "last": lambda s, _: _exact(s.last, f"last of {s.count}"),
     "min": lambda s, _: _exact(s.minimum, f"min of {s.count}"),

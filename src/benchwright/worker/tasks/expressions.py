@@ -27,7 +27,7 @@ _HEAD = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class ExpressionFacts:
     """`needed`: text in every hit, or "". `bounded`: an equal expression over several lines, or "" when none is known.
 
     `prefixed` tells that every hit begins with the same text, `spans` that the expression asks for white space or a
@@ -40,11 +40,11 @@ class Known:
     spans: bool
 
 
-def inspect(text: str) -> Known:
+def inspect(text: str) -> ExpressionFacts:
     """What is known of the expression, which must compile."""
     reader = _Reader(text)
     reader.read()
-    return Known(
+    return ExpressionFacts(
         needed="" if reader.folded else max([*reader.runs, ""], key=len),
         bounded="" if reader.clever or not _compiles(reader.rewritten) else reader.rewritten,
         prefixed=reader.prefixed and not reader.folded,

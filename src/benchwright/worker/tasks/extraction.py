@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from benchwright.errors import OptionError
 from benchwright.records import Estimate, Metric, ResultWarning, Timeline, Value
 from benchwright.schema.soundness import LARGEST
-from benchwright.targets.tasks.definition import Pattern, Task, Wanted
+from benchwright.targets.tasks.definition import Pattern, Task, TaskMetric
 from benchwright.worker.tasks import aggregates, guard
-from benchwright.worker.tasks.aggregates import Series, UncomputableError
+from benchwright.worker.tasks.aggregates import CapturedSeries, UncomputableError
 from benchwright.worker.tasks.lines import LONGEST, Lines
 from benchwright.worker.tasks.numbers import NotANumberError, NotFiniteError, is_whole, parse_number
 from benchwright.worker.tasks.scanner import Block, Column, Scanner, scanner
@@ -32,7 +32,7 @@ class Extracted:
 class _Fed:
     """A series, and what was captured for it that is no number."""
 
-    series: Series
+    series: CapturedSeries
     whole: bool = True  # every number was written without a point
     rubbish: int = 0
     example: str = ""
@@ -53,7 +53,8 @@ class Extractor:
         ]
         self._slow: dict[str, str] = {}  # series -> the pattern that was given up
         self.fed = {
-            name: _Fed(Series(self._how(metric) for metric in task.metrics if metric.series == name)) for name in used
+            name: _Fed(CapturedSeries(self._how(metric) for metric in task.metrics if metric.series == name))
+            for name in used
         }
 
     def feed(self, data: bytes, at: float = 0.0, stream: int = 0) -> None:
@@ -126,7 +127,7 @@ class Extractor:
 
     # ---- computing ----
 
-    def _metric(self, wanted: Wanted) -> Metric:
+    def _metric(self, wanted: TaskMetric) -> Metric:
         fed = self.fed[wanted.series]
         if wanted.series in self._slow:
             pattern = self._slow[wanted.series]
@@ -154,14 +155,14 @@ class Extractor:
             most=wanted.most,
         )
 
-    def _how(self, wanted: Wanted) -> str:
+    def _how(self, wanted: TaskMetric) -> str:
         """The older form's `total` is for each worker when their number is known."""
         share = self._task.older and wanted.compute == "total" and self._workers > 0
         return "sum_per_worker" if share else wanted.compute
 
     def _timelines(self, found: Mapping[str, Metric]) -> list[Timeline]:
         """One for each series over time, named after the first metric that is made of it."""
-        shown: dict[str, Wanted] = {}
+        shown: dict[str, TaskMetric] = {}
         for metric in self._task.metrics:
             if metric.name in found:
                 shown.setdefault(metric.series, metric)

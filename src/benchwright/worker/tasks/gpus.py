@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from benchwright.records import Better, Estimate, Metric, Timeline, Value
 from benchwright.system.process import signal_group
-from benchwright.worker.tasks.aggregates import Series
+from benchwright.worker.tasks.aggregates import CapturedSeries
 
 MIB = 2**20
 FIRST = 5.0  # seconds to wait for a first sample, when the command was faster
@@ -19,7 +19,7 @@ _ROW = re.compile(rb"\s*(\d+)\s*,\s*(\d+(?:\.\d+)?)\s*(?:MiB)?\s*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class GpuMemory:
     """What was seen of the GPUs. `reason` says why nothing was."""
 
     metrics: tuple[Metric, ...] = ()
@@ -33,7 +33,7 @@ class GpuWatch:
 
     def __init__(self, count: int, interval: float) -> None:
         self._count, self._interval = count, interval
-        self._series: dict[int, Series] = {}
+        self._series: dict[int, CapturedSeries] = {}
         self._some = threading.Event()
         self._child: subprocess.Popen[bytes] | None = None
         self._reason = ""
@@ -59,10 +59,10 @@ class GpuWatch:
         self._thread = threading.Thread(target=self._listen, name="benchwright-gpus", daemon=True)
         self._thread.start()
 
-    def stop(self) -> Seen:
+    def stop(self) -> GpuMemory:
         """Everything seen. nvidia-smi is gone when it returns."""
         if self._child is None:
-            return Seen(reason=self._reason)
+            return GpuMemory(reason=self._reason)
         self._some.wait(FIRST)
         signal_group(self._child.pid, signal.SIGKILL)
         self._child.wait()
@@ -70,21 +70,21 @@ class GpuWatch:
         assert self._child.stdout is not None
         self._child.stdout.close()
         if not self._series:
-            return Seen(reason="nvidia-smi told of no GPU")
+            return GpuMemory(reason="nvidia-smi told of no GPU")
         lines = [series.timeline(f"gpu{i}_memory_used", "B", MIB) for i, series in self._ordered()]
-        return Seen(metrics=(self._peak(),), timelines=tuple(lines), details=tuple(self._told()))
+        return GpuMemory(metrics=(self._peak(),), timelines=tuple(lines), details=tuple(self._told()))
 
     def _listen(self) -> None:
         assert self._child is not None and self._child.stdout is not None
         for line in self._child.stdout:
             row = _ROW.fullmatch(line)
             if row and int(row[1]) < self._count:
-                series = self._series.setdefault(int(row[1]), Series(["std"]))
+                series = self._series.setdefault(int(row[1]), CapturedSeries(["std"]))
                 series.add([float(row[2])], time.perf_counter() - self._zero)
                 self._some.set()
         self._some.set()  # it has ended, and will say no more
 
-    def _ordered(self) -> list[tuple[int, Series]]:
+    def _ordered(self) -> list[tuple[int, CapturedSeries]]:
         return sorted(self._series.items())
 
     def _peak(self) -> Metric:

@@ -17,7 +17,7 @@ Hear = Callable[[bytes, float, int], None]  # data, seconds since the start, str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class CommandEnd:
     """How a command ended: its exit code, below zero a signal; whether it had to be ended; what it left running."""
 
     code: int
@@ -25,7 +25,7 @@ class Ended:
     left_behind: bool = False
 
 
-def follow(ready: Ready, hear: Hear, *, timeout: float, look: Callable[[int], None] = lambda pid: None) -> Ended:
+def follow(ready: Ready, hear: Hear, *, timeout: float, look: Callable[[int], None] = lambda pid: None) -> CommandEnd:
     """Starts the command without a shell of ours, in a group of its own, and returns when all of it is gone.
 
     `hear` gets what it prints as it comes. `look` is called with its process id as soon as it runs and then several
@@ -40,7 +40,7 @@ def follow(ready: Ready, hear: Hear, *, timeout: float, look: Callable[[int], No
             look=lambda: look(child.pid),
         )
         signal_group(child.pid, signal.SIGKILL)  # before it is collected: until then nobody else can have its number
-        return Ended(code=child.wait(), timed_out=silence.timed_out, left_behind=silence.left_behind)
+        return CommandEnd(code=child.wait(), timed_out=silence.timed_out, left_behind=silence.left_behind)
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from benchwright.execution.builds import Built
 from benchwright.execution.hosts.local import LocalHost
 from benchwright.execution.session import Measuring, Setting
 from benchwright.records import Better, Case, Metric, Mode, Result, Status, Value, Verdict
-from benchwright.records.trials import Heat, Pair, Rules, Stage
+from benchwright.records.trials import AbRules, Pair, Stage, StageResult
 from benchwright.stats.pairs import Look, Sequential, is_in_vain, reach
 from benchwright.worker.engine.engine import DEFAULT_DURATION
 
@@ -31,7 +31,7 @@ _WIDTHS = 4.0  # median differences, over the root of the number of pairs: about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class MeasuredSide:
     """Something to measure, and the run that keeps what is measured of it. Two sides may share a run."""
 
     name: str  # control, treatment
@@ -54,7 +54,7 @@ def setting(built: Built, notes: Mapping[str, Value] | None = None) -> Setting:
     )
 
 
-class Contest:
+class PairedCase:
     """A case that control and treatment both have: `case` as the control has it, `other` as the treatment does.
 
     `seed` decides the order inside the pairs; the first of the judged metrics that both sides have is
@@ -62,7 +62,14 @@ class Contest:
     """
 
     def __init__(
-        self, control: Side, treatment: Side, case: Case, *, other: Case | None = None, metric: str = "", seed: str = ""
+        self,
+        control: MeasuredSide,
+        treatment: MeasuredSide,
+        case: Case,
+        *,
+        other: Case | None = None,
+        metric: str = "",
+        seed: str = "",
     ) -> None:
         self.case = case
         self._sides = (control, treatment)
@@ -122,10 +129,10 @@ class Contest:
         return replace(bare, control=a, treatment=b, why=why)
 
 
-class Bout:
+class PairedTest:
     """A contest that goes on until it is decided, is given up, or has had all its pairs."""
 
-    def __init__(self, contest: Contest, rules: Rules) -> None:
+    def __init__(self, contest: PairedCase, rules: AbRules) -> None:
         self.contest = contest
         self._rules = rules
         self._sequential: Sequential | None = None
@@ -198,7 +205,7 @@ class Bout:
         if _WIDTHS * statistics.median(sizes) / math.sqrt(rules.pairs) > math.log1p(rules.smallest):
             contest.length = min(_LONGEST, 2.0 * max(1.0, contest.length))
 
-    def heat(self, stage: Stage) -> Heat:
+    def heat(self, stage: Stage) -> StageResult:
         """What its pairs say together."""
         look, pairs = self._look, tuple(self.contest.pairs)
         verdict = (look.verdict if look else None) or Verdict.UNCLEAR
@@ -207,7 +214,7 @@ class Bout:
             verdict, why = Verdict.UNCLEAR, pairs[-1].why
         elif look is None or look.verdict is None:
             why = self._undecided(len(pairs))
-        return Heat(
+        return StageResult(
             stage=stage,
             verdict=verdict,
             why=why,
@@ -230,7 +237,7 @@ class Bout:
         return f"cut off after {_count(pairs)}" if self.left > 0 else f"{_count(rules.pairs)} could not tell"
 
 
-def later_length(heats: Sequence[Heat]) -> float:
+def later_length(heats: Sequence[StageResult]) -> float:
     """How long the processes of the next look are, times the usual length: a fifth where the first look was clear.
 
     What is eight times as large as the scatter of the pairs is still clear when they scatter twice as much.

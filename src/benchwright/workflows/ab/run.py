@@ -18,16 +18,16 @@ from benchwright.execution.builds import TIMEOUT, Builder, Built
 from benchwright.execution.builds.surroundings import Surroundings
 from benchwright.execution.builds.targets import AUTO, Settled, of_folder, of_revision, settle
 from benchwright.records import Inputs, Load, Revision, Scalar
-from benchwright.records.trials import Rules, Trial, TrialRow
+from benchwright.records.trials import AbRules, Trial, TrialRow
 from benchwright.store import open_store
 from benchwright.store.probe import looks_ready
 from benchwright.targets.sources import Request
 from benchwright.targets.sources.import_times import ImportTimes
-from benchwright.vcs.history import Repository
+from benchwright.vcs.history import History
 from benchwright.workflows import arguments, run, validation
 from benchwright.workflows.ab import trial
-from benchwright.workflows.ab.trial import Keeping
-from benchwright.workflows.live import Teller
+from benchwright.workflows.ab.trial import TrialDestination
+from benchwright.workflows.live import LiveProgress
 
 if TYPE_CHECKING:
     import pandas
@@ -79,7 +79,7 @@ class MeasuredTrial:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class SideRequest:
     """A side as it was asked for: a revision to build, "" for the usual one; or a folder or an interpreter or both, as
     they are."""
 
@@ -100,7 +100,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Making:
+class BuildSpec:
     """How revisions are built."""
 
     repo: Path = Path()
@@ -171,7 +171,7 @@ def ab(
         load=whole if duration is None else replace(whole, duration=duration),
         tags=tags,
     )
-    rules = Rules(
+    rules = AbRules(
         smallest=smallest,
         false_alarms=false_alarms,
         pairs=pairs,
@@ -179,9 +179,9 @@ def ab(
         seed=fresh_seed() if seed is None else seed,
         verify=verify,
     )
-    ours = Asked(revision=control, folder=os.fspath(control_dir), python=os.fspath(control_python))
-    theirs = Asked(revision=treatment, folder=os.fspath(treatment_dir), python=os.fspath(treatment_python))
-    making = Making(
+    ours = SideRequest(revision=control, folder=os.fspath(control_dir), python=os.fspath(control_python))
+    theirs = SideRequest(revision=treatment, folder=os.fspath(treatment_dir), python=os.fspath(treatment_python))
+    making = BuildSpec(
         repo=Path(repo),
         command=build,
         again=rebuild,
@@ -193,10 +193,10 @@ def ab(
 
 def contend(
     request: Request,
-    control: Asked,
-    treatment: Asked,
-    rules: Rules,
-    making: Making,
+    control: SideRequest,
+    treatment: SideRequest,
+    rules: AbRules,
+    making: BuildSpec,
     *,
     store: str | None = None,
     save: bool = True,
@@ -236,13 +236,13 @@ def contend(
     return trial.trial(ours, theirs, replace(matched, cases=cases), rules, keeping, tags=tags, **plan)
 
 
-def keeping_in(store: str | None, save: bool, listener: Listener) -> Keeping:
+def keeping_in(store: str | None, save: bool, listener: Listener) -> TrialDestination:
     """Where results go: the store that is named or usual, or nowhere."""
     url = config.store_url(store)
     if not save:
-        return Keeping(listener=listener)
-    teller = Teller(url, listener)
-    return Keeping(
+        return TrialDestination(listener=listener)
+    teller = LiveProgress(url, listener)
+    return TrialDestination(
         open_store=teller.keeping(lambda: open_store(url)),
         looks_ready=lambda: looks_ready(url),
         listener=teller,
@@ -264,7 +264,7 @@ def fresh_seed() -> int:
 # ---- the two sides ----
 
 
-def _named(side: Asked, name: str, repository: Repository) -> Asked:
+def _named(side: SideRequest, name: str, repository: History) -> SideRequest:
     """The side with its commit, of the usual revision where none is named; one that there is not is refused."""
     if side.as_it_is:
         return side
@@ -280,7 +280,7 @@ def _named(side: Asked, name: str, repository: Repository) -> Asked:
     )
 
 
-def _doubts(control: Asked, treatment: Asked, repository: Repository) -> Iterator[str]:
+def _doubts(control: SideRequest, treatment: SideRequest, repository: History) -> Iterator[str]:
     """What may not be what was meant: that nothing can differ, or that changes are left out."""
     if control.as_it_is or treatment.as_it_is:
         return
@@ -291,7 +291,7 @@ def _doubts(control: Asked, treatment: Asked, repository: Repository) -> Iterato
         yield f"what is not committed is not measured; {remedy}"
 
 
-def _settled(request: Request, sides: Sequence[Asked], making: Making, builder: Builder | None) -> Settled:
+def _settled(request: Request, sides: Sequence[SideRequest], making: BuildSpec, builder: Builder | None) -> Settled:
     """The request with each target as both sides are to read it."""
     places = [
         of_revision(side.label, builder.repository, side.commit)
@@ -314,18 +314,18 @@ def _different_packages(control: Built, treatment: Built) -> str:
     return f"the sides differ in packages, not in code alone: {some}; --constraint FILE gives both the same"
 
 
-def _ready(side: Asked, making: Making, builder: Builder | None) -> Built:
+def _ready(side: SideRequest, making: BuildSpec, builder: Builder | None) -> Built:
     if side.as_it_is or builder is None:
         return _as_it_is(side)
     return builder.prepare(side.commit, rebuild=making.again)
 
 
-def _check_folder(side: Asked) -> None:
+def _check_folder(side: SideRequest) -> None:
     if side.folder and not Path(side.folder).is_dir():
         raise OptionError(f"there is no folder {side.folder}", remedy="name the folder that holds the target")
 
 
-def _as_it_is(side: Asked) -> Built:
+def _as_it_is(side: SideRequest) -> Built:
     """A folder and an interpreter that nobody builds, as what was built."""
     folder = Path(side.folder or ".").absolute()
     python = shutil.which(side.python) if side.python else sys.executable
@@ -336,7 +336,7 @@ def _as_it_is(side: Asked) -> Built:
     return Built(revision=revision, folder=folder, python=str(Path(python).absolute()), log=Path(os.devnull))
 
 
-def _check(rules: Rules) -> None:
+def _check(rules: AbRules) -> None:
     for name, share in (("smallest", rules.smallest), ("false_alarms", rules.false_alarms)):
         if not 0 < share < 1:
             raise OptionError(f"{name}: {share} is not between 0 and 1", remedy=f"for example {name}=0.01")

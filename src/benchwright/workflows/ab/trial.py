@@ -25,16 +25,16 @@ from benchwright.errors import StoreError, TargetError
 from benchwright.events import Listener, Planned, Staged, nobody
 from benchwright.execution.builds import Built
 from benchwright.execution.plan_elsewhere import plan_in
-from benchwright.execution.saver import Keeper
+from benchwright.execution.saver import ResultSink
 from benchwright.execution.session import Measuring, Plan, new_run_id
 from benchwright.records import Case, Verdict
-from benchwright.records.trials import Contender, Heat, Rules, Stage, Trial, TrialRow
+from benchwright.records.trials import AbRules, Stage, StageResult, Trial, TrialRow, TrialSide
 from benchwright.stats import fdr
 from benchwright.system.interrupts import Interrupt
 from benchwright.targets.sources import Request
-from benchwright.workflows.ab.pairs import Bout, Contest, Side, later_length
+from benchwright.workflows.ab.pairs import MeasuredSide, PairedCase, PairedTest, later_length
 
-__all__ = ["Contest", "Keeping", "Matched", "Rules", "Side", "Trial", "ab", "match", "trial"]
+__all__ = ["AbRules", "Matched", "MeasuredSide", "PairedCase", "Trial", "TrialDestination", "ab", "match", "trial"]
 
 TAG = "ab"
 _DOING = {Stage.BENCHMARK: "measuring", Stage.VERIFY: "looking again at", Stage.REGRESS: "one more pair of"}
@@ -51,10 +51,10 @@ class Matched:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keeping:
+class TrialDestination:
     """Where results go and who hears of them."""
 
-    open_store: Callable[[], Keeper] | None = None  # None: nowhere
+    open_store: Callable[[], ResultSink] | None = None  # None: nowhere
     looks_ready: Callable[[], bool] = lambda: False
     listener: Listener = nobody
     labels: tuple[str, str] = ("control", "treatment")  # how control and treatment were asked for
@@ -65,8 +65,8 @@ def ab(
     control: Built,
     treatment: Built,
     request: Request,
-    rules: Rules | None = None,
-    keeping: Keeping | None = None,
+    rules: AbRules | None = None,
+    keeping: TrialDestination | None = None,
     **plan: Any,
 ) -> Trial:
     """Sets the treatment against the control in every case of the request that both have. `plan` goes to `Plan`.
@@ -74,7 +74,7 @@ def ab(
     A side that could not be built makes a trial without rows.
     """
     if not (control.ok and treatment.ok):
-        return _begun(control, treatment, rules or Rules(), keeping or Keeping())
+        return _begun(control, treatment, rules or AbRules(), keeping or TrialDestination())
     return trial(control, treatment, match(control, treatment, request), rules, keeping, **plan)
 
 
@@ -98,25 +98,31 @@ def trial(
     control: Built,
     treatment: Built,
     matched: Matched,
-    rules: Rules | None = None,
-    keeping: Keeping | None = None,
+    rules: AbRules | None = None,
+    keeping: TrialDestination | None = None,
     **plan: Any,
 ) -> Trial:
     """Runs the stages over cases that are matched, each result saved at once. Ctrl-C ends it with what is known."""
-    return _Course(control, treatment, matched, rules or Rules(), keeping or Keeping(), plan).run()
+    return _TrialRunner(control, treatment, matched, rules or AbRules(), keeping or TrialDestination(), plan).run()
 
 
-class _Course:
+class _TrialRunner:
     """One trial while it takes place."""
 
     def __init__(
-        self, control: Built, treatment: Built, matched: Matched, rules: Rules, keeping: Keeping, plan: dict[str, Any]
+        self,
+        control: Built,
+        treatment: Built,
+        matched: Matched,
+        rules: AbRules,
+        keeping: TrialDestination,
+        plan: dict[str, Any],
     ) -> None:
         self._built = (control, treatment)
         self._matched, self._rules, self._keeping, self._plan = matched, rules, keeping, plan
         self._trial = _begun(control, treatment, rules, keeping)
-        self._heats: list[list[Heat]] = [[] for _ in matched.cases]
-        self._contests: list[Contest] = []  # of the first stage, which know the metrics
+        self._heats: list[list[StageResult]] = [[] for _ in matched.cases]
+        self._contests: list[PairedCase] = []  # of the first stage, which know the metrics
         self._runs: dict[str, tuple[str, str]] = {}
         self._unsaved: list[str] = []
 
@@ -141,10 +147,10 @@ class _Course:
             unsaved=tuple(self._unsaved),
         )
 
-    def _bouts_of(self, level: float) -> Callable[[Contest], Bout]:
-        return lambda contest: Bout(contest, replace(self._rules, false_alarms=level))
+    def _bouts_of(self, level: float) -> Callable[[PairedCase], PairedTest]:
+        return lambda contest: PairedTest(contest, replace(self._rules, false_alarms=level))
 
-    def _hold(self, stage: Stage, indexes: Sequence[int], bout_of: Callable[[Contest], Bout]) -> None:
+    def _hold(self, stage: Stage, indexes: Sequence[int], bout_of: Callable[[PairedCase], PairedTest]) -> None:
         """Lets the cases of these indexes take turns until each is decided."""
         if not indexes or (self._keeping.interrupt.seen and stage is not Stage.BENCHMARK):
             return
@@ -152,7 +158,7 @@ class _Course:
         theirs = self._measuring(stage, "treatment", baseline=ours.id)
         self._runs[stage] = (ours.id, theirs.id)
         sides = [
-            Side(name=name, built=built, measuring=measuring)
+            MeasuredSide(name=name, built=built, measuring=measuring)
             for name, built, measuring in zip(("control", "treatment"), self._built, (ours, theirs), strict=True)
         ]
         bouts = [bout_of(self._contest(stage, i, sides)) for i in indexes]
@@ -172,7 +178,7 @@ class _Course:
             self._heats[i].append(bout.heat(stage))
         self._contests = self._contests or [bout.contest for bout in bouts]
 
-    def _take_turns(self, bouts: Sequence[Bout]) -> None:
+    def _take_turns(self, bouts: Sequence[PairedTest]) -> None:
         interrupt = self._keeping.interrupt
         while (going := [bout for bout in bouts if bout.goes_on]) and not interrupt.seen:
             done = sum(2 * len(bout.contest.pairs) for bout in bouts)
@@ -196,10 +202,10 @@ class _Course:
             interrupt=keeping.interrupt,
         )
 
-    def _contest(self, stage: Stage, index: int, sides: Sequence[Side]) -> Contest:
+    def _contest(self, stage: Stage, index: int, sides: Sequence[MeasuredSide]) -> PairedCase:
         case, other = self._matched.cases[index]
         seed = json.dumps([self._rules.seed, stage, *_key(case)])
-        return Contest(sides[0], sides[1], case, other=other, metric=self._rules.metric, seed=seed)
+        return PairedCase(sides[0], sides[1], case, other=other, metric=self._rules.metric, seed=seed)
 
     # ---- what it all says ----
 
@@ -218,17 +224,19 @@ def _doing(stage: Stage, cases: str, most: int) -> str:
     return f"{_DOING[stage]} {cases}{limit}"
 
 
-class _Confirming(Bout):
+class _Confirming(PairedTest):
     """One more pair of what two looks have found worse already, for the record."""
 
-    def __init__(self, contest: Contest) -> None:
-        super().__init__(contest, Rules(pairs=1))
+    def __init__(self, contest: PairedCase) -> None:
+        super().__init__(contest, AbRules(pairs=1))
 
-    def heat(self, stage: Stage) -> Heat:
+    def heat(self, stage: Stage) -> StageResult:
         return replace(super().heat(stage), verdict=Verdict.WORSE, why="for the record", effect=None, failed=False)
 
 
-def _row(contest: Contest, heats: Sequence[Heat], p_value: float, adjusted: float, rules: Rules) -> TrialRow:
+def _row(
+    contest: PairedCase, heats: Sequence[StageResult], p_value: float, adjusted: float, rules: AbRules
+) -> TrialRow:
     verdict, why = _concluded(heats, adjusted, rules)
     metric = contest.metric
     return TrialRow(
@@ -246,7 +254,7 @@ def _row(contest: Contest, heats: Sequence[Heat], p_value: float, adjusted: floa
     )
 
 
-def _concluded(heats: Sequence[Heat], adjusted: float, rules: Rules) -> tuple[Verdict, str]:
+def _concluded(heats: Sequence[StageResult], adjusted: float, rules: AbRules) -> tuple[Verdict, str]:
     first, last = heats[0], heats[-1]
     if first.verdict not in _CHANGES:
         return first.verdict, first.why
@@ -259,7 +267,7 @@ def _concluded(heats: Sequence[Heat], adjusted: float, rules: Rules) -> tuple[Ve
     return last.verdict, last.why
 
 
-def _p_value(heats: Sequence[Heat], rules: Rules, level: float) -> float:
+def _p_value(heats: Sequence[StageResult], rules: AbRules, level: float) -> float:
     """Of "nothing changed", over all looks; 1 for a case that was not called, or not called again."""
     first, last = heats[0], heats[-1]
     if first.verdict not in _CHANGES:
@@ -270,9 +278,9 @@ def _p_value(heats: Sequence[Heat], rules: Rules, level: float) -> float:
     return fdr.verified(rules.false_alarms, min(last.p_value, level) if confirmed else 1.0)
 
 
-def _begun(control: Built, treatment: Built, rules: Rules, keeping: Keeping) -> Trial:
+def _begun(control: Built, treatment: Built, rules: AbRules, keeping: TrialDestination) -> Trial:
     ours, theirs = (
-        Contender(
+        TrialSide(
             label=label,
             revision=built.revision if built.revision.vcs else None,
             folder=str(built.folder),

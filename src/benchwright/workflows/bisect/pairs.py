@@ -10,7 +10,7 @@ from benchwright import schema
 from benchwright.errors import TargetError
 from benchwright.execution.builds import Builder
 from benchwright.records import Case, Estimate, Metric, Mode, Result, Run, Status
-from benchwright.records.bisections import Compared
+from benchwright.records.bisections import ComparedPair
 from benchwright.records.findings import Suspect
 from benchwright.vcs.history import Commit
 from benchwright.worker.engine.engine import DEFAULT_DURATION
@@ -78,7 +78,7 @@ def _is_candidate(result: Result) -> bool:
     return result.details.get("side") == CANDIDATE
 
 
-def compare(adjacent: Adjacent, metric: Metric | None, run: str) -> Compared | None:
+def compare(adjacent: Adjacent, metric: Metric | None, run: str) -> ComparedPair | None:
     """A pair of an earlier run; None where there is no ratio."""
     control, treatment = adjacent.control, adjacent.treatment
     if metric is None or control.status is not Status.OK or treatment.status is not Status.OK:
@@ -86,7 +86,7 @@ def compare(adjacent: Adjacent, metric: Metric | None, run: str) -> Compared | N
     a, b = (result.metric(metric.name) for result in (control, treatment))
     if a is None or b is None or min(a.estimate.point, b.estimate.point) <= 0:
         return None
-    return Compared(
+    return ComparedPair(
         revision=treatment.revision.id if treatment.revision else "",
         ratio=b.estimate.point / a.estimate.point,
         run=run,

@@ -27,7 +27,7 @@ from benchwright.store import Store, open_store
 from benchwright.targets.sources import Request
 from benchwright.targets.sources.import_times import ImportTimes
 from benchwright.workflows import validation
-from benchwright.workflows.ab.run import Making, checked_tags, fresh_seed, keeping_in
+from benchwright.workflows.ab.run import BuildSpec, checked_tags, fresh_seed, keeping_in
 from benchwright.workflows.bisect import search
 from benchwright.workflows.bisect.search import CaseIn, Terms
 from benchwright.workflows.run import ending, refuse_nesting
@@ -79,7 +79,7 @@ def bisect(
         request = replace(request, load=replace(request.load, duration=duration))
     terms = Terms(confidence=confidence, most_runs=most_runs, metric=metric, seed=fresh_seed(), every=every)
     asked = Range(finding=finding, good=good, bad=bad)
-    making = Making(
+    making = BuildSpec(
         repo=Path(repo),
         command=build,
         again=rebuild,
@@ -93,7 +93,7 @@ def seek(
     asked: Range,
     request: Request,
     terms: Terms,
-    making: Making,
+    making: BuildSpec,
     *,
     store: str | None = None,
     save: bool = True,
@@ -133,7 +133,7 @@ def seek(
     return found
 
 
-def _settled(request: Request, ends: Sequence[str], making: Making, builder: Builder, listener: Listener) -> Request:
+def _settled(request: Request, ends: Sequence[str], making: BuildSpec, builder: Builder, listener: Listener) -> Request:
     """The request with each target as every revision is to read it."""
     repository = builder.repository
     places = [of_revision(end, repository, repository.resolve(end).revision.id) for end in ends]

@@ -21,11 +21,11 @@ from benchwright.execution.builds import Builder, Built
 from benchwright.execution.session import Measuring, Plan
 from benchwright.machine import environment
 from benchwright.records import Case, Estimate, Metric, Run, Status
-from benchwright.records.bisections import Bisected, Compared, Culprit, Passed, elsewhere
+from benchwright.records.bisections import Bisected, ComparedPair, Culprit, Passed, elsewhere
 from benchwright.stats import bisection as statistics
-from benchwright.stats.bisection import GOOD
-from benchwright.workflows.ab.pairs import Contest, Side, chosen
-from benchwright.workflows.ab.trial import Keeping
+from benchwright.stats.bisection import GOOD, BisectionStep
+from benchwright.workflows.ab.pairs import MeasuredSide, PairedCase, chosen
+from benchwright.workflows.ab.trial import TrialDestination
 from benchwright.workflows.bisect.pairs import (
     CANDIDATE,
     LENGTHS,
@@ -72,7 +72,7 @@ def bisect(
     bad: str,
     case_in: CaseIn,
     terms: Terms | None = None,
-    keeping: Keeping | None = None,
+    keeping: TrialDestination | None = None,
     *,
     earlier: Sequence[Run] = (),
     **plan: Any,
@@ -82,7 +82,7 @@ def bisect(
     `earlier` are runs of bisections of the same range (`tag_of`), whose pairs count; `plan` goes to `Plan`. An end that
     cannot be built or has no such case is a `TargetError`; Ctrl-C ends it with what is known.
     """
-    hunt = _Hunt(builder, good, bad, case_in, terms or Terms(), keeping or Keeping())
+    hunt = _Hunt(builder, good, bad, case_in, terms or Terms(), keeping or TrialDestination())
     return hunt.run(earlier, plan)
 
 
@@ -95,17 +95,19 @@ def tag_of(builder: Builder, good: str, bad: str, build: str) -> str:
 class _Hunt:
     """One bisection while it takes place."""
 
-    def __init__(self, builder: Builder, good: str, bad: str, case_in: CaseIn, terms: Terms, keeping: Keeping) -> None:
+    def __init__(
+        self, builder: Builder, good: str, bad: str, case_in: CaseIn, terms: Terms, keeping: TrialDestination
+    ) -> None:
         self._builder, self._case_in, self._terms, self._keeping = builder, case_in, terms, keeping
         self._good = builder.repository.resolve(good)
         self._commits = commits_between(builder, self._good, good, bad)
         self._index = {commit.revision.id: index for index, commit in enumerate(self._commits)}
         self._prior = _prior(terms, self._index)
-        self._pairs: list[Compared] = []
+        self._pairs: list[ComparedPair] = []
         self._skipped: dict[int, str] = {}
         self._failures: dict[int, int] = {}
         self._ready: dict[int, tuple[Built, Case]] = {}
-        self._contests: dict[tuple[int, int, float], Contest] = {}
+        self._contests: dict[tuple[int, int, float], PairedCase] = {}
         self._named: list[Culprit] = []
         self._again = 0
         self._looked_at = (-1, -1)
@@ -160,7 +162,7 @@ class _Hunt:
                     self._metric = self._metric or metric
         self._again = 2 * len(self._pairs)
 
-    def _numbers(self, pair: Compared) -> tuple[int, int] | None:
+    def _numbers(self, pair: ComparedPair) -> tuple[int, int] | None:
         """The places of the control and the commit; None where one of them is not in the range."""
         base = GOOD if pair.against == self._good.revision.id else self._index.get(pair.against)
         commit = self._index.get(pair.revision)
@@ -168,7 +170,7 @@ class _Hunt:
 
     # ---- the search ----
 
-    def _search(self, measuring: Measuring) -> tuple[statistics.Step, str]:
+    def _search(self, measuring: Measuring) -> tuple[BisectionStep, str]:
         """Until what was asked for is named, the budget is used, or nothing more can be learnt."""
         last = len(self._commits) - 1
         while True:
@@ -190,7 +192,7 @@ class _Hunt:
             if contest is not None and (failure := self._pair(step, contest, measuring)):
                 return step, failure
 
-    def _step(self) -> statistics.Step:
+    def _step(self) -> BisectionStep:
         return statistics.following(
             self._prior,
             self._known(),
@@ -200,13 +202,13 @@ class _Hunt:
             named={self._index[each.revision] for culprit in self._named for each in culprit.commits},
         )
 
-    def _known(self) -> list[statistics.Pair]:
+    def _known(self) -> list[statistics.CommitPair]:
         found = []
         for pair in self._pairs:
             numbers = self._numbers(pair)
             if numbers is not None and pair.control is not None and pair.figure is not None:
                 found.append(
-                    statistics.Pair(
+                    statistics.CommitPair(
                         base=numbers[0],
                         commit=numbers[1],
                         control=pair.control,
@@ -217,7 +219,7 @@ class _Hunt:
                 )
         return found
 
-    def _goes_on(self, step: statistics.Step) -> bool:
+    def _goes_on(self, step: BisectionStep) -> bool:
         """Notes the culprit that a step is sure of; whether another one is wanted."""
         if step.group is None:
             return False
@@ -227,7 +229,7 @@ class _Hunt:
         self._named.append(culprit)
         return self._terms.every
 
-    def _is_in_vain(self, step: statistics.Step, done: int) -> bool:
+    def _is_in_vain(self, step: BisectionStep, done: int) -> bool:
         """Whether the search is to end, as further pairs tell too little; makes processes longer before that."""
         far = step.group is None and statistics.expected_pairs(step) > _FAR
         self._in_vain = self._in_vain + 1 if far and len(self._pairs) >= _SETTLED else 0
@@ -243,7 +245,7 @@ class _Hunt:
         left = (self._terms.most_runs - self._again - done) // 2
         return self._in_vain >= _LAST_PATIENCE and statistics.expected_pairs(step) > 2 * left
 
-    def _announce(self, step: statistics.Step, done: int) -> None:
+    def _announce(self, step: BisectionStep, done: int) -> None:
         most = max(self._terms.most_runs - self._again - done, 2)
         left = min(2 * statistics.expected_pairs(step, self._known()), most)
         self._keeping.listener(Planned(total=done + left, done=done))
@@ -261,7 +263,7 @@ class _Hunt:
     def _revision(self, place: int) -> str:
         return self._good.revision.id if place == GOOD else self._commits[place].revision.id
 
-    def _contest(self, base: int, commit: int, measuring: Measuring) -> Contest | None:
+    def _contest(self, base: int, commit: int, measuring: Measuring) -> PairedCase | None:
         """Both sides made ready; None when that is not possible, which is remembered."""
         key = (base, commit, self._length)
         if key in self._contests:
@@ -270,9 +272,9 @@ class _Hunt:
             if place not in self._ready and not self._prepare(place):
                 return None
         (control, case), (treatment, other) = self._ready[base], self._ready[commit]
-        self._contests[key] = Contest(
-            Side(name="good" if base == GOOD else "parent", built=control, measuring=measuring),
-            Side(name=CANDIDATE, built=treatment, measuring=measuring),
+        self._contests[key] = PairedCase(
+            MeasuredSide(name="good" if base == GOOD else "parent", built=control, measuring=measuring),
+            MeasuredSide(name=CANDIDATE, built=treatment, measuring=measuring),
             lasting(case, self._length),
             other=lasting(other, self._length),
             metric=self._metric.name if self._metric else self._terms.metric,
@@ -293,7 +295,7 @@ class _Hunt:
             return False
         return True
 
-    def _pair(self, step: statistics.Step, contest: Contest, measuring: Measuring) -> str:
+    def _pair(self, step: BisectionStep, contest: PairedCase, measuring: Measuring) -> str:
         """Measures one; why nothing more can be learnt, if that is so."""
         pair = contest.pair()
         if contest.hopeless:
@@ -303,7 +305,7 @@ class _Hunt:
         if pair.ratio is not None:
             self._failures.clear()
             self._pairs.append(
-                Compared(
+                ComparedPair(
                     revision=self._revision(commit),
                     ratio=pair.ratio,
                     run=measuring.id,
@@ -329,7 +331,7 @@ class _Hunt:
 
     # ---- what it comes to ----
 
-    def _culprit(self, group: statistics.Group, step: statistics.Step) -> Culprit:
+    def _culprit(self, group: statistics.Group, step: BisectionStep) -> Culprit:
         size = step.size if step.group == group else None
         members = [self._commits[place] for place in group.commits]
         own = size if len(members) == 1 else None
@@ -341,7 +343,7 @@ class _Hunt:
             effect=size,
         )
 
-    def _told(self, measuring: Measuring, case: Case, step: statistics.Step, why: str, seconds: float) -> Bisected:
+    def _told(self, measuring: Measuring, case: Case, step: BisectionStep, why: str, seconds: float) -> Bisected:
         posterior, metric = step.posterior, self._metric
         alike = step.commit is None and step.group is None and not self._named
         best = step.group or posterior.groups(set(self._skipped))[0]

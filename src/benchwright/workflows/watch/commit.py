@@ -21,19 +21,19 @@ from benchwright.targets.sources import Request
 from benchwright.targets.sources.import_times import ImportTimes
 from benchwright.workflows import validation
 from benchwright.workflows.ab.pairs import setting
-from benchwright.workflows.live import Teller
+from benchwright.workflows.live import LiveProgress
 from benchwright.workflows.run import ending
-from benchwright.workflows.watch.journal import Entry, Journal, Outcome, What
+from benchwright.workflows.watch.journal import CommitState, JournalLine, WatchJournal, What
 from benchwright.workflows.watch.store import Shared
 
 REASON = "watch"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class CommitOutcome:
     """What became of a commit."""
 
-    outcome: Outcome
+    outcome: CommitState
     run: str = ""
     why: str = ""
     results: int = 0
@@ -41,14 +41,14 @@ class Taken:
 
 
 @dataclass(slots=True, kw_only=True)
-class Taker:
+class CommitRunner:
     """Measures commits as the request says. `cases` are those of the last commit that could be planned."""
 
     builder: Builder
     request: Request
     store: Store
     place: str  # the store's URL
-    journal: Journal
+    journal: WatchJournal
     rounds: int | None = None
     cpus: Sequence[int] = ()
     tags: Sequence[str] = ()
@@ -61,14 +61,14 @@ class Taker:
     def __post_init__(self) -> None:
         self._imports = ImportTimes(self.listener)
 
-    def take(self, revision: str, *, backfill: bool = False) -> Taken:
+    def take(self, revision: str, *, backfill: bool = False) -> CommitOutcome:
         """Builds and measures a commit, or goes on with it where it was cut off; its end is in the journal."""
         state = self.journal.state
         before = state.running if state.begun is not None and state.begun.revision == revision else ""
         if state.begun is None:
-            self.journal.add(Entry(what=What.BEGAN, revision=revision, backfill=backfill))
+            self.journal.add(JournalLine(what=What.BEGAN, revision=revision, backfill=backfill))
         taken = self._taken(revision, before)
-        ended = Entry(what=What.ENDED, revision=revision, backfill=backfill)
+        ended = JournalLine(what=What.ENDED, revision=revision, backfill=backfill)
         self.journal.add(replace(ended, outcome=taken.outcome, run=taken.run, why=taken.why))
         return taken
 
@@ -85,29 +85,29 @@ class Taker:
         self._measured(measuring, built)
         return measuring.id
 
-    def _taken(self, revision: str, before: str) -> Taken:
+    def _taken(self, revision: str, before: str) -> CommitOutcome:
         built = self.builder.prepare(revision, rebuild=self.rebuild)
         if built.failure is not None:
-            return self._without_numbers(built, built.failure, Outcome.UNBUILT, before)
+            return self._without_numbers(built, built.failure, CommitState.UNBUILT, before)
         try:
             cases = self._planned(built)
         except UserError as error:
             failure = Failure(kind="plan", message=error.message, remedy=error.remedy)
-            return self._without_numbers(built, failure, Outcome.UNPLANNED, before)
+            return self._without_numbers(built, failure, CommitState.UNPLANNED, before)
         self.cases = cases
         resumed = _begun(self.store, before)
         if resumed is not None:
             try:
                 cases = resume.matching(resumed, cases, self._rounds(cases), built.folder)
             except OptionError as error:
-                return self._outcome(resumed, Outcome.INTERRUPTED, error.message)
+                return self._outcome(resumed, CommitState.INTERRUPTED, error.message)
         measuring = self._measuring(built, cases, resumed, REASON)
         if measuring.id != before:
-            self.journal.add(Entry(what=What.RUNNING, revision=revision, run=measuring.id))
+            self.journal.add(JournalLine(what=What.RUNNING, revision=revision, run=measuring.id))
         run = self._measured(measuring, built)
         bad = [result for result in run.results if result.status is not Status.OK]
         why = next((result.error.message for result in bad if result.error), "")
-        return self._outcome(run, Outcome.FAILED if bad else Outcome.MEASURED, why)
+        return self._outcome(run, CommitState.FAILED if bad else CommitState.MEASURED, why)
 
     def _planned(self, built: Built) -> list[Case]:
         usual = config.load()
@@ -133,7 +133,7 @@ class Taker:
             reason=reason,
             resumed=resumed,
         )
-        teller = Teller(self.place, self.listener)
+        teller = LiveProgress(self.place, self.listener)
         return Measuring(plan, teller.keeping(lambda: Shared(self.store)), teller)
 
     def _measured(self, measuring: Measuring, built: Built) -> Run:
@@ -152,13 +152,13 @@ class Taker:
                     raise KeyboardInterrupt
         return measuring.run
 
-    def _without_numbers(self, built: Built, failure: Failure, outcome: Outcome, before: str) -> Taken:
+    def _without_numbers(self, built: Built, failure: Failure, outcome: CommitState, before: str) -> CommitOutcome:
         """A run that says of every case why it has no numbers."""
         kept = _begun(self.store, before)
         if kept is not None:
             return self._outcome(kept, outcome, failure.message)
         run = new_run_id()
-        self.journal.add(Entry(what=What.RUNNING, revision=built.revision.id, run=run))
+        self.journal.add(JournalLine(what=What.RUNNING, revision=built.revision.id, run=run))
         facts = environment.collect()
         results = tuple(
             Result(
@@ -188,9 +188,9 @@ class Taker:
         self.store.add_run(record)
         return self._outcome(record, outcome, failure.message)
 
-    def _outcome(self, run: Run, outcome: Outcome, why: str) -> Taken:
+    def _outcome(self, run: Run, outcome: CommitState, why: str) -> CommitOutcome:
         failed = sum(result.status is not Status.OK for result in run.results)
-        return Taken(outcome=outcome, run=run.id, why=why, results=len(run.results), failed=failed)
+        return CommitOutcome(outcome=outcome, run=run.id, why=why, results=len(run.results), failed=failed)
 
 
 def _counted(plan: Plan, wanted: int) -> str:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from benchwright import vcs
 from benchwright.errors import FetchError, TargetError
-from benchwright.vcs.history import Commit, Repository
+from benchwright.vcs.history import Commit, History
 from benchwright.workflows.watch import files
-from benchwright.workflows.watch.journal import Entry, Journal, What
+from benchwright.workflows.watch.journal import JournalLine, WatchJournal, What
 from benchwright.workflows.watch.selection import stepped, thinned
 
 _DEEP = 10_000  # commits that are looked through when history was rewritten
@@ -29,10 +29,10 @@ class Following:
     commit_file: Path | None = None
 
 
-class Line:
+class BranchLine:
     """The commits of a branch, followed from where the journal starts."""
 
-    def __init__(self, repository: Repository, following: Following, journal: Journal, say: Callable[[str], None]):
+    def __init__(self, repository: History, following: Following, journal: WatchJournal, say: Callable[[str], None]):
         self._repository, self._following, self._journal, self._say = repository, following, journal, say
         self.branch = following.branch
 
@@ -46,7 +46,7 @@ class Line:
             return
         since = self._in_file() or asked
         begin = since or self._newest()
-        self._journal.add(Entry(what=What.STARTED, revision=begin.revision.id, inclusive=since is None))
+        self._journal.add(JournalLine(what=What.STARTED, revision=begin.revision.id, inclusive=since is None))
 
     def waiting(self) -> list[Commit]:
         """What is new, oldest first."""
@@ -82,7 +82,7 @@ class Line:
         return None
 
 
-def after(repository: Repository, last: str, newest: Commit, known: Set[str], lost: Callable[[], None]) -> list[Commit]:
+def after(repository: History, last: str, newest: Commit, known: Set[str], lost: Callable[[], None]) -> list[Commit]:
     """The commits that led from `last` to `newest`, oldest first: without the former, with the latter.
 
     Where history was rewritten, so that `last` is no part of it any more, they are those after the newest one that is
@@ -111,7 +111,7 @@ def gone(commit: str, branch: str) -> str:
     return f"{commit[:12]} is not part of {branch} any more"
 
 
-def checked_out(repository: Repository) -> str:
+def checked_out(repository: History) -> str:
     """The branch that the user's own working copy is on."""
     revision = vcs.revision(repository.root)
     if revision is None:

@@ -33,7 +33,7 @@ class What(StrEnum):
     PAIRED = "paired"  # both sides of a finding, in pairs
 
 
-class Outcome(StrEnum):
+class CommitState(StrEnum):
     """How a commit ended."""
 
     MEASURED = "measured"
@@ -44,13 +44,13 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class JournalLine:
     """One line."""
 
     what: What
     revision: str = ""
     run: str = ""
-    outcome: Outcome | None = None
+    outcome: CommitState | None = None
     why: str = ""
     finding: str = ""
     revisions: tuple[str, ...] = ()
@@ -60,21 +60,21 @@ class Entry:
 
 
 @dataclass(slots=True)
-class State:
+class WatchState:
     """What the lines come to."""
 
-    start: Entry | None = None
-    ended: dict[str, Entry] = field(default_factory=dict)  # by revision
+    start: JournalLine | None = None
+    ended: dict[str, JournalLine] = field(default_factory=dict)  # by revision
     last: str = ""  # the newest that ended, those of gaps apart
     newest_run: str = ""  # of those, the last with a run
-    begun: Entry | None = None  # a commit that began and did not end
+    begun: JournalLine | None = None  # a commit that began and did not end
     running: str = ""  # its run, once it has one
-    unjudged: Entry | None = None
+    unjudged: JournalLine | None = None
     wanted: list[str] = field(default_factory=list)  # of gaps, or once more: still to be measured
     remeasured: set[str] = field(default_factory=set)  # findings
     paired: set[str] = field(default_factory=set)  # findings
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: JournalLine) -> None:
         """Takes in one more line."""
         match entry.what:
             case What.STARTED:
@@ -98,27 +98,27 @@ class State:
             case What.PAIRED:
                 self.paired.add(entry.finding)
 
-    def _end(self, entry: Entry) -> None:
+    def _end(self, entry: JournalLine) -> None:
         self.begun, self.running = None, ""
         self.ended[entry.revision] = entry
         self.wanted = [revision for revision in self.wanted if revision != entry.revision]
-        measured = entry.outcome in (Outcome.MEASURED, Outcome.FAILED)
+        measured = entry.outcome in (CommitState.MEASURED, CommitState.FAILED)
         self.unjudged = entry if measured else None
         if not entry.backfill:
             self.last = entry.revision
             self.newest_run = entry.run if measured else self.newest_run
 
 
-class Journal:
+class WatchJournal:
     """The lines of one watch, which one process at a time may write. A context manager."""
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / "journal.jsonl"
-        self.state = State()
+        self.state = WatchState()
         self._lock = -1
         self._out = -1
 
-    def __enter__(self) -> Journal:
+    def __enter__(self) -> WatchJournal:
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             self._lock = _only_one(self.file.with_name("lock"))
@@ -139,7 +139,7 @@ class Journal:
                 os.close(handle)
         self._out = self._lock = -1
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: JournalLine) -> None:
         """Writes a line, whole or not at all; it is on the disk when this returns."""
         dated = {**schema.encode(entry), "at": entry.at or datetime.now(UTC).isoformat(timespec="milliseconds")}
         told = {name: value for name, value in dated.items() if value not in ("", None, [], False)}
@@ -160,7 +160,7 @@ def _only_one(path: Path) -> int:
     return handle
 
 
-def _read(file: Path) -> list[Entry]:
+def _read(file: Path) -> list[JournalLine]:
     """The lines that are there."""
     found = []
     for number, value in json_lines.read_lines(file):
@@ -168,5 +168,5 @@ def _read(file: Path) -> list[Entry]:
         if isinstance(value, ValueError):
             remedy = "mend or remove that line; or remove the file, to begin anew"
             raise DecodeError(f"{where}: {value}", remedy=remedy)
-        found.append(schema.decode(Entry, value, where=where))
+        found.append(schema.decode(JournalLine, value, where=where))
     return found

@@ -30,9 +30,9 @@ from benchwright.vcs.history import Commit
 from benchwright.workflows import validation
 from benchwright.workflows.run import refuse_nesting
 from benchwright.workflows.watch import files, selection
-from benchwright.workflows.watch.commit import Taken, Taker, known_cases
-from benchwright.workflows.watch.commits import Following, Line, checked_out
-from benchwright.workflows.watch.journal import Entry, Journal, Outcome, What
+from benchwright.workflows.watch.commit import CommitOutcome, CommitRunner, known_cases
+from benchwright.workflows.watch.commits import BranchLine, Following, checked_out
+from benchwright.workflows.watch.journal import CommitState, JournalLine, WatchJournal, What
 from benchwright.workflows.watch.pairs import AT_ONCE, PAIRS, Pairing
 from benchwright.workflows.watch.signals import Draining
 
@@ -68,11 +68,11 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Handled:
+class CommitReport:
     """A commit that was dealt with."""
 
     revision: Revision
-    taken: Taken
+    taken: CommitOutcome
     findings: tuple[Finding, ...] = ()  # that people are told of now
     suspected: tuple[Finding, ...] = ()  # that were not known before, and that nobody is told of yet
     backfill: bool = False
@@ -82,7 +82,7 @@ class Handled:
     def ok(self) -> bool:
         """Whether it was measured and nothing became worse."""
         worse = any(finding.verdict is Verdict.WORSE for finding in self.findings)
-        return self.taken.outcome is Outcome.MEASURED and not worse
+        return self.taken.outcome is CommitState.MEASURED and not worse
 
 
 def watch(
@@ -90,7 +90,7 @@ def watch(
     *,
     interval: float | None = None,
     listener: Listener = nobody,
-    tell: Callable[[Handled], None] = lambda handled: None,
+    tell: Callable[[CommitReport], None] = lambda handled: None,
 ) -> bool:
     """Measures what is new; with an `interval` in seconds, looks for more so often until it is told to stop.
 
@@ -113,7 +113,7 @@ def watch(
     with (
         Draining(lambda text: listener(Noted(text=text))) as draining,
         contextlib.closing(open_store(url)) as store,
-        Journal(_folder(watched, builder, url)) as journal,
+        WatchJournal(_folder(watched, builder, url)) as journal,
     ):
         watched = replace(watched, request=_settled(watched, builder, listener))
         whole = _Watch(watched, builder, store, journal, listener, tell, notify.open_notifier(url))
@@ -165,15 +165,15 @@ class _Watch:
         watched: Watched,
         builder: Builder,
         store: Store,
-        journal: Journal,
+        journal: WatchJournal,
         listener: Listener,
-        tell: Callable[[Handled], None],
+        tell: Callable[[CommitReport], None],
         notifier: notify.Notifier,
     ) -> None:
         self._watched, self._builder, self._store, self._journal = watched, builder, store, journal
         self._listener, self._tell, self._notifier = listener, tell, notifier
-        self._line = Line(builder.repository, watched.following, journal, self._say)
-        self._taker = Taker(
+        self._line = BranchLine(builder.repository, watched.following, journal, self._say)
+        self._taker = CommitRunner(
             builder=builder,
             request=watched.request,
             store=store,
@@ -241,9 +241,9 @@ class _Watch:
     def _try_again(self) -> None:
         """Wants those commits once more that could not be built."""
         ended = self._journal.state.ended
-        unbuilt = tuple(revision for revision, entry in ended.items() if entry.outcome is Outcome.UNBUILT)
+        unbuilt = tuple(revision for revision, entry in ended.items() if entry.outcome is CommitState.UNBUILT)
         if unbuilt:
-            self._journal.add(Entry(what=What.RETRIED, revisions=unbuilt))
+            self._journal.add(JournalLine(what=What.RETRIED, revisions=unbuilt))
 
     def _finish(self) -> None:
         """What an earlier process was in the middle of."""
@@ -268,7 +268,7 @@ class _Watch:
         try:
             return self._builder.repository.resolve(revision)
         except TargetError as error:
-            ended = Entry(what=What.ENDED, revision=revision, backfill=backfill, outcome=Outcome.INTERRUPTED)
+            ended = JournalLine(what=What.ENDED, revision=revision, backfill=backfill, outcome=CommitState.INTERRUPTED)
             self._journal.add(replace(ended, why=error.message))
             self._say(error.message)
             return None
@@ -283,7 +283,7 @@ class _Watch:
             before = self._suspected()
             findings = self._judge() if self._journal.state.unjudged is not None else []
             suspected = [finding for key, finding in self._suspected().items() if key not in before]
-        handled = Handled(
+        handled = CommitReport(
             revision=commit.revision,
             taken=taken,
             findings=tuple(findings),
@@ -308,7 +308,7 @@ class _Watch:
         for finding in findings:
             self._look_between(finding)
         findings = [self._told_apart(finding) for finding in findings]
-        self._journal.add(Entry(what=What.JUDGED))
+        self._journal.add(JournalLine(what=What.JUDGED))
         return findings
 
     def _suspected(self) -> dict[str, Finding]:
@@ -327,7 +327,9 @@ class _Watch:
         both = (finding for finding in (*confirmed, *waiting) if finding.id not in state.paired)
         mine = [finding for finding in both if _is_between(finding, state.ended)]
         for finding in mine[:AT_ONCE]:
-            self._journal.add(Entry(what=What.PAIRED, finding=finding.id))  # before: once is enough, whatever happens
+            self._journal.add(
+                JournalLine(what=What.PAIRED, finding=finding.id)
+            )  # before: once is enough, whatever happens
             settled = self._pairing.settle(finding)
             told.pop(finding.id, None)
             if settled.state is State.OPEN:
@@ -340,14 +342,16 @@ class _Watch:
         led, known = finding.revisions, {*self._journal.state.ended}
         gap = selection.gaps(led, led[0], led[-1], known, self._watched.backfill)
         if gap:
-            self._journal.add(Entry(what=What.GAP, finding=finding.id, revisions=tuple(gap)))
+            self._journal.add(JournalLine(what=What.GAP, finding=finding.id, revisions=tuple(gap)))
 
     def _told_apart(self, finding: Finding) -> Finding:
         """Where code and environment both changed, the old revision in today's environment says which it was."""
         wanted = finding.why.get("cause") == causes.EITHER and finding.revisions
         if not wanted or finding.id in self._journal.state.remeasured:
             return finding
-        self._journal.add(Entry(what=What.REMEASURED, finding=finding.id))  # before: once is enough, whatever happens
+        self._journal.add(
+            JournalLine(what=What.REMEASURED, finding=finding.id)
+        )  # before: once is enough, whatever happens
         run = self._taker.measure_again(finding.revisions[0], REMEASURE)
         try:
             return detection.remeasured(self._store, finding.id, run) if run else finding
@@ -357,7 +361,7 @@ class _Watch:
 
     def _notify(self, findings: Sequence[Finding]) -> None:
         for told in self._notifier.tell(findings, self._store):
-            if told.outcome is notify.Outcome.FAILED:
+            if told.outcome is notify.DeliveryOutcome.FAILED:
                 self._say(f"{told.target} could not be told: {told.why}; it is tried again")
 
     def _told_to_stop(self) -> bool:

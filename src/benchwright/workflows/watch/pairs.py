@@ -20,13 +20,13 @@ from benchwright.events import Listener, Noted
 from benchwright.execution.builds import Builder
 from benchwright.records import Case, Verdict
 from benchwright.records.findings import Finding, Remark, State
-from benchwright.records.trials import Rules, TrialRow
+from benchwright.records.trials import AbRules, TrialRow
 from benchwright.report.findings import change_text
 from benchwright.schema.parsing import json_mapping
 from benchwright.store import Store
 from benchwright.targets.sources import Request
 from benchwright.workflows import run
-from benchwright.workflows.ab.trial import Keeping, Matched, match
+from benchwright.workflows.ab.trial import Matched, TrialDestination, match
 from benchwright.workflows.ab.trial import trial as run_trial
 
 PAIRS = 20  # of one finding, at most
@@ -79,13 +79,13 @@ class Pairing:
         cases = [(run.ending(a, usual), run.ending(b, usual)) for a, b in matched.cases if _is_case(finding, a)]
         if not cases:
             raise BenchwrightError(f"{finding.case} is not in both")
-        rules = Rules(
+        rules = AbRules(
             smallest=question(finding.effect.point, self.smallest),
             pairs=self.pairs,
             metric=finding.metric,
             verify=False,
         )
-        keeping = Keeping(listener=self.listener, labels=(old[:_SHORT], new[:_SHORT]))
+        keeping = TrialDestination(listener=self.listener, labels=(old[:_SHORT], new[:_SHORT]))
         trial = run_trial(control, treatment, Matched(cases=tuple(cases[:1])), rules, keeping, cpus=self.cpus)
         return trial.rows[0], trial.seconds
 

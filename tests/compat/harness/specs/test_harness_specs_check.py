@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchwright.compat.harness.specs.check import check
-from benchwright.compat.harness.specs.planner import Asked, plan
+from benchwright.compat.harness.specs.planner import SpecRequest, plan
 from benchwright.errors import DecodeError
 
 Write = Callable[..., Path]
@@ -115,9 +115,9 @@ def test_a_token_may_become_a_number_and_must_be_one_when_it_runs(write: Write) 
     path = write({"commands": ["{program}"], "iter": "{ITER}"})
 
     assert check(path) == []
-    assert plan(path, Asked(framework="caffe2", string_map={"ITER": "7"})).tests[0].iterations == 7
+    assert plan(path, SpecRequest(framework="caffe2", string_map={"ITER": "7"})).tests[0].iterations == 7
     with pytest.raises(DecodeError, match=r"nobody says what {ITER} is in `iter`"):
-        plan(path, Asked(framework="caffe2"))
+        plan(path, SpecRequest(framework="caffe2"))
 
 
 def test_every_file_of_a_list_is_checked_and_each_thing_told_once(write: Write, tmp_path: Path) -> None:

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from benchwright.compat.harness.specs.planner import Asked, Test, plan
+from benchwright.compat.harness.specs.planner import PlannedTest, SpecRequest, plan
 from benchwright.errors import DecodeError
 
 Write = Callable[..., Path]
-CAFFE2 = Asked(framework="caffe2")
+CAFFE2 = SpecRequest(framework="caffe2")
 
 
 def _inputs(**shapes: list[list[int]]) -> dict[str, Any]:
     return {name: {"shapes": each, "type": "float"} for name, each in shapes.items()}
 
 
-def _tests(path: Path) -> tuple[Test, ...]:
+def _tests(path: Path) -> tuple[PlannedTest, ...]:
     return plan(path, CAFFE2).tests
 
 
@@ -58,7 +58,7 @@ def test_metric_generic_is_one_test_as_it_stands(write: Write) -> None:
         {"metric": "generic", "identifier": None, "commands": ["{program} again"]},
     )
 
-    tests = plan(path, Asked(framework="generic")).tests
+    tests = plan(path, SpecRequest(framework="generic")).tests
 
     assert [test.identifier for test in tests] == ["x-0", "tiny"], "without one, the net's name"
     assert tests[0].shapes == {}

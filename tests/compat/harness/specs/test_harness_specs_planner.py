@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from benchwright.compat.harness.specs import loader
-from benchwright.compat.harness.specs.planner import Asked, Role, described, plan
+from benchwright.compat.harness.specs.planner import Role, SpecRequest, described, plan
 from benchwright.errors import DecodeError
 
 Write = Callable[..., Path]
-CAFFE2 = Asked(framework="caffe2")
+CAFFE2 = SpecRequest(framework="caffe2")
 RUN = "{program} --net {files.predict} --init_net {files.init} --warmup {warmup} --iter {iter}"
 SEED: list[dict[str, Any]] = [
     {
@@ -32,7 +32,7 @@ SEED: list[dict[str, Any]] = [
 ]
 
 
-def _messages(path: Path, asked: Asked = CAFFE2) -> list[str]:
+def _messages(path: Path, asked: SpecRequest = CAFFE2) -> list[str]:
     return [str(notice) for notice in plan(path, asked).notices]
 
 
@@ -88,15 +88,15 @@ def test_other_frameworks_have_flags_of_their_own(write: Write) -> None:
     tflite = write(
         {"inputs": inputs, "commands": flags}, model={"files": {"graph": {"filename": "g", "location": "g"}}}
     )
-    assert plan(tflite, Asked(framework="tflite")).tests[0].commands == (
+    assert plan(tflite, SpecRequest(framework="tflite")).tests[0].commands == (
         "{program} --graph={files.graph} --warmup_runs=1 --num_runs=5 --input_layer=a,b --input_layer_shape=1,2:3"
         " --num_threads=4 --gpu=true",
     )
-    assert plan(tflite, Asked(framework="pytorch")).tests[0].commands == (
+    assert plan(tflite, SpecRequest(framework="pytorch")).tests[0].commands == (
         "{program} --model {files.graph} --warmup 1 --iter 5 --input_dims '1,2;3' --input a,b --input_type float"
         " --text 'two words'",
     )
-    assert plan(tflite, Asked(framework="generic")).tests[0].commands == ("{program} --n 1",)
+    assert plan(tflite, SpecRequest(framework="generic")).tests[0].commands == ("{program} --n 1",)
 
 
 def test_flags_of_the_model_and_of_a_list_reach_every_test_of_early_2018(write: Write, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_list_adds_what_the_spec_lacks_and_what_is_hidden_is_told(write: Write
     )
     before = spec.read_bytes(), listed.read_bytes()
 
-    planned = plan(listed, Asked(framework="generic", string_map={"DATA": "/d"}, command_args="--x 1"))
+    planned = plan(listed, SpecRequest(framework="generic", string_map={"DATA": "/d"}, command_args="--x 1"))
 
     (test,) = planned.tests
     assert test.commands == ("{program} --n {per} --i {INDEX} --d /d --u {nope} --backend mkl",)
@@ -229,7 +229,7 @@ def test_power_is_in_the_plan_with_the_reason_why_it_cannot_be_run(
     ],
 )
 def test_what_cannot_be_run_says_why(write: Write, framework: str, model: dict[str, Any], said: str) -> None:
-    (test,) = plan(write({"commands": ["{program}"]}, model=model), Asked(framework=framework)).tests
+    (test,) = plan(write({"commands": ["{program}"]}, model=model), SpecRequest(framework=framework)).tests
 
     assert said in test.reason
 

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from benchwright.compat.harness.specs import settings
-from benchwright.compat.harness.specs.plans import Asked
+from benchwright.compat.harness.specs.plans import SpecRequest
 
-HOST = Asked(framework="generic", timeout=300.0, env={"A": "cli", "B": "cli"})
-PHONE = Asked(framework="generic", platform="android")
+HOST = SpecRequest(framework="generic", timeout=300.0, env={"A": "cli", "B": "cli"})
+PHONE = SpecRequest(framework="generic", platform="android")
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_variables_of_the_spec_win_and_threads_are_one_unless_somebody_says_more
         ({"OMP_NUM_THREADS": 4}, PHONE, None),
     ],
 )
-def test_thread_variables(test: dict[str, Any], asked: Asked, threads: str | None) -> None:
+def test_thread_variables(test: dict[str, Any], asked: SpecRequest, threads: str | None) -> None:
     assert settings.env(test, {}, asked).get("OMP_NUM_THREADS") == threads
 
 
@@ -66,7 +66,7 @@ def test_thread_variables(test: dict[str, Any], asked: Asked, threads: str | Non
         ({"cpu-list": 3}, PHONE, ()),
     ],
 )
-def test_cores(test: dict[str, Any], asked: Asked, cores: tuple[int, ...]) -> None:
+def test_cores(test: dict[str, Any], asked: SpecRequest, cores: tuple[int, ...]) -> None:
     assert settings.cpus(test, {}, asked) == cores
 
 

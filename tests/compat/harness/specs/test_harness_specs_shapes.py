@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from benchwright.compat.harness.specs.check import check
-from benchwright.compat.harness.specs.planner import Asked, plan
+from benchwright.compat.harness.specs.planner import SpecRequest, plan
 from benchwright.targets.specs.problems import errors
 
 Write = Callable[..., Path]
@@ -178,7 +178,7 @@ def test_a_spec_of_this_shape_is_planned(write: Write, shape: Shape) -> None:
     path = write(shape.test, model=shape.model)
     before = path.read_bytes()
 
-    (test,) = plan(path, Asked(framework=shape.framework)).tests
+    (test,) = plan(path, SpecRequest(framework=shape.framework)).tests
 
     assert (test.commands[0], test.metric, test.reason) == (
         shape.command,
@@ -201,7 +201,7 @@ def test_a_list_of_specs_is_planned(write: Write, tmp_path: Path, meta: dict[str
     path = tmp_path / "list.json"
     path.write_text(json.dumps({"meta": meta, "benchmarks": names[: len(shapes)]}), encoding="utf-8")
 
-    tests = plan(path, Asked(framework="caffe2")).tests
+    tests = plan(path, SpecRequest(framework="caffe2")).tests
 
     assert [test.reason for test in tests] == [shape.reason for shape in shapes]
     assert {test.group for test in tests} == {"G"}
@@ -219,13 +219,13 @@ def test_a_list_of_specs_is_planned(write: Write, tmp_path: Path, meta: dict[str
 )
 def test_what_a_spec_says_of_phones_counts_there(write: Write, name: str, cores: tuple[int, ...], sleep: float) -> None:
     shape = SHAPES[name]
-    asked = Asked(framework=shape.framework, platform="android")
+    asked = SpecRequest(framework=shape.framework, platform="android")
     (test,) = plan(write(shape.test, model=shape.model), asked).tests
     assert (test.cpus, test.sleep_before_run) == (cores, sleep)
 
 
 def test_a_place_that_is_said_makes_a_test_one_that_runs(write: Write) -> None:
     shape = SHAPES["accuracy of a model whose place is not said"]
-    asked = Asked(framework="caffe2", string_map={"MODEL_DIR": "/models"})
+    asked = SpecRequest(framework="caffe2", string_map={"MODEL_DIR": "/models"})
     (test,) = plan(write(shape.test, model=shape.model), asked).tests
     assert test.reason == "" and {e.location for e in test.files if e.wanted} == {"/models/i.pb", "/models/p.pb"}

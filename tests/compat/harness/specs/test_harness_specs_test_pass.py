@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from benchwright.compat.harness.specs.planner import Asked, Entry, Role, Test, plan, to_pass
+from benchwright.compat.harness.specs.planner import FileEntry, PlannedTest, Role, SpecRequest, plan, to_pass
 from benchwright.errors import FetchError
 from benchwright.targets.specs import passes
 
 Write = Callable[..., Path]
 
 
-def _only(path: Path, **asked: Any) -> Test:
-    (test,) = plan(path, Asked(framework="generic", **asked)).tests
+def _only(path: Path, **asked: Any) -> PlannedTest:
+    (test,) = plan(path, SpecRequest(framework="generic", **asked)).tests
     return test
 
 
-def _located(path: Path, key: str, **asked: Any) -> Entry:
+def _located(path: Path, key: str, **asked: Any) -> FileEntry:
     return next(entry for entry in _only(path, **asked).files if entry.key == key)
 
 
@@ -88,7 +88,7 @@ def test_files_with_one_name_do_not_lie_over_each_other(write: Write) -> None:
             "input_files": {"x": {"filename": "init_net.pb", "location": "other.pb", "md5": "0" * 32}},
         }
     )
-    planned = plan(path, Asked(framework="generic"))
+    planned = plan(path, SpecRequest(framework="generic"))
 
     one = to_pass(planned.tests[0], program="p", programs={}, libraries=(), placed={})
 
@@ -100,7 +100,9 @@ def test_input_and_output_files_of_equal_names_are_told(write: Write) -> None:
     file = {"filename": "x", "location": "{TGTDIR}/x"}
     path = write({"commands": ["{program}"], "input_files": {"same": file}, "output_files": {"same": file}})
 
-    assert ["called same" in notice.message for notice in plan(path, Asked(framework="generic")).notices] == [True]
+    assert ["called same" in notice.message for notice in plan(path, SpecRequest(framework="generic")).notices] == [
+        True
+    ]
 
 
 def test_a_golden_file_is_the_path_of_its_output(write: Write, tmp_path: Path) -> None:
@@ -123,7 +125,7 @@ def test_steps_around_the_program_of_the_model_too(write: Write) -> None:
 
     one = to_pass(_only(path), program="p", programs={}, libraries=(), placed={})
 
-    assert one.before == passes.Step(commands=("a {HOSTDIR}", "b"), env={"X": "1"}, timeout=9.0)
+    assert one.before == passes.HostCommands(commands=("a {HOSTDIR}", "b"), env={"X": "1"}, timeout=9.0)
     assert one.before_each is not None and one.before_each.commands == ("c",) and one.before_each.timeout == 5.0
     assert [file.key for file in one.before_each.files] == ["preprocess.files.program"]
     assert one.after_each is None and one.after is not None and one.after.commands == ("d",)

@@ -7,10 +7,10 @@ import pytest
 from benchwright.errors import MeasureError
 from benchwright.records import Better
 from benchwright.targets.specs.rows import figures, outputs
-from benchwright.targets.specs.rows.entries import Entries, Row
+from benchwright.targets.specs.rows.entries import Entries, PrintedRow
 
 
-def _entries(*rows: Row) -> Entries:
+def _entries(*rows: PrintedRow) -> Entries:
     entries = Entries()
     for row in rows:
         entries.take(row)
@@ -33,7 +33,7 @@ def test_units_become_base_units_where_they_are_known(unit: str, found: tuple[fl
 
 
 def test_a_metric_is_the_median_with_its_interval() -> None:
-    rows = [Row(type="NET", metric="latency", unit="us", value=float(value)) for value in range(1, 102)]
+    rows = [PrintedRow(type="NET", metric="latency", unit="us", value=float(value)) for value in range(1, 102)]
     (metric,) = figures.metrics(_entries(*rows))
     assert (metric.name, metric.unit, metric.better, metric.count) == ("NET latency", "s", Better.LOWER, 101)
     assert metric.estimate.low is not None and metric.estimate.high is not None
@@ -44,9 +44,9 @@ def test_a_metric_is_the_median_with_its_interval() -> None:
 
 def test_what_has_no_number_is_no_metric_and_what_has_no_direction_has_none() -> None:
     rows = (
-        Row(type="A", metric="op_args", unit="", info="x"),
-        Row(type="A", metric="flops", unit="flop", value=3),
-        Row(type="A", metric="size", unit="kB", value=2),
+        PrintedRow(type="A", metric="op_args", unit="", info="x"),
+        PrintedRow(type="A", metric="flops", unit="flop", value=3),
+        PrintedRow(type="A", metric="size", unit="kB", value=2),
     )
     found = figures.metrics(_entries(*rows))
     assert [(m.name, m.unit, m.better, m.estimate.point) for m in found] == [
@@ -57,12 +57,12 @@ def test_what_has_no_number_is_no_metric_and_what_has_no_direction_has_none() ->
 
 def test_operators_are_the_latencies_of_what_is_not_the_model() -> None:
     rows = (
-        Row(type="NET", metric="latency", unit="us", value=100),
-        Row(type="ID_0_Conv_conv1", metric="latency", unit="us", value=10),
-        Row(type="ID_0_Conv_conv1", metric="latency", unit="us", value=20),
-        Row(type="ID_0_Conv_conv1", metric="flops", unit="flop", value=1000),
-        Row(type="ID_0_Conv_conv1", metric="tensor_shapes", unit="", info="[[1,3,224,224]]"),
-        Row(type="aten::relu", metric="latency", unit="ms", value=0.045),
+        PrintedRow(type="NET", metric="latency", unit="us", value=100),
+        PrintedRow(type="ID_0_Conv_conv1", metric="latency", unit="us", value=10),
+        PrintedRow(type="ID_0_Conv_conv1", metric="latency", unit="us", value=20),
+        PrintedRow(type="ID_0_Conv_conv1", metric="flops", unit="flop", value=1000),
+        PrintedRow(type="ID_0_Conv_conv1", metric="tensor_shapes", unit="", info="[[1,3,224,224]]"),
+        PrintedRow(type="aten::relu", metric="latency", unit="ms", value=0.045),
     )
     found = figures.operators(_entries(*rows))
     assert [(o.name, o.kind, o.shapes) for o in found] == [

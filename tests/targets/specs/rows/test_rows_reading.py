@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchwright.errors import LoadError
-from benchwright.targets.specs.rows.converters import CAFFE2, Collector, check, readers
-from benchwright.targets.specs.rows.entries import MOST_VALUES, Entries, Row
+from benchwright.targets.specs.rows.converters import CAFFE2, RowCollector, check, readers
+from benchwright.targets.specs.rows.entries import MOST_VALUES, Entries, PrintedRow
 from benchwright.targets.specs.rows.json_rows import JsonRows
 
 NET = '{"type": "NET", "metric": "latency", "unit": "us", "value": %s}'
@@ -17,8 +17,8 @@ NET = '{"type": "NET", "metric": "latency", "unit": "us", "value": %s}'
 
 def _read(
     text: str, converter: str = "", *, limit: int = -1, args: Any = None, **how: Any
-) -> tuple[Entries, Collector]:
-    collector = Collector(readers(converter, args, **how), limit)
+) -> tuple[Entries, RowCollector]:
+    collector = RowCollector(readers(converter, args, **how), limit)
     collector.feed(text.encode())
     return collector.finish(), collector
 
@@ -119,7 +119,7 @@ def test_readers_that_can_no_longer_win_are_not_asked() -> None:
             asked.append(line)
             return super().feed(line)
 
-    collector = Collector([JsonRows("mine: "), Spy(bare=True)])
+    collector = RowCollector([JsonRows("mine: "), Spy(bare=True)])
     for line in (NET % 1, "log", f"mine: {NET % 2}", NET % 3, NET % 4):
         collector.feed(f"{line}\n".encode())
     assert [entry.values for entry in collector.finish()] == [[2]]
@@ -151,7 +151,7 @@ def test_converters_by_name_read_only_what_they_are_for() -> None:
 def test_output_cut_anywhere_gives_the_same_rows(cuts: list[int], returns: bool) -> None:
     text = "".join(f"PyTorchObserver {NET % value}\n" for value in (1, 2, 3)).replace("\n", "\r\n" if returns else "\n")
     data = text.encode()
-    collector = Collector(readers(framework="pytorch"))
+    collector = RowCollector(readers(framework="pytorch"))
     for cut in cuts:
         collector.feed(data[:cut])
         data = data[cut:]
@@ -167,7 +167,7 @@ def test_no_line_breaks_the_reader(line: str) -> None:
 
 
 def test_a_line_without_its_end_and_one_that_is_no_text_are_read() -> None:
-    collector = Collector([JsonRows(bare=True)])
+    collector = RowCollector([JsonRows(bare=True)])
     collector.feed(b"\xff\xfe\n" + (NET % 4).encode())
     assert collector.latest() == ""
     assert [entry.values for entry in collector.finish()] == [[4]]
@@ -180,7 +180,7 @@ def test_a_line_without_its_end_and_one_that_is_no_text_are_read() -> None:
 def test_what_is_kept_without_a_limit_is_bounded() -> None:
     entries = Entries()
     for value in range(2 * MOST_VALUES + 2):
-        entries.take(Row(type="NET", metric="latency", unit="us", value=float(value)))
+        entries.take(PrintedRow(type="NET", metric="latency", unit="us", value=float(value)))
     (entry,) = entries.settled()
     assert len(entry.values) == MOST_VALUES and entry.values[-1] == 2 * MOST_VALUES + 1
     assert entries.dropped == MOST_VALUES + 2

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from benchwright.targets.specs.rows import figures
-from benchwright.targets.specs.rows.converters import Collector, readers
+from benchwright.targets.specs.rows.converters import RowCollector, readers
 from benchwright.targets.specs.rows.entries import Entries
 
 HEADER = "\t[node type]\t[start]\t[first]\t[avg ms]\t[%]\t[cdf%]\t[mem KB]\t[times called]\t[Name]"
@@ -37,8 +37,8 @@ Operator-wise Profiling Info for Regular Benchmark Runs:
 """
 
 
-def _read(text: str) -> tuple[Entries, Collector]:
-    collector = Collector(readers(framework="tflite"))
+def _read(text: str) -> tuple[Entries, RowCollector]:
+    collector = RowCollector(readers(framework="tflite"))
     collector.feed(text.encode())
     return collector.finish(), collector
 

@@ -13,7 +13,7 @@ from benchwright.events import Event, Reached
 from benchwright.execution import rounds
 from benchwright.records import Better, Case, Load, Mode, Status, Target
 from benchwright.targets.specs import passes
-from benchwright.targets.specs.passes import File, Pass, Step
+from benchwright.targets.specs.passes import HostCommands, Pass, PassFile
 from benchwright.worker.runtimes import Report
 from benchwright.worker.runtimes.binary import Binary
 
@@ -70,7 +70,7 @@ def test_t1_a_delay_test_on_this_machine(tmp_path: Path) -> None:
         framework="caffe2",
         commands=("{program} --net {files.predict} --init_net {files.init} --warmup {warmup} --iter {iter}",),
         files=tuple(
-            File(key=f"files.{key}", name=f"{key}_net.pb", path=str(tmp_path / f"{key}_net.pb"))
+            PassFile(key=f"files.{key}", name=f"{key}_net.pb", path=str(tmp_path / f"{key}_net.pb"))
             for key in ("init", "predict")
         ),
         test={"iter": 5, "warmup": 1},
@@ -105,7 +105,7 @@ def test_t2_the_seed_dialect_tells_delays_in_blocks_on_standard_error(tmp_path: 
     text = f"for i in $(seq 50); do printf '{block % ''}{block % operator}' >&2; done"
     flags = "--input_dims 64,3,30,30 --input data --input_type float --run_individual true"
     files = tuple(
-        File(key=f"files.{key}", name=f"{key}.pb", path=str(tmp_path / "program")) for key in ("init", "predict")
+        PassFile(key=f"files.{key}", name=f"{key}.pb", path=str(tmp_path / "program")) for key in ("init", "predict")
     )
     one = _pass(
         tmp_path,
@@ -141,8 +141,8 @@ def test_t2_the_metric_error_compares_all_of_an_output_or_nothing(tmp_path: Path
         metric="error",
         iterations=1,
         commands=("{program} --input_file {input_files.data} --output_folder {TGTDIR}",),
-        input_files=(File(key="input_files.data", name="data.txt", path=str(tmp_path / "data.txt")),),
-        output_files=(File(key="output_files.softmaxout", name="softmaxout.txt", path=str(golden)),),
+        input_files=(PassFile(key="input_files.data", name="data.txt", path=str(tmp_path / "data.txt")),),
+        output_files=(PassFile(key="output_files.softmaxout", name="softmaxout.txt", path=str(golden)),),
     )
     report = _run(one)
     if lines.count("\n") == 2:
@@ -251,7 +251,7 @@ def test_a_program_that_takes_too_long_is_ended_and_its_rows_are_kept(tmp_path: 
 
 
 def test_after_a_failed_command_nothing_else_is_run(tmp_path: Path) -> None:
-    step = Step(commands=(f"touch {tmp_path}/after",))
+    step = HostCommands(commands=(f"touch {tmp_path}/after",))
     report = _run(_pass(tmp_path, "exit 1", commands=("{program}", f"touch {tmp_path}/second"), after_each=step))
     assert report.failure is not None and not (tmp_path / "after").exists() and not (tmp_path / "second").exists()
 
@@ -282,7 +282,7 @@ def test_a_case_without_work_or_with_options_is_refused(tmp_path: Path) -> None:
 
 def test_two_files_of_one_name_are_a_failure_not_a_mix_up(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("a", encoding="utf-8")
-    files = tuple(File(key=f"files.{name}", name="net", path=str(tmp_path / name)) for name in ("a", "program"))
+    files = tuple(PassFile(key=f"files.{name}", name="net", path=str(tmp_path / name)) for name in ("a", "program"))
     report = _run(_pass(tmp_path, _rows(1), files=files))
     assert report.failure is not None and "would both be 'net' on the device" in report.failure.message
 
@@ -310,12 +310,12 @@ def test_steps_run_here_in_their_order_and_their_rows_count(tmp_path: Path) -> N
         metric="accuracy",
         repeat=2,
         commands=("{program} {INDEX} {files.net}",),
-        files=(File(key="files.net", name="net", path=str(tmp_path / "net")),),
-        output_files=(File(key="output_files.score", name="out/score"),),
-        before=Step(commands=("{preprocess.files.program} before",), files=_helper(helper, "preprocess")),
-        before_each=Step(commands=("{preprocess.files.program} each",), files=_helper(helper, "preprocess")),
-        after_each=Step(commands=(f"{told} {{output_files.score}}",)),
-        after=Step(commands=(f'sh -c "echo after >> {log}"',)),
+        files=(PassFile(key="files.net", name="net", path=str(tmp_path / "net")),),
+        output_files=(PassFile(key="output_files.score", name="out/score"),),
+        before=HostCommands(commands=("{preprocess.files.program} before",), files=_helper(helper, "preprocess")),
+        before_each=HostCommands(commands=("{preprocess.files.program} each",), files=_helper(helper, "preprocess")),
+        after_each=HostCommands(commands=(f"{told} {{output_files.score}}",)),
+        after=HostCommands(commands=(f'sh -c "echo after >> {log}"',)),
     )
     report = _run(one)
     assert report.failure is None, report.failure
@@ -326,8 +326,8 @@ def test_steps_run_here_in_their_order_and_their_rows_count(tmp_path: Path) -> N
     assert not os.access(helper, os.X_OK)
 
 
-def _helper(path: Path, step: str) -> tuple[File, ...]:
-    return (File(key=f"{step}.files.program", name="helper", path=str(path)),)
+def _helper(path: Path, step: str) -> tuple[PassFile, ...]:
+    return (PassFile(key=f"{step}.files.program", name="helper", path=str(path)),)
 
 
 def test_output_files_are_read_by_their_converter_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,13 +336,13 @@ def test_output_files_are_read_by_their_converter_and_kept(tmp_path: Path, monke
     monkeypatch.setenv("BENCHWRIGHT_OUTPUT", str(folder))
     text = """echo 'mark {"type": "NET", "metric": "size", "unit": "KiB", "value": 2}' > rows.txt"""
     outputs = (
-        File(
+        PassFile(
             key="output_files.rows",
             name="{TGTDIR}rows.txt",
             converter="json_with_identifier_converter",
             args={"identifier": "mark "},
         ),
-        File(key="output_files.gone", name="gone.txt"),
+        PassFile(key="output_files.gone", name="gone.txt"),
     )
     report = _run(_pass(tmp_path, text, output_files=outputs))
     (metric,) = report.metrics
@@ -357,7 +357,7 @@ def test_output_files_are_read_by_their_converter_and_kept(tmp_path: Path, monke
 def test_outputs_of_equal_names_and_of_several_repeats_stay_apart(tmp_path: Path) -> None:
     (tmp_path / "golden").write_text("1\n", encoding="utf-8")
     outputs = tuple(
-        File(key=f"output_files.{name}", name=f"{name}/y.txt", path=str(tmp_path / "golden")) for name in ("a", "b")
+        PassFile(key=f"output_files.{name}", name=f"{name}/y.txt", path=str(tmp_path / "golden")) for name in ("a", "b")
     )
     text = "test ! -e a/y.txt || exit 6\necho 2 > a/y.txt\necho $1 > b/y.txt"  # the first repeat's is gone
     one = _pass(tmp_path, text, metric="error", repeat=2, commands=("{program} {INDEX}",), output_files=outputs)

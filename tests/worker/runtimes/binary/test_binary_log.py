@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from benchwright.worker.runtimes.binary import log as binary_log
-from benchwright.worker.runtimes.binary.log import Log
+from benchwright.worker.runtimes.binary.log import ProgramLog
 
 
 def _logged(path: Path, *pieces: bytes) -> bytes:
-    log = Log(path)
+    log = ProgramLog(path)
     for piece in pieces:
         log.write(piece)
     log.close()
@@ -29,14 +29,14 @@ def test_a_log_keeps_its_beginning_and_its_end(tmp_path: Path, monkeypatch: pyte
 
 
 def test_what_came_is_in_the_file_at_once(tmp_path: Path) -> None:
-    log = Log(tmp_path / "log")
+    log = ProgramLog(tmp_path / "log")
     log.write(b"before a crash")
     assert (tmp_path / "log").read_bytes() == b"before a crash"
     log.close()
 
 
 def test_a_full_disk_ends_the_log_and_is_told() -> None:
-    log = Log(Path("/dev/full"))
+    log = ProgramLog(Path("/dev/full"))
     log.write(b"first")
     log.write(b"second")
     (warning,) = log.warnings

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from benchwright.errors import DecodeError
-from benchwright.worker.runtimes.binary.words import Names, words
+from benchwright.worker.runtimes.binary.words import PlaceholderValues, words
 
 
 def test_paths_with_spaces_stay_one_word_and_other_values_are_split() -> None:
-    names = Names(
+    names = PlaceholderValues(
         places={"TGTDIR": "/a b/"},
         test={"args": "--x 1", "on": True, "shape": {"n": 3}, "empty": ""},
         test_files={"input_files.data": "/my data/x.txt"},
@@ -22,7 +22,9 @@ def test_paths_with_spaces_stay_one_word_and_other_values_are_split() -> None:
 
 
 def test_tokens_are_replaced_first_and_no_shell_reads_the_words() -> None:
-    argv, _ = words("{p} {iter} $(rm) ; `x` *", Names(tokens={"iter": "7"}, test={"iter": 5}, programs={"p": "p"}))
+    argv, _ = words(
+        "{p} {iter} $(rm) ; `x` *", PlaceholderValues(tokens={"iter": "7"}, test={"iter": 5}, programs={"p": "p"})
+    )
     assert argv == ["p", "7", "$(rm)", ";", "`x`", "*"]
     with pytest.raises(DecodeError, match="is empty"):
-        words("{a}", Names(tokens={"a": " "}))
+        words("{a}", PlaceholderValues(tokens={"a": " "}))

@@ -9,7 +9,7 @@ import pytest
 
 from benchwright.errors import LoadError
 from benchwright.worker.runtimes.classes import STYLES, conventions
-from benchwright.worker.runtimes.classes.conventions import Dimensions, dimensions_of, shown
+from benchwright.worker.runtimes.classes.conventions import ClassParameters, dimensions_of, shown
 
 
 class Plain:
@@ -126,17 +126,17 @@ def test_the_readmes_data_dir_is_handed_to_who_waits_for_it() -> None:
     assert conventions.construct(_Both, "perfzero", **given).seen == ("d", None)
 
 
-def _with(params: Any, names: Any = None) -> Dimensions:
+def _with(params: Any, names: Any = None) -> ClassParameters:
     body = {"params": params, "time_x": lambda self: None, **({"param_names": names} if names else {})}
     return dimensions_of(type("C", (), body), "time_x", "plain")
 
 
 def test_parameters_by_name_and_in_order() -> None:
-    assert _with({"n": [1, 2]}) == Dimensions(values={"n": (1, 2)})
-    assert _with([1, 2]) == Dimensions(values={"param1": (1, 2)}, positional=True)
-    assert _with([[1], ["a", "b"]], ["n"]) == Dimensions(values={"n": (1,), "param2": ("a", "b")}, positional=True)
+    assert _with({"n": [1, 2]}) == ClassParameters(values={"n": (1, 2)})
+    assert _with([1, 2]) == ClassParameters(values={"param1": (1, 2)}, positional=True)
+    assert _with([[1], ["a", "b"]], ["n"]) == ClassParameters(values={"n": (1,), "param2": ("a", "b")}, positional=True)
     assert _with(([1, 2],), ["n"]).values == {"n": (1, 2)}
-    assert _with(None) == _with([]) == Dimensions()
+    assert _with(None) == _with([]) == ClassParameters()
 
 
 def test_a_methods_own_parameters_come_first() -> None:
@@ -148,7 +148,7 @@ def test_a_methods_own_parameters_come_first() -> None:
         time_x.params = (7,)  # type: ignore[attr-defined]
 
     assert dimensions_of(C, "time_x", "plain").values == {"param1": (7,)}
-    assert dimensions_of(C, "time_x", "perfzero") == Dimensions()
+    assert dimensions_of(C, "time_x", "perfzero") == ClassParameters()
 
 
 @pytest.mark.parametrize("params", [{"n": 5}, {"n": "abc"}, {"n": []}, [[1], []]])

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchwright.errors import DecodeError
-from benchwright.worker.runtimes.classes.entries import Entry, EntryMetric, decode
+from benchwright.worker.runtimes.classes.entries import EntryMetric, ReportEntry, decode
 
 VECTOR = bytes.fromhex(
     "0a5c0a1144656d6f2e62656e63686d61726b5f6f6b1005210000000000000440320d0a046e6f7465120512036162633a240a0361636311"
     "000000000000e83f1a0909000000000000e03f220909000000000000f03f3a070a036572721a00"
 )
-ENTRY = Entry(
+ENTRY = ReportEntry(
     name="Demo.benchmark_ok",
     iters=5,
     wall_time=2.5,
@@ -53,7 +53,7 @@ def double(number: int, value: float) -> bytes:
     return b"" if default else varint(number << 3 | 1) + struct.pack("<d", value)
 
 
-def encoded(entry: Entry, noise: bytes = b"") -> bytes:
+def encoded(entry: ReportEntry, noise: bytes = b"") -> bytes:
     body = text(1, entry.name) + (varint(2 << 3) + varint(entry.iters) if entry.iters else b"") + noise
     body += double(3, entry.cpu_time) + double(4, entry.wall_time) + double(5, entry.throughput)
     for key, value in entry.extras:
@@ -73,7 +73,7 @@ _BOUNDS = st.none() | _NUMBERS
 _METRICS = st.builds(EntryMetric, name=st.text(max_size=9), value=_NUMBERS, least=_BOUNDS, most=_BOUNDS)
 _EXTRAS = st.dictionaries(st.text(max_size=9), st.text(max_size=300) | _NUMBERS, max_size=3)
 _ENTRIES = st.builds(
-    Entry,
+    ReportEntry,
     name=st.text(max_size=200),
     iters=st.integers(-(2**63), 2**63 - 1),
     cpu_time=_NUMBERS,
@@ -99,12 +99,12 @@ def test_the_vector() -> None:
 
 
 @given(st.lists(_ENTRIES, max_size=3), st.sampled_from([b"", *UNKNOWN]))
-def test_what_is_encoded_is_decoded_whatever_else_is_there(entries: list[Entry], noise: bytes) -> None:
+def test_what_is_encoded_is_decoded_whatever_else_is_there(entries: list[ReportEntry], noise: bytes) -> None:
     assert decode(noise + b"".join(encoded(entry, noise) for entry in entries)) == tuple(entries)
 
 
 @given(_ENTRIES, st.data())
-def test_a_report_that_was_cut_short_says_so(entry: Entry, data: st.DataObject) -> None:
+def test_a_report_that_was_cut_short_says_so(entry: ReportEntry, data: st.DataObject) -> None:
     whole = encoded(entry)
     cut = data.draw(st.integers(1, len(whole) - 1)) if len(whole) > 2 else 1
     with pytest.raises(DecodeError, match=r"^byte \d+: "):
@@ -120,13 +120,13 @@ def test_rubbish_is_an_entry_or_an_error_and_never_anything_else(data: bytes) ->
 
 
 def test_not_a_number_and_infinity_are_kept() -> None:
-    entry = Entry(metrics=(EntryMetric(name="a", value=math.nan, least=-math.inf, most=math.inf),))
+    entry = ReportEntry(metrics=(EntryMetric(name="a", value=math.nan, least=-math.inf, most=math.inf),))
     (metric,) = decode(encoded(entry))[0].metrics
     assert math.isnan(metric.value) and (metric.least, metric.most) == (-math.inf, math.inf)
 
 
 def test_a_known_field_of_another_type_is_unknown() -> None:
-    assert decode(block(1, varint(1 << 3) + varint(5) + text(4, "x"))) == (Entry(),)
+    assert decode(block(1, varint(1 << 3) + varint(5) + text(4, "x"))) == (ReportEntry(),)
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,13 @@ from benchwright.errors import DecodeError
 from benchwright.execution.instrument import OBJECTIVE_MISSED
 from benchwright.records import Better
 from benchwright.worker.runtimes.classes import reports
-from benchwright.worker.runtimes.classes.entries import Entry, EntryMetric
-from benchwright.worker.runtimes.classes.reports import Reporter, Told
+from benchwright.worker.runtimes.classes.entries import EntryMetric, ReportEntry
+from benchwright.worker.runtimes.classes.reports import ReportedNumber, Reporter
 
 NAN, INF = math.nan, math.inf
 
 
-def _report(*arguments: object, **keywords: object) -> list[Told]:
+def _report(*arguments: object, **keywords: object) -> list[ReportedNumber]:
     reporter = Reporter()
     reporter(*arguments, **keywords)  # type: ignore[arg-type]
     return reporter.told
@@ -74,21 +74,21 @@ def test_a_name_is_reported_once() -> None:
 
 @pytest.mark.parametrize("name", ["wall_time", "latency", "latency_p99", "rss_peak", "gpu_energy", "throughput"])
 def test_our_own_names_are_not_taken(name: str) -> None:
-    (metric,), _ = reports.metrics([Told(name=name, value=1.0)])
+    (metric,), _ = reports.metrics([ReportedNumber(name=name, value=1.0)])
     assert metric.name == f"reported_{name}"
 
 
 def test_names_are_unique_in_the_end() -> None:
-    told = [Told(name=name, value=1.0) for name in ("a", "a", "a_2", "wall_time", "reported_wall_time")]
+    told = [ReportedNumber(name=name, value=1.0) for name in ("a", "a", "a_2", "wall_time", "reported_wall_time")]
     names = [metric.name for metric in reports.metrics(told)[0]]
     assert names == ["a", "a_2", "a_2_2", "reported_wall_time", "reported_wall_time_2"]
 
 
 @pytest.mark.parametrize("value", [NAN, INF, -INF])
 def test_what_is_not_finite_is_a_warning_and_its_bound_missed(value: float) -> None:
-    found, warnings = reports.metrics([Told(name="x", value=value)])
+    found, warnings = reports.metrics([ReportedNumber(name="x", value=value)])
     assert (found, [w.code for w in warnings]) == ([], ["not-finite"])
-    found, warnings = reports.metrics([Told(name="x", value=value, most=3.0)])
+    found, warnings = reports.metrics([ReportedNumber(name="x", value=value, most=3.0)])
     assert (found, [w.code for w in warnings]) == ([], ["not-finite", OBJECTIVE_MISSED])
 
 
@@ -97,13 +97,13 @@ def test_what_is_not_finite_is_a_warning_and_its_bound_missed(value: float) -> N
     [(-INF, INF, 0), (INF, None, 1), (None, -INF, 1), (NAN, None, 1)],
 )
 def test_bounds_that_are_not_finite(least: float | None, most: float | None, missed: int) -> None:
-    (metric,), warnings = reports.metrics([Told(name="x", value=1.0, least=least, most=most)])
+    (metric,), warnings = reports.metrics([ReportedNumber(name="x", value=1.0, least=least, most=most)])
     assert (metric.least, metric.most) == (None, None)
     assert [w.code for w in warnings] == [OBJECTIVE_MISSED] * missed
 
 
 def test_an_entry_as_metrics() -> None:
-    entry = Entry(
+    entry = ReportEntry(
         name="Demo.b",
         iters=3,
         wall_time=2.5,
@@ -123,7 +123,7 @@ def test_an_entry_as_metrics() -> None:
 
 
 def test_details_keep_what_was_told_in_words_json_knows() -> None:
-    entry = Entry(
+    entry = ReportEntry(
         name="n",
         wall_time=INF,
         extras=(("note", "abc"), ("speed", NAN)),

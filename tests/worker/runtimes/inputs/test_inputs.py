@@ -11,10 +11,10 @@ import pytest
 
 from benchwright.errors import LoadError
 from benchwright.records import Inputs
-from benchwright.worker.runtimes.inputs.feeds import MOST_ITEMS, Spec, build, random_array
+from benchwright.worker.runtimes.inputs.feeds import MOST_ITEMS, TensorSignature, build, random_array
 
-IMAGE = Spec(name="image", shape=("batch", 3, None, None), dtype="float32")
-IDS = Spec(name="ids", shape=("batch", 16), dtype="int64")
+IMAGE = TensorSignature(name="image", shape=("batch", 3, None, None), dtype="float32")
+IDS = TensorSignature(name="ids", shape=("batch", 16), dtype="int64")
 
 
 def test_random_arrays_are_seeded_by_name_and_number() -> None:
@@ -25,7 +25,7 @@ def test_random_arrays_are_seeded_by_name_and_number() -> None:
     assert all(np.array_equal(a["ids"], b["ids"]) for a, b in zip(feeds, again, strict=True))
     assert not np.array_equal(feeds[0]["ids"], feeds[1]["ids"])
     assert not np.array_equal(build([IDS], Inputs(seed=8, batch_size=2))[0][0]["ids"], feeds[0]["ids"])
-    beside = build([Spec(name="mask", shape=(2, 4), dtype="bool"), IDS], Inputs(batch_size=2, seed=7))[0][0]
+    beside = build([TensorSignature(name="mask", shape=(2, 4), dtype="bool"), IDS], Inputs(batch_size=2, seed=7))[0][0]
     assert np.array_equal(beside["ids"], feeds[0]["ids"])
 
 
@@ -34,27 +34,27 @@ def test_random_arrays_are_seeded_by_name_and_number() -> None:
     [("float32", 0, 1), ("float16", 0, 1), ("float64", 0, 1), ("uint8", 0, 255), ("int8", 0, 99), ("int64", 0, 99)],
 )
 def test_random_values_stay_in_a_sensible_range(dtype: str, low: int, high: int) -> None:
-    array = random_array(Spec(name="x", shape=(1000,), dtype=dtype), 0)
+    array = random_array(TensorSignature(name="x", shape=(1000,), dtype=dtype), 0)
     assert array.dtype == dtype and array.shape == (1000,)
     assert low <= array.min() < array.max() <= high
 
 
 def test_random_booleans_and_scalars() -> None:
-    flags = random_array(Spec(name="x", shape=(1000,), dtype="bool"), 0)
+    flags = random_array(TensorSignature(name="x", shape=(1000,), dtype="bool"), 0)
     assert flags.dtype == bool and 300 < flags.sum() < 700
-    assert random_array(Spec(name="rate", shape=(), dtype="float32"), 0).shape == ()
+    assert random_array(TensorSignature(name="rate", shape=(), dtype="float32"), 0).shape == ()
 
 
 def test_text_cannot_be_drawn() -> None:
     with pytest.raises(LoadError, match="cannot be drawn at random"):
-        build([Spec(name="x", shape=(1,), dtype="string")], Inputs())
+        build([TensorSignature(name="x", shape=(1,), dtype="string")], Inputs())
 
 
 # ---- shapes ----
 
 
 def test_the_batch_size_fills_the_leading_dimension_and_its_symbol_elsewhere() -> None:
-    state = Spec(name="state", shape=(2, "batch", 8), dtype="float32")
+    state = TensorSignature(name="state", shape=(2, "batch", 8), dtype="float32")
     feed = build([IDS, state], Inputs(batch_size=5))[0][0]
     assert feed["ids"].shape == (5, 16) and feed["state"].shape == (2, 5, 8)
 
@@ -72,7 +72,7 @@ def test_an_explicit_leading_dimension_is_taken_with_a_warning() -> None:
     assert [w.code for w in warnings] == ["batch-shape"] and "--batch-size 50" in warnings[0].remedy
 
 
-FIXED = Spec(name="x", shape=(4, 8), dtype="float32")
+FIXED = TensorSignature(name="x", shape=(4, 8), dtype="float32")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ FIXED = Spec(name="x", shape=(4, 8), dtype="float32")
         (IDS, Inputs(dtypes={"ids": "int32"}), "takes int64; the dtype asked for is int32"),
     ],
 )
-def test_mismatches_name_both_and_the_remedy(spec: Spec, inputs: Inputs, message: str) -> None:
+def test_mismatches_name_both_and_the_remedy(spec: TensorSignature, inputs: Inputs, message: str) -> None:
     with pytest.raises(LoadError, match=message):
         build([spec], inputs)
 
@@ -212,9 +212,9 @@ def test_a_failing_data_set(data: str, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_a_spec_seeds_by_its_own_names_so_that_every_file_of_a_model_gets_the_same_numbers() -> None:
-    ours = build([Spec(name="sound", shape=(2, 4), dtype="float32")], Inputs(batch_size=2))[0][0]["sound"]
+    ours = build([TensorSignature(name="sound", shape=(2, 4), dtype="float32")], Inputs(batch_size=2))[0][0]["sound"]
     theirs = Inputs(batch_size=2, names={"serving_default_x:0": "sound"})
-    named = build([Spec(name="serving_default_x:0", shape=(2, 4), dtype="float32")], theirs)[0][0]
+    named = build([TensorSignature(name="serving_default_x:0", shape=(2, 4), dtype="float32")], theirs)[0][0]
     assert np.array_equal(named["serving_default_x:0"], ours)
 
 
@@ -223,7 +223,7 @@ def test_a_spec_seeds_by_its_own_names_so_that_every_file_of_a_model_gets_the_sa
 )
 def test_random_numbers_fill_their_range_and_do_not_leave_it(dtype: str, bounds: tuple[float, float]) -> None:
     asked = Inputs(ranges={"x": bounds})
-    array = build([Spec(name="x", shape=(1, 1000), dtype=dtype)], asked)[0][0]["x"]
+    array = build([TensorSignature(name="x", shape=(1, 1000), dtype=dtype)], asked)[0][0]["x"]
     assert array.dtype == dtype and bounds[0] <= array.min() and array.max() < bounds[1]
     assert np.ptp(array) > 0.9 * (bounds[1] - bounds[0] - (dtype != "float32"))
 
@@ -231,7 +231,7 @@ def test_random_numbers_fill_their_range_and_do_not_leave_it(dtype: str, bounds:
 def test_a_range_that_holds_no_number_of_the_type() -> None:
     for dtype, bounds in (("uint8", (-5.0, 5.0)), ("int64", (0.2, 0.8)), ("int8", (0.0, 500.0))):
         with pytest.raises(LoadError, match="there is none from"):
-            build([Spec(name="x", shape=(1,), dtype=dtype)], Inputs(ranges={"x": bounds}))
+            build([TensorSignature(name="x", shape=(1,), dtype=dtype)], Inputs(ranges={"x": bounds}))
 
 
 def test_an_input_of_a_file_stands_beside_random_ones(tmp_path: Path) -> None:
@@ -239,9 +239,9 @@ def test_an_input_of_a_file_stands_beside_random_ones(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", saved)
     (tmp_path / "ids.txt").write_text("1\n2\n3\n4\n", encoding="utf-8")
     specs = [
-        Spec(name="x", shape=("n", 6), dtype="float32"),
-        Spec(name="ids", shape=("n", 2, 2), dtype="int64"),
-        Spec(name="noise", shape=("n", 3), dtype="float32"),
+        TensorSignature(name="x", shape=("n", 6), dtype="float32"),
+        TensorSignature(name="ids", shape=("n", 2, 2), dtype="int64"),
+        TensorSignature(name="noise", shape=("n", 3), dtype="float32"),
     ]
     files = {"x": str(tmp_path / "x.npy"), "ids": str(tmp_path / "ids.txt")}
     shapes = {"ids": (1, 2, 2)}
@@ -255,19 +255,21 @@ def test_a_file_that_does_not_fit_its_input(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.zeros((2, 5), np.float32))
     (tmp_path / "half.txt").write_text("0.5\n1.5\n", encoding="utf-8")
     with pytest.raises(LoadError, match=r"input 'x' is \[1, 6\], the array is \[2, 5\]"):
-        build([Spec(name="x", shape=("n", 6), dtype="float32")], Inputs(files={"x": str(tmp_path / "x.npy")}))
+        build(
+            [TensorSignature(name="x", shape=("n", 6), dtype="float32")], Inputs(files={"x": str(tmp_path / "x.npy")})
+        )
     with pytest.raises(LoadError, match=r"the array is \[2, 5\]"):
         build(
-            [Spec(name="x", shape=("n", 5), dtype="float32")],
+            [TensorSignature(name="x", shape=("n", 5), dtype="float32")],
             Inputs(batch_size=3, files={"x": str(tmp_path / "x.npy")}),
         )
     with pytest.raises(LoadError, match="takes int64"):
-        build([Spec(name="x", shape=(1, 2), dtype="int64")], Inputs(files={"x": str(tmp_path / "half.txt")}))
+        build([TensorSignature(name="x", shape=(1, 2), dtype="int64")], Inputs(files={"x": str(tmp_path / "half.txt")}))
     with pytest.raises(LoadError, match="did you mean 'image'"):
-        build([Spec(name="image", shape=(1,), dtype="float32")], Inputs(ranges={"imgae": (0.0, 1.0)}))
+        build([TensorSignature(name="image", shape=(1,), dtype="float32")], Inputs(ranges={"imgae": (0.0, 1.0)}))
 
 
 def test_arrays_of_a_data_set_may_bear_the_specs_names(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", sound=np.ones((1, 4), np.float32))
     asked = Inputs(source=str(tmp_path / "x.npz"), names={"x:0": "sound"})
-    assert build([Spec(name="x:0", shape=("n", 4), dtype="float32")], asked)[0][0]["x:0"].sum() == 4
+    assert build([TensorSignature(name="x:0", shape=("n", 4), dtype="float32")], asked)[0][0]["x:0"].sum() == 4

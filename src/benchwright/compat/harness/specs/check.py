@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.compat.harness.specs import keys, loader, planner
-from benchwright.compat.harness.specs.plans import LIBRARIES, Asked, Entry, Test
+from benchwright.compat.harness.specs.plans import LIBRARIES, FileEntry, PlannedTest, SpecRequest
 from benchwright.errors import FetchError
 from benchwright.fetch.digests import expected, mismatch
 from benchwright.targets.specs import placeholders
-from benchwright.targets.specs.places import Document
+from benchwright.targets.specs.places import PlacedDocument
 from benchwright.targets.specs.problems import Problem
 
 SIMILAR = 0.8  # of 1: how near an unknown key must be to a known one to look like a slip
@@ -25,10 +25,10 @@ def check(path: Path, framework: str = "", *, offline: bool = True) -> list[Prob
     behind addresses are looked at unless `offline`.
     """
     problems: list[Problem] = []
-    tests: list[Test] = []
+    tests: list[PlannedTest] = []
     for spec in loader.specs(path, {}, problems):
         problems += _slips(spec.value, spec.document)
-        asked = Asked(framework=framework or suggested(spec.value))
+        asked = SpecRequest(framework=framework or suggested(spec.value))
         tests += planner.tests_of_spec(spec, asked, problems, complete=False)
     problems += [problem for test in tests for problem in _of_test(test)]
     problems += _files(tests, offline)
@@ -44,7 +44,7 @@ def suggested(value: Mapping[str, Any]) -> str:
     return next((str(model[key]) for key in ("framework", "format") if model.get(key) in known), "generic")
 
 
-def _slips(value: Mapping[str, Any], document: Document) -> Iterator[Problem]:
+def _slips(value: Mapping[str, Any], document: PlacedDocument) -> Iterator[Problem]:
     """Keys that look like another one misspelt. Any key is legal, as a placeholder; one that is used is none."""
     used = {part for text in texts(value) for name in placeholders.names(text) for part in name.split(".")}
     for path, mapping, known in _levels(value):
@@ -78,12 +78,12 @@ def _file_levels(
             yield (*path, name), one, keys.FILE
 
 
-def _of_test(test: Test) -> Iterator[Problem]:
+def _of_test(test: PlannedTest) -> Iterator[Problem]:
     if test.reason:
         yield Problem(where=test.place, message=f"cannot be run here: {test.reason}", severity="warning")
 
 
-def _files(tests: list[Test], offline: bool) -> Iterator[Problem]:
+def _files(tests: list[PlannedTest], offline: bool) -> Iterator[Problem]:
     """Files that are not there, or are not those that the spec means; each is looked at once."""
     wanted = {(entry.location, entry.md5): entry for test in tests for entry in test.files if entry.wanted}
     for entry in wanted.values():
@@ -107,7 +107,7 @@ def _unreachable(location: str, offline: bool) -> str:
         return error.message
 
 
-def _wrong(entry: Entry) -> str:
+def _wrong(entry: FileEntry) -> str:
     path = Path(entry.location)
     if not path.exists():
         return f"{path} is not there"

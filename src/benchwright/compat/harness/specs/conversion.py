@@ -10,7 +10,7 @@ from typing import Any
 
 from benchwright.compat.harness.specs import commands, loader, lookups, planner, settings
 from benchwright.compat.harness.specs.check import suggested, texts
-from benchwright.compat.harness.specs.plans import LIBRARIES, Asked, Entry, Role, Test
+from benchwright.compat.harness.specs.plans import LIBRARIES, FileEntry, PlannedTest, Role, SpecRequest
 from benchwright.errors import TargetError
 from benchwright.targets.specs import form, placeholders, places
 from benchwright.targets.specs.problems import Problem, errors
@@ -46,7 +46,7 @@ def convert(path: Path) -> tuple[dict[str, Any], list[Problem]]:
     specs = loader.specs(path, {}, problems)
     if len(specs) != 1 or specs[0].listed is not None:
         raise TargetError(f"{path} is a list of specs", remedy="convert each of the files that it names")
-    asked = Asked(framework=suggested(specs[0].value))
+    asked = SpecRequest(framework=suggested(specs[0].value))
     tests = planner.tests_of_spec(specs[0], asked, problems)
     if wrong := errors(problems):
         raise refusal(wrong)
@@ -67,7 +67,7 @@ class _Told:
             self.problems.append(problem)
 
 
-def _kept(tests: Sequence[Test], told: _Told) -> list[Test]:
+def _kept(tests: Sequence[PlannedTest], told: _Told) -> list[PlannedTest]:
     """The tests that our form can say; the others are told."""
     found = []
     for test in tests:
@@ -86,7 +86,7 @@ def _kept(tests: Sequence[Test], told: _Told) -> list[Test]:
     return found
 
 
-def _spec(spec: loader.Spec, tests: Sequence[Test], told: _Told) -> dict[str, Any]:
+def _spec(spec: loader.OlderSpec, tests: Sequence[PlannedTest], told: _Told) -> dict[str, Any]:
     document = spec.document
     for source, path in (
         (spec.value["model"], ("model",)),
@@ -111,7 +111,7 @@ def _spec(spec: loader.Spec, tests: Sequence[Test], told: _Told) -> dict[str, An
     return {**found, "tags": tags} if tags else found
 
 
-def _files(spec: loader.Spec, tests: Sequence[Test], told: _Told) -> dict[str, Any]:
+def _files(spec: loader.OlderSpec, tests: Sequence[PlannedTest], told: _Told) -> dict[str, Any]:
     """The model's files and the inputs that commands name, under names that tell them apart."""
     found: dict[str, Any] = {}
     for test in tests:
@@ -123,12 +123,12 @@ def _files(spec: loader.Spec, tests: Sequence[Test], told: _Told) -> dict[str, A
     return found
 
 
-def _key(entry: Entry) -> str:
+def _key(entry: FileEntry) -> str:
     group, _, name = entry.key.rpartition(".")
     return name if group == "files" else f"{group.removesuffix('_files').removesuffix('.files')}_{name}"
 
 
-def _file(entry: Entry, spec: loader.Spec, told: _Told) -> dict[str, Any] | None:
+def _file(entry: FileEntry, spec: loader.OlderSpec, told: _Told) -> dict[str, Any] | None:
     if not entry.wanted or entry.location.startswith("//"):
         told.add(
             entry.place, f"{entry.key} is not carried over: {entry.location or 'it has no location'}", "give a path"
@@ -144,12 +144,12 @@ def _file(entry: Entry, spec: loader.Spec, told: _Told) -> dict[str, Any] | None
     return value
 
 
-def _relative(location: str, spec: loader.Spec) -> str:
+def _relative(location: str, spec: loader.OlderSpec) -> str:
     """The path from the spec's folder, unless the spec itself has the whole one."""
     return location if location in texts(spec.value) else os.path.relpath(location, spec.file.absolute().parent)
 
 
-def _inputs(tests: Sequence[Test], told: _Told) -> dict[str, Any]:
+def _inputs(tests: Sequence[PlannedTest], told: _Told) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for test in tests:
         for name, shape in test.shapes.items():
@@ -164,7 +164,7 @@ def _inputs(tests: Sequence[Test], told: _Told) -> dict[str, Any]:
     return found
 
 
-def _golden(spec: loader.Spec, tests: Sequence[Test], told: _Told) -> tuple[dict[str, Any], dict[str, Any]]:
+def _golden(spec: loader.OlderSpec, tests: Sequence[PlannedTest], told: _Told) -> tuple[dict[str, Any], dict[str, Any]]:
     """Golden outputs, and the input files that they belong to: one without the other says nothing."""
     inputs: dict[str, Any] = {}
     outputs: dict[str, Any] = {}
@@ -189,11 +189,11 @@ def _golden(spec: loader.Spec, tests: Sequence[Test], told: _Told) -> tuple[dict
     return inputs, outputs
 
 
-def _name(entry: Entry) -> str:
+def _name(entry: FileEntry) -> str:
     return entry.key.partition(".")[2]
 
 
-def _runtimes(tests: Sequence[Test], files: Mapping[str, Any], told: _Told) -> dict[str, Any]:
+def _runtimes(tests: Sequence[PlannedTest], files: Mapping[str, Any], told: _Told) -> dict[str, Any]:
     """The program, if the spec is for one, and the runtimes that load one of the files by themselves."""
     loading_it = _libraries(tests) or _by_ending(files)
     if loading_it and not any(map(_needs_program, tests)):
@@ -204,20 +204,20 @@ def _runtimes(tests: Sequence[Test], files: Mapping[str, Any], told: _Told) -> d
     return {"binary": _program(tests, told), **{name: {} for name in loading_it}}
 
 
-def _needs_program(test: Test) -> bool:
+def _needs_program(test: PlannedTest) -> bool:
     """Whether something says what a program is to do; elsewhere its command would be its bare name."""
     if commands.written(test.test) or test.framework not in ("generic", *LIBRARIES):
         return True
     return test.framework == "generic" and bool(test.flags)
 
 
-def _libraries(tests: Sequence[Test]) -> list[str]:
+def _libraries(tests: Sequence[PlannedTest]) -> list[str]:
     """The runtimes that the spec itself names."""
     named = {name for test in tests for name in _flags(test)} | {str(test.model.get("framework")) for test in tests}
     return sorted(named.intersection(LIBRARIES))
 
 
-def _flags(test: Test) -> Mapping[str, Any]:
+def _flags(test: PlannedTest) -> Mapping[str, Any]:
     said = test.test.get("commands")
     return said if isinstance(said, Mapping) else {}
 
@@ -228,7 +228,7 @@ def _by_ending(files: Mapping[str, Any]) -> list[str]:
     return [_RUNTIMES[ending] for ending in sorted(endings) if ending in _RUNTIMES]
 
 
-def _program(tests: Sequence[Test], told: _Told) -> dict[str, Any]:
+def _program(tests: Sequence[PlannedTest], told: _Told) -> dict[str, Any]:
     said = {tuple(_commands(test)) for test in tests}
     command: Any = list(said.pop()) if len(said) == 1 else "{command}"
     if isinstance(command, list) and len(command) == 1:
@@ -249,7 +249,7 @@ def _program(tests: Sequence[Test], told: _Told) -> dict[str, Any]:
     return binary
 
 
-def _commands(test: Test) -> list[str]:
+def _commands(test: PlannedTest) -> list[str]:
     """The commands in the words of our form: `{iter}` stays one, `{input_files.x}` is a file like others."""
     said = {key: value for key, value in test.test.items() if key != "iter"}
     filled = [_filled(command, said, test.model) for command in test.commands]
@@ -265,7 +265,7 @@ def _filled(command: str, test: Mapping[str, Any], model: Mapping[str, Any]) -> 
     return placeholders.resolve(command, lambda name: lookups.text(test, name) or lookups.text(model, name))[0]
 
 
-def _tests(tests: Sequence[Test], own_commands: bool) -> list[dict[str, Any]]:
+def _tests(tests: Sequence[PlannedTest], own_commands: bool) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     names: set[str] = set()
     for test in tests:
@@ -283,5 +283,5 @@ def _tests(tests: Sequence[Test], own_commands: bool) -> list[dict[str, Any]]:
     return found
 
 
-def _own_timeout(test: Test) -> bool:
+def _own_timeout(test: PlannedTest) -> bool:
     return any(settings.is_number(source.get("timeout")) for source in (test.test, test.model))

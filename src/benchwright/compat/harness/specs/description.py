@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from benchwright import plugins
 from benchwright.compat.harness.specs import lookups
-from benchwright.compat.harness.specs.plans import Entry, Planned, Test
+from benchwright.compat.harness.specs.plans import FileEntry, PlannedTest, SpecPlan
 
 
-def described(planned: Planned) -> str:
+def described(planned: SpecPlan) -> str:
     """What `--dry-run` prints: every test with its shapes, files and commands, then the notices."""
     lines: list[str] = []
     for i, test in enumerate(planned.tests):
@@ -21,7 +21,7 @@ def described(planned: Planned) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _test(test: Test, number: int, count: int) -> Iterator[str]:
+def _test(test: PlannedTest, number: int, count: int) -> Iterator[str]:
     dialect = "form of early 2018" if test.seed_dialect else "today's form"
     yield f"{number}/{count} {test.net}  identifier {test.identifier}  metric {test.metric}  ({test.place}, {dialect})"
     if test.reason:
@@ -41,7 +41,7 @@ def _test(test: Test, number: int, count: int) -> Iterator[str]:
     yield f"  {_how(test)}"
 
 
-def _where(entry: Entry) -> str:
+def _where(entry: FileEntry) -> str:
     text = entry.location or f"{entry.filename}, made by the program"
     if entry.location and not entry.location.endswith(entry.filename):
         text += f" as {entry.filename}"
@@ -50,14 +50,14 @@ def _where(entry: Entry) -> str:
     return text + (f"  converter {entry.converter}" if entry.converter else "")
 
 
-def _steps(test: Test, word: str, key: str) -> Iterator[str]:
+def _steps(test: PlannedTest, word: str, key: str) -> Iterator[str]:
     sources = ((test.model, " the model"), (test.test, ""))
     for source, of in sources if word == "before" else reversed(sources):
         for command in lookups.step_commands(source.get(key)):
             yield f"  {word}{of}, on this machine: {lookups.filled(command, test)[0]}"
 
 
-def _how(test: Test) -> str:
+def _how(test: PlannedTest) -> str:
     said = [f"iterations {test.iterations}" if test.iterations >= 0 else "iterations as the program likes"]
     said += [f"repeat {test.repeat}"] if test.repeat > 1 else []
     said.append(f"timeout {test.timeout:g} s" if test.timeout is not None else "no timeout")

@@ -9,22 +9,22 @@ from typing import Any
 
 from benchwright.errors import DecodeError
 from benchwright.targets.specs import placeholders, places
-from benchwright.targets.specs.places import Document
+from benchwright.targets.specs.places import PlacedDocument
 from benchwright.targets.specs.problems import Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spec:
+class OlderSpec:
     """A model and its tests, as one file says them, and what the list that named the file adds."""
 
     file: Path
-    document: Document
+    document: PlacedDocument
     value: Mapping[str, Any]  # tokens of the command line are replaced
-    listed: Document | None = None
+    listed: PlacedDocument | None = None
     meta: Mapping[str, Any]
 
 
-def specs(path: Path, string_map: Mapping[str, str], problems: list[Problem]) -> list[Spec]:
+def specs(path: Path, string_map: Mapping[str, str], problems: list[Problem]) -> list[OlderSpec]:
     """The spec of a file, or those of a list. What is wrong is added to `problems`; a file that is no JSON raises."""
     document = opened(path, problems)
     content = document.value
@@ -59,7 +59,7 @@ def specs(path: Path, string_map: Mapping[str, str], problems: list[Problem]) ->
     return found
 
 
-def opened(path: Path, problems: list[Problem]) -> Document:
+def opened(path: Path, problems: list[Problem]) -> PlacedDocument:
     """What the file says: a mapping. Keys that stand twice are warnings, and the last one counts."""
     document = places.read(path)
     if not isinstance(document.value, dict):
@@ -86,7 +86,11 @@ def default_args(path: Path) -> dict[str, Any]:
 
 
 def _spec(
-    file: Path, document: Document, string_map: Mapping[str, str], listed: Document | None, meta: Mapping[str, Any]
-) -> Spec:
+    file: Path,
+    document: PlacedDocument,
+    string_map: Mapping[str, str],
+    listed: PlacedDocument | None,
+    meta: Mapping[str, Any],
+) -> OlderSpec:
     value = placeholders.replaced(document.value, string_map)
-    return Spec(file=file, document=document, value=value, listed=listed, meta=meta)
+    return OlderSpec(file=file, document=document, value=value, listed=listed, meta=meta)

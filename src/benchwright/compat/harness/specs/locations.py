@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from benchwright.compat.harness.specs.plans import Asked, Entry, Role
+from benchwright.compat.harness.specs.plans import FileEntry, Role, SpecRequest
 from benchwright.targets.specs import placeholders
 
 RUN_TOKENS = frozenset({"TGTDIR", "HOSTDIR", "TEMPDIR", "BUILDDIR", "DEVICEHASH", "FAIPEPROOT", "INDEX"})
@@ -18,7 +18,7 @@ _MD5 = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FileLocation:
     """A file as the spec writes it: a mapping, or a plain path as in early 2018."""
 
     key: str
@@ -27,7 +27,7 @@ class Found:
     value: Any
 
 
-def found_files(model: Mapping[str, Any], test: Mapping[str, Any], at: int) -> Iterator[Found]:
+def found_files(model: Mapping[str, Any], test: Mapping[str, Any], at: int) -> Iterator[FileLocation]:
     """Every file of a test and its model; `at` is the position of the test in the file."""
     yield from _group("files", Role.MODEL, ("model", "files"), model.get("files"))
     yield from _group("libraries", Role.LIBRARY, ("model", "libraries"), model.get("libraries"))
@@ -41,7 +41,7 @@ def found_files(model: Mapping[str, Any], test: Mapping[str, Any], at: int) -> I
                 yield from _group(f"{before}{name}.files", Role.STEP, (*path, name, "files"), inner.get("files"))
 
 
-def entry(found: Found, *, spec: Path, asked: Asked, metric: str, place: str) -> tuple[Entry, str]:
+def entry(found: FileLocation, *, spec: Path, asked: SpecRequest, metric: str, place: str) -> tuple[FileEntry, str]:
     """The file, and why it cannot be had; "" when it can be or is not needed yet."""
     value = found.value
     said = value if isinstance(value, Mapping) else {"location": value, "filename": _own_name(found, value)}
@@ -52,7 +52,7 @@ def entry(found: Found, *, spec: Path, asked: Asked, metric: str, place: str) ->
     converter = said.get("converter")
     converter = converter if isinstance(converter, Mapping) else {}
     args = converter.get("args")
-    made = Entry(
+    made = FileEntry(
         key=found.key,
         filename=_on_device(raw) or name if role is Role.OUTPUT else name,
         location=location,
@@ -70,7 +70,7 @@ def md5_is_fine(text: str) -> bool:
     return text in ("", "directory") or bool(_MD5.fullmatch(text))
 
 
-def _group(key: str, role: Role, path: tuple[str | int, ...], files: Any) -> Iterator[Found]:
+def _group(key: str, role: Role, path: tuple[str | int, ...], files: Any) -> Iterator[FileLocation]:
     items: list[tuple[str | int, Any]]
     if isinstance(files, Mapping):
         items = list(files.items())
@@ -80,14 +80,14 @@ def _group(key: str, role: Role, path: tuple[str | int, ...], files: Any) -> Ite
         return
     for name, value in items:
         if not isinstance(value, list):
-            yield Found(key=f"{key}.{name}", role=role, path=(*path, name), value=value)
+            yield FileLocation(key=f"{key}.{name}", role=role, path=(*path, name), value=value)
             continue
         for i, one in enumerate(value):
             last = f".{i}" if len(value) > 1 else ""
-            yield Found(key=f"{key}.{name}{last}", role=role, path=(*path, name, i), value=one)
+            yield FileLocation(key=f"{key}.{name}{last}", role=role, path=(*path, name, i), value=one)
 
 
-def _own_name(found: Found, value: Any) -> str:
+def _own_name(found: FileLocation, value: Any) -> str:
     """The program of early 2018 calls an output after its blob; an input keeps the name of its file."""
     if found.role is Role.OUTPUT:
         return found.key.removeprefix("output_files.") + ".txt"
@@ -98,7 +98,7 @@ def _golden(location: str, metric: str) -> bool:
     return metric == "error" and bool(location) and not RUN_TOKENS.intersection(placeholders.names(location))
 
 
-def _located(raw: str, role: Role, *, spec: Path, asked: Asked) -> tuple[str, str]:
+def _located(raw: str, role: Role, *, spec: Path, asked: SpecRequest) -> tuple[str, str]:
     """An url, an absolute path, or text that only the run can fill in; and why it cannot be had."""
     names = set(placeholders.names(raw))
     unknown = sorted(names - RUN_TOKENS)

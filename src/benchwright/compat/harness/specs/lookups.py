@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from benchwright.compat.harness.specs.plans import Test
+from benchwright.compat.harness.specs.plans import PlannedTest
 from benchwright.targets.specs import placeholders
 
 
-def filled(command: str, test: Test) -> tuple[str, tuple[str, ...]]:
+def filled(command: str, test: PlannedTest) -> tuple[str, tuple[str, ...]]:
     """The command with all that the test and its model say, and the names that are left."""
     return placeholders.resolve(command, lambda name: text(test.test, name) or text(test.model, name))
 
@@ -28,7 +28,7 @@ def text(root: Mapping[str, Any], name: str) -> str | None:
     return str(value) if isinstance(value, str | int | float) and not _is_file(name) else None
 
 
-def unknown(test: Test) -> Iterator[str]:
+def unknown(test: PlannedTest) -> Iterator[str]:
     """Names in the commands of a test, before and after it too, that neither it nor its model or files explain."""
     files = {entry.key.removeprefix("test.").removeprefix("model.") for entry in test.files}
     for command in (*test.commands, *steps(test.model), *steps(test.test)):

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from benchwright.compat.harness.specs import commands, lookups
-from benchwright.compat.harness.specs.loader import Spec
+from benchwright.compat.harness.specs.loader import OlderSpec
 from benchwright.compat.harness.specs.locations import RUN_TOKENS
 from benchwright.compat.harness.specs.merge import Hidden
-from benchwright.compat.harness.specs.plans import Asked, Entry, Role, Test
+from benchwright.compat.harness.specs.plans import FileEntry, PlannedTest, Role, SpecRequest
 from benchwright.errors import DecodeError
-from benchwright.targets.specs.places import Document
+from benchwright.targets.specs.places import PlacedDocument
 from benchwright.targets.specs.problems import Problem
 
 
@@ -26,7 +26,7 @@ def hidden(one: Hidden, where: str, source: str) -> Problem:
     )
 
 
-def of_meta_timeout(spec: Spec, asked: Asked) -> list[Problem]:
+def of_meta_timeout(spec: OlderSpec, asked: SpecRequest) -> list[Problem]:
     """The command line's timeout stands before that of a list, unlike everything else in its `meta`."""
     said = spec.meta.get("timeout")
     if spec.listed is None or said is None or said == asked.timeout or asked.timeout is None:
@@ -39,7 +39,7 @@ def of_meta_timeout(spec: Spec, asked: Asked) -> list[Problem]:
     ]
 
 
-def of_test(test: Mapping[str, Any], at: int, document: Document) -> list[Problem]:
+def of_test(test: Mapping[str, Any], at: int, document: PlacedDocument) -> list[Problem]:
     """What a test says in vain, or twice."""
     found: list[Problem] = []
     words = commands.written(test)
@@ -58,7 +58,7 @@ def of_test(test: Mapping[str, Any], at: int, document: Document) -> list[Proble
     return found
 
 
-def equal_names(files: Sequence[Entry], where: str) -> list[Problem]:
+def equal_names(files: Sequence[FileEntry], where: str) -> list[Problem]:
     """Files of a test whose names are equal: the older system took the one for the other."""
     names = Counter(entry.key.rpartition(".")[2] for entry in files if entry.role is not Role.MODEL)
     stored = Counter(entry.filename for entry in files if entry.wanted and entry.md5)
@@ -78,7 +78,7 @@ def equal_names(files: Sequence[Entry], where: str) -> list[Problem]:
     return found
 
 
-def unresolved(tests: Sequence[Test], asked: Asked) -> list[Problem]:
+def unresolved(tests: Sequence[PlannedTest], asked: SpecRequest) -> list[Problem]:
     """Placeholders that nobody fills in, each once: they stay as they are written. Those that never end are errors."""
     told = lookups.names_of_info(asked.info)
     found: dict[str, Problem] = {}
@@ -96,7 +96,7 @@ def unresolved(tests: Sequence[Test], asked: Asked) -> list[Problem]:
 
 
 def obstacles(
-    test: Mapping[str, Any], model: Mapping[str, Any], framework: str, files: Sequence[Entry]
+    test: Mapping[str, Any], model: Mapping[str, Any], framework: str, files: Sequence[FileEntry]
 ) -> Iterator[str]:
     """Why the test cannot be run here, whatever the device."""
     if test.get("metric") == "power":

@@ -11,16 +11,16 @@ from benchwright.compat.harness.specs import commands as running
 from benchwright.compat.harness.specs import expansion, loader, locations, notices, settings
 from benchwright.compat.harness.specs.description import described
 from benchwright.compat.harness.specs.merge import merged
-from benchwright.compat.harness.specs.plans import Asked, Entry, Planned, Role, Test
+from benchwright.compat.harness.specs.plans import FileEntry, PlannedTest, Role, SpecPlan, SpecRequest
 from benchwright.compat.harness.specs.test_pass import to_pass
 from benchwright.compat.harness.specs.validator import validate
 from benchwright.targets.specs.problems import Problem, errors
 from benchwright.targets.specs.reader import refusal
 
-__all__ = ["Asked", "Entry", "Planned", "Role", "Test", "described", "plan", "to_pass"]
+__all__ = ["FileEntry", "PlannedTest", "Role", "SpecPlan", "SpecRequest", "described", "plan", "to_pass"]
 
 
-def plan(file: Path, asked: Asked) -> Planned:
+def plan(file: Path, asked: SpecRequest) -> SpecPlan:
     """Every test of the spec, or of the specs of a list, in order; a `DecodeError` tells all that is wrong with it.
 
     A test that cannot be run here is in the plan, with the reason.
@@ -31,10 +31,12 @@ def plan(file: Path, asked: Asked) -> Planned:
     wrong = errors(problems)
     if wrong:
         raise refusal(wrong)
-    return Planned(file=file, tests=tuple(tests), notices=tuple(problems))
+    return SpecPlan(file=file, tests=tuple(tests), notices=tuple(problems))
 
 
-def tests_of_spec(spec: loader.Spec, asked: Asked, problems: list[Problem], *, complete: bool = True) -> list[Test]:
+def tests_of_spec(
+    spec: loader.OlderSpec, asked: SpecRequest, problems: list[Problem], *, complete: bool = True
+) -> list[PlannedTest]:
     """The tests of one spec if it is fine; what is wrong or worth knowing is added to `problems`.
 
     Unless `complete`, the tokens of the command line are not known yet.
@@ -48,13 +50,13 @@ def tests_of_spec(spec: loader.Spec, asked: Asked, problems: list[Problem], *, c
 class _Place:
     """A test of a spec, as it stands in the file."""
 
-    spec: loader.Spec
+    spec: loader.OlderSpec
     model: Mapping[str, Any]
-    asked: Asked
+    asked: SpecRequest
     at: int
 
 
-def _tests(spec: loader.Spec, asked: Asked, problems: list[Problem]) -> list[Test]:
+def _tests(spec: loader.OlderSpec, asked: SpecRequest, problems: list[Problem]) -> list[PlannedTest]:
     model = _model(spec, asked, problems)
     expanded: list[dict[str, Any]] = []
     at: list[int] = []
@@ -72,7 +74,7 @@ def _tests(spec: loader.Spec, asked: Asked, problems: list[Problem]) -> list[Tes
     return found
 
 
-def _model(spec: loader.Spec, asked: Asked, problems: list[Problem]) -> dict[str, Any]:
+def _model(spec: loader.OlderSpec, asked: SpecRequest, problems: list[Problem]) -> dict[str, Any]:
     """The model with what the list and the command line add to it; what they say in vain is told."""
     seed = all(running.is_seed(test) for test in spec.value["tests"])
     further: Any = asked.info.get("meta")
@@ -91,14 +93,14 @@ def _model(spec: loader.Spec, asked: Asked, problems: list[Problem]) -> dict[str
     return model
 
 
-def _said(spec: loader.Spec, path: tuple[str, ...]) -> str:
+def _said(spec: loader.OlderSpec, path: tuple[str, ...]) -> str:
     """Where the value that counts stands: in the model, or in the list that names it."""
     if ("model", *path) in spec.document.places or spec.listed is None:
         return spec.document.at("model", *path)
     return spec.listed.at("meta", *path)
 
 
-def _test(test: Mapping[str, Any], place: _Place, problems: list[Problem]) -> Test:
+def _test(test: Mapping[str, Any], place: _Place, problems: list[Problem]) -> PlannedTest:
     model, document = place.model, place.spec.document
     framework = place.asked.framework or str(model.get("framework") or "")
     metric, net = str(test["metric"]), str(model["name"])
@@ -106,7 +108,7 @@ def _test(test: Mapping[str, Any], place: _Place, problems: list[Problem]) -> Te
     problems += notices.equal_names(files, document.at("tests", place.at))
     inputs = test.get("inputs") if metric != "generic" else None
     inputs = inputs if isinstance(inputs, Mapping) else {}
-    found = Test(
+    found = PlannedTest(
         file=place.spec.file.absolute(),
         place=document.at("tests", place.at),
         net=net,
@@ -130,7 +132,7 @@ def _test(test: Mapping[str, Any], place: _Place, problems: list[Problem]) -> Te
     return _as_asked(found, place.asked)
 
 
-def _as_asked(one: Test, asked: Asked) -> Test:
+def _as_asked(one: PlannedTest, asked: SpecRequest) -> PlannedTest:
     """The test with how it is run: what it says, what its model says, and what the command line says."""
     test, model = one.test, one.model
     return replace(
@@ -148,8 +150,8 @@ def _as_asked(one: Test, asked: Asked) -> Test:
     )
 
 
-def _files(test: Mapping[str, Any], place: _Place) -> tuple[tuple[Entry, ...], list[str]]:
-    entries: list[Entry] = []
+def _files(test: Mapping[str, Any], place: _Place) -> tuple[tuple[FileEntry, ...], list[str]]:
+    entries: list[FileEntry] = []
     reasons: list[str] = []
     for found in locations.found_files(place.model, test, place.at):
         entry, reason = locations.entry(

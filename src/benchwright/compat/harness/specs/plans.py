@@ -27,7 +27,7 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class SpecRequest:
     """What the command line says beside the spec."""
 
     framework: str
@@ -48,7 +48,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class FileEntry:
     """A file that a test names."""
 
     key: str  # `files.predict`, `input_files.data`, `test.files.labels`: one of its own in each test
@@ -67,7 +67,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Test:
+class PlannedTest:
     """One test of one spec file, with one shape for each input."""
 
     __test__ = False  # a record, whatever pytest thinks of its name
@@ -84,7 +84,7 @@ class Test:
     test: Mapping[str, Value]
     group: str = ""
     cooldown: float | None = None  # seconds after it; None: what the command line says
-    files: tuple[Entry, ...] = ()
+    files: tuple[FileEntry, ...] = ()
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # by input
     dtypes: Mapping[str, str] = field(default_factory=dict)
     flags: Mapping[str, Value] = field(default_factory=dict)  # of a `commands` map, such as run_individual
@@ -109,9 +109,9 @@ class Test:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
+class SpecPlan:
     """Every test of a file in order, and what its author should know."""
 
     file: Path
-    tests: tuple[Test, ...]
+    tests: tuple[PlannedTest, ...]
     notices: tuple[Problem, ...] = ()

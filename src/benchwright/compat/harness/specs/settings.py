@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from benchwright.compat.harness.specs.plans import Asked
+from benchwright.compat.harness.specs.plans import SpecRequest
 from benchwright.records import Value
 
 THREADS = ("MKL_NUM_THREADS", "OMP_NUM_THREADS")
@@ -37,7 +37,7 @@ def platform_args(test: Mapping[str, Any], model: Mapping[str, Any]) -> Mapping[
     return found if isinstance(found, Mapping) else {}
 
 
-def timeout(test: Mapping[str, Any], model: Mapping[str, Any], asked: Asked) -> float | None:
+def timeout(test: Mapping[str, Any], model: Mapping[str, Any], asked: SpecRequest) -> float | None:
     """Seconds for each command: the test's, else the model's, else the command line's."""
     for source in (test, model, platform_args(test, model)):
         if is_number(source.get("timeout")):
@@ -45,7 +45,7 @@ def timeout(test: Mapping[str, Any], model: Mapping[str, Any], asked: Asked) -> 
     return asked.timeout
 
 
-def env(test: Mapping[str, Any], model: Mapping[str, Any], asked: Asked) -> dict[str, str]:
+def env(test: Mapping[str, Any], model: Mapping[str, Any], asked: SpecRequest) -> dict[str, str]:
     """Variables of the program. The spec's win over the command line's; one thread each unless somebody says more."""
     found = dict(asked.env)
     for source in (platform_args(test, model).get("env"), test.get("env")):
@@ -61,7 +61,7 @@ def env(test: Mapping[str, Any], model: Mapping[str, Any], asked: Asked) -> dict
     return found
 
 
-def cpus(test: Mapping[str, Any], model: Mapping[str, Any], asked: Asked) -> tuple[int, ...]:
+def cpus(test: Mapping[str, Any], model: Mapping[str, Any], asked: SpecRequest) -> tuple[int, ...]:
     """The cores it is held to: `cpu-list` on this machine, the mask of `taskset` on a phone. None: any."""
     if asked.on_host:
         core = whole(test.get("cpu-list"), -1)
@@ -70,7 +70,7 @@ def cpus(test: Mapping[str, Any], model: Mapping[str, Any], asked: Asked) -> tup
     return tuple(core for core in range(mask.bit_length()) if mask >> core & 1)
 
 
-def sleep_before_run(test: Mapping[str, Any], model: Mapping[str, Any], asked: Asked) -> float:
+def sleep_before_run(test: Mapping[str, Any], model: Mapping[str, Any], asked: SpecRequest) -> float:
     """Seconds that a phone waits before the program; this machine does not."""
     return 0.0 if asked.on_host else number(platform_args(test, model).get("sleep_before_run"), 0.0)
 

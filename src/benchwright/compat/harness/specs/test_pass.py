@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.compat.harness.specs import lookups, settings
-from benchwright.compat.harness.specs.plans import Entry, Role, Test
+from benchwright.compat.harness.specs.plans import FileEntry, PlannedTest, Role
 from benchwright.errors import FetchError
-from benchwright.targets.specs.passes import File, Pass, Step
+from benchwright.targets.specs.passes import HostCommands, Pass, PassFile
 
 # Frameworks whose programs are run again until they told of `iter` executions, of which the latest are kept. A program
 # of any other framework runs once, and every row that it prints is kept.
@@ -18,7 +18,7 @@ COLLECTED = frozenset({"caffe2", "pytorch"})
 
 
 def to_pass(
-    test: Test,
+    test: PlannedTest,
     *,
     program: str | Path,
     programs: Mapping[str, str | Path],
@@ -59,14 +59,16 @@ def to_pass(
     )
 
 
-def _step(test: Test, source: Mapping[str, Any], name: str, before: str, files: list[tuple[Role, File]]) -> Step | None:
+def _step(
+    test: PlannedTest, source: Mapping[str, Any], name: str, before: str, files: list[tuple[Role, PassFile]]
+) -> HostCommands | None:
     step = source.get(name)
     commands = lookups.step_commands(step)
     if not commands or not isinstance(step, Mapping):
         return None
     args = _mapping(step.get("platform_args"))
     key = f"{before}{name}.files."
-    return Step(
+    return HostCommands(
         commands=tuple(commands),
         files=tuple(
             replace(file, key=file.key.removeprefix("model."))
@@ -78,9 +80,9 @@ def _step(test: Test, source: Mapping[str, Any], name: str, before: str, files: 
     )
 
 
-def _file(entry: Entry, placed: Mapping[str, Path]) -> File:
+def _file(entry: FileEntry, placed: Mapping[str, Path]) -> PassFile:
     made = entry.role is Role.OUTPUT
-    return File(
+    return PassFile(
         key=entry.key.removeprefix("test."),
         name=entry.filename,
         path="" if made else _path(entry, placed),
@@ -89,7 +91,7 @@ def _file(entry: Entry, placed: Mapping[str, Path]) -> File:
     )
 
 
-def _path(entry: Entry, placed: Mapping[str, Path]) -> str:
+def _path(entry: FileEntry, placed: Mapping[str, Path]) -> str:
     """Where it lies, or will lie: a location with a placeholder is filled in by the run."""
     if not entry.wanted:
         return entry.location
@@ -100,10 +102,10 @@ def _path(entry: Entry, placed: Mapping[str, Path]) -> str:
     return entry.location
 
 
-def _distinct(files: list[tuple[Role, File]]) -> list[tuple[Role, File]]:
+def _distinct(files: list[tuple[Role, PassFile]]) -> list[tuple[Role, PassFile]]:
     """Files that would be pushed over each other get folders of their own; what the program makes keeps its name."""
     taken = {file.name for role, file in files if role in (Role.OUTPUT, Role.GOLDEN)}
-    found: list[tuple[Role, File]] = []
+    found: list[tuple[Role, PassFile]] = []
     for role, file in files:
         if role in (Role.MODEL, Role.INPUT, Role.TEST):
             if file.name in taken:
@@ -113,7 +115,7 @@ def _distinct(files: list[tuple[Role, File]]) -> list[tuple[Role, File]]:
     return found
 
 
-def _of(files: list[tuple[Role, File]], *roles: Role) -> tuple[File, ...]:
+def _of(files: list[tuple[Role, PassFile]], *roles: Role) -> tuple[PassFile, ...]:
     return tuple(file for role, file in files if role in roles)
 
 

@@ -9,13 +9,15 @@ from typing import Any
 from benchwright.compat.harness.specs import commands, settings, statistics
 from benchwright.compat.harness.specs.locations import md5_is_fine
 from benchwright.targets.specs import placeholders
-from benchwright.targets.specs.places import Document
+from benchwright.targets.specs.places import PlacedDocument
 from benchwright.targets.specs.problems import Problem
 
 Path = tuple[str | int, ...]
 
 
-def validate(value: Mapping[str, Any], document: Document, framework: str, *, complete: bool = True) -> list[Problem]:
+def validate(
+    value: Mapping[str, Any], document: PlacedDocument, framework: str, *, complete: bool = True
+) -> list[Problem]:
     """What keeps the spec from being run with the framework. Unless `complete`, tokens may still become numbers."""
     found = _Found(document, complete)
     model, tests = value.get("model"), value.get("tests")
@@ -35,7 +37,7 @@ def validate(value: Mapping[str, Any], document: Document, framework: str, *, co
 
 
 class _Found:
-    def __init__(self, document: Document, complete: bool) -> None:
+    def __init__(self, document: PlacedDocument, complete: bool) -> None:
         self.document, self.complete = document, complete
         self.problems: list[Problem] = []
 

@@ -18,7 +18,7 @@ class BadRowError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class PrintedRow:
     """One thing that a program told. Early rows have neither metric nor entry names made of two words."""
 
     type: str
@@ -46,7 +46,7 @@ class Custom:
 
 
 @dataclass(slots=True)
-class Entry:
+class RowEntry:
     """Every value of one key, in the order they came."""
 
     type: str
@@ -84,24 +84,24 @@ class Entries:
 
     def __init__(self, limit: int = -1) -> None:
         self._limit = limit if limit > 0 else MOST_VALUES
-        self._found: dict[str, Entry] = {}
+        self._found: dict[str, RowEntry] = {}
         self.custom: dict[str, list[Value]] = {}
         self.dropped = 0  # values beyond what is kept when nobody set a limit
         self.left_out = 0  # rows of entries, and custom outputs, beyond what is kept
         self._customs = 0
         self._wanted = limit > 0
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[RowEntry]:
         return iter(self._found.values())
 
     def __len__(self) -> int:
         return len(self._found)
 
-    def get(self, key: str) -> Entry | None:
+    def get(self, key: str) -> RowEntry | None:
         """The entry of that key, or None."""
         return self._found.get(key)
 
-    def take(self, row: Row | Custom) -> None:
+    def take(self, row: PrintedRow | Custom) -> None:
         """Adds a row; a `BadRowError` when it contradicts those before it."""
         if isinstance(row, Custom):
             self._take_custom(row.table, row.output)
@@ -157,12 +157,12 @@ class Entries:
         nets = [len(entry.values) for entry in self if entry.type in NETS and entry.values]
         return max(nets or (len(entry.values) for entry in self), default=0)
 
-    def _entry(self, of: Row | Entry) -> Entry | None:
+    def _entry(self, of: PrintedRow | RowEntry) -> RowEntry | None:
         """The entry that a row belongs to, made when it is the first; None when there are too many."""
         key = of.key
         entry = self._found.get(key)
         if entry is None and len(self._found) < MOST_ENTRIES:
-            entry = self._found[key] = Entry(of.type, of.metric, of.unit)
+            entry = self._found[key] = RowEntry(of.type, of.metric, of.unit)
         return entry
 
     def _take_custom(self, table: str, output: Value) -> None:
@@ -172,7 +172,7 @@ class Entries:
         else:
             self.left_out += 1
 
-    def _keep(self, entry: Entry, slack: int = 0) -> None:
+    def _keep(self, entry: RowEntry, slack: int = 0) -> None:
         beyond = len(entry.values) - self._limit
         if beyond > slack:  # cutting seldom keeps a long stream linear
             del entry.values[:beyond]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from benchwright.errors import OptionError
 from benchwright.records import Better, Estimate, Metric, Operator
-from benchwright.targets.specs.rows.entries import NETS, Entries, Entry
+from benchwright.targets.specs.rows.entries import NETS, Entries, RowEntry
 from benchwright.units import parse_quantity
 
 LATENCY = "latency"
@@ -18,14 +18,14 @@ _AMBIGUOUS = frozenset({"m", "h"})  # of time only where a person types it
 _CAFFE2_ID = re.compile(r"ID_\d+_([A-Za-z][A-Za-z0-9]*)(?:_.*)?")
 
 
-def metrics(entries: Iterable[Entry]) -> list[Metric]:
+def metrics(entries: Iterable[RowEntry]) -> list[Metric]:
     """One metric for each entry with numbers: the median of its values, or the mean its program told."""
     return [metric for entry in entries if (metric := _metric(entry)) is not None]
 
 
 def operators(entries: Entries) -> list[Operator]:
     """The model's operators, the longest first: entries of latencies that are neither the model's nor sums."""
-    found: list[tuple[Entry, float]] = []
+    found: list[tuple[RowEntry, float]] = []
     for entry in entries:
         factor, unit = base(entry.unit)
         point = _point(entry)
@@ -56,7 +56,7 @@ def base(unit: str) -> tuple[float, str]:
     return 1.0, unit
 
 
-def _metric(entry: Entry) -> Metric | None:
+def _metric(entry: RowEntry) -> Metric | None:
     estimate, count = _from_values(entry.values) if entry.values else _from_summary(entry)
     if estimate is None:
         return None
@@ -79,7 +79,7 @@ def _from_values(values: Sequence[float]) -> tuple[Estimate, int]:
     return quantile_interval(values, 0.5), len(values)
 
 
-def _from_summary(entry: Entry) -> tuple[Estimate | None, int]:
+def _from_summary(entry: RowEntry) -> tuple[Estimate | None, int]:
     """The mean that the program told, with Student's interval when it also told the spread and the count."""
     point = _point(entry)
     if point is None:
@@ -93,7 +93,7 @@ def _from_summary(entry: Entry) -> tuple[Estimate | None, int]:
     return Estimate(point=point, low=point - half, high=point + half, method="t, from the program's own summary"), count
 
 
-def _point(entry: Entry) -> float | None:
+def _point(entry: RowEntry) -> float | None:
     """The middle of an entry in its own unit."""
     if not entry.values:
         return next((told for name in ("p50", "mean") if (told := _told(entry, name)) is not None), None)
@@ -101,12 +101,12 @@ def _point(entry: Entry) -> float | None:
     return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
-def _told(entry: Entry, name: str) -> float | None:
+def _told(entry: RowEntry, name: str) -> float | None:
     value = (entry.summary or {}).get(name)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _is_operator(entry: Entry) -> bool:
+def _is_operator(entry: RowEntry) -> bool:
     return entry.metric in ("", LATENCY) and entry.type not in NETS and not entry.is_sum
 
 
@@ -116,6 +116,6 @@ def _kind(name: str) -> str:
     return match[1] if match else name
 
 
-def _shapes(entries: Entries, entry: Entry) -> str:
+def _shapes(entries: Entries, entry: RowEntry) -> str:
     told = entries.get(f"{entry.type} {SHAPES}")
     return (told.info or "") if told is not None else ""

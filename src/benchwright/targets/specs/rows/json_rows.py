@@ -9,7 +9,7 @@ from typing import Any
 
 from benchwright.records import Value
 from benchwright.schema import soundness
-from benchwright.targets.specs.rows.entries import BadRowError, Custom, Row
+from benchwright.targets.specs.rows.entries import BadRowError, Custom, PrintedRow
 
 CUSTOM_TABLE = "Custom Output"
 MOST_DEPTH = 64  # of what a row holds; all that comes after it can follow that deep
@@ -23,7 +23,7 @@ class JsonRows:
         self._marker, self._bare = marker, bare
         self.sign = marker or "{"
 
-    def feed(self, line: str) -> Sequence[Row | Custom]:
+    def feed(self, line: str) -> Sequence[PrintedRow | Custom]:
         """The rows of a line, none for a line of another kind; a `BadRowError` for a row that makes no sense."""
         if self._marker:
             _, found, line = line.partition(self._marker)
@@ -45,12 +45,12 @@ class JsonRows:
         except RecursionError:
             raise BadRowError("it is nested too deeply") from None
 
-    def finish(self) -> Sequence[Row | Custom]:
+    def finish(self) -> Sequence[PrintedRow | Custom]:
         """A line stands for itself, so nothing is left."""
         return ()
 
 
-def rows_of(told: Mapping[str, Any]) -> Sequence[Row | Custom]:
+def rows_of(told: Mapping[str, Any]) -> Sequence[PrintedRow | Custom]:
     """The rows of one JSON object: a row of today, the nested form before it, or a custom output."""
     if "custom_output" in told:
         return (Custom(table=str(told.get("table_name", CUSTOM_TABLE)), output=_plain(told["custom_output"])),)
@@ -68,7 +68,7 @@ def rows_of(told: Mapping[str, Any]) -> Sequence[Row | Custom]:
     return nested
 
 
-def _row(kind: str, metric: str, told: Mapping[str, Any]) -> Row:
+def _row(kind: str, metric: str, told: Mapping[str, Any]) -> PrintedRow:
     if not kind.strip() or not metric.strip():
         raise BadRowError("its type or metric is empty")
     if not ("value" in told or "info_string" in told or "summary" in told):
@@ -76,7 +76,7 @@ def _row(kind: str, metric: str, told: Mapping[str, Any]) -> Row:
     summary = told.get("summary")
     if summary is not None and not isinstance(summary, dict):
         raise BadRowError("its summary is no object")
-    return Row(
+    return PrintedRow(
         type=kind,
         metric=metric,
         unit=str(told["unit"]),

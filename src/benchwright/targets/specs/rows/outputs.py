@@ -12,7 +12,7 @@ from benchwright.schema import soundness
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class ComparedRows:
     """What a program put out, what was expected, and the signed differences, in the order of the files."""
 
     name: str
@@ -48,7 +48,7 @@ class Compared:
         ]
 
 
-def compared(name: str, found: Path, golden: Path) -> Compared:
+def compared(name: str, found: Path, golden: Path) -> ComparedRows:
     """Both files in full. A `MeasureError` when one is unreadable, or when they hold different counts of numbers."""
     values, wanted = numbers(found, f"output {name}"), numbers(golden, f"golden output {name}")
     if len(values) != len(wanted):
@@ -58,7 +58,7 @@ def compared(name: str, found: Path, golden: Path) -> Compared:
         )
     if not values:
         raise MeasureError(f"output {name} and its golden file are empty")
-    return Compared(name=name, values=values, golden=wanted)
+    return ComparedRows(name=name, values=values, golden=wanted)
 
 
 def numbers(path: Path, what: str) -> tuple[float, ...]:

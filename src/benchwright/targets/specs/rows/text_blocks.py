@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from benchwright.targets.specs.rows.entries import BadRowError, Custom, Row
+from benchwright.targets.specs.rows.entries import BadRowError, Custom, PrintedRow
 from benchwright.targets.specs.rows.json_rows import number
 
 NET = "NET_DELAY"
@@ -19,9 +19,9 @@ class TextBlocks:
 
     def __init__(self, marker: str) -> None:
         self._marker = self.sign = marker
-        self._block: list[Row] | None = None
+        self._block: list[PrintedRow] | None = None
 
-    def feed(self, line: str) -> Sequence[Row | Custom]:
+    def feed(self, line: str) -> Sequence[PrintedRow | Custom]:
         """The rows of a block, when this line ends it; a `BadRowError` for a row that makes no sense."""
         _, found, text = line.partition(self._marker)
         if not found:
@@ -41,10 +41,10 @@ class TextBlocks:
         match = _ROW.fullmatch(text)
         if match is None:
             raise BadRowError("it is not `name - value (unit)`")
-        self._block.append(Row(type=match[1], unit=match[3], value=number(match[2])))
+        self._block.append(PrintedRow(type=match[1], unit=match[3], value=number(match[2])))
         return ()
 
-    def finish(self) -> Sequence[Row | Custom]:
+    def finish(self) -> Sequence[PrintedRow | Custom]:
         """What an unfinished block would have told of is unknown, so it is left out."""
         lost, self._block = self._block, None
         if lost:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from benchwright.records import Value
-from benchwright.targets.specs.rows.entries import BadRowError, Custom, Row
+from benchwright.targets.specs.rows.entries import BadRowError, Custom, PrintedRow
 from benchwright.targets.specs.rows.json_rows import number
 
 UNIT, METRIC = "us", "latency"
@@ -21,14 +21,14 @@ class TfliteText:
     sign = ""  # an empty line ends a table
 
     def __init__(self) -> None:
-        self._counts: Row | None = None
+        self._counts: PrintedRow | None = None
         self._columns: Mapping[str, int] = {}
         self._starting = False  # inside what is told of the model's initialisation
         self._announced = False  # a table begins with its header in the next line
-        self._nodes: dict[str, Row] = {}
+        self._nodes: dict[str, PrintedRow] = {}
         self._done = False
 
-    def feed(self, line: str) -> Sequence[Row | Custom]:
+    def feed(self, line: str) -> Sequence[PrintedRow | Custom]:
         """Remembers a line; a `BadRowError` for numbers that are none."""
         if "Benchmark Initialization" in line:
             self._starting = True
@@ -46,14 +46,14 @@ class TfliteText:
             self._count(dict(_PAIR.findall(line)))
         return ()
 
-    def finish(self) -> Sequence[Row | Custom]:
+    def finish(self) -> Sequence[PrintedRow | Custom]:
         """The model, its operators, and their sums for each kind."""
         sums: dict[str, float] = {}
         for row in self._nodes.values():
             assert row.summary is not None
             sums[row.kind] = sums.get(row.kind, 0.0) + number(row.summary["mean"])
         totals = [
-            Row(type=kind, metric=METRIC, unit=UNIT, summary={"mean": total}, is_sum=True)
+            PrintedRow(type=kind, metric=METRIC, unit=UNIT, summary={"mean": total}, is_sum=True)
             for kind, total in sums.items()
             if kind not in self._nodes
         ]
@@ -70,7 +70,7 @@ class TfliteText:
             "mean": only,
             "stdev": values.get("std", 0.0),
         }
-        self._counts = Row(type="NET", metric=METRIC, unit=UNIT, summary=summary, runs=int(values["count"]))
+        self._counts = PrintedRow(type="NET", metric=METRIC, unit=UNIT, summary=summary, runs=int(values["count"]))
 
     def _node(self, line: str) -> None:
         cells = _cells(line)
@@ -85,7 +85,7 @@ class TfliteText:
             raise BadRowError(f"the table of operators has no column {error.args[0]!r}") from None
         named = _NAMED.fullmatch(shown)
         name = named[1] if named and named[1] not in self._nodes else shown
-        self._nodes[name] = Row(type=name, metric=METRIC, unit=UNIT, summary={"mean": average}, kind=kind)
+        self._nodes[name] = PrintedRow(type=name, metric=METRIC, unit=UNIT, summary={"mean": average}, kind=kind)
 
     def _end_table(self) -> None:
         self._done = self._done or bool(self._nodes)

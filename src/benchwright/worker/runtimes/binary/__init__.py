@@ -21,7 +21,7 @@ from benchwright.targets.specs.passes import Pass
 from benchwright.targets.specs.rows import converters, figures
 from benchwright.worker.runtimes import Loaded, Report
 from benchwright.worker.runtimes.binary.carrier import Carrying
-from benchwright.worker.runtimes.binary.log import Log
+from benchwright.worker.runtimes.binary.log import ProgramLog
 from benchwright.worker.runtimes.options import refuse_unknown
 
 LOG_NAME = "binary.log"
@@ -81,7 +81,7 @@ class _Execution:
         self._limit = LONGEST if timeout is None else timeout - min(BACKSTOP, timeout / 4)
         self._deadline = math.inf
         self._host = LocalDevice()
-        self._log: Log | None = None
+        self._log: ProgramLog | None = None
         folder = os.environ.get(OUTPUT_VARIABLE)
         kept = Path(folder or self._host.folder, OUTPUTS)
         self._carrying = Carrying(
@@ -96,7 +96,7 @@ class _Execution:
         try:
             self._carrying.prepare()
             if folder:
-                self._log = Log(Path(folder, LOG_NAME))
+                self._log = ProgramLog(Path(folder, LOG_NAME))
         except BaseException:
             self._host.close()
             raise

@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from benchwright.errors import BenchwrightError, DecodeError, MeasureError
-from benchwright.machine.devices import Device, Ended
+from benchwright.machine.devices import Device, ProgramEnd
 from benchwright.records import Failure, ResultWarning
-from benchwright.targets.specs.passes import Pass, Step
+from benchwright.targets.specs.passes import HostCommands, Pass
 from benchwright.targets.specs.rows import outputs
-from benchwright.targets.specs.rows.converters import Collector, readers
+from benchwright.targets.specs.rows.converters import RowCollector, readers
 from benchwright.targets.specs.rows.entries import MOST_CUSTOM, MOST_ENTRIES, Entries
 from benchwright.worker.runtimes.binary.files import Placing, filled, short
-from benchwright.worker.runtimes.binary.words import Names, words
+from benchwright.worker.runtimes.binary.words import PlaceholderValues, words
 
 LONG = 100  # characters of a command in a message
 TOLD = 1.0  # seconds between two words to whoever watches the run
@@ -58,7 +58,7 @@ class Carrying:
         self._bad, self._example = 0, ""
         self._few = ""
         self.entries = Entries()
-        self.compared: dict[str, outputs.Compared] = {}  # of the last repeat
+        self.compared: dict[str, outputs.ComparedRows] = {}  # of the last repeat
         self.commands: list[list[str]] = []
         self.host_commands: list[list[str]] = []
         self.executions = 0  # of main commands
@@ -109,7 +109,7 @@ class Carrying:
             self._step(one.after, after)
         self._read_outputs(pulled)
 
-    def _step(self, step: Step | None, names: Names) -> None:
+    def _step(self, step: HostCommands | None, names: PlaceholderValues) -> None:
         """Commands on this machine; rows that they print count like the program's."""
         if step is None:
             return
@@ -124,7 +124,7 @@ class Carrying:
             if failure is not None:
                 raise _EndedBadlyError(failure)
 
-    def _main(self, command: str, names: Names) -> None:
+    def _main(self, command: str, names: PlaceholderValues) -> None:
         """Runs a command until it has told of enough executions of the model, or tells nothing new."""
         one = self._pass
         extra = one.tokens.get("pep_extra_args", "")
@@ -162,7 +162,7 @@ class Carrying:
     ) -> tuple[Entries, Failure | None]:
         """One execution: what it told, and how it failed."""
         one = self._pass
-        collector = Collector(
+        collector = RowCollector(
             readers(one.converter, one.converter_args, framework=one.framework, seed=one.seed_dialect), limit
         )
 
@@ -185,7 +185,7 @@ class Carrying:
 
     # ---- outputs ----
 
-    def _pull(self, names: Names) -> dict[str, Path]:
+    def _pull(self, names: PlaceholderValues) -> dict[str, Path]:
         """The outputs by key. One that is missing matters where something is to be read from it."""
         found = {}
         for file in self._pass.output_files:
@@ -210,7 +210,7 @@ class Carrying:
             if path is None:
                 continue
             if file.converter:
-                collector = Collector(readers(file.converter, file.args, framework=self._pass.framework))
+                collector = RowCollector(readers(file.converter, file.args, framework=self._pass.framework))
                 collector.feed(_bytes(path))
                 self._add(collector.finish())
                 self._bad += collector.bad
@@ -219,7 +219,7 @@ class Carrying:
                 name = short(file.key)
                 self.compared[name] = outputs.compared(name, path, Path(file.path))
 
-    def _words(self, command: str, names: Names) -> list[str]:
+    def _words(self, command: str, names: PlaceholderValues) -> list[str]:
         argv, unknown = words(command, names)
         self._unknown.update(dict.fromkeys(unknown))
         return argv
@@ -269,7 +269,7 @@ class Carrying:
             self.failure = Failure(kind="missing", message=message, remedy=remedy)
 
 
-def _failure(argv: list[str], ended: Ended, allowed: float) -> Failure | None:
+def _failure(argv: list[str], ended: ProgramEnd, allowed: float) -> Failure | None:
     line = _shown(argv)
     if ended.lost:
         return Failure(kind="device", message=f"the device went away while {line} ran: {ended.lost}")

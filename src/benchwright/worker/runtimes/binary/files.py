@@ -10,8 +10,8 @@ from pathlib import Path
 from benchwright.errors import LoadError
 from benchwright.machine.devices import Device
 from benchwright.targets.specs import placeholders
-from benchwright.targets.specs.passes import File, Pass
-from benchwright.worker.runtimes.binary.words import Names
+from benchwright.targets.specs.passes import Pass, PassFile
+from benchwright.worker.runtimes.binary.words import PlaceholderValues
 
 LIBRARIES = "LD_LIBRARY_PATH"
 
@@ -39,7 +39,7 @@ class Placing:
                 there = path if runs else self._push(Path(path), Path(path).name, executable=True)
                 self._programs[name], self._users[there] = there, path
 
-    def push_model(self, names: Names) -> None:
+    def push_model(self, names: PlaceholderValues) -> None:
         """What stays the same in every repeat: the model's files, libraries, and folders for outputs."""
         self._push_all(self._pass.files, names)
         for library in self._pass.libraries:
@@ -47,22 +47,22 @@ class Placing:
         for file in self._pass.output_files:
             self._make_room(self.name(file, names))
 
-    def push_inputs(self, names: Names) -> None:
+    def push_inputs(self, names: PlaceholderValues) -> None:
         """The test's files."""
         self._push_all(self._pass.input_files, names)
 
-    def forget_outputs(self, names: Names) -> None:
+    def forget_outputs(self, names: PlaceholderValues) -> None:
         """What an earlier repeat left must not pass for this one's output."""
         for file in self._pass.output_files:
             name = self.name(file, names)
             if not name.startswith("/"):
                 self._device.remove(name)
 
-    def names(self, index: int, *, on_device: bool, pulled: Mapping[str, Path] | None = None) -> Names:
+    def names(self, index: int, *, on_device: bool, pulled: Mapping[str, Path] | None = None) -> PlaceholderValues:
         """What placeholders stand for in a command that runs there, or here."""
         one, host = self._pass, self._host.folder
         root = os.environ.get("FAIPEPROOT", "")
-        names = Names(
+        names = PlaceholderValues(
             tokens={"INDEX": str(index), **({"FAIPEPROOT": root} if root else {}), **one.tokens},
             places=self._places(host),
             test=one.test,
@@ -77,12 +77,12 @@ class Placing:
             model_files=self._paths(one.files, names, on_device),
         )
 
-    def with_step_files(self, names: Names, files: tuple[File, ...]) -> Names:
+    def with_step_files(self, names: PlaceholderValues, files: tuple[PassFile, ...]) -> PlaceholderValues:
         """The same with the files of a step, which lie where they are unless one is a program that cannot be run."""
         more = {file.key: self._step_file(file, names) for file in files}
         return replace(names, test_files={**names.test_files, **more})
 
-    def env(self, names: Names) -> dict[str, str]:
+    def env(self, names: PlaceholderValues) -> dict[str, str]:
         """The program's variables; libraries that were pushed are found."""
         env = {name: filled(value, names) for name, value in self._pass.env.items()}
         if self._pass.libraries:
@@ -94,7 +94,7 @@ class Placing:
         """A command as the user would know it: with the programs where the user has them."""
         return [self._users.get(word, word) for word in argv]
 
-    def name(self, file: File, names: Names) -> str:
+    def name(self, file: PassFile, names: PlaceholderValues) -> str:
         """What a file is called on the device: below its folder, or where the spec says."""
         name = filled(file.name, names)
         inside = f"{self._device.folder}/"
@@ -105,7 +105,7 @@ class Placing:
         found = {"TGTDIR": f"{device.folder}/", "HOSTDIR": host, "TEMPDIR": host, "DEVICEHASH": device.about.serial}
         return {**found, "BUILDDIR": str(Path(self._pass.program).parent)} if self._pass.program else found
 
-    def _paths(self, files: tuple[File, ...], names: Names, on_device: bool) -> dict[str, str]:
+    def _paths(self, files: tuple[PassFile, ...], names: PlaceholderValues, on_device: bool) -> dict[str, str]:
         found = {}
         for file in files:
             name = self.name(file, names)
@@ -113,7 +113,7 @@ class Placing:
             found[file.key.removeprefix("test.")] = there if on_device or not file.path else filled(file.path, names)
         return found
 
-    def _push_all(self, files: tuple[File, ...], names: Names) -> None:
+    def _push_all(self, files: tuple[PassFile, ...], names: PlaceholderValues) -> None:
         for file in files:
             if file.path:
                 self._push(Path(filled(file.path, names)), self.name(file, names))
@@ -136,14 +136,14 @@ class Placing:
             empty.mkdir(exist_ok=True)
             self._device.push(empty, folder)
 
-    def _step_file(self, file: File, names: Names) -> str:
+    def _step_file(self, file: PassFile, names: PlaceholderValues) -> str:
         path = Path(filled(file.path, names))
         if short(file.key) == "program" and path.is_file() and not os.access(path, os.X_OK):
             return self._host.push(path, file.name or path.name, executable=True)
         return str(path)
 
 
-def filled(text: str, names: Names) -> str:
+def filled(text: str, names: PlaceholderValues) -> str:
     """A text outside of commands with its `{TOKEN}`s replaced."""
     return str(placeholders.replaced(text, {**names.places, **names.tokens}))
 

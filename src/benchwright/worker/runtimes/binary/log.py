@@ -11,7 +11,7 @@ MOST = 16 << 20  # bytes of a log
 HEAD = TAIL = MOST // 2 - 64  # bytes; the rest is for the line between them
 
 
-class Log:
+class ProgramLog:
     """What is written arrives at once up to `HEAD` bytes, the last `TAIL` bytes after them on closing.
 
     A disk that takes no more ends the log and not the measurement: `warnings` says so.

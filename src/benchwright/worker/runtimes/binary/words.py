@@ -20,7 +20,7 @@ _HIDDEN = re.compile(f"{_BEGIN}(\\d+){_END}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
+class PlaceholderValues:
     """What placeholders stand for, in the order they are looked up: tokens, places, test, model, programs."""
 
     tokens: Mapping[str, str] = field(default_factory=dict)  # replaced in every text before anything else
@@ -32,7 +32,7 @@ class Names:
     programs: Mapping[str, str] = field(default_factory=dict)
 
 
-def words(command: str, names: Names) -> tuple[list[str], tuple[str, ...]]:
+def words(command: str, names: PlaceholderValues) -> tuple[list[str], tuple[str, ...]]:
     """The arguments as a shell would split them, and the placeholders that nobody knows, which stay as they are."""
     hidden: list[str] = []
 

@@ -46,7 +46,7 @@ class Class:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ClassOptions:
     """The target's options, read."""
 
     style: str = ""  # "": the one that the class has by itself
@@ -57,13 +57,13 @@ class Asked:
     log_level: str = "INFO"
 
 
-def asked(given: Mapping[str, Scalar]) -> Asked:
+def asked(given: Mapping[str, Scalar]) -> ClassOptions:
     """The options of a target; a `LoadError` names the one that makes no sense."""
     options.refuse_unknown(given, OPTIONS, "class")
     log = str(given.get("log") or "")
     if Path(log).is_absolute() or ".." in Path(log).parts:
         raise LoadError(f"option log: {log!r} is not a file in the output folder", remedy="for example log=run.log")
-    return Asked(
+    return ClassOptions(
         style=options.choice(given, "style", "", ("", *STYLES)),
         constructor=_json_object(str(given.get("constructor") or "{}")),
         root_data_dir=str(given.get("root_data_dir", ROOT_DATA_DIR)),

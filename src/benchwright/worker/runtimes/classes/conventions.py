@@ -29,7 +29,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dimensions:
+class ClassParameters:
     """The parameters that a class declares, as its author wrote their values."""
 
     values: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
@@ -115,22 +115,22 @@ def kind_of(name: str, style: str) -> str:
     return next((kind for kind in (TIME, TRACK, SIZE, PEAK) if name.startswith(f"{kind}_")), SINGLE)
 
 
-def dimensions_of(cls: type, name: str, style: str) -> Dimensions:
+def dimensions_of(cls: type, name: str, style: str) -> ClassParameters:
     """The parameters of a method: its own attribute `params`, else the class's."""
     if style != PLAIN:
-        return Dimensions()
+        return ClassParameters()
     method = getattr(cls, name, None)
     holder = method if hasattr(method, "params") else cls
     params: Any = getattr(holder, "params", None)
     if isinstance(params, Mapping):
-        return Dimensions(values={str(key): _listed(key, values) for key, values in params.items()})
+        return ClassParameters(values={str(key): _listed(key, values) for key, values in params.items()})
     if not isinstance(params, list | tuple) or not params:
-        return Dimensions()
+        return ClassParameters()
     lists = params if isinstance(params[0], list | tuple) else [params]  # asv: one list stands for one parameter
     given = getattr(holder, "param_names", None) or getattr(cls, "param_names", None) or ()
     names = [*map(str, given), *(f"param{i + 1}" for i in range(len(given), len(lists)))]
     values = {key: _listed(key, each) for key, each in zip(names, lists, strict=False)}
-    return Dimensions(values=values, positional=True)
+    return ClassParameters(values=values, positional=True)
 
 
 def parameters_of(cls: type, name: str, style: str) -> list[inspect.Parameter]:
@@ -140,7 +140,7 @@ def parameters_of(cls: type, name: str, style: str) -> list[inspect.Parameter]:
 
 
 def arguments_of(
-    function: Callable[..., Any], dimensions: Dimensions, given: Mapping[str, Scalar]
+    function: Callable[..., Any], dimensions: ClassParameters, given: Mapping[str, Scalar]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """What a bound function is handed of a case's parameters: all of them in order, or those it names."""
     values = {name: dimensions.value(name, value) for name, value in given.items()}

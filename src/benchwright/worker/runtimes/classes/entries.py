@@ -23,7 +23,7 @@ class EntryMetric:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class ReportEntry:
     """One call of `report_benchmark`. What was not reported is 0, as in the message."""
 
     name: str = ""
@@ -35,12 +35,12 @@ class Entry:
     metrics: tuple[EntryMetric, ...] = ()
 
 
-def decode(data: bytes) -> tuple[Entry, ...]:
+def decode(data: bytes) -> tuple[ReportEntry, ...]:
     """Every entry of a BenchmarkEntries message; a `DecodeError` says at which byte it makes no sense."""
     return tuple(_entry(part) for number, wire, part in fields(Piece.of(data)) if (number, wire) == (1, BYTES))
 
 
-def _entry(piece: Piece) -> Entry:
+def _entry(piece: Piece) -> ReportEntry:
     name, iters, doubles = "", 0, {3: 0.0, 4: 0.0, 5: 0.0}
     extras: dict[str, float | str] = {}
     metrics: list[EntryMetric] = []
@@ -55,7 +55,7 @@ def _entry(piece: Piece) -> Entry:
             extras.update([_extra(part)])  # a map: the last value of a key counts
         elif (number, wire) == (7, BYTES):
             metrics.append(_metric(part))
-    return Entry(
+    return ReportEntry(
         name=name,
         iters=iters,
         cpu_time=doubles[3],

@@ -19,23 +19,23 @@ from benchwright.records import Better, Case, Mode, ResultWarning, Value
 from benchwright.system.texts import described
 from benchwright.worker.runtimes import Loaded, Report
 from benchwright.worker.runtimes.classes import conventions, object_sizes, reports
-from benchwright.worker.runtimes.classes.output import Log, Output
-from benchwright.worker.runtimes.classes.reports import Reporter, Told
+from benchwright.worker.runtimes.classes.output import OutputFolder, RootLog
+from benchwright.worker.runtimes.classes.reports import ReportedNumber, Reporter
 from benchwright.worker.runtimes.failures import SEE_THE_LOG, log_traceback
 from benchwright.worker.runtimes.user_objects import load_object, split
 
 if TYPE_CHECKING:
-    from benchwright.worker.runtimes.classes import Asked
+    from benchwright.worker.runtimes.classes import ClassOptions
 
 _FRAMEWORKS = ("tensorflow", "torch")
 
 
-def load(case: Case, asked: Asked) -> Loaded:
+def load(case: Case, asked: ClassOptions) -> Loaded:
     """The method that the case names, ready to be called; a `LoadError` says what is wrong with it."""
-    output = Output()
+    output = OutputFolder()
     if asked.log:
         output.make()
-    log = Log(output.folder / asked.log if asked.log else None, asked.log_level, case.name)
+    log = RootLog(output.folder / asked.log if asked.log else None, asked.log_level, case.name)
     try:
         with log.telling():
             return _Method(case, asked, output, log).loaded(case)
@@ -50,7 +50,7 @@ def load(case: Case, asked: Asked) -> Loaded:
 class _Method:
     """One method of one instance, from its construction to its teardown."""
 
-    def __init__(self, case: Case, asked: Asked, output: Output, log: Log) -> None:
+    def __init__(self, case: Case, asked: ClassOptions, output: OutputFolder, log: RootLog) -> None:
         begin = time.perf_counter()
         self._output, self._log = output, log
         _tell_environment(asked, output.folder)
@@ -190,11 +190,15 @@ class _Method:
             warnings.append(_reported_nothing(self._full_name))
         return Report(metrics=metrics, warnings=warnings, details=details)
 
-    def _tracked(self) -> list[Told]:
+    def _tracked(self) -> list[ReportedNumber]:
         """What a track method returned, or what was found out of a mem or peakmem method."""
         if self._kind in (conventions.SIZE, conventions.PEAK):
             size = self._peak if self._kind == conventions.PEAK else object_sizes.size_of(self._returned)
-            return [Told(name=self._name.removeprefix(f"{self._kind}_"), value=size, unit="B", better=Better.LOWER)]
+            return [
+                ReportedNumber(
+                    name=self._name.removeprefix(f"{self._kind}_"), value=size, unit="B", better=Better.LOWER
+                )
+            ]
         if self._kind != conventions.TRACK:
             return []
         try:
@@ -211,7 +215,7 @@ class _Method:
         except ValueError as error:
             raise MeasureError(str(error), remedy="set its attribute better to one of these, or leave it out") from None
         return [
-            Told(
+            ReportedNumber(
                 name=self._name.removeprefix("track_"),
                 value=value,
                 unit=str(attribute("unit", getattr(self._instance, "unit", ""))),
@@ -227,14 +231,14 @@ class _Method:
         return {**facts, "framework": framework} if framework else facts
 
 
-def _tell_environment(asked: Asked, folder: Path) -> None:
+def _tell_environment(asked: ClassOptions, folder: Path) -> None:
     """What classes of TensorFlow's models look up by themselves, unless somebody has set it already."""
     os.environ.setdefault("BENCHMARK_OUTPUT_DIR", str(asked.constructor.get("output_dir") or folder))
     if asked.tpu:
         os.environ.setdefault("BENCHMARK_TPU", asked.tpu)
 
 
-def _constructed(cls: type, style: str, asked: Asked, folder: Path) -> Any:
+def _constructed(cls: type, style: str, asked: ClassOptions, folder: Path) -> Any:
     try:
         return conventions.construct(
             cls,

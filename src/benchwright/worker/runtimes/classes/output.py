@@ -24,7 +24,7 @@ PREFIX = "proto_"
 _FORMAT = "%(asctime)s %(levelname)s: %(message)s"
 
 
-class Output:
+class OutputFolder:
     """The folder of one attempt. Environment variables tell the benchmark about it before anything is imported."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Output:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-class Log:
+class RootLog:
     """The root logger's records in a file and on stdout, and what ended the benchmark; nothing without a file.
 
     Its sentences are PerfZero's: people's scripts look for them.

@@ -30,7 +30,7 @@ _OURS = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ReportedNumber:
     """One number as the benchmark told it, which need not be finite."""
 
     name: str
@@ -45,7 +45,7 @@ class Reporter:
     """The function that a method is handed as its parameter `report`."""
 
     def __init__(self) -> None:
-        self.told: list[Told] = []
+        self.told: list[ReportedNumber] = []
 
     def __call__(
         self,
@@ -63,7 +63,7 @@ class Reporter:
         if any(told.name == name for told in self.told):
             raise ValueError(f"report: {name!r} was reported before")
         self.told.append(
-            Told(
+            ReportedNumber(
                 name=name,
                 value=_number(name, value),
                 unit=unit,
@@ -92,9 +92,9 @@ def _number(name: str, value: object) -> float:
 # ---- what TensorFlow wrote ----
 
 
-def read_entries(files: Iterable[Path]) -> list[entries.Entry]:
+def read_entries(files: Iterable[Path]) -> list[entries.ReportEntry]:
     """Every entry of the files, in the order given; a `DecodeError` names the file."""
-    found: list[entries.Entry] = []
+    found: list[entries.ReportEntry] = []
     for file in files:
         try:
             found += entries.decode(file.read_bytes())
@@ -103,17 +103,17 @@ def read_entries(files: Iterable[Path]) -> list[entries.Entry]:
     return found
 
 
-def told_by(entry: entries.Entry, *, within: str = "") -> list[Told]:
+def told_by(entry: entries.ReportEntry, *, within: str = "") -> list[ReportedNumber]:
     """An entry's metrics, then what it says of time and throughput; `within` goes in front of every name."""
     own = [
-        Told(name=f"{within}{_free(m.name or 'metric')}", value=m.value, least=m.least, most=m.most)
+        ReportedNumber(name=f"{within}{_free(m.name or 'metric')}", value=m.value, least=m.least, most=m.most)
         for m in entry.metrics
     ]
     usual = [
-        Told(name="wall_time", value=entry.wall_time, unit="s", better=Better.LOWER),
-        Told(name="cpu_time", value=entry.cpu_time, unit="s", better=Better.LOWER),
-        Told(name="throughput", value=entry.throughput, unit="/s", better=Better.HIGHER),
-        Told(name="iters", value=float(entry.iters)),
+        ReportedNumber(name="wall_time", value=entry.wall_time, unit="s", better=Better.LOWER),
+        ReportedNumber(name="cpu_time", value=entry.cpu_time, unit="s", better=Better.LOWER),
+        ReportedNumber(name="throughput", value=entry.throughput, unit="/s", better=Better.HIGHER),
+        ReportedNumber(name="iters", value=float(entry.iters)),
     ]
     return own + [replace(t, name=f"{within}{PREFIX}{t.name}") for t in usual if t.value != 0]
 
@@ -121,7 +121,7 @@ def told_by(entry: entries.Entry, *, within: str = "") -> list[Told]:
 # ---- as a result holds it ----
 
 
-def metrics(told: Iterable[Told]) -> tuple[list[Metric], list[ResultWarning]]:
+def metrics(told: Iterable[ReportedNumber]) -> tuple[list[Metric], list[ResultWarning]]:
     """Metrics of unique names unlike ours; what is not finite becomes warnings instead."""
     found: list[Metric] = []
     warnings: list[ResultWarning] = []
@@ -140,7 +140,7 @@ def metrics(told: Iterable[Told]) -> tuple[list[Metric], list[ResultWarning]]:
     return found, warnings
 
 
-def as_details(entry: entries.Entry) -> dict[str, Value]:
+def as_details(entry: entries.ReportEntry) -> dict[str, Value]:
     """An entry as a result's details keep it: in its order, and numbers JSON cannot hold as words."""
     return {
         "name": entry.name,
@@ -161,10 +161,10 @@ def as_details(entry: entries.Entry) -> dict[str, Value]:
     }
 
 
-def as_entry(name: str, told: Sequence[Told], wall_time: float) -> entries.Entry:
+def as_entry(name: str, told: Sequence[ReportedNumber], wall_time: float) -> entries.ReportEntry:
     """What the function was told, in the form of an entry; `wall_time` is what we measured."""
     own = [entries.EntryMetric(name=t.name, value=t.value, least=t.least, most=t.most) for t in told]
-    return entries.Entry(name=name, iters=1, wall_time=wall_time, metrics=tuple(own))
+    return entries.ReportEntry(name=name, iters=1, wall_time=wall_time, metrics=tuple(own))
 
 
 def _free(name: str) -> str:
@@ -186,7 +186,7 @@ def _settled(bound: float | None, always: float) -> float | None:
     return None if bound == always else bound
 
 
-def _not_finite(told: Told) -> list[ResultWarning]:
+def _not_finite(told: ReportedNumber) -> list[ResultWarning]:
     seen = f"{told.name} was reported as {_jsonable(told.value)}, so there is no such metric"
     found = [ResultWarning(code=NOT_FINITE, seen=seen, remedy="see what the benchmark divides or takes the mean of")]
     if told.least is not None or told.most is not None:

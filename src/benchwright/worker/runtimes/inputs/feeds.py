@@ -17,7 +17,7 @@ from benchwright.errors import RequestError, did_you_mean
 from benchwright.records import Inputs, ResultWarning
 from benchwright.system.texts import described
 from benchwright.targets.signatures import Signature, shown
-from benchwright.targets.signatures import Spec as Spec
+from benchwright.targets.signatures import TensorSignature as TensorSignature
 from benchwright.worker.runtimes.failures import log_traceback
 from benchwright.worker.runtimes.inputs import array_files
 from benchwright.worker.runtimes.inputs.shapes import resolve, resolve_alone, unknown_shapes
@@ -30,7 +30,7 @@ MOST_ITEMS = 4096  # of a data set whose count was not limited; more are taken f
 _ABOVE_IDS = 100  # random whole numbers stay below this, so that they are valid ids in almost any vocabulary
 
 
-def build(specs: Sequence[Spec], inputs: Inputs) -> tuple[list[Feed], list[ResultWarning]]:
+def build(specs: Sequence[TensorSignature], inputs: Inputs) -> tuple[list[Feed], list[ResultWarning]]:
     """The distinct feeds that calls go round, each complete and of the right shape, or a `LoadError`."""
     warnings: list[ResultWarning] = []
     resolved = resolve(specs, inputs, warnings)
@@ -47,7 +47,7 @@ def build(specs: Sequence[Spec], inputs: Inputs) -> tuple[list[Feed], list[Resul
     return (feeds[: inputs.count] if inputs.count > 1 else feeds), warnings
 
 
-def asked(owner: str, known: Mapping[str, bool], inputs: Inputs, *, dtype: str = "float32") -> list[Spec]:
+def asked(owner: str, known: Mapping[str, bool], inputs: Inputs, *, dtype: str = "float32") -> list[TensorSignature]:
     """The inputs of code that does not tell its shapes: the request must, by the names of its parameters.
 
     `known` says of each parameter whether it must be given; `dtype` is the usual element type of random inputs.
@@ -61,12 +61,14 @@ def asked(owner: str, known: Mapping[str, bool], inputs: Inputs, *, dtype: str =
     plain = [name for name in wanted if name in inputs.values and name not in shapes]  # one number, without dimensions
     unknown = [name for name in wanted if name not in shapes and "" not in shapes and name not in plain]
     if random and unknown:
-        told = Signature(inputs=tuple(Spec(name=name, shape=None, dtype=dtypes.get(name, "")) for name in wanted))
+        told = Signature(
+            inputs=tuple(TensorSignature(name=name, shape=None, dtype=dtypes.get(name, "")) for name in wanted)
+        )
         error = unknown_shapes(told, unknown, inputs)
         own = "or give the model a method example_inputs(batch_size)"
         raise RequestError(error.message, remedy=f"{error.remedy}; {own}", flags=error.flags)
     return [
-        Spec(
+        TensorSignature(
             name=name,
             shape=()
             if name in plain
@@ -99,7 +101,7 @@ def _given_names(inputs: Inputs, needed: list[str], known: list[str]) -> list[st
 # ---- where the arrays come from ----
 
 
-def _drawn(specs: Sequence[Spec], inputs: Inputs) -> list[Feed]:
+def _drawn(specs: Sequence[TensorSignature], inputs: Inputs) -> list[Feed]:
     """Random feeds, with the arrays of files where there are some; these are the same in every feed."""
     fixed = {spec.name: _fixed(spec, inputs) for spec in specs if spec.name in inputs.files}
     return [
@@ -113,7 +115,7 @@ def is_constant(name: str, inputs: Inputs) -> bool:
     return name in inputs.values or name in inputs.feed_back
 
 
-def constant(spec: Spec, inputs: Inputs) -> Array:
+def constant(spec: TensorSignature, inputs: Inputs) -> Array:
     """The numbers that were given for an input: one for all its elements, or one for each. State begins with zeros."""
     numbers = inputs.values.get(spec.name, (0.0,))
     shape, dtype = tuple(int(size or 0) for size in spec.shape or ()), np.dtype(spec.dtype or "float32")
@@ -130,7 +132,7 @@ def constant(spec: Spec, inputs: Inputs) -> Array:
     return np.full(shape, array[0], dtype=dtype) if len(numbers) == 1 else array.reshape(shape)
 
 
-def _constants(specs: Sequence[Spec], inputs: Inputs) -> dict[str, Array]:
+def _constants(specs: Sequence[TensorSignature], inputs: Inputs) -> dict[str, Array]:
     """The constants beside what a data set gives; their sizes are found as those of random inputs are."""
     names = {spec.name for spec in specs}
     alone = Inputs(
@@ -142,14 +144,14 @@ def _constants(specs: Sequence[Spec], inputs: Inputs) -> dict[str, Array]:
     return {spec.name: constant(spec, inputs) for spec in resolve_alone(specs, alone)}
 
 
-def _one(spec: Spec, inputs: Inputs, index: int) -> Array:
+def _one(spec: TensorSignature, inputs: Inputs, index: int) -> Array:
     if is_constant(spec.name, inputs):
         return constant(spec, inputs)
     bounds = inputs.ranges.get(spec.name)
     return random_array(spec, inputs.seed, index, seeded_by=inputs.names.get(spec.name, ""), within=bounds)
 
 
-def _fixed(spec: Spec, inputs: Inputs) -> Array:
+def _fixed(spec: TensorSignature, inputs: Inputs) -> Array:
     """The array of an input's file; of one item it is repeated until the batch is full."""
     place, shape = inputs.files[spec.name], tuple(int(size or 0) for size in spec.shape or ())
     item = (1, *shape[1:])
@@ -167,7 +169,7 @@ def _fixed(spec: Spec, inputs: Inputs) -> Array:
 
 
 def random_array(
-    spec: Spec, seed: int, index: int = 0, *, seeded_by: str = "", within: tuple[float, float] | None = None
+    spec: TensorSignature, seed: int, index: int = 0, *, seeded_by: str = "", within: tuple[float, float] | None = None
 ) -> Array:
     """Floats in [0, 1), booleans, bytes of the whole range, other whole numbers below 100; or `within` two bounds.
 
@@ -191,7 +193,7 @@ def random_array(
     raise RequestError(f"input {spec.name!r} takes {spec.dtype}, which cannot be drawn at random")
 
 
-def _whole_bounds(spec: Spec, dtype: np.dtype[Any], within: tuple[float, float] | None) -> tuple[int, int]:
+def _whole_bounds(spec: TensorSignature, dtype: np.dtype[Any], within: tuple[float, float] | None) -> tuple[int, int]:
     if within is None:
         return 0, 256 if dtype == np.uint8 else _ABOVE_IDS
     low, high, limits = math.ceil(within[0]), math.ceil(within[1]), np.iinfo(dtype)
@@ -266,7 +268,7 @@ def _named(item: Any, names: Sequence[str], where: str, others: Mapping[str, str
     return {name: np.asarray(array) for name, array in zip(names, arrays, strict=True)}
 
 
-def _checked(feed: Feed, specs: Sequence[Spec], inputs: Inputs) -> Feed:
+def _checked(feed: Feed, specs: Sequence[TensorSignature], inputs: Inputs) -> Feed:
     """The feed with arrays the model accepts: dtypes converted where nothing is lost, shapes compared."""
     for spec in specs:
         array = feed[spec.name]
@@ -276,7 +278,7 @@ def _checked(feed: Feed, specs: Sequence[Spec], inputs: Inputs) -> Feed:
     return feed
 
 
-def _check_array(array: Array, spec: Spec, source: str) -> None:
+def _check_array(array: Array, spec: TensorSignature, source: str) -> None:
     if spec.dtype and array.dtype.kind != np.dtype(spec.dtype).kind and not np.can_cast(array.dtype, spec.dtype):
         raise RequestError(f"{source}: input {spec.name!r} takes {spec.dtype}, not {array.dtype}")
     if spec.shape is None:

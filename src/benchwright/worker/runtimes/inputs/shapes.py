@@ -11,17 +11,17 @@ from typing import Any
 
 from benchwright.errors import RequestError, did_you_mean
 from benchwright.records import Inputs, ResultWarning
-from benchwright.targets.signatures import SCALARS, Signature, Spec, guesses, shown
+from benchwright.targets.signatures import SCALARS, Signature, TensorSignature, guesses, shown
 
 
 def resolve(
-    specs: Sequence[Spec],
+    specs: Sequence[TensorSignature],
     inputs: Inputs,
     warnings: list[ResultWarning],
     *,
     told: Signature | None = None,
     name: str = "",
-) -> list[Spec]:
+) -> list[TensorSignature]:
     """The same inputs with every dimension a number: the leading one from the batch size, others from the shapes.
 
     Raises a `RequestError` that names every input whose size is still open, with flags that would do. What the file
@@ -34,21 +34,23 @@ def resolve(
         if missing := [spec.name for spec in specs if _is_open(spec, inputs, symbols)]:
             raise unknown_shapes(told or Signature(inputs=tuple(specs)), missing, inputs, name=name)
         return [
-            Spec(name=spec.name, shape=_shape(spec, inputs, symbols, warnings), dtype=_dtype(spec, inputs))
+            TensorSignature(name=spec.name, shape=_shape(spec, inputs, symbols, warnings), dtype=_dtype(spec, inputs))
             for spec in specs
         ]
-    return [Spec(name=spec.name, shape=spec.shape, dtype=_dtype(spec, inputs)) for spec in specs]
+    return [TensorSignature(name=spec.name, shape=spec.shape, dtype=_dtype(spec, inputs)) for spec in specs]
 
 
-def resolve_alone(specs: Sequence[Spec], inputs: Inputs) -> list[Spec]:
+def resolve_alone(specs: Sequence[TensorSignature], inputs: Inputs) -> list[TensorSignature]:
     """The shapes of a few of the inputs, whose neighbours come from a data set."""
     symbols = {spec.shape[0]: inputs.batch_size for spec in specs if spec.shape and isinstance(spec.shape[0], str)}
     if missing := [spec.name for spec in specs if _is_open(spec, inputs, symbols)]:
         raise unknown_shapes(Signature(inputs=tuple(specs)), missing, inputs)
-    return [Spec(name=spec.name, shape=_shape(spec, inputs, symbols, []), dtype=spec.dtype) for spec in specs]
+    return [
+        TensorSignature(name=spec.name, shape=_shape(spec, inputs, symbols, []), dtype=spec.dtype) for spec in specs
+    ]
 
 
-def check_names(specs: Sequence[Spec], inputs: Inputs) -> None:
+def check_names(specs: Sequence[TensorSignature], inputs: Inputs) -> None:
     """Raises a `RequestError` when the request names an input that the model does not have."""
     names = [spec.name for spec in specs]
     told = (inputs.shapes, inputs.dtypes, inputs.ranges, inputs.files, inputs.names, inputs.values, inputs.feed_back)
@@ -63,7 +65,7 @@ def unknown_shapes(signature: Signature, missing: Sequence[str], inputs: Inputs,
     specs = {spec.name: spec for spec in signature.inputs}
     flags = [flag for each in missing for flag in _flags(specs[each], guessed[each].shape)]
     for each, found in guessed.items():  # a rate that nobody gave, and state that nobody hands on
-        if found.kind is guesses.Kind.RATE and each not in missing and each not in inputs.values:
+        if found.kind is guesses.InputKind.RATE and each not in missing and each not in inputs.values:
             flags += ["--value", f"{each}={guesses.SAMPLE_RATE}"]
     for each, output in guesses.states(signature).items():
         if each not in inputs.feed_back:
@@ -80,18 +82,18 @@ def unknown_shapes(signature: Signature, missing: Sequence[str], inputs: Inputs,
     )
 
 
-def _flags(spec: Spec, shape: tuple[int, ...]) -> list[str]:
+def _flags(spec: TensorSignature, shape: tuple[int, ...]) -> list[str]:
     if spec.dtype in SCALARS:
-        rate = guesses.kind_of(spec, Signature(inputs=(spec,))) is guesses.Kind.RATE
+        rate = guesses.kind_of(spec, Signature(inputs=(spec,))) is guesses.InputKind.RATE
         return ["--value", f"{spec.name}={guesses.SAMPLE_RATE if rate else 1}"]
     given = ["--shape", f"{spec.name}:{'x'.join(map(str, shape))}"]
     kind = guesses.kind_of(spec, Signature(inputs=(spec,)))
-    if not spec.dtype and kind in (guesses.Kind.TOKENS, guesses.Kind.MASK, guesses.Kind.LENGTH):
+    if not spec.dtype and kind in (guesses.InputKind.TOKENS, guesses.InputKind.MASK, guesses.InputKind.LENGTH):
         given += ["--dtype", f"{spec.name}:int64"]  # what the model does not tell is taken to be floating point
     return given
 
 
-def _described(spec: Spec, inputs: Inputs) -> str:
+def _described(spec: TensorSignature, inputs: Inputs) -> str:
     if spec.dtype in SCALARS:
         return f"a plain {spec.dtype}"
     shape = spec.shape
@@ -100,7 +102,7 @@ def _described(spec: Spec, inputs: Inputs) -> str:
     return f"{spec.dtype} {shown(shape)}".strip()
 
 
-def _is_open(spec: Spec, inputs: Inputs, symbols: Mapping[Any, int]) -> bool:
+def _is_open(spec: TensorSignature, inputs: Inputs, symbols: Mapping[Any, int]) -> bool:
     if _explicit(spec.name, inputs) is not None:
         return False
     if spec.shape is None:
@@ -108,7 +110,7 @@ def _is_open(spec: Spec, inputs: Inputs, symbols: Mapping[Any, int]) -> bool:
     return any(not isinstance(size, int) and size not in symbols for size in spec.shape[1:])
 
 
-def _check_batch(specs: Sequence[Spec], inputs: Inputs) -> None:
+def _check_batch(specs: Sequence[TensorSignature], inputs: Inputs) -> None:
     """A batch size counts only if some input's leading dimension is free or equal to it."""
     leading = {spec.name: spec.shape[0] for spec in specs if spec.shape}
     fixed = {name: size for name, size in leading.items() if isinstance(size, int)}
@@ -124,7 +126,7 @@ def _check_batch(specs: Sequence[Spec], inputs: Inputs) -> None:
 
 
 def _shape(
-    spec: Spec, inputs: Inputs, symbols: Mapping[Any, int], warnings: list[ResultWarning]
+    spec: TensorSignature, inputs: Inputs, symbols: Mapping[Any, int], warnings: list[ResultWarning]
 ) -> tuple[int | str | None, ...]:
     explicit, known = _explicit(spec.name, inputs), spec.shape or ()
     if spec.shape is None:
@@ -155,7 +157,7 @@ def _shape(
     return explicit
 
 
-def _dimension(spec: Spec, index: int, inputs: Inputs, symbols: Mapping[Any, int]) -> int | str | None:
+def _dimension(spec: TensorSignature, index: int, inputs: Inputs, symbols: Mapping[Any, int]) -> int | str | None:
     size = (spec.shape or ())[index]
     if isinstance(size, int):
         return size
@@ -167,7 +169,7 @@ def _explicit(name: str, inputs: Inputs) -> tuple[int, ...] | None:
     return None if shape is None else tuple(shape)
 
 
-def _dtype(spec: Spec, inputs: Inputs) -> str:
+def _dtype(spec: TensorSignature, inputs: Inputs) -> str:
     asked = inputs.dtypes.get(spec.name, inputs.dtypes.get("", spec.dtype))
     if spec.dtype and asked != spec.dtype:
         raise RequestError(f"input {spec.name!r} takes {spec.dtype}; the dtype asked for is {asked}")

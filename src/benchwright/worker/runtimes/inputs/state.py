@@ -11,13 +11,13 @@ from typing import Any
 
 from benchwright.errors import RequestError, did_you_mean
 from benchwright.records import Case, Inputs, Load
-from benchwright.targets.signatures import Signature, Spec, guesses, shown
+from benchwright.targets.signatures import Signature, TensorSignature, guesses, shown
 from benchwright.units import whole_number
 
 Pairs = list[tuple[str, int]]  # an input's name, the place of the output that it takes
 
 
-def pairs_of(case: Case, inputs: Sequence[Spec], outputs: Sequence[Spec]) -> Pairs:
+def pairs_of(case: Case, inputs: Sequence[TensorSignature], outputs: Sequence[TensorSignature]) -> Pairs:
     """Which outputs the next call takes, by their places; a `RequestError` when that cannot be.
 
     An output is named, or given by its place from 0, or "" for the only one of the input's shape and type.
@@ -70,7 +70,7 @@ def choose(inputs: Inputs, signature: Signature) -> dict[str, str]:
     return found
 
 
-def _check_fit(spec: Spec, output: Spec) -> None:
+def _check_fit(spec: TensorSignature, output: TensorSignature) -> None:
     known = spec.shape is not None and output.shape is not None and spec.dtype and output.dtype
     if known and not guesses.fits(spec, output):
         raise RequestError(

@@ -12,7 +12,7 @@ from benchwright.records import Case, Inputs, ResultWarning
 from benchwright.worker.runtimes.options import boolean
 
 if TYPE_CHECKING:
-    from benchwright.worker.runtimes.inputs.feeds import Feed, Spec
+    from benchwright.worker.runtimes.inputs.feeds import Feed, TensorSignature
     from benchwright.worker.runtimes.inputs.state import Pairs
 
 PRECISIONS = {"": "float32", "fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
@@ -20,7 +20,7 @@ _PLAIN: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "bool": b
 
 
 def arguments_of(
-    torch: Any, case: Case, model: Any, specs: list[Spec] | None, device: Any
+    torch: Any, case: Case, model: Any, specs: list[TensorSignature] | None, device: Any
 ) -> tuple[list[tuple[Any, ...]], list[str], list[ResultWarning]]:
     """Every call's tensors, the names of the inputs, and what there is to say about them."""
     from benchwright.worker.runtimes.inputs.feeds import build
@@ -71,7 +71,7 @@ def asked_dtype(torch: Any, case: Case) -> Any:
     return getattr(torch, PRECISIONS[case.target.precision]) if case.target.precision else None
 
 
-def _specs(model: Any, inputs: Inputs, plain: Mapping[str, Any]) -> list[Spec]:
+def _specs(model: Any, inputs: Inputs, plain: Mapping[str, Any]) -> list[TensorSignature]:
     from benchwright.worker.runtimes.inputs.feeds import asked
 
     usual = next((dtype_name(p.dtype) for p in model.parameters() if p.is_floating_point()), "float32")

@@ -20,7 +20,7 @@ from benchwright.worker.runtimes import Loaded, Report
 from benchwright.worker.runtimes.failures import SEE_THE_LOG, first_line, log_traceback
 from benchwright.worker.runtimes.inputs import array_files
 from benchwright.worker.runtimes.outputs import comparison, tensors
-from benchwright.worker.runtimes.outputs.comparison import Array, Compared
+from benchwright.worker.runtimes.outputs.comparison import Array, ComparedOutput
 
 KEPT = "outputs.npz"
 MOST_KEPT = 256 << 20  # bytes of outputs that are written
@@ -108,7 +108,7 @@ def _matched(expected: Expected, own: Sequence[str]) -> dict[str, str]:
 # ---- telling ----
 
 
-def _with_findings(report: Report, found: Sequence[Compared]) -> Report:
+def _with_findings(report: Report, found: Sequence[ComparedOutput]) -> Report:
     metrics = [
         metric for each in found for metric in comparison.metrics(each, f".{each.name}" if len(found) > 1 else "")
     ]

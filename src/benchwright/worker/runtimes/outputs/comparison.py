@@ -23,7 +23,7 @@ MOST_LISTED = 10_000  # elements of all outputs together that are told one by on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class ComparedOutput:
     """One output beside what was expected of it."""
 
     name: str  # as the expectation calls it
@@ -62,7 +62,7 @@ class Compared:
         return seen
 
 
-def compared(name: str, own: str, found: Array, case: Case) -> Compared:
+def compared(name: str, own: str, found: Array, case: Case) -> ComparedOutput:
     """The case's expected output `name` beside what was found; a `LoadError` or `ShapeError` where that cannot be."""
     asked = case.expected
     assert asked is not None
@@ -78,7 +78,7 @@ def compared(name: str, own: str, found: Array, case: Case) -> Compared:
         top = {k: errors.agreement(found, expected, k) for k in ranks}
     except ShapeError as error:
         raise ShapeError(f"output {own!r} is {error} ({place})") from None
-    return Compared(
+    return ComparedOutput(
         name=name,
         own=own,
         place=place,
@@ -90,7 +90,7 @@ def compared(name: str, own: str, found: Array, case: Case) -> Compared:
     )
 
 
-def metrics(each: Compared, suffix: str) -> Iterable[Metric]:
+def metrics(each: ComparedOutput, suffix: str) -> Iterable[Metric]:
     """Its errors as metrics; `suffix` tells it from the other outputs."""
     apart = each.errors
     lower = {
@@ -111,7 +111,7 @@ def metrics(each: Compared, suffix: str) -> Iterable[Metric]:
             yield Metric(name=f"{name}{suffix}", unit="", better=better, estimate=exact, count=apart.size)
 
 
-def details(found: Sequence[Compared]) -> dict[str, Value]:
+def details(found: Sequence[ComparedOutput]) -> dict[str, Value]:
     """All that is known of each output; elements one by one only while there are few."""
     told: dict[str, Value] = {}
     left = MOST_LISTED
@@ -122,7 +122,7 @@ def details(found: Sequence[Compared]) -> dict[str, Value]:
     return told
 
 
-def _told(each: Compared, listed: bool) -> Value:
+def _told(each: ComparedOutput, listed: bool) -> Value:
     apart, asked = each.errors, each.tolerance
     told: dict[str, Value] = {
         "output": each.own,
@@ -150,7 +150,7 @@ def _told(each: Compared, listed: bool) -> Value:
     return told
 
 
-def _off(compared: Compared) -> str:
+def _off(compared: ComparedOutput) -> str:
     apart = compared.errors
     assert apart.worst is not None
     unlike = f", {apart.unlike:,} of them no finite numbers" if apart.unlike else ""
