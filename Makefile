@@ -9,10 +9,14 @@ DEMO ?= demo
 INSTALL := $(BIN)/python scripts/install.py
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")  # one more: many tests wait for children
+# What `make check` tests: what is computed, not what is started. Models, containers, browsers and servers take longer.
+QUICK := $(addprefix tests/,analysis exchange/test_*.py machine/environment pages/test_*.py records report \
+  schema targets units worker/engine worker/tasks test_config.py test_decorator.py test_errors.py test_house.py \
+  test_layers.py test_plugins.py test_project.py)
 export BENCHWRIGHT_TENSORFLOW_PYTHON ?= $(abspath $(TENSORFLOW))/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak test-pages test-adbd lint bench dashboard types docs schema clean
+.PHONY: help demo check test soak test-pages test-adbd lint bench dashboard types docs schema clean
 
 help:  ## List these commands.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 11 | sed 's/^/  make /'
@@ -22,6 +26,9 @@ demo: $(VENV)/.demo  ## Build a small model, measure it, show a table, write an 
 	@$(BIN)/python examples/make_model.py tiny $(DEMO)/model.onnx
 	$(BIN)/benchwright run $(DEMO)/model.onnx --runtime onnxruntime --batch-size 1,8,32 --report $(DEMO)/report.html
 	@echo "Open $(DEMO)/report.html in a browser. Next: docs/quickstart.md"
+
+check: lint  ## What to run before a commit: lint, and the tests that start next to nothing.
+	@$(PYTEST) -n $(WORKERS) --dist worksteal -m "not serial and not soak" $(QUICK) --ignore tests/report/test_browser.py
 
 test: $(VENV)/.lint  ## Check everything: lint, parallel tests, those that measure, the store on PostgreSQL.
 	@$(MAKE) --no-print-directory --jobs 5 --output-sync=target \
