@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import re
 import subprocess
 import sys
+import typing
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from numpy import float64, int64
+from numpy.typing import NDArray
 
-from benchwright import _moved, adapters
+from benchwright import _moved, adapters, plugins
 
 MOST_ENTRIES = 36
 BESIDE = {"browser", "readers", "support", "tensorflow"}  # folders of tests that no folder of the package answers to
@@ -82,7 +87,51 @@ def test_a_name_that_never_was_is_not_found() -> None:
 
 @pytest.mark.parametrize("name", adapters.__all__)
 def test_adapters_hold_what_they_name(name: str) -> None:
-    assert getattr(adapters, name).__name__ == name and name in dir(adapters)
+    assert isinstance(getattr(adapters, name), type) and name in dir(adapters)
+
+
+@pytest.mark.parametrize("name", adapters.__all__)
+def test_adapters_hold_what_their_methods_take_and_give(name: str) -> None:
+    held = {getattr(adapters, each) for each in adapters.__all__}
+    needed = {one for one in _mentioned_by(getattr(adapters, name)) if not one.__module__.startswith(_OPEN)}
+    assert needed <= held, needed - held
+
+
+_OPEN = ("benchwright.records", "benchwright.events")  # documented homes of their own
+
+
+def _mentioned_by(owner: type) -> Iterator[type]:
+    """Classes of ours in the annotations of a class and of its methods, those for the type checker's eyes too."""
+    members = [getattr(member, "fget", member) for member in vars(owner).values()]
+    names = {**vars(sys.modules[owner.__module__]), **_FOR_TYPE_CHECKERS}
+    if owner is adapters.Worker:
+        names["Message"] = adapters.WorkerMessage
+    for member in (owner, *filter(inspect.isfunction, members)):
+        for hint in typing.get_type_hints(member, names).values():
+            yield from _classes_in(hint)
+
+
+_FOR_TYPE_CHECKERS = {
+    "Job": adapters.Job,
+    "NDArray": NDArray,
+    "float64": float64,
+    "int64": int64,
+}  # imported by modules for them alone
+
+
+def _classes_in(hint: object) -> Iterator[type]:
+    if isinstance(hint, type) and hint.__module__.startswith("benchwright."):
+        yield hint
+    for part in hint if isinstance(hint, list) else typing.get_args(hint):
+        yield from _classes_in(part)
+
+
+def test_every_group_of_plug_ins_has_a_protocol_that_the_docs_name(root: Path) -> None:
+    page = (root / "docs" / "extending.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `benchwright\.(\w+)` \|.*\| `benchwright\.adapters\.(\w+)` \|$", page, re.MULTILINE)
+    assert {group for group, _ in rows} == set(plugins.BUILTIN)
+    assert {protocol for _, protocol in rows} <= set(adapters.__all__)
+    assert [name for name in adapters.__all__ if not re.search(rf"`(?:benchwright\.adapters\.)?{name}`", page)] == []
 
 
 def test_adapters_load_nothing_but_what_is_asked_for() -> None:

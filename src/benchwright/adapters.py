@@ -14,40 +14,85 @@ if TYPE_CHECKING:
 
     from benchwright.exchange import Exporter as Exporter
     from benchwright.exchange import Importer as Importer
+    from benchwright.exchange.importers.source_file import Given as Given
     from benchwright.execution.hosts import Host as Host
     from benchwright.execution.hosts import Worker as Worker
+    from benchwright.machine.devices import About as About
     from benchwright.machine.devices import Device as Device
+    from benchwright.machine.devices import Ended as Ended
     from benchwright.machine.monitors import Monitor as Monitor
     from benchwright.machine.monitors import Observation as Observation
     from benchwright.notify import Sender as Sender
+    from benchwright.notify import Withdrawing as Withdrawing
+    from benchwright.notify.addresses import Address as Address
+    from benchwright.notify.messages import Message as Message
+    from benchwright.notify.messages import Notice as Notice
+    from benchwright.store import Miss as Miss
+    from benchwright.store import Point as Point
+    from benchwright.store import RunSummary as RunSummary
+    from benchwright.store import Series as Series
     from benchwright.store import Store as Store
+    from benchwright.store.archive import Annotation as Annotation
     from benchwright.store.archive import Archive as Archive
+    from benchwright.store.archive import Chosen as Chosen
+    from benchwright.store.archive import Columns as Columns
+    from benchwright.store.archive import Listed as Listed
+    from benchwright.store.archive import Machine as Machine
+    from benchwright.store.archive import Outcome as Outcome
+    from benchwright.store.archive import Valued as Valued
+    from benchwright.store.live import Progress as Progress
     from benchwright.targets.sources import Request as Request
     from benchwright.targets.sources import Source as Source
+    from benchwright.worker.channel import Job as Job
     from benchwright.worker.profilers import Profiler as Profiler
+    from benchwright.worker.profilers.operator_pass import Calls as Calls
     from benchwright.worker.profilers.operator_pass import Recorder as Recorder
     from benchwright.worker.profilers.per_call import Spent as Spent
     from benchwright.worker.runtimes import Loaded as Loaded
+    from benchwright.worker.runtimes import Report as Report
     from benchwright.worker.runtimes import Runtime as Runtime
 
-_HOMES = {
+_HOMES = {  # `module`, or `module:class` where its name there tells too little here
+    "About": "benchwright.machine.devices",
+    "Address": "benchwright.notify.addresses",
+    "Annotation": "benchwright.store.archive",
     "Archive": "benchwright.store.archive",
+    "Calls": "benchwright.worker.profilers.operator_pass",
+    "Chosen": "benchwright.store.archive",
+    "Columns": "benchwright.store.archive",
     "Device": "benchwright.machine.devices",
+    "Ended": "benchwright.machine.devices",
     "Exporter": "benchwright.exchange",
+    "Given": "benchwright.exchange.importers.source_file",
     "Host": "benchwright.execution.hosts",
     "Importer": "benchwright.exchange",
+    "Job": "benchwright.worker.channel",
+    "Listed": "benchwright.store.archive",
     "Loaded": "benchwright.worker.runtimes",
+    "Machine": "benchwright.store.archive",
+    "Message": "benchwright.notify.messages",
+    "Miss": "benchwright.store",
     "Monitor": "benchwright.machine.monitors",
+    "Notice": "benchwright.notify.messages",
     "Observation": "benchwright.machine.monitors",
+    "Outcome": "benchwright.store.archive",
+    "Point": "benchwright.store",
     "Profiler": "benchwright.worker.profilers",
+    "Progress": "benchwright.store.live",
     "Recorder": "benchwright.worker.profilers.operator_pass",
+    "Report": "benchwright.worker.runtimes",
     "Request": "benchwright.targets.sources",
+    "RunSummary": "benchwright.store",
     "Runtime": "benchwright.worker.runtimes",
     "Sender": "benchwright.notify",
+    "Series": "benchwright.store",
     "Source": "benchwright.targets.sources",
     "Spent": "benchwright.worker.profilers.per_call",
     "Store": "benchwright.store",
+    "Valued": "benchwright.store.archive",
+    "Withdrawing": "benchwright.notify",
     "Worker": "benchwright.execution.hosts",
+    "WorkerMessage": "benchwright.worker.channel:Message",
 }
 
 __all__ = [*_HOMES]
@@ -62,4 +107,5 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'benchwright.adapters' has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    module, _, attribute = _HOMES[name].partition(":")
+    return getattr(importlib.import_module(module), attribute or name)
