@@ -40,7 +40,7 @@ HOMES = {
     "sqlalchemy": ("store/",),
     "alembic": ("store/",),
     "psycopg": ("store/",),
-    "pynvml": ("machine/monitors/gpu", "machine/environment/accelerators"),
+    "pynvml": ("machine/nvml",),
     "click": ("cli/",),
     "rich": ("report/",),
     "apprise": ("notify/apprise",),

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchwright.machine import nvml
 from benchwright.machine.environment.proc_files import numbered, text, unavailable
 from benchwright.records import Value
 
@@ -42,14 +43,9 @@ def collect(root: Path) -> Accelerators:
 
 
 def _nvml() -> tuple[Accelerators | None, str]:
-    try:
-        import pynvml
-    except ImportError:
-        return None, "nvidia-ml-py is not installed"
-    try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError as error:
-        return None, f"NVML: {error}"
+    pynvml, reason = nvml.opened()
+    if pynvml is None:
+        return None, reason
     try:
         handles = [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())]
         found = Accelerators(

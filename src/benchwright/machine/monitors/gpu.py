@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from benchwright.machine import nvml
 from benchwright.machine.monitors import Observation
 from benchwright.machine.monitors.trace import Trace, metric
 from benchwright.machine.monitors.tree_monitor import TreeMonitor
@@ -24,7 +25,7 @@ class GpuMonitor(TreeMonitor):
 
     def start(self, pids: list[int]) -> None:
         self._devices: list[_Device] = []
-        self._nvml, self._reason = _initialised()
+        self._nvml, self._reason = nvml.opened()
         if self._nvml is None:
             return
         try:
@@ -111,15 +112,3 @@ class _Device:
             return int(self._nvml.nvmlDeviceGetTotalEnergyConsumption(self._handle))
         except self._nvml.NVMLError:
             return None
-
-
-def _initialised() -> tuple[Any, str]:
-    try:
-        import pynvml
-    except ImportError:
-        return None, "nvidia-ml-py is not installed (pip install 'benchwright[gpu]')"
-    try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError as error:
-        return None, f"NVML: {error}"
-    return pynvml, ""
