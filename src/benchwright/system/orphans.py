@@ -14,7 +14,7 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from benchwright.system import process
 from benchwright.system.scratch import JOB_VARIABLE
@@ -22,6 +22,8 @@ from benchwright.system.scratch import JOB_VARIABLE
 TYPE_CHECKING = False  # whoever keeps a worker imports this module and nothing else
 if TYPE_CHECKING:
     import subprocess
+    from pathlib import Path
+    from typing import IO
 
 TOKEN_BYTES = 16
 _F_SETSIG = 10
@@ -46,6 +48,46 @@ def tie(lifeline: int, *, closing: Sequence[int] = (), temporary: str = "") -> N
         return
     die_with(lifeline)
     stand_guard(lifeline, token, closing=closing, temporary=temporary)
+
+
+@contextlib.contextmanager
+def start_tied(
+    command_for: Callable[[str], Sequence[str]],
+    environment: Mapping[str, str],
+    *,
+    output: IO[bytes],
+    given: IO[bytes] | None = None,
+    folder: Path | None = None,
+    keep_open: Sequence[int] = (),
+    token: str = "",
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Starts a child in a session of its own that ties itself (`tie`, `become`); in the end nothing it started is left.
+
+    `command_for` is given the number of the lifeline, which closes when this process ends, however it ends. What the
+    child prints goes to `output`, what it reads comes from `given`. All that it starts carries `token`, or a new one.
+    """
+    import subprocess
+
+    token = token or os.urandom(TOKEN_BYTES).hex()
+    lifeline, held = os.pipe()
+    try:
+        child = subprocess.Popen(
+            [*command_for(str(lifeline))],
+            cwd=folder,
+            env={**environment, JOB_VARIABLE: token},
+            stdin=subprocess.DEVNULL if given is None else given,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            pass_fds=(lifeline, *keep_open),
+            start_new_session=True,
+        )
+        try:
+            yield child
+        finally:
+            end(child, token)
+    finally:
+        os.close(lifeline)
+        os.close(held)
 
 
 def end(child: subprocess.Popen[bytes], token: str, grace: float = 0.0) -> int:

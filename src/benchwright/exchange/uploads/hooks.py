@@ -20,7 +20,6 @@ from typing import IO, Any
 
 from benchwright.errors import UploadError
 from benchwright.system import orphans
-from benchwright.system.scratch import JOB_VARIABLE
 
 TIMEOUT = 300.0  # seconds for one hook
 TAIL = 2000  # bytes of what a failed hook printed
@@ -77,25 +76,12 @@ def _failure(name: str, summary: Mapping[str, Any], paths: Sequence[str], timeou
 
 def _run(given: IO[bytes], answer: IO[bytes], log: IO[bytes], timeout: float) -> int | None:
     """Runs the child to its end: its exit status, or None when it had to be stopped. Nothing it started is left."""
-    token = os.urandom(orphans.TOKEN_BYTES).hex()
-    lifeline, held = os.pipe()  # closes when this process ends, however it ends: the child's group goes with it
-    child = None
-    try:
-        child = subprocess.Popen(
-            [sys.executable, "-P", "-c", _CODE.format(root=_ROOT), str(answer.fileno()), str(lifeline)],
-            stdin=given,
-            stdout=log,
-            stderr=log,
-            pass_fds=(answer.fileno(), lifeline),
-            start_new_session=True,
-            env={**os.environ, JOB_VARIABLE: token},
-        )
+
+    def command_for(lifeline: str) -> list[str]:
+        return [sys.executable, "-P", "-c", _CODE.format(root=_ROOT), str(answer.fileno()), lifeline]
+
+    with orphans.start_tied(command_for, os.environ, output=log, given=given, keep_open=[answer.fileno()]) as child:
         return _wait(child, log, timeout)
-    finally:
-        if child is not None:
-            orphans.end(child, token)
-        os.close(lifeline)
-        os.close(held)
 
 
 def _wait(child: subprocess.Popen[bytes], log: IO[bytes], timeout: float) -> int | None:

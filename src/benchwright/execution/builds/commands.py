@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchwright.records import Failure
 from benchwright.system import orphans, temporary_folder
 from benchwright.system.orphans import TOKEN_BYTES
-from benchwright.system.scratch import JOB_VARIABLE
 from benchwright.system.texts import BoundedLog
 
 OWN_FAULT = "build"  # the kind of a failure that the revision or the command line is to blame for
@@ -40,14 +38,20 @@ def run(
     note.write_text(token, encoding="ascii")  # first: the next process must find what this one started
     given = {**os.environ, **environment}
     try:
-        with temporary_folder.folder() as place, _tied(words, folder, given, token, place, log) as child:
+        # Appended to the log, so that its middle can be taken out while it grows.
+        with temporary_folder.folder() as place, log.open("ab") as output:
             late, bounded = False, BoundedLog(log)
+            given |= temporary_folder.variables(place, given)
+
+            def command_for(lifeline: str) -> list[str]:
+                return [sys.executable, "-I", "-S", "-c", _TIED, lifeline, place, *words]
+
             try:
-                status = _waited(child, timeout, bounded)
+                with orphans.start_tied(command_for, given, output=output, folder=folder, token=token) as child:
+                    status = _waited(child, timeout, bounded)
             except subprocess.TimeoutExpired:
                 late, status = True, -signal.SIGKILL
             finally:
-                orphans.end(child, token)
                 bounded.bound()
     except OSError as error:
         return Failure(kind="start", message=f"the build of {what} could not be started: {error.strerror}")
@@ -67,32 +71,6 @@ def _waited(child: subprocess.Popen[bytes], timeout: float, log: BoundedLog) -> 
             if left <= LOOK:
                 raise
         log.bound()
-
-
-@contextlib.contextmanager
-def _tied(
-    words: Sequence[str], folder: Path, given: Mapping[str, str], token: str, place: str, log: Path
-) -> Iterator[subprocess.Popen[bytes]]:
-    """The program in a session of its own, which ends when this process does, however that ends.
-
-    `place` is its temporary folder.
-    """
-    lifeline, held = os.pipe()
-    try:
-        with log.open("ab") as output:  # appended, so that its middle can be taken out while it grows
-            yield subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _TIED, str(lifeline), place, *words],
-                cwd=folder,
-                env={**given, **temporary_folder.variables(place, given), JOB_VARIABLE: token},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                pass_fds=(lifeline,),
-                start_new_session=True,
-            )
-    finally:
-        os.close(lifeline)
-        os.close(held)
 
 
 def end_left_over(log: Path) -> None:

@@ -21,8 +21,6 @@ from benchwright import schema
 from benchwright.errors import LoadError, TargetError
 from benchwright.system import orphans, temporary_folder, whole_files
 from benchwright.system.lent_package import code_for
-from benchwright.system.orphans import TOKEN_BYTES
-from benchwright.system.scratch import JOB_VARIABLE
 from benchwright.targets.sources.offered import Offer, OfferedBenchmark, SearchFilter, offered
 
 TIMEOUT = 60.0  # seconds for importing the user's file, unless the request has a timeout
@@ -99,40 +97,22 @@ def _run(arguments: list[str], timeout: float, asked: str, folder: str) -> tuple
 
     `folder` is its temporary folder.
     """
-    token = os.urandom(TOKEN_BYTES).hex()
-    lifeline, kept = os.pipe()
+    # Found where it is here, behind its own: the interpreter may be one that has this package not installed.
+    code = code_for(f"from {__name__} import main; main(sys.argv[1:])")
+    environment = {**os.environ, **temporary_folder.variables(folder, os.environ)}
+
+    def command_for(lifeline: str) -> list[str]:
+        return [sys.executable, "-u", "-c", code, *arguments, lifeline, asked]  # -u: what it printed is there at once
+
     with tempfile.TemporaryFile() as log:
-        try:
-            child = _spawn([*arguments, str(lifeline), asked], lifeline, token, log.fileno(), folder)
+        with orphans.start_tied(command_for, environment, output=log) as child:
             try:
-                code = child.wait(timeout)
-                ended = f"killed by signal {-code}" if code < 0 else f"ended with status {code}"
+                status = child.wait(timeout)
+                ended = f"killed by signal {-status}" if status < 0 else f"ended with status {status}"
             except subprocess.TimeoutExpired:
                 ended = f"not done after {timeout:g} s"
-            finally:
-                orphans.end(child, token)
-        finally:
-            os.close(lifeline)
-            os.close(kept)
         log.seek(max(0, log.seek(0, os.SEEK_END) - _TAIL))
         return ended, log.read(_TAIL).decode(errors="replace")
-
-
-def _spawn(arguments: list[str], lifeline: int, token: str, log: int, folder: str) -> subprocess.Popen[bytes]:
-    """The child in a session of its own. Unbuffered: what it printed is there however it ends.
-
-    It finds this package where it is here, behind its own: the interpreter may be one that has it not installed.
-    """
-    code = code_for(f"from {__name__} import main; main(sys.argv[1:])")
-    return subprocess.Popen(
-        [sys.executable, "-u", "-c", code, *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=log,
-        pass_fds=(lifeline,),
-        start_new_session=True,
-        env={**os.environ, **temporary_folder.variables(folder, os.environ), JOB_VARIABLE: token},
-    )
 
 
 def _tail(log: str) -> str:
