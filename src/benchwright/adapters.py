@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from benchwright.exchange.importers.source_file import Given as Given
     from benchwright.execution.hosts import Host as Host
     from benchwright.execution.hosts import Worker as Worker
-    from benchwright.machine.devices import About as About
     from benchwright.machine.devices import Device as Device
-    from benchwright.machine.devices import Ended as Ended
+    from benchwright.machine.devices import DeviceFacts as DeviceFacts
+    from benchwright.machine.devices import ProgramEnd as ProgramEnd
     from benchwright.machine.monitors import Monitor as Monitor
     from benchwright.machine.monitors import Observation as Observation
     from benchwright.notify import Sender as Sender
     from benchwright.notify import Withdrawing as Withdrawing
-    from benchwright.notify.addresses import Address as Address
+    from benchwright.notify.addresses import NotifyAddress as NotifyAddress
     from benchwright.notify.messages import Message as Message
     from benchwright.notify.messages import Notice as Notice
     from benchwright.store import Miss as Miss
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
     from benchwright.store import Store as Store
     from benchwright.store.archive import Annotation as Annotation
     from benchwright.store.archive import Archive as Archive
-    from benchwright.store.archive import Chosen as Chosen
     from benchwright.store.archive import Columns as Columns
-    from benchwright.store.archive import Listed as Listed
+    from benchwright.store.archive import ListedSeries as ListedSeries
     from benchwright.store.archive import Machine as Machine
-    from benchwright.store.archive import Outcome as Outcome
+    from benchwright.store.archive import ResultOutcome as ResultOutcome
+    from benchwright.store.archive import SeriesFilter as SeriesFilter
     from benchwright.store.archive import Valued as Valued
     from benchwright.store.live import Progress as Progress
     from benchwright.targets.sources import Request as Request
     from benchwright.targets.sources import Source as Source
     from benchwright.worker.channel import Job as Job
     from benchwright.worker.profilers import Profiler as Profiler
-    from benchwright.worker.profilers.operator_pass import Calls as Calls
+    from benchwright.worker.profilers.operator_pass import RecordedCalls as RecordedCalls
     from benchwright.worker.profilers.operator_pass import Recorder as Recorder
     from benchwright.worker.profilers.per_call import Spent as Spent
     from benchwright.worker.runtimes import Loaded as Loaded
@@ -53,21 +53,21 @@ if TYPE_CHECKING:
     from benchwright.worker.runtimes import Runtime as Runtime
 
 _HOMES = {  # `module`, or `module:class` where its name there tells too little here
-    "About": "benchwright.machine.devices",
-    "Address": "benchwright.notify.addresses",
+    "DeviceFacts": "benchwright.machine.devices",
+    "NotifyAddress": "benchwright.notify.addresses",
     "Annotation": "benchwright.store.archive",
     "Archive": "benchwright.store.archive",
-    "Calls": "benchwright.worker.profilers.operator_pass",
-    "Chosen": "benchwright.store.archive",
+    "RecordedCalls": "benchwright.worker.profilers.operator_pass",
+    "SeriesFilter": "benchwright.store.archive",
     "Columns": "benchwright.store.archive",
     "Device": "benchwright.machine.devices",
-    "Ended": "benchwright.machine.devices",
+    "ProgramEnd": "benchwright.machine.devices",
     "Exporter": "benchwright.exchange",
     "Given": "benchwright.exchange.importers.source_file",
     "Host": "benchwright.execution.hosts",
     "Importer": "benchwright.exchange",
     "Job": "benchwright.worker.channel",
-    "Listed": "benchwright.store.archive",
+    "ListedSeries": "benchwright.store.archive",
     "Loaded": "benchwright.worker.runtimes",
     "Machine": "benchwright.store.archive",
     "Message": "benchwright.notify.messages",
@@ -75,7 +75,7 @@ _HOMES = {  # `module`, or `module:class` where its name there tells too little 
     "Monitor": "benchwright.machine.monitors",
     "Notice": "benchwright.notify.messages",
     "Observation": "benchwright.machine.monitors",
-    "Outcome": "benchwright.store.archive",
+    "ResultOutcome": "benchwright.store.archive",
     "Point": "benchwright.store",
     "Profiler": "benchwright.worker.profilers",
     "Progress": "benchwright.store.live",
@@ -92,7 +92,7 @@ _HOMES = {  # `module`, or `module:class` where its name there tells too little 
     "Valued": "benchwright.store.archive",
     "Withdrawing": "benchwright.notify",
     "Worker": "benchwright.execution.hosts",
-    "WorkerMessage": "benchwright.worker.channel:Message",
+    "Frame": "benchwright.worker.channel",
 }
 
 __all__ = [*_HOMES]

@@ -33,6 +33,9 @@ class SeriesFilter:
     limit: int = 1000
 
 
+Chosen = SeriesFilter  # its name before; documented
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedSeries:
     """A series without its points, and how many there are."""
