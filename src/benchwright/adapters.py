@@ -52,17 +52,14 @@ if TYPE_CHECKING:
     from benchwright.worker.runtimes import Report as Report
     from benchwright.worker.runtimes import Runtime as Runtime
 
-_HOMES = {  # `module`, or `module:class` where its name there tells too little here
-    "DeviceFacts": "benchwright.machine.devices",
-    "NotifyAddress": "benchwright.notify.addresses",
+_HOMES = {
     "Annotation": "benchwright.store.archive",
     "Archive": "benchwright.store.archive",
-    "RecordedCalls": "benchwright.worker.profilers.operator_pass",
-    "SeriesFilter": "benchwright.store.archive",
     "Columns": "benchwright.store.archive",
     "Device": "benchwright.machine.devices",
-    "ProgramEnd": "benchwright.machine.devices",
+    "DeviceFacts": "benchwright.machine.devices",
     "Exporter": "benchwright.exchange",
+    "Frame": "benchwright.worker.channel",
     "Given": "benchwright.exchange.importers.source_file",
     "Host": "benchwright.execution.hosts",
     "Importer": "benchwright.exchange",
@@ -74,25 +71,28 @@ _HOMES = {  # `module`, or `module:class` where its name there tells too little 
     "Miss": "benchwright.store",
     "Monitor": "benchwright.machine.monitors",
     "Notice": "benchwright.notify.messages",
+    "NotifyAddress": "benchwright.notify.addresses",
     "Observation": "benchwright.machine.monitors",
-    "ResultOutcome": "benchwright.store.archive",
     "Point": "benchwright.store",
     "Profiler": "benchwright.worker.profilers",
+    "ProgramEnd": "benchwright.machine.devices",
     "Progress": "benchwright.store.live",
+    "RecordedCalls": "benchwright.worker.profilers.operator_pass",
     "Recorder": "benchwright.worker.profilers.operator_pass",
     "Report": "benchwright.worker.runtimes",
     "Request": "benchwright.targets.sources",
+    "ResultOutcome": "benchwright.store.archive",
     "RunSummary": "benchwright.store",
     "Runtime": "benchwright.worker.runtimes",
     "Sender": "benchwright.notify",
     "Series": "benchwright.store",
+    "SeriesFilter": "benchwright.store.archive",
     "Source": "benchwright.targets.sources",
     "Spent": "benchwright.worker.profilers.per_call",
     "Store": "benchwright.store",
     "Valued": "benchwright.store.archive",
     "Withdrawing": "benchwright.notify",
     "Worker": "benchwright.execution.hosts",
-    "Frame": "benchwright.worker.channel",
 }
 
 __all__ = [*_HOMES]
@@ -107,5 +107,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'benchwright.adapters' has no attribute {name!r}")
     import importlib
 
-    module, _, attribute = _HOMES[name].partition(":")
-    return getattr(importlib.import_module(module), attribute or name)
+    return getattr(importlib.import_module(_HOMES[name]), name)
