@@ -104,14 +104,13 @@ def _mentioned_by(owner: type) -> Iterator[type]:
     """Classes of ours in the annotations of a class and of its methods, those for the type checker's eyes too."""
     members = [getattr(member, "fget", member) for member in vars(owner).values()]
     names = {**vars(sys.modules[owner.__module__]), **_FOR_TYPE_CHECKERS}
-    if owner is adapters.Worker:
-        names["Message"] = adapters.WorkerMessage
     for member in (owner, *filter(inspect.isfunction, members)):
         for hint in typing.get_type_hints(member, names).values():
             yield from _classes_in(hint)
 
 
 _FOR_TYPE_CHECKERS = {
+    "Frame": adapters.Frame,
     "Job": adapters.Job,
     "NDArray": NDArray,
     "float64": float64,

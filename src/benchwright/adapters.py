@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from benchwright.store.live import Progress as Progress
     from benchwright.targets.sources import Request as Request
     from benchwright.targets.sources import Source as Source
+    from benchwright.worker.channel import Frame as Frame
     from benchwright.worker.channel import Job as Job
     from benchwright.worker.profilers import Profiler as Profiler
     from benchwright.worker.profilers.operator_pass import RecordedCalls as RecordedCalls

@@ -82,8 +82,7 @@ def bisect(
     `earlier` are runs of bisections of the same range (`tag_of`), whose pairs count; `plan` goes to `Plan`. An end that
     cannot be built or has no such case is a `TargetError`; Ctrl-C ends it with what is known.
     """
-    hunt = _Hunt(builder, good, bad, case_in, terms or Terms(), keeping or TrialDestination())
-    return hunt.run(earlier, plan)
+    return _Hunt(builder, good, bad, case_in, terms or Terms(), keeping or TrialDestination()).run(earlier, plan)
 
 
 def tag_of(builder: Builder, good: str, bad: str, build: str) -> str:
@@ -96,9 +95,9 @@ class _Hunt:
     """One bisection while it takes place."""
 
     def __init__(
-        self, builder: Builder, good: str, bad: str, case_in: CaseIn, terms: Terms, keeping: TrialDestination
+        self, builder: Builder, good: str, bad: str, case_in: CaseIn, terms: Terms, to: TrialDestination
     ) -> None:
-        self._builder, self._case_in, self._terms, self._keeping = builder, case_in, terms, keeping
+        self._builder, self._case_in, self._terms, self._keeping = builder, case_in, terms, to
         self._good = builder.repository.resolve(good)
         self._commits = commits_between(builder, self._good, good, bad)
         self._index = {commit.revision.id: index for index, commit in enumerate(self._commits)}
