@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import runpy
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 import benchwright as bw
+import series_of_runs as made
 from benchwright.cli import main
 from benchwright.errors import OptionError, StoreError, TargetError
 from benchwright.records import Load, Verdict
 from benchwright.records.findings import State
 
-made = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent / "series_of_runs.py")))
 CASE = "bench.py::encode"
 
 
@@ -78,8 +77,8 @@ def test_a_case_of_one_side_has_a_row_too(results: Path) -> None:
     store = bw.open_store(results)
     both = store.run("run-0000")
     store.close()
-    other = made.run_of(99, 0.01, case=made.replace(made.CASE, name="bench.py::decode"))
-    second = made.replace(both, id="second", results=(*both.results, *other.results))
+    other = made.run_of(99, 0.01, case=replace(made.CASE, name="bench.py::decode"))
+    second = replace(both, id="second", results=(*both.results, *other.results))
     frame = bw.compare(both, second).to_pandas()
     (alone,) = frame[frame["metric"].isna()].to_dict("records")
     assert alone["case"].startswith("bench.py::decode") and alone["sentence"] == "only in the second run"
