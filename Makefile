@@ -19,7 +19,7 @@ export BENCHWRIGHT_TENSORFLOW_PYTHON ?= $(abspath $(TENSORFLOW))/bin/python
 .PHONY: help demo check test soak test-pages test-adbd lint bench dashboard types docs schema clean
 
 help:  ## List these commands.
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 11 | sed 's/^/  make /'
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12 | sed 's/^/  make /'
 
 demo: $(VENV)/.demo  ## Build a small model, measure it, show a table, write an HTML report.
 	@mkdir -p $(DEMO)

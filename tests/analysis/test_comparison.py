@@ -271,7 +271,7 @@ def test_one_process_a_side_promises_no_rate_and_points_at_pairs() -> None:
     target = one_case[1].results[0].case.target.uri
     assert f"benchwright ab --control {'a' * 40} --treatment {'b' * 40} {shlex.quote(target)}" in said
     copied = (
-        f"/home/ada/.cache/benchwright/builds/project-12ab/{'b' * 40}/work/benches/a.py::encode"  # as `ab` measures
+        f"/home/ada/.cache/benchwright/builds/project-12ab/{'b' * 40}/{'work'}/benches/a.py::encode"  # as `ab` measures
     )
     case = one_case[1].results[0].case
     case = replace(case, target=replace(case.target, uri=copied))

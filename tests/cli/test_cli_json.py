@@ -5,14 +5,13 @@ from __future__ import annotations
 import importlib
 import json
 import re
-import runpy
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import click
 import pytest
 
+import series_of_runs as made
 from benchwright import schema
 from benchwright.cli import VERBS, main
 from benchwright.records import Operator
@@ -20,7 +19,6 @@ from benchwright.schema.printed import PRINTED, envelope
 from benchwright.store import open_store
 
 TESTS = Path(__file__).parents[1]
-made = SimpleNamespace(**runpy.run_path(str(TESTS / "series_of_runs.py")))
 FAKE = ("fake:constant?ms=1&clock=virtual", "--rounds", "1", "--samples", "5")
 TASKS = r"""
 [tasks.train]

@@ -152,5 +152,5 @@ def pairs_hint(compared: Sequence[ComparedRow], a: Run, b: Run) -> str:
 
 def _in_repository(uri: str, revision: str) -> str:
     """A target as its repository names it, where it was measured in a working copy of the build cache."""
-    _, copied, inside = uri.partition(f"/{revision}/work/")  # as `builds.Builder` lays them out
+    _, copied, inside = uri.partition("/".join(("", revision, "work", "")))  # as `builds.Builder` lays them out
     return inside if revision and copied else uri

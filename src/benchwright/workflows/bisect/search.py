@@ -95,9 +95,9 @@ class _Hunt:
     """One bisection while it takes place."""
 
     def __init__(
-        self, builder: Builder, good: str, bad: str, case_in: CaseIn, terms: Terms, to: TrialDestination
+        self, builder: Builder, good: str, bad: str, case_in: CaseIn, terms: Terms, keeping: TrialDestination
     ) -> None:
-        self._builder, self._case_in, self._terms, self._keeping = builder, case_in, terms, to
+        self._builder, self._case_in, self._terms, self._keeping = builder, case_in, terms, keeping
         self._good = builder.repository.resolve(good)
         self._commits = commits_between(builder, self._good, good, bad)
         self._index = {commit.revision.id: index for index, commit in enumerate(self._commits)}
@@ -119,8 +119,7 @@ class _Hunt:
         case = self._case_in(good)
         self._ready = {GOOD: (good, case), len(self._commits) - 1: (bad, self._case_in(bad))}
         self._recall(earlier, case)
-        measuring = self._measuring(plan, good)
-        with measuring:
+        with self._measuring(plan, good) as measuring:
             step, why = self._search(measuring)
         return self._told(measuring, case, step, why, time.monotonic() - begin)
 
