@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import inspect
@@ -16,6 +17,7 @@ import pytest
 from numpy import float64, int64
 from numpy.typing import NDArray
 
+import benchwright
 from benchwright import _moved, adapters, plugins
 
 MOST_ENTRIES = 36
@@ -143,3 +145,23 @@ def test_adapters_load_nothing_but_what_is_asked_for() -> None:
 def test_adapters_know_no_other_name() -> None:
     with pytest.raises(AttributeError, match="nothing"):
         adapters.nothing  # noqa: B018
+
+
+def test_a_class_name_means_one_thing(root: Path) -> None:
+    homes: dict[str, list[str]] = {}
+    for path in sorted((root / "src" / "benchwright").rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(path.name)
+    assert {name: files for name, files in homes.items() if len(files) > 1} == {}
+
+
+def test_the_glossary_holds_the_classes_that_people_meet(root: Path) -> None:
+    named = {*benchwright.__all__, *adapters.__all__}
+    for path in (root / "src" / "benchwright" / "records").glob("*.py"):
+        named |= {
+            node.name for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.ClassDef)
+        }
+    page = (root / "docs" / "glossary.md").read_text(encoding="utf-8")
+    held = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    assert {name for name in named if name[0].isupper()} - held == set()
