@@ -40,7 +40,7 @@ def server(store_file: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def serve() -> Callable[[ServerSettings], Iterator[str]]:
-    """Starts other servers, for fixtures: `yield from serve(Settings(...))`."""
+    """Starts other servers, for fixtures: `yield from serve(ServerSettings(...))`."""
     return serving
 
 

@@ -228,7 +228,7 @@ def test_options_reach_the_worker(inside: Benchwright) -> None:
         (("fake:constant", "--duration", "1parsec"), "'parsec' in '1parsec' is not a unit", "ms"),
         (("fake:constant", "--timeout", "0"), "--timeout: 0 is not above zero", ""),
         (("fake:constant", "--retries", "-1"), "--retries", ""),
-        (("fake:constant", "--precision", "200%"), "not between 0 and 100", "--precision 1%"),
+        (("fake:constant", "--precision", "200%"), "not between 0 and 100", "for example 1%"),
         (("fake:constant", "--precision", "1%", "--samples", "9"), "two rules for when to stop", "not both"),
         (("fake:constant", "--offline", "9", "--samples", "9"), "--offline and --samples both", "leave one"),
         (("fake:constant", "--arrivals", "constant"), "arrivals are those of an open loop", "--rate 200"),

@@ -132,18 +132,18 @@ def test_columns_that_do_not_fit_are_refused(arrays: tuple[str, ...], why: str, 
 @pytest.mark.parametrize(
     "forged",
     [
-        'Message(kind="ready", data={})',
-        'Message(kind="ready", data={"clock": 7})',
-        'Message(kind="measured", data={"samples": None})',
-        'Message(kind="done", data={})',
-        'Message(kind="what", data={})',
+        'Frame(kind="ready", data={})',
+        'Frame(kind="ready", data={"clock": 7})',
+        'Frame(kind="measured", data={"samples": None})',
+        'Frame(kind="done", data={})',
+        'Frame(kind="what", data={})',
     ],
 )
 def test_a_forged_frame_costs_one_result_and_the_next_case_is_measured(forged: str, tmp_path: Path) -> None:
     file = tmp_path / "forging.py"
     file.write_text(
         "import os, sys\n"
-        "from benchwright.worker.channel import Message, write_message\n"
+        "from benchwright.worker.channel import Frame, write_message\n"
         f"write_message(int(sys.argv[2]), bytes.fromhex(os.environ['BENCHWRIGHT_JOB']), {forged})\n"
         "def f(): pass\n",
         encoding="utf-8",

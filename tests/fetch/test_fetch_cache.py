@@ -230,7 +230,7 @@ def test_a_cache_that_cannot_be_written_to_is_read(cache: Cache, url: str, monke
         raise OSError(errno.EROFS, "read-only")
 
     monkeypatch.setattr(os, "utime", refuse)
-    monkeypatch.setattr(caches, "locked", refuse)
+    monkeypatch.setattr(caches, "hold_lock", refuse)
     assert cache.obtain(url, md5=MD5) == held
 
 

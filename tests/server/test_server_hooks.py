@@ -15,7 +15,7 @@ import pytest
 
 import perfzero_project
 from benchwright.compat.harness import remote_reporter
-from benchwright.compat.harness.documents import TestDocument
+from benchwright.compat.harness.documents import HarnessDocument
 from benchwright.compat.harness.door import main
 from benchwright.compat.harness.merge import merged
 from benchwright.compat.harness.remote_reporter import SendOptions, send
@@ -47,7 +47,7 @@ def reached(serving: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         thread.join()
 
 
-def document(*values: float, control: bool = False, **more: Any) -> TestDocument:
+def document(*values: float, control: bool = False, **more: Any) -> HarnessDocument:
     meta: dict[str, Any] = {
         "time": WHEN + 0.75,
         "commit": "abc",
@@ -64,10 +64,10 @@ def document(*values: float, control: bool = False, **more: Any) -> TestDocument
         meta |= {"control_commit": "base", "control_commit_time": WHEN - 60}
     entry = {"type": "NET", "metric": "latency", "unit": "us", "values": [*values], **more}
     other = {"NET latency": {**entry, "values": [100.0, 100.0, 100.0]}} if control else None
-    return TestDocument(meta=meta, data=merged({"NET latency": entry}, other).data)
+    return HarnessDocument(meta=meta, data=merged({"NET latency": entry}, other).data)
 
 
-def envelope(*documents: TestDocument, token: str = "") -> dict[str, str]:
+def envelope(*documents: HarnessDocument, token: str = "") -> dict[str, str]:
     logs = [log for one in documents for log in remote_reporter.logs(one, "oss")]
     return {"access_token": token, "logs": json.dumps(logs)}
 

@@ -223,9 +223,9 @@ sys.path[:0] = {[path for path in sys.path if path]!r}
 from pathlib import Path
 from starlette.testclient import TestClient
 from benchwright.server.app import create_app
-from benchwright.server.settings import Settings
+from benchwright.server.settings import ServerSettings
 place = Path({str(tmp_path / "small")!r})
-app = create_app(Settings(store_url=str(place / "results.db"), artifacts=place / "artifacts"))
+app = create_app(ServerSettings(store_url=str(place / "results.db"), artifacts=place / "artifacts"))
 with TestClient(app, base_url="http://127.0.0.1/api/v1/") as client:
     body = Path({str(tmp_path / "run.json")!r}).read_bytes()
     told = client.post("runs", content=body, headers={{"Content-Type": "application/json"}})

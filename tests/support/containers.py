@@ -75,7 +75,7 @@ def fill(root: Path) -> None:
     library = Path(sysconfig.get_path("stdlib", vars={"installed_base": sys.base_prefix}))
     modules = [path for path in (library / "lib-dynload").glob("*.so") if "_tkinter" not in path.name]
     programs = [Path(sys.executable).resolve(), Path("/bin/sh").resolve()]
-    for path in {*programs, *(linked for program in (*programs, *modules) for linked in linked(program))}:
+    for path in {*programs, *(found for program in (*programs, *modules) for found in linked(program))}:
         target = root / path.relative_to("/")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, target)

@@ -10,7 +10,7 @@ from benchwright.records.findings import State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorAnswer:
+class Problem:
     """What is wrong, and what to do."""
 
     error: str
@@ -20,7 +20,7 @@ class ErrorAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptItem:
+class Kept:
     """One thing that was sent. `added` is false when it was there already, the very same."""
 
     id: str
@@ -28,7 +28,7 @@ class KeptItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TakenEntries:
+class Taken:
     """How many entries of a report were taken, as FAI-PEP's remote reporter wants to hear it."""
 
     count: int

@@ -12,7 +12,7 @@ import pytest
 
 from benchwright.compat.harness import door, local_reporter
 from benchwright.compat.harness.detection import CommitPoint, points, regressed, threshold
-from benchwright.compat.harness.documents import TestDocument
+from benchwright.compat.harness.documents import HarnessDocument
 from benchwright.compat.harness.escalation import Ladder, Rerun, commits_of
 from benchwright.errors import OptionError
 from benchwright.events import nobody
@@ -81,7 +81,7 @@ def test_commits_are_read_newest_first_in_either_order() -> None:
 # ---- files, and what is run again ----
 
 
-def _document(commit: str, value: float, *, control: str = "base", command: Sequence[str] = ()) -> TestDocument:
+def _document(commit: str, value: float, *, control: str = "base", command: Sequence[str] = ()) -> HarnessDocument:
     meta = {
         "platform": "here",
         "platform_hash": "h",
@@ -96,7 +96,7 @@ def _document(commit: str, value: float, *, control: str = "base", command: Sequ
     }
     numbers = {"p50": value, "p90": value}
     entry = {"type": "NET", "metric": "latency", "summary": {}, "diff_summary": numbers}
-    return TestDocument(meta=meta, data={NET: entry})
+    return HarnessDocument(meta=meta, data={NET: entry})
 
 
 def test_the_newest_run_of_each_commit_is_read_whoever_wrote_it(tmp_path: Path) -> None:

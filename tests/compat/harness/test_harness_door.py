@@ -139,7 +139,7 @@ def test_the_network_comes_last_and_sigterm_keeps_what_was_to_be_sent(
         signal.raise_signal(signal.SIGTERM)
 
     monkeypatch.setattr(_Refusing, "status", 503)
-    monkeypatch.setattr(remote_reporter, "How", functools.partial(remote_reporter.SendOptions, sleep=sleep))
+    monkeypatch.setattr(remote_reporter, "SendOptions", functools.partial(remote_reporter.SendOptions, sleep=sleep))
     told = ["--remote_reporter", refusing, "--simple_local_reporter", "out", "--no-save"]
     with pytest.raises(KeyboardInterrupt):
         run_harness(write_spec(), describe_sides(treatment=write_program("bench", GOOD)), *told)

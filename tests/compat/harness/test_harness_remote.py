@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from benchwright.compat.harness import remote_reporter
-from benchwright.compat.harness.documents import TestDocument
+from benchwright.compat.harness.documents import HarnessDocument
 from benchwright.compat.harness.merge import merged
 from benchwright.compat.harness.remote_post import endpoint
 from benchwright.compat.harness.remote_reporter import WAITS, SendOptions, send
@@ -84,7 +84,7 @@ def how(tmp_path: Path, waited: list[float]) -> SendOptions:
     return SendOptions(spool=tmp_path / "unsent", sleep=waited.append)
 
 
-def document(*values: float, identifier: str = "0", **more: Any) -> TestDocument:
+def document(*values: float, identifier: str = "0", **more: Any) -> HarnessDocument:
     meta = {
         "time": 1521072000.75,
         "commit_time": 1521072000,
@@ -94,7 +94,7 @@ def document(*values: float, identifier: str = "0", **more: Any) -> TestDocument
         "identifier": identifier,
     }
     entry = {"type": "NET", "metric": "latency", "unit": "us", "values": [*values], **more}
-    return TestDocument(
+    return HarnessDocument(
         meta=meta, data=merged({"NET latency": entry}, {"NET latency": {**entry, "values": [1.5]}}).data
     )
 
@@ -229,7 +229,7 @@ def test_entries_that_a_server_counted_are_not_sent_again(server: Server, addres
     data = merged({name: {**entry, "type": name} for name in ("A", "B", "C", "D")}).data
     server.script = [1, 2]
     with pytest.raises(UploadError, match="counted 1 of 4 entries"):
-        send(address, TOKEN, [TestDocument(meta=document().meta, data=data)], how)
+        send(address, TOKEN, [HarnessDocument(meta=document().meta, data=data)], how)
     with pytest.raises(UploadError, match="counted 2 of 3 entries"):
         send(address, TOKEN, [], how)
     assert send(address, TOKEN, [], how) == 1 and [*how.spool.iterdir()] == []

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from benchwright.compat.harness import local_reporter, screen_reporter
-from benchwright.compat.harness.documents import TestDocument
+from benchwright.compat.harness.documents import HarnessDocument
 from benchwright.compat.harness.merge import merged
 from benchwright.compat.harness.names import file_name, file_names
 from benchwright.compat.harness.summaries import SummaryRules
@@ -34,10 +34,10 @@ _CHILD = """
 import json, sys
 from pathlib import Path
 from benchwright.compat.harness import local_reporter
-from benchwright.compat.harness.documents import Document
+from benchwright.compat.harness.documents import HarnessDocument
 sys.stdin.readline()
 for number in range(20):
-    print(local_reporter.write(Path(sys.argv[1]), Document(**json.loads(sys.argv[2]))).name)
+    print(local_reporter.write(Path(sys.argv[1]), HarnessDocument(**json.loads(sys.argv[2]))).name)
 """
 
 
@@ -46,8 +46,8 @@ def entry(*values: float) -> dict[str, Any]:
 
 
 @pytest.fixture
-def document() -> TestDocument:
-    return TestDocument(meta=dict(META), data=merged({"NET latency": entry(18, 10, 14, 12, 16)}).data)
+def document() -> HarnessDocument:
+    return HarnessDocument(meta=dict(META), data=merged({"NET latency": entry(18, 10, 14, 12, 16)}).data)
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_the_layout(tmp_path: Path, document: TestDocument) -> None:
+def test_the_layout(tmp_path: Path, document: HarnessDocument) -> None:
     path = local_reporter.write(tmp_path, document)
     assert path == tmp_path / FOLDER / "0"
     assert names(path) == ["NET-latency.txt", "benchwright.json", "meta.txt"]
@@ -76,7 +76,7 @@ def test_the_layout(tmp_path: Path, document: TestDocument) -> None:
     assert again == tmp_path / FOLDER / "1" and names(tmp_path) == ["Linux-6.1-x86_64"]
 
 
-def test_the_first_free_number_is_taken_and_nothing_is_overwritten(tmp_path: Path, document: TestDocument) -> None:
+def test_the_first_free_number_is_taken_and_nothing_is_overwritten(tmp_path: Path, document: HarnessDocument) -> None:
     for name in ("0", "2"):
         (tmp_path / FOLDER / name).mkdir(parents=True)
     (tmp_path / FOLDER / "1").write_text("a file")
@@ -84,7 +84,7 @@ def test_the_first_free_number_is_taken_and_nothing_is_overwritten(tmp_path: Pat
     assert list((tmp_path / FOLDER / "0").iterdir()) == [] and (tmp_path / FOLDER / "1").read_text() == "a file"
 
 
-def test_processes_do_not_take_one_number_twice(tmp_path: Path, document: TestDocument) -> None:
+def test_processes_do_not_take_one_number_twice(tmp_path: Path, document: HarnessDocument) -> None:
     text = json.dumps({"meta": document.meta, "data": document.data})
     command = [sys.executable, "-c", _CHILD, str(tmp_path), text]
     pipe = subprocess.PIPE
@@ -99,17 +99,19 @@ def test_processes_do_not_take_one_number_twice(tmp_path: Path, document: TestDo
 
 
 @pytest.mark.usefixtures("far_east")
-def test_the_date_is_that_of_utc(tmp_path: Path, document: TestDocument) -> None:
-    late = TestDocument(meta=document.meta | {"commit_time": "1521158399.5"}, data=document.data)
+def test_the_date_is_that_of_utc(tmp_path: Path, document: HarnessDocument) -> None:
+    late = HarnessDocument(meta=document.meta | {"commit_time": "1521158399.5"}, data=document.data)
     assert local_reporter.write(tmp_path, late) == tmp_path / FOLDER / "0"
     with pytest.raises(DecodeError, match="no time"):
-        local_reporter.write(tmp_path, TestDocument(meta=document.meta | {"commit_time": "noon"}, data=document.data))
+        local_reporter.write(
+            tmp_path, HarnessDocument(meta=document.meta | {"commit_time": "noon"}, data=document.data)
+        )
 
 
-def test_names_that_would_meet_or_lead_out(tmp_path: Path, document: TestDocument) -> None:
+def test_names_that_would_meet_or_lead_out(tmp_path: Path, document: HarnessDocument) -> None:
     data = {key: entry(1.0) for key in ("meta", "a b", "a-b", "../../x", "..", "é", "x" * 400)}
     meta = document.meta | {"identifier": "../../..", "net_name": "..", "platform": "/"}
-    path = local_reporter.write(tmp_path, TestDocument(meta=meta, data=data))
+    path = local_reporter.write(tmp_path, HarnessDocument(meta=meta, data=data))
     assert path is not None and path.parent == tmp_path / "-/caffe2/--/delay/..-..-../2018/3/15/abc"
     assert len(names(path)) == len(data) + 2 and json.loads((path / "meta.txt").read_text()) == meta
     assert {"a-b.txt", "a-b-2.txt", "meta-2.txt", "..-..-x.txt", "--.txt"} < set(names(path))
@@ -120,8 +122,8 @@ def test_file_names() -> None:
     assert file_names(["a b", "a:b", "a-b-2"]) == {"a b": "a-b", "a:b": "a-b-2", "a-b-2": "a-b-2-2"}
 
 
-def test_a_test_without_values_has_its_meta_data_and_trouble_is_told(tmp_path: Path, document: TestDocument) -> None:
-    empty = TestDocument(meta=document.meta, data={})
+def test_a_test_without_values_has_its_meta_data_and_trouble_is_told(tmp_path: Path, document: HarnessDocument) -> None:
+    empty = HarnessDocument(meta=document.meta, data={})
     assert names(local_reporter.write(tmp_path / "whole", empty)) == ["benchwright.json", "meta.txt"]
     simple = local_reporter.write_simple(tmp_path / "simple", empty)
     assert json.loads(simple.read_text()) == {
@@ -133,12 +135,12 @@ def test_a_test_without_values_has_its_meta_data_and_trouble_is_told(tmp_path: P
             write(tmp_path / "file", document)
 
 
-def test_numbers_that_json_cannot_say(tmp_path: Path, document: TestDocument) -> None:
-    path = local_reporter.write(tmp_path, TestDocument(meta=document.meta, data={"x": entry(float("nan"), 1.0)}))
+def test_numbers_that_json_cannot_say(tmp_path: Path, document: HarnessDocument) -> None:
+    path = local_reporter.write(tmp_path, HarnessDocument(meta=document.meta, data={"x": entry(float("nan"), 1.0)}))
     assert path is not None and json.loads((path / "x.txt").read_text())["values"] == [None, 1.0]
 
 
-def test_the_simple_one_replaces_its_own_file_only(tmp_path: Path, document: TestDocument) -> None:
+def test_the_simple_one_replaces_its_own_file_only(tmp_path: Path, document: HarnessDocument) -> None:
     (tmp_path / "0").mkdir()
     (tmp_path / "0" / "mine.txt").write_text("kept")
     (tmp_path / "0" / "data.txt").write_text("old")
@@ -147,14 +149,14 @@ def test_the_simple_one_replaces_its_own_file_only(tmp_path: Path, document: Tes
     built = {"treatment_diff": "", "treatment_version": "", "treatment_commit": "abc"}
     assert json.loads(path.read_text()) == {**document.data, "meta": built}
     meta = {**document.meta, "treatment_version": "v2", "control_diff": "D1", "control_commit": "old"}
-    local_reporter.write_simple(tmp_path, TestDocument(meta=meta, data={}))
+    local_reporter.write_simple(tmp_path, HarnessDocument(meta=meta, data={}))
     sides = {"treatment_version": "v2", "control_diff": "D1", "control_commit": "old"}
     assert json.loads(path.read_text()) == {"meta": {**built, **sides}}
     assert names(tmp_path / "0") == ["data.txt", "mine.txt"]
 
 
 @pytest.mark.usefixtures("far_east")
-def test_the_screen(document: TestDocument) -> None:
+def test_the_screen(document: HarnessDocument) -> None:
     data = merged(
         {
             "Conv latency": {**entry(1.0), "type": "Conv", "values": [], "summary": {"mean": 2.0, "stdev": 0.5}},
@@ -163,7 +165,7 @@ def test_the_screen(document: TestDocument) -> None:
         },
         {"NET latency": entry(9, 5, 7, 6, 8)},
     ).data
-    assert screen_reporter.text(TestDocument(meta=document.meta, data=data)).splitlines() == [
+    assert screen_reporter.text(HarnessDocument(meta=document.meta, data=data)).splitlines() == [
         "NET: tiny\tMETRIC: delay\tID: 0",
         "PLATFORM: Linux 6.1/x86_64\tHASH: box",
         "FRAMEWORK: caffe2\tCOMMIT: abc\tTIME: 2018-03-15 09:00:00",
@@ -175,11 +177,11 @@ def test_the_screen(document: TestDocument) -> None:
     assert json.loads(screen_reporter.simple_text(document)) == document.entries
 
 
-def test_the_seeds_screen(document: TestDocument) -> None:
+def test_the_seeds_screen(document: HarnessDocument) -> None:
     data = merged(
         {"NET_DELAY": {"type": "NET_DELAY", "values": [1.5]}, "conv": {"values": [0.7]}}, rules=SummaryRules.SEED
     ).data
-    lines = screen_reporter.text(TestDocument(meta=document.meta, data=data), rules=SummaryRules.SEED).splitlines()
+    lines = screen_reporter.text(HarnessDocument(meta=document.meta, data=data), rules=SummaryRules.SEED).splitlines()
     assert lines[3:] == [
         "conv: value p0: 0.70  p10: 0.70  p50: 0.70  p90: 0.70  p100: 0.70",
         "NET_DELAY: value p0: 1.50  p10: 1.50  p50: 1.50  p90: 1.50  p100: 1.50",

@@ -14,6 +14,7 @@ from benchwright.compat.perfzero import attempts, console
 from benchwright.compat.perfzero.flags import parse
 from benchwright.compat.perfzero.summary import RunFacts
 from benchwright.records import Case, Environment, Failure, Result, Status, Target
+from benchwright.system import whole_files
 
 
 def test_a_letter_at_the_edge_of_a_piece_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,6 +31,7 @@ def test_a_full_disk_names_the_file(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # as write() does: without a name
 
     monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(whole_files, "write_text", full)
     monkeypatch.setattr(console.log, "propagate", True)
     attempt = attempts.MethodAttempt(tmp_path / "e")
     attempt.finish(RunFacts(flags=parse([])), _result(Failure(kind="exit", message="it ended")))

@@ -277,9 +277,9 @@ def test_a_client_that_is_killed_between_spool_and_sending_leaves_everything_to_
 ) -> None:
     script = (
         "import os, sys; from benchwright.store.remote.spool import Spool\n"
-        "from benchwright.store.remote.request import Request\n"
+        "from benchwright.store.remote.request import ServerRequest\n"
         f"spool = Spool({desk.address!r})\n"
-        "for i in range(3): spool.add(Request(method='PUT', path=f'runs/{i}', body=b'{}'))\n"
+        "for i in range(3): spool.add(ServerRequest(method='PUT', path=f'runs/{i}', body=b'{}'))\n"
         "with spool.sending(): os.kill(os.getpid(), 9)\n"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -9

@@ -13,7 +13,7 @@ import pytest
 from benchwright.errors import DecodeError, TargetError
 from benchwright.records import Objective, Tolerance
 from benchwright.targets.specs import form, places, reader
-from benchwright.targets.specs.problems import Problem, errors
+from benchwright.targets.specs.problems import SpecProblem, errors
 
 WHOLE: dict[str, Any] = {
     "benchwright": 1,
@@ -47,7 +47,7 @@ WHOLE: dict[str, Any] = {
 }
 
 
-def _look(value: Any, tmp_path: Path) -> tuple[Any, list[Problem]]:
+def _look(value: Any, tmp_path: Path) -> tuple[Any, list[SpecProblem]]:
     path = tmp_path / "spec.yaml"
     return reader.look(places.parse(places.to_yaml(value), str(path)), path)
 

@@ -269,7 +269,7 @@ class Simulated:
 
 @pytest.fixture
 def simulated(monkeypatch: pytest.MonkeyPatch) -> type[Simulated]:
-    monkeypatch.setattr(search, "Contest", Simulated)
+    monkeypatch.setattr(search, "PairedCase", Simulated)
     Simulated.levels, Simulated.noise, Simulated.durations, Simulated.rng = {}, 0.003, [], random.Random(1)
     return Simulated
 

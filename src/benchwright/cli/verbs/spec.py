@@ -11,7 +11,7 @@ from benchwright.cli.options import json_option, print_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from benchwright.targets.specs.problems import Problem
+    from benchwright.targets.specs.problems import SpecProblem
 
 
 @click.group("spec")
@@ -42,7 +42,7 @@ def check(files: tuple[str, ...], offline: bool, as_json: bool) -> int:
     return 2 if wrong else 0
 
 
-def _check_older(path: Path, offline: bool) -> list[Problem]:
+def _check_older(path: Path, offline: bool) -> list[SpecProblem]:
     from benchwright.compat.harness.specs.check import check
 
     return check(path, offline=offline)

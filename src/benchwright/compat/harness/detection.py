@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchwright.compat.harness.documents import TestDocument
+from benchwright.compat.harness.documents import HarnessDocument
 from benchwright.compat.harness.local_reporter import META, OURS
 from benchwright.compat.harness.names import file_name
 from benchwright.schema.parsing import json_value
@@ -34,7 +34,7 @@ class CommitPoint:
     command: tuple[str, ...] = ()  # that made it
 
 
-def points(root: Path, document: TestDocument, commits: Sequence[str]) -> list[CommitPoint]:
+def points(root: Path, document: HarnessDocument, commits: Sequence[str]) -> list[CommitPoint]:
     """What is kept below `root` of the document's test, on its device, for those of the commits that have results."""
     names = ("platform", "framework", "net_name", "metric", "identifier")
     test = root.joinpath(*(file_name(str(document.meta[name])) for name in names))

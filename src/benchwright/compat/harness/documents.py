@@ -20,7 +20,7 @@ NO_COMMIT = "interactive"  # what stands for the revision of something that was 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestDocument:
+class HarnessDocument:
     """One test on one device. `data` is by key, in the order of emission."""
 
     meta: dict[str, Any]
@@ -111,7 +111,7 @@ def as_json(value: Any) -> str:
     return json.dumps(_finite(value), indent=2, sort_keys=True, allow_nan=False)
 
 
-def commit_date(document: TestDocument) -> datetime:
+def commit_date(document: HarnessDocument) -> datetime:
     """When the revision was made, in UTC."""
     stated = document.meta.get("commit_time")
     try:

@@ -25,7 +25,7 @@ from benchwright.compat.harness import flags as harness_flags
 from benchwright.compat.harness import (
     run as running,
 )
-from benchwright.compat.harness.documents import TestDocument
+from benchwright.compat.harness.documents import HarnessDocument
 from benchwright.compat.harness.escalation import Ladder, Rerun
 from benchwright.compat.harness.flags import HarnessFlags
 from benchwright.compat.harness.info import InfoDocument
@@ -75,7 +75,7 @@ class _Done:
     flags: HarnessFlags
     info: InfoDocument
     code: int
-    documents: Sequence[TestDocument] = ()
+    documents: Sequence[HarnessDocument] = ()
 
     @property
     def run_type(self) -> str:
@@ -139,7 +139,7 @@ def _repeatable(arguments: Sequence[str], flags: HarnessFlags, given: InfoDocume
 
 def _carry_out(
     flags: HarnessFlags, given: InfoDocument, works: Sequence[Work], arguments: Sequence[str], watching: Watching
-) -> tuple[int, list[TestDocument]]:
+) -> tuple[int, list[HarnessDocument]]:
     command = documents.shown_command((*COMMAND, *arguments))
     notes = {running.note_key(work): outcome.notes(flags, given, work, command) for work in works}
     reports = Reports(flags, works)

@@ -11,7 +11,7 @@ from typing import Any
 from benchwright.compat.harness import detection
 from benchwright.compat.harness import flags as harness_flags
 from benchwright.compat.harness.detection import CommitPoint
-from benchwright.compat.harness.documents import TestDocument
+from benchwright.compat.harness.documents import HarnessDocument
 from benchwright.errors import UserError
 
 VERIFY, REGRESS = "verify", "regress"
@@ -24,7 +24,7 @@ class Rerun:
 
     info: dict[str, Any]  # the document of --info
     run_type: str
-    document: TestDocument  # of the run that raised the suspicion: says which test, and where
+    document: HarnessDocument  # of the run that raised the suspicion: says which test, and where
     regressed: tuple[str, ...] = ()  # entries to mark
 
     def words(self, arguments: Sequence[str]) -> list[str]:
@@ -47,12 +47,12 @@ class Ladder:
     again: Callable[[Rerun], int]
     say: Callable[[str], None]
 
-    def climb(self, documents: Sequence[TestDocument]) -> int:
+    def climb(self, documents: Sequence[HarnessDocument]) -> int:
         """Looks at each test that was benchmarked. The worst exit code of the runs that this took; 0 without any."""
         judged = (document for document in documents if document.meta["metric"] == detection.METRIC)
         return max((self._look(document) for document in judged), default=0)
 
-    def _look(self, document: TestDocument) -> int:
+    def _look(self, document: HarnessDocument) -> int:
         seen = detection.points(self.root, document, self.commits)
         suspicious = detection.regressed(seen)
         if not suspicious:
@@ -69,7 +69,9 @@ class Ladder:
         self.say(f"{label}: {', '.join(confirmed)} regressed at {culprit.commit}")
         return max(code, self._again(culprit, REGRESS, document, tuple(confirmed)))
 
-    def _again(self, point: CommitPoint, run_type: str, document: TestDocument, regressed: tuple[str, ...] = ()) -> int:
+    def _again(
+        self, point: CommitPoint, run_type: str, document: HarnessDocument, regressed: tuple[str, ...] = ()
+    ) -> int:
         try:
             step = Rerun(info=recorded(point), run_type=run_type, document=document, regressed=regressed)
             return self.again(step)

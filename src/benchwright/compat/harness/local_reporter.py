@@ -6,7 +6,7 @@ import os
 import uuid
 from pathlib import Path
 
-from benchwright.compat.harness.documents import TestDocument, as_json, commit_date
+from benchwright.compat.harness.documents import HarnessDocument, as_json, commit_date
 from benchwright.compat.harness.names import file_name, file_names
 from benchwright.errors import UploadError
 from benchwright.fetch.partials import remove
@@ -16,7 +16,7 @@ META = "meta"
 OURS = "benchwright.json"  # the whole document, for readers that need not know the layout
 
 
-def write(root: Path, document: TestDocument) -> Path:
+def write(root: Path, document: HarnessDocument) -> Path:
     """Writes `<platform>/<framework>/<net>/<metric>/<identifier>/<Y>/<M>/<D>/<commit>/<n>/` below `root`; says where.
 
     `n` is the first free number, also among processes that write at the same time. The folder appears whole, and
@@ -37,7 +37,7 @@ def write(root: Path, document: TestDocument) -> Path:
         raise UploadError(f"{error.filename or folder}: {error.strerror or error}") from error
 
 
-def write_simple(root: Path, document: TestDocument) -> Path:
+def write_simple(root: Path, document: HarnessDocument) -> Path:
     """Writes `<identifier>/data.txt` below `root`, over an earlier one; whatever else is there stays."""
     path = root.absolute() / file_name(str(document.meta.get("identifier", ""))) / "data.txt"
     try:
@@ -48,13 +48,13 @@ def write_simple(root: Path, document: TestDocument) -> Path:
     return path
 
 
-def _place(document: TestDocument) -> Path:
+def _place(document: HarnessDocument) -> Path:
     meta, day = document.meta, commit_date(document)
     parts = [meta[name] for name in ("platform", "framework", "net_name", "metric", "identifier")]
     return Path(*(file_name(str(part)) for part in [*parts, day.year, day.month, day.day, meta["commit"]]))
 
 
-def _texts(document: TestDocument) -> dict[str, str]:
+def _texts(document: HarnessDocument) -> dict[str, str]:
     names = file_names(document.data, taken=[META])
     texts = {f"{name}.txt": as_json(document.data[key]) for key, name in names.items()}
     whole = {"meta": document.meta, "data": document.data}

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from benchwright.compat.harness import documents, inprocess, merge, summaries
-from benchwright.compat.harness.documents import MetaFacts, TestDocument
+from benchwright.compat.harness.documents import HarnessDocument, MetaFacts
 from benchwright.compat.harness.entries import Entry, entries
 from benchwright.compat.harness.flags import HarnessFlags, names
 from benchwright.compat.harness.info import CONTROL, TREATMENT, BuildSide, InfoDocument
@@ -22,10 +22,10 @@ REGRESS = "regress"  # the type of run that marks entries as regressed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestReport:
+class DeviceReport:
     """What is reported of one test on one device."""
 
-    document: TestDocument
+    document: HarnessDocument
     warnings: tuple[str, ...] = ()
 
 
@@ -66,7 +66,7 @@ def notes(flags: HarnessFlags, info: InfoDocument, work: Work, command: Sequence
     }
 
 
-def told(run: Run, *, failed: bool = False) -> list[TestReport]:
+def told(run: Run, *, failed: bool = False) -> list[DeviceReport]:
     """The documents of a run, one for each test on each device that was measured.
 
     A test that failed has one where `failed` asks for it: its meta data, and no entries.
@@ -87,9 +87,9 @@ def _was_tried(result: Result) -> bool:
     return result.status is not Status.SKIPPED and (result.error is None or result.error.kind != INTERRUPTED)
 
 
-def _told(kept: _Kept, result: Result, control: Result | None) -> TestReport:
+def _told(kept: _Kept, result: Result, control: Result | None) -> DeviceReport:
     if result.status is not Status.OK:
-        return TestReport(document=TestDocument(meta=dict(kept.meta), data={}))
+        return DeviceReport(document=HarnessDocument(meta=dict(kept.meta), data={}))
     found = entries(result, metric=kept.metric, operators=kept.operators)
     other = None
     if control is not None and control.status is Status.OK:
@@ -101,7 +101,7 @@ def _told(kept: _Kept, result: Result, control: Result | None) -> TestReport:
     said += [f"{label}: {one.seen}; {one.remedy}" for side in (result, control) if side for one in side.warnings]
     if control is not None and other is None:
         said.append(f"{label}: the control failed, so there is no difference")
-    return TestReport(document=TestDocument(meta=dict(kept.meta), data=data), warnings=tuple(said))
+    return DeviceReport(document=HarnessDocument(meta=dict(kept.meta), data=data), warnings=tuple(said))
 
 
 def _marked(key: str, entry: Entry, regressed: Sequence[str]) -> Entry:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.compat.harness import remote_post
-from benchwright.compat.harness.documents import TestDocument, as_json
+from benchwright.compat.harness.documents import HarnessDocument, as_json
 from benchwright.compat.harness.remote_post import Endpoint, PostRefusedError
 from benchwright.compat.harness.summaries import SummaryRules
 from benchwright.errors import UploadError
@@ -39,7 +39,7 @@ class SendOptions:
     timeout: float = 60.0
 
 
-def send(address: str, token: str, documents: Sequence[TestDocument], how: SendOptions | None = None) -> int:
+def send(address: str, token: str, documents: Sequence[HarnessDocument], how: SendOptions | None = None) -> int:
     """Posts the entries of each document to `host/path|category`; how many arrived, earlier ones included.
 
     What an earlier attempt could not send goes first. Success is what the server counts. On an `UploadError` all that
@@ -66,14 +66,14 @@ def send(address: str, token: str, documents: Sequence[TestDocument], how: SendO
     return sending.sent
 
 
-def keep(address: str, documents: Sequence[TestDocument], how: SendOptions) -> None:
+def keep(address: str, documents: Sequence[HarnessDocument], how: SendOptions) -> None:
     """Puts the entries of each document into the spool, from which the next `send` takes them."""
     endpoint = remote_post.endpoint(address)
     waiting = [batch for document in documents if (batch := logs(document, endpoint.category, rules=how.rules))]
     _Sending(endpoint, "", how).keep(waiting)
 
 
-def logs(document: TestDocument, category: str, *, rules: SummaryRules = SummaryRules.TODAY) -> list[Log]:
+def logs(document: HarnessDocument, category: str, *, rules: SummaryRules = SummaryRules.TODAY) -> list[Log]:
     """One log for each entry; `message` is JSON in a text.
 
     Its `int` holds the summaries as whole numbers, which are the server's columns, and `float` holds them in full.

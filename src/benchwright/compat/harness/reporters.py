@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchwright.compat.harness import outcome
-from benchwright.compat.harness.documents import TestDocument
+from benchwright.compat.harness.documents import HarnessDocument
 from benchwright.compat.harness.flags import HarnessFlags
-from benchwright.compat.harness.outcome import TestReport
+from benchwright.compat.harness.outcome import DeviceReport
 from benchwright.compat.harness.run import Work
 from benchwright.compat.harness.summaries import SummaryRules
 from benchwright.errors import BenchwrightError, OptionError
@@ -47,7 +47,7 @@ class Reports:
         self._run: Run | None = None
         self._reported: set[str] = set()
         self._server_answers = True
-        self.told: list[TestReport] = []  # of tests that were measured, in order
+        self.told: list[DeviceReport] = []  # of tests that were measured, in order
         self.failures: list[str] = []  # why a reporter failed, each once
 
     def hear(self, event: Event) -> None:
@@ -79,7 +79,7 @@ class Reports:
                 sys.stdout.flush()
                 self._send(one)
 
-    def _write(self, document: TestDocument) -> None:
+    def _write(self, document: HarnessDocument) -> None:
         from benchwright.compat.harness import local_reporter
 
         if place := self._flags.texts["local_reporter"]:
@@ -87,7 +87,7 @@ class Reports:
         if folder := self._flags.texts["simple_local_reporter"]:
             self._try("--simple_local_reporter", lambda: local_reporter.write_simple(Path(folder), document))
 
-    def _send(self, one: TestReport) -> None:
+    def _send(self, one: DeviceReport) -> None:
         if not self._flags.texts["remote_reporter"]:
             return
         from benchwright.compat.harness import remote_reporter
@@ -124,7 +124,7 @@ def send(flags: HarnessFlags, say: Callable[[str], None]) -> list[str]:
     return [failure] if failure else []
 
 
-def _screen(flags: HarnessFlags, one: TestReport) -> str:
+def _screen(flags: HarnessFlags, one: DeviceReport) -> str:
     """What the screen reporters say of a test; "" when there are none."""
     from benchwright.compat.harness import screen_reporter
 

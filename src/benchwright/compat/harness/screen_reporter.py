@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from benchwright.compat.harness.documents import TestDocument, as_json, commit_date
+from benchwright.compat.harness.documents import HarnessDocument, as_json, commit_date
 from benchwright.compat.harness.summaries import OF_THE_SEED, SummaryRules
 
 _PAIRS = (("p50", "median", "MAD"), ("mean", "mean", "stdev"))
 
 
-def text(document: TestDocument, *, rules: SummaryRules = SummaryRules.TODAY) -> str:
+def text(document: HarnessDocument, *, rules: SummaryRules = SummaryRules.TODAY) -> str:
     """Three lines that say what was measured where, then a line for each entry and one for its difference.
 
     The whole model comes first, operators follow by name; the seed had the model last, and all percentiles.
@@ -29,7 +29,7 @@ def text(document: TestDocument, *, rules: SummaryRules = SummaryRules.TODAY) ->
     return "\n".join(lines) + "\n"
 
 
-def simple_text(document: TestDocument) -> str:
+def simple_text(document: HarnessDocument) -> str:
     """The entries alone, as JSON."""
     return as_json(document.entries) + "\n"
 

@@ -14,7 +14,7 @@ from starlette.responses import FileResponse, Response
 
 from benchwright.records import Artifact
 from benchwright.server.access import Reads, Writes
-from benchwright.server.answers import KeptItem
+from benchwright.server.answers import Kept
 from benchwright.server.bodies import pieces
 from benchwright.server.context import answer, archive, frame, record
 from benchwright.server.documents import LONGEST_ID
@@ -51,7 +51,7 @@ def download(request: Request, visitor: Reads, result_id: Id, name: Name) -> Res
 
 @router.put(
     "/results/{result_id}/artifacts/{name:path}",
-    responses=told(KeptItem) | told(KeptItem, status=201),
+    responses=told(Kept) | told(Kept, status=201),
     openapi_extra=takes_bytes("The file, byte for byte as the result tells of it."),
     summary="Send a file of a result",
 )
@@ -71,7 +71,7 @@ async def upload(request: Request, visitor: Writes, result_id: Id, name: Name) -
         raise refusal(507, f"the server cannot keep the file: {error.strerror}", "try again later") from None
     if added:
         await run_in_threadpool(record, request, visitor, "upload artifact", f"{result_id} {name}")
-    return await run_in_threadpool(answer, request, KeptItem(id=name, added=added), status=201 if added else 200)
+    return await run_in_threadpool(answer, request, Kept(id=name, added=added), status=201 if added else 200)
 
 
 async def _received(request: Request, file: BinaryIO, most: int) -> tuple[int, str]:

@@ -16,7 +16,7 @@ from benchwright.exchange.importers import fai_pep, perfzero
 from benchwright.records import Run
 from benchwright.server import bodies
 from benchwright.server.access import Anyone, Visitor, Writes, known, require, wrong_token
-from benchwright.server.answers import KeptItem, TakenEntries
+from benchwright.server.answers import Kept, Taken
 from benchwright.server.bodies import Document
 from benchwright.server.context import answer, archive, frame, record
 from benchwright.server.documents import check_run, parsed
@@ -30,7 +30,7 @@ _FORM = "application/x-www-form-urlencoded"
 
 @router.post(
     "/hooks/fai-pep",
-    responses=told(TakenEntries),
+    responses=told(Taken),
     openapi_extra=takes_object(),
     summary="What FAI-PEP's remote reporter sends",
 )
@@ -51,7 +51,7 @@ async def reported(request: Request, visitor: Anyone) -> Response:
 
 @router.post(
     "/hooks/perfzero",
-    responses=told(KeptItem) | told(KeptItem, status=201),
+    responses=told(Kept) | told(Kept, status=201),
     openapi_extra=takes_object(),
     summary="A summary of PerfZero's",
 )
@@ -60,7 +60,7 @@ def summarised(request: Request, visitor: Writes, body: Document) -> Response:
     summary = parsed(body, frame(request).settings.limits)
     run = perfzero.run_of(summary, received_at=_now(), where="body")
     added = _keep(request, visitor, run)
-    return answer(request, KeptItem(id=run.id, added=added), status=201 if added else 200)
+    return answer(request, Kept(id=run.id, added=added), status=201 if added else 200)
 
 
 def _sent(request: Request, body: bytes) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def _keep_logs(request: Request, visitor: Visitor, logs: Any) -> Response:
 
     messages = fai_pep.logs_of(logs, loads)
     _keep(request, visitor, fai_pep.run_of(messages, received_at=_now()))
-    return answer(request, TakenEntries(count=len(messages)))
+    return answer(request, Taken(count=len(messages)))
 
 
 def _keep(request: Request, visitor: Visitor, run: Run) -> bool:

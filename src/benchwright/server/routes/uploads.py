@@ -16,7 +16,7 @@ from benchwright.errors import BenchwrightError, DecodeError, StoreError
 from benchwright.records import Run
 from benchwright.server import bodies
 from benchwright.server.access import Reads, Writes
-from benchwright.server.answers import Answered, KeptItem, Uploaded
+from benchwright.server.answers import Answered, Kept, Uploaded
 from benchwright.server.bodies import Document, Small
 from benchwright.server.context import answer, archive, frame, packed, record, record_once
 from benchwright.server.documents import LONGEST_ID, record_of, result_of, run_of
@@ -32,7 +32,7 @@ LINES = "application/x-ndjson"
 
 @router.put(
     "/runs/{run_id}",
-    responses=told(KeptItem) | told(KeptItem, status=201),
+    responses=told(Kept) | told(Kept, status=201),
     openapi_extra=takes_document("run"),
     summary="Begin a run",
 )
@@ -48,12 +48,12 @@ def begin(request: Request, visitor: Writes, run_id: Id, body: Document) -> Resp
         added = archive(request).put_run(run)
     if added:
         record(request, visitor, "upload run", run_id)
-    return answer(request, KeptItem(id=run_id, added=added), status=201 if added else 200)
+    return answer(request, Kept(id=run_id, added=added), status=201 if added else 200)
 
 
 @router.put(
     "/runs/{run_id}/results/{result_id}",
-    responses=told(KeptItem) | told(KeptItem, status=201),
+    responses=told(Kept) | told(Kept, status=201),
     openapi_extra=takes_document("result"),
     summary="Add a result",
 )
@@ -71,7 +71,7 @@ def add(
     with _clashes(archive(request), run_id):
         added = archive(request).put(run_id, result, instead_of=instead_of)
     record_once(request, visitor, "upload results", run_id)
-    return answer(request, KeptItem(id=result_id, added=added), status=201 if added else 200)
+    return answer(request, Kept(id=result_id, added=added), status=201 if added else 200)
 
 
 @router.post(

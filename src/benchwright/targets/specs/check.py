@@ -10,12 +10,12 @@ from benchwright.fetch.digests import expected, mismatch
 from benchwright.targets.specs import places, reader, references
 from benchwright.targets.specs.definition import Spec, SpecFile
 from benchwright.targets.specs.files import missing
-from benchwright.targets.specs.problems import Problem
+from benchwright.targets.specs.problems import SpecProblem
 
-OlderCheck = Callable[[Path, bool], list[Problem]]  # of a file, and whether to leave addresses alone
+OlderCheck = Callable[[Path, bool], list[SpecProblem]]  # of a file, and whether to leave addresses alone
 
 
-def check(path: Path, *, offline: bool = False, check_older: OlderCheck | None = None) -> list[Problem]:
+def check(path: Path, *, offline: bool = False, check_older: OlderCheck | None = None) -> list[SpecProblem]:
     """Every problem of a spec file, in the order of its lines. `check_older` looks at files of FAI-PEP's form.
 
     `offline` leaves alone what is behind addresses.
@@ -24,23 +24,23 @@ def check(path: Path, *, offline: bool = False, check_older: OlderCheck | None =
         document = places.read(path)
     except (DecodeError, TargetError) as error:
         where, _, message = error.message.partition(": ")
-        return [Problem(where=where, message=message, remedy=error.remedy)]
+        return [SpecProblem(where=where, message=message, remedy=error.remedy)]
     if check_older and reader.is_older(document.value):
         return check_older(path, offline)
     if not reader.is_ours(document.value):
         remedy = f"begin it with `{reader.MARK}: 1`; docs/specs.md shows how it goes on"
-        return [Problem(where=document.at(), message=f"the key {reader.MARK!r} is missing", remedy=remedy)]
+        return [SpecProblem(where=document.at(), message=f"the key {reader.MARK!r} is missing", remedy=remedy)]
     spec, problems = reader.look(document, path)
     found = [*problems, *(files(spec, offline=offline) if spec else ())]
     return sorted(found, key=_line)
 
 
-def files(spec: Spec, *, offline: bool) -> Iterator[Problem]:
+def files(spec: Spec, *, offline: bool) -> Iterator[SpecProblem]:
     """Files that are not there, or are not those that the spec means."""
     for file in references.all_files(spec):
         message = _unreachable(file) if file.is_url and not offline else "" if file.is_url else _wrong(file)
         if message:
-            yield Problem(where=file.where, message=message, remedy=_remedy(file))
+            yield SpecProblem(where=file.where, message=message, remedy=_remedy(file))
 
 
 def _unreachable(file: SpecFile) -> str:
@@ -62,7 +62,7 @@ def _remedy(file: SpecFile) -> str:
     return "check the address" if file.is_url else "paths are relative to the spec"
 
 
-def _line(problem: Problem) -> tuple[int, int]:
+def _line(problem: SpecProblem) -> tuple[int, int]:
     """Line and column of `spec.yaml:12:5`; what has none comes first."""
     numbers = [int(part) for part in problem.where.rsplit(":", 2)[1:] if part.isdecimal()]
     return (numbers[0], numbers[1]) if len(numbers) == 2 else (0, 0)

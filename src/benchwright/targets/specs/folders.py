@@ -10,7 +10,7 @@ from pathlib import Path
 from benchwright.errors import DecodeError, TargetError
 from benchwright.targets.specs import places, reader
 from benchwright.targets.specs.definition import Spec
-from benchwright.targets.specs.problems import Problem, errors
+from benchwright.targets.specs.problems import SpecProblem, errors
 
 _BEGINNING = 65536  # characters
 _MODELS = ("saved_model.pb", "*.onnx", "*.tflite", "*.keras")  # what people keep in a folder of its own
@@ -23,7 +23,7 @@ def every(folder: Path) -> list[Spec]:
     What is wrong with any of them is told at once, before anything is measured.
     """
     specs: list[Spec] = []
-    problems: list[Problem] = []
+    problems: list[SpecProblem] = []
     for path in found(folder):
         spec, wrong = _look(path)
         problems += wrong
@@ -62,14 +62,14 @@ def holds_specs(folder: Path) -> bool:
     return any(map(_is_meant, found(folder)))
 
 
-def _look(path: Path) -> tuple[Spec | None, list[Problem]]:
+def _look(path: Path) -> tuple[Spec | None, list[SpecProblem]]:
     try:
         document = places.read(path)
     except (DecodeError, TargetError) as error:
         return None, [_as_problem(error)] if _is_meant(path) else []
     if reader.is_older(document.value):
         message = "a spec of FAI-PEP's form"
-        return None, [Problem(where=document.where, message=message, remedy=reader.OLDER.format(path))]
+        return None, [SpecProblem(where=document.where, message=message, remedy=reader.OLDER.format(path))]
     if not reader.is_ours(document.value):
         return None, []
     spec, problems = reader.look(document, path)
@@ -92,16 +92,16 @@ def _is_older(path: Path) -> bool:
         return False
 
 
-def _as_problem(error: DecodeError | TargetError) -> Problem:
+def _as_problem(error: DecodeError | TargetError) -> SpecProblem:
     where, _, message = error.message.partition(": ")
-    return Problem(where=where, message=message, remedy=error.remedy)
+    return SpecProblem(where=where, message=message, remedy=error.remedy)
 
 
-def doubles(specs: Iterable[Spec]) -> Iterator[Problem]:
+def doubles(specs: Iterable[Spec]) -> Iterator[SpecProblem]:
     """Models of one name in two files, which would share their results."""
     seen: dict[str, Path] = {}
     for spec in specs:
         if spec.name in seen and not seen[spec.name].samefile(spec.path):
             message = f"the model {spec.name!r} has a spec already: {seen[spec.name]}"
-            yield Problem(where=str(spec.path), message=message, remedy="give one of them another name")
+            yield SpecProblem(where=str(spec.path), message=message, remedy="give one of them another name")
         seen.setdefault(spec.name, spec.path)

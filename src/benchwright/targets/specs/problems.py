@@ -10,7 +10,7 @@ Severity = Literal["error", "warning"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class SpecProblem:
     """One thing that is wrong, where, and what to do about it."""
 
     where: str  # `spec.yaml:12:5`
@@ -23,6 +23,6 @@ class Problem:
         return f"{text}\n  {self.remedy}" if self.remedy else text
 
 
-def errors(problems: Iterable[Problem]) -> list[Problem]:
+def errors(problems: Iterable[SpecProblem]) -> list[SpecProblem]:
     """Those that keep a spec from being run."""
     return [problem for problem in problems if problem.severity == "error"]

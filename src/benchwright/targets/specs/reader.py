@@ -13,7 +13,7 @@ from benchwright.targets.specs import form, references, validator
 from benchwright.targets.specs.definition import Input, RuntimeEntry, Shapes, Spec, SpecFile, SpecOutput, SpecTest
 from benchwright.targets.specs.places import Place, PlacedDocument
 from benchwright.targets.specs.places import read as read_document
-from benchwright.targets.specs.problems import Problem, errors
+from benchwright.targets.specs.problems import SpecProblem, errors
 from benchwright.units import parse_quantity
 from benchwright.units.objectives import objective
 
@@ -42,7 +42,7 @@ def read(path: Path) -> Spec:
     return spec
 
 
-def look(document: PlacedDocument, path: Path) -> tuple[Spec | None, list[Problem]]:
+def look(document: PlacedDocument, path: Path) -> tuple[Spec | None, list[SpecProblem]]:
     """The spec, unless its form is wrong, and every problem: of form first, then of names that lead nowhere."""
     problems = validator.problems(document, form.json_schema())
     if errors(problems):
@@ -52,7 +52,7 @@ def look(document: PlacedDocument, path: Path) -> tuple[Spec | None, list[Proble
     return spec, [*problems, *reader.problems, *references.problems(spec, document)]
 
 
-def refusal(problems: Iterable[Problem]) -> DecodeError:
+def refusal(problems: Iterable[SpecProblem]) -> DecodeError:
     """All problems as one error."""
     told = list(problems)
     if len(told) == 1:
@@ -77,7 +77,7 @@ class _Reader:
     """From a document whose form is right. What a value means may still be wrong, and is then a problem."""
 
     def __init__(self, document: PlacedDocument, folder: Path) -> None:
-        self.problems: list[Problem] = []
+        self.problems: list[SpecProblem] = []
         self._document, self._folder = document, folder
 
     def spec(self, path: Path) -> Spec:
@@ -212,7 +212,7 @@ class _Reader:
                 self._wrong(path, error.message, error.remedy)
 
     def _wrong(self, path: Place, message: str, remedy: str = "") -> None:
-        self.problems.append(Problem(where=self._document.at(*path), message=message, remedy=remedy))
+        self.problems.append(SpecProblem(where=self._document.at(*path), message=message, remedy=remedy))
 
 
 def _shape(sizes: Iterable[float]) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchwright.errors import did_you_mean
 from benchwright.targets.specs.places import Place, PlacedDocument
-from benchwright.targets.specs.problems import Problem
+from benchwright.targets.specs.problems import SpecProblem
 
 _KINDS: dict[str, tuple[type, ...]] = {
     "object": (dict,),
@@ -31,10 +31,10 @@ _IN_WORDS = {
 _BOUNDS = ("minimum", "maximum", "minItems", "maxItems", "minLength")
 
 
-def problems(document: PlacedDocument, schema: Mapping[str, Any]) -> list[Problem]:
+def problems(document: PlacedDocument, schema: Mapping[str, Any]) -> list[SpecProblem]:
     """Everything in the document that the schema does not allow, and keys that stand twice."""
     found = [
-        Problem(
+        SpecProblem(
             where=f"{document.where}:{line}:{column}",
             message=f"{path[-1]!r} stands twice, and only the last one would count",
             remedy="leave one of them out",
@@ -49,7 +49,7 @@ class _Validator:
         self._document = document
         self._definitions: Mapping[str, Any] = schema.get("$defs", {})
 
-    def look(self, schema: Mapping[str, Any], value: Any, path: Place) -> Iterator[Problem]:
+    def look(self, schema: Mapping[str, Any], value: Any, path: Place) -> Iterator[SpecProblem]:
         if "$ref" in schema:
             schema = self._definitions[schema["$ref"].rpartition("/")[2]]
         options = schema.get("anyOf", [schema])
@@ -60,7 +60,7 @@ class _Validator:
             return
         yield from self._inside(fitting[0], value, path)
 
-    def _inside(self, schema: Mapping[str, Any], value: Any, path: Place) -> Iterator[Problem]:
+    def _inside(self, schema: Mapping[str, Any], value: Any, path: Place) -> Iterator[SpecProblem]:
         if "const" in schema and (value != schema["const"] or isinstance(value, bool)):
             remedy = f"this version of Benchwright reads {schema['const']}"
             yield self._problem(path, f"{_name(path)}: {_shown(value)} is not known", remedy)
@@ -80,7 +80,7 @@ class _Validator:
         if isinstance(value, dict):
             yield from self._mapping(schema, value, path)
 
-    def _mapping(self, schema: Mapping[str, Any], value: dict[str, Any], path: Place) -> Iterator[Problem]:
+    def _mapping(self, schema: Mapping[str, Any], value: dict[str, Any], path: Place) -> Iterator[SpecProblem]:
         known, others = schema.get("properties", {}), schema.get("additionalProperties", {})
         for name in schema.get("required", ()):
             if name not in value:
@@ -103,8 +103,8 @@ class _Validator:
             return value.is_integer()  # JSON knows one kind of number: 8.0 is 8
         return isinstance(value, _KINDS[kind])
 
-    def _problem(self, path: Place, message: str, remedy: str = "") -> Problem:
-        return Problem(where=self._document.at(*path), message=message, remedy=remedy)
+    def _problem(self, path: Place, message: str, remedy: str = "") -> SpecProblem:
+        return SpecProblem(where=self._document.at(*path), message=message, remedy=remedy)
 
 
 def _out_of_bounds(schema: Mapping[str, Any], value: Any) -> str:

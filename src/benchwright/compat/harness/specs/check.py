@@ -13,18 +13,18 @@ from benchwright.errors import FetchError
 from benchwright.fetch.digests import expected, mismatch
 from benchwright.targets.specs import placeholders
 from benchwright.targets.specs.places import PlacedDocument
-from benchwright.targets.specs.problems import Problem
+from benchwright.targets.specs.problems import SpecProblem
 
 SIMILAR = 0.8  # of 1: how near an unknown key must be to a known one to look like a slip
 
 
-def check(path: Path, framework: str = "", *, offline: bool = True) -> list[Problem]:
+def check(path: Path, framework: str = "", *, offline: bool = True) -> list[SpecProblem]:
     """Every problem of a spec or a list of specs, in the order of the file. A file that cannot be parsed raises.
 
     Without a framework, the one that the model names or that its format suggests decides what is asked of it. Files
     behind addresses are looked at unless `offline`.
     """
-    problems: list[Problem] = []
+    problems: list[SpecProblem] = []
     tests: list[PlannedTest] = []
     for spec in loader.specs(path, {}, problems):
         problems += _slips(spec.value, spec.document)
@@ -44,7 +44,7 @@ def suggested(value: Mapping[str, Any]) -> str:
     return next((str(model[key]) for key in ("framework", "format") if model.get(key) in known), "generic")
 
 
-def _slips(value: Mapping[str, Any], document: PlacedDocument) -> Iterator[Problem]:
+def _slips(value: Mapping[str, Any], document: PlacedDocument) -> Iterator[SpecProblem]:
     """Keys that look like another one misspelt. Any key is legal, as a placeholder; one that is used is none."""
     used = {part for text in texts(value) for name in placeholders.names(text) for part in name.split(".")}
     for path, mapping, known in _levels(value):
@@ -53,7 +53,7 @@ def _slips(value: Mapping[str, Any], document: PlacedDocument) -> Iterator[Probl
             if key not in known and key not in used and near:
                 message = f"{key} is no key that is known here, and is used by no placeholder"
                 where = document.at(*path, key)
-                yield Problem(where=where, message=message, remedy=f"did you mean {near[0]!r}?", severity="warning")
+                yield SpecProblem(where=where, message=message, remedy=f"did you mean {near[0]!r}?", severity="warning")
 
 
 def _levels(value: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any], frozenset[str]]]:
@@ -78,18 +78,18 @@ def _file_levels(
             yield (*path, name), one, keys.FILE
 
 
-def _of_test(test: PlannedTest) -> Iterator[Problem]:
+def _of_test(test: PlannedTest) -> Iterator[SpecProblem]:
     if test.reason:
-        yield Problem(where=test.place, message=f"cannot be run here: {test.reason}", severity="warning")
+        yield SpecProblem(where=test.place, message=f"cannot be run here: {test.reason}", severity="warning")
 
 
-def _files(tests: list[PlannedTest], offline: bool) -> Iterator[Problem]:
+def _files(tests: list[PlannedTest], offline: bool) -> Iterator[SpecProblem]:
     """Files that are not there, or are not those that the spec means; each is looked at once."""
     wanted = {(entry.location, entry.md5): entry for test in tests for entry in test.files if entry.wanted}
     for entry in wanted.values():
         message = _unreachable(entry.location, offline) if _is_url(entry.location) else _wrong(entry)
         if message:
-            yield Problem(where=entry.place, message=message, remedy="is the location right?")
+            yield SpecProblem(where=entry.place, message=message, remedy="is the location right?")
 
 
 def _is_url(location: str) -> bool:

@@ -13,7 +13,7 @@ from benchwright.compat.harness.specs.check import suggested, texts
 from benchwright.compat.harness.specs.plans import LIBRARIES, FileEntry, PlannedTest, Role, SpecRequest
 from benchwright.errors import TargetError
 from benchwright.targets.specs import form, placeholders, places
-from benchwright.targets.specs.problems import Problem, errors
+from benchwright.targets.specs.problems import SpecProblem, errors
 from benchwright.targets.specs.reader import is_ours, refusal
 
 _DTYPES = {"float": "float32", "double": "float64", "half": "float16", "int": "int32", "long": "int64", "char": "int8"}
@@ -35,14 +35,14 @@ _LEFT = {  # what our form has no word for, and what to do instead
 _PROGRAM = "program"  # where nobody knows better
 
 
-def convert(path: Path) -> tuple[dict[str, Any], list[Problem]]:
+def convert(path: Path) -> tuple[dict[str, Any], list[SpecProblem]]:
     """The spec in our form, and what could not be carried over. A `DecodeError` when it is not fine itself.
 
     Paths stay relative to the spec, so the new file belongs beside the old one.
     """
     if is_ours(places.read(path).value):
         raise TargetError(f"{path} is a spec of our form already", remedy=f"benchwright spec check {path}")
-    problems: list[Problem] = []
+    problems: list[SpecProblem] = []
     specs = loader.specs(path, {}, problems)
     if len(specs) != 1 or specs[0].listed is not None:
         raise TargetError(f"{path} is a list of specs", remedy="convert each of the files that it names")
@@ -58,11 +58,11 @@ def convert(path: Path) -> tuple[dict[str, Any], list[Problem]]:
 class _Told:
     """What could not be carried over; each thing once."""
 
-    def __init__(self, problems: list[Problem]) -> None:
+    def __init__(self, problems: list[SpecProblem]) -> None:
         self.problems = problems
 
     def add(self, where: str, message: str, remedy: str = "") -> None:
-        problem = Problem(where=where, message=message, remedy=remedy, severity="warning")
+        problem = SpecProblem(where=where, message=message, remedy=remedy, severity="warning")
         if problem not in self.problems:
             self.problems.append(problem)
 

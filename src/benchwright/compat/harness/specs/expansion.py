@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from benchwright.targets.specs.problems import Problem
+from benchwright.targets.specs.problems import SpecProblem
 
 Place = tuple[str | int, ...]
 Tell = Callable[[Place, str, str], None]  # a problem of the test: where in it, what, remedy
@@ -116,10 +116,10 @@ def _item(value: Any, position: int) -> Any:
     return value[position] if isinstance(value, list) else value
 
 
-def problem_of(document_at: Callable[..., str], *around: str | int, problems: list[Problem]) -> Tell:
+def problem_of(document_at: Callable[..., str], *around: str | int, problems: list[SpecProblem]) -> Tell:
     """A `Tell` that adds an error of the file's place to `problems`."""
 
     def tell(path: Place, message: str, remedy: str) -> None:
-        problems.append(Problem(where=document_at(*around, *path), message=message, remedy=remedy))
+        problems.append(SpecProblem(where=document_at(*around, *path), message=message, remedy=remedy))
 
     return tell

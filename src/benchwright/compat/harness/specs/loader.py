@@ -10,7 +10,7 @@ from typing import Any
 from benchwright.errors import DecodeError
 from benchwright.targets.specs import placeholders, places
 from benchwright.targets.specs.places import PlacedDocument
-from benchwright.targets.specs.problems import Problem
+from benchwright.targets.specs.problems import SpecProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class OlderSpec:
     meta: Mapping[str, Any]
 
 
-def specs(path: Path, string_map: Mapping[str, str], problems: list[Problem]) -> list[OlderSpec]:
+def specs(path: Path, string_map: Mapping[str, str], problems: list[SpecProblem]) -> list[OlderSpec]:
     """The spec of a file, or those of a list. What is wrong is added to `problems`; a file that is no JSON raises."""
     document = opened(path, problems)
     content = document.value
@@ -33,12 +33,12 @@ def specs(path: Path, string_map: Mapping[str, str], problems: list[Problem]) ->
     meta = placeholders.replaced(content.get("meta"), string_map)
     if not isinstance(meta, Mapping):
         problems.append(
-            Problem(where=document.at("meta"), message="a list of benchmarks needs `meta`", remedy='"meta": {}')
+            SpecProblem(where=document.at("meta"), message="a list of benchmarks needs `meta`", remedy='"meta": {}')
         )
         meta = {}
     names = content["benchmarks"]
     if not isinstance(names, list) or not names:
-        problems.append(Problem(where=document.at("benchmarks"), message="`benchmarks` is a list of spec files"))
+        problems.append(SpecProblem(where=document.at("benchmarks"), message="`benchmarks` is a list of spec files"))
         return []
     found = []
     for i, name in enumerate(names):
@@ -46,20 +46,20 @@ def specs(path: Path, string_map: Mapping[str, str], problems: list[Problem]) ->
         if not isinstance(name, str) or not file.is_file():
             where = document.at("benchmarks", i)
             problems.append(
-                Problem(where=where, message=f"{name} is not a file", remedy="paths start at the list's folder")
+                SpecProblem(where=where, message=f"{name} is not a file", remedy="paths start at the list's folder")
             )
             continue
         inner = opened(file, problems)
         if "benchmarks" in inner.value:
             problems.append(
-                Problem(where=document.at("benchmarks", i), message=f"{name} is a list itself; lists do not nest")
+                SpecProblem(where=document.at("benchmarks", i), message=f"{name} is a list itself; lists do not nest")
             )
             continue
         found.append(_spec(file, inner, string_map, document, meta))
     return found
 
 
-def opened(path: Path, problems: list[Problem]) -> PlacedDocument:
+def opened(path: Path, problems: list[SpecProblem]) -> PlacedDocument:
     """What the file says: a mapping. Keys that stand twice are warnings, and the last one counts."""
     document = places.read(path)
     if not isinstance(document.value, dict):
@@ -68,14 +68,16 @@ def opened(path: Path, problems: list[Problem]) -> PlacedDocument:
         name = ".".join(str(part) for part in place)
         where = f"{document.where}:{line}:{column}"
         problems.append(
-            Problem(where=where, message=f"{name} stands twice; this one counts", remedy="keep one", severity="warning")
+            SpecProblem(
+                where=where, message=f"{name} stands twice; this one counts", remedy="keep one", severity="warning"
+            )
         )
     return document
 
 
 def default_args(path: Path) -> dict[str, Any]:
     """Flags that the file itself sets where the command line says nothing: `{"--timeout": 500}`."""
-    problems: list[Problem] = []
+    problems: list[SpecProblem] = []
     document = opened(path, problems)
     found = document.value.get("default_args", {})
     if not isinstance(found, dict) or not all(str(name).startswith("-") for name in found):

@@ -13,10 +13,10 @@ from benchwright.compat.harness.specs.merge import Hidden
 from benchwright.compat.harness.specs.plans import FileEntry, PlannedTest, Role, SpecRequest
 from benchwright.errors import DecodeError
 from benchwright.targets.specs.places import PlacedDocument
-from benchwright.targets.specs.problems import Problem
+from benchwright.targets.specs.problems import SpecProblem
 
 
-def hidden(one: Hidden, where: str, source: str) -> Problem:
+def hidden(one: Hidden, where: str, source: str) -> SpecProblem:
     """A value that does not count, because a nearer place has another one."""
     name = ".".join(one.path)
     return _warning(
@@ -26,7 +26,7 @@ def hidden(one: Hidden, where: str, source: str) -> Problem:
     )
 
 
-def of_meta_timeout(spec: OlderSpec, asked: SpecRequest) -> list[Problem]:
+def of_meta_timeout(spec: OlderSpec, asked: SpecRequest) -> list[SpecProblem]:
     """The command line's timeout stands before that of a list, unlike everything else in its `meta`."""
     said = spec.meta.get("timeout")
     if spec.listed is None or said is None or said == asked.timeout or asked.timeout is None:
@@ -39,9 +39,9 @@ def of_meta_timeout(spec: OlderSpec, asked: SpecRequest) -> list[Problem]:
     ]
 
 
-def of_test(test: Mapping[str, Any], at: int, document: PlacedDocument) -> list[Problem]:
+def of_test(test: Mapping[str, Any], at: int, document: PlacedDocument) -> list[SpecProblem]:
     """What a test says in vain, or twice."""
-    found: list[Problem] = []
+    found: list[SpecProblem] = []
     words = commands.written(test)
     if words and isinstance(test.get("commands"), Mapping):
         said = "arguments" if "arguments" in test else "command"
@@ -58,7 +58,7 @@ def of_test(test: Mapping[str, Any], at: int, document: PlacedDocument) -> list[
     return found
 
 
-def equal_names(files: Sequence[FileEntry], where: str) -> list[Problem]:
+def equal_names(files: Sequence[FileEntry], where: str) -> list[SpecProblem]:
     """Files of a test whose names are equal: the older system took the one for the other."""
     names = Counter(entry.key.rpartition(".")[2] for entry in files if entry.role is not Role.MODEL)
     stored = Counter(entry.filename for entry in files if entry.wanted and entry.md5)
@@ -78,15 +78,15 @@ def equal_names(files: Sequence[FileEntry], where: str) -> list[Problem]:
     return found
 
 
-def unresolved(tests: Sequence[PlannedTest], asked: SpecRequest) -> list[Problem]:
+def unresolved(tests: Sequence[PlannedTest], asked: SpecRequest) -> list[SpecProblem]:
     """Placeholders that nobody fills in, each once: they stay as they are written. Those that never end are errors."""
     told = lookups.names_of_info(asked.info)
-    found: dict[str, Problem] = {}
+    found: dict[str, SpecProblem] = {}
     for test in tests:
         try:
             names = [name for name in lookups.unknown(test) if name not in RUN_TOKENS and name not in told]
         except DecodeError as error:
-            found[error.message] = Problem(where=test.place, message=error.message, remedy=error.remedy)
+            found[error.message] = SpecProblem(where=test.place, message=error.message, remedy=error.remedy)
             continue
         for name in names:
             message = f"nobody says what {{{name}}} is; it stays as it is written"
@@ -116,5 +116,5 @@ def obstacles(
         yield "metric error compares with golden files, and `output_files` names none that is here"
 
 
-def _warning(where: str, message: str, remedy: str) -> Problem:
-    return Problem(where=where, message=message, remedy=remedy, severity="warning")
+def _warning(where: str, message: str, remedy: str) -> SpecProblem:
+    return SpecProblem(where=where, message=message, remedy=remedy, severity="warning")

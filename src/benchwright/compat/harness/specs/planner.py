@@ -14,7 +14,7 @@ from benchwright.compat.harness.specs.merge import merged
 from benchwright.compat.harness.specs.plans import FileEntry, PlannedTest, Role, SpecPlan, SpecRequest
 from benchwright.compat.harness.specs.test_pass import to_pass
 from benchwright.compat.harness.specs.validator import validate
-from benchwright.targets.specs.problems import Problem, errors
+from benchwright.targets.specs.problems import SpecProblem, errors
 from benchwright.targets.specs.reader import refusal
 
 __all__ = ["FileEntry", "PlannedTest", "Role", "SpecPlan", "SpecRequest", "described", "plan", "to_pass"]
@@ -25,7 +25,7 @@ def plan(file: Path, asked: SpecRequest) -> SpecPlan:
 
     A test that cannot be run here is in the plan, with the reason.
     """
-    problems: list[Problem] = []
+    problems: list[SpecProblem] = []
     specs = loader.specs(file, asked.string_map, problems)
     tests = [test for spec in specs for test in tests_of_spec(spec, asked, problems)]
     wrong = errors(problems)
@@ -35,7 +35,7 @@ def plan(file: Path, asked: SpecRequest) -> SpecPlan:
 
 
 def tests_of_spec(
-    spec: loader.OlderSpec, asked: SpecRequest, problems: list[Problem], *, complete: bool = True
+    spec: loader.OlderSpec, asked: SpecRequest, problems: list[SpecProblem], *, complete: bool = True
 ) -> list[PlannedTest]:
     """The tests of one spec if it is fine; what is wrong or worth knowing is added to `problems`.
 
@@ -56,7 +56,7 @@ class _Place:
     at: int
 
 
-def _tests(spec: loader.OlderSpec, asked: SpecRequest, problems: list[Problem]) -> list[PlannedTest]:
+def _tests(spec: loader.OlderSpec, asked: SpecRequest, problems: list[SpecProblem]) -> list[PlannedTest]:
     model = _model(spec, asked, problems)
     expanded: list[dict[str, Any]] = []
     at: list[int] = []
@@ -74,7 +74,7 @@ def _tests(spec: loader.OlderSpec, asked: SpecRequest, problems: list[Problem]) 
     return found
 
 
-def _model(spec: loader.OlderSpec, asked: SpecRequest, problems: list[Problem]) -> dict[str, Any]:
+def _model(spec: loader.OlderSpec, asked: SpecRequest, problems: list[SpecProblem]) -> dict[str, Any]:
     """The model with what the list and the command line add to it; what they say in vain is told."""
     seed = all(running.is_seed(test) for test in spec.value["tests"])
     further: Any = asked.info.get("meta")
@@ -100,7 +100,7 @@ def _said(spec: loader.OlderSpec, path: tuple[str, ...]) -> str:
     return spec.listed.at("meta", *path)
 
 
-def _test(test: Mapping[str, Any], place: _Place, problems: list[Problem]) -> PlannedTest:
+def _test(test: Mapping[str, Any], place: _Place, problems: list[SpecProblem]) -> PlannedTest:
     model, document = place.model, place.spec.document
     framework = place.asked.framework or str(model.get("framework") or "")
     metric, net = str(test["metric"]), str(model["name"])

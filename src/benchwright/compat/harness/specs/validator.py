@@ -10,14 +10,14 @@ from benchwright.compat.harness.specs import commands, settings, statistics
 from benchwright.compat.harness.specs.locations import md5_is_fine
 from benchwright.targets.specs import placeholders
 from benchwright.targets.specs.places import PlacedDocument
-from benchwright.targets.specs.problems import Problem
+from benchwright.targets.specs.problems import SpecProblem
 
 Path = tuple[str | int, ...]
 
 
 def validate(
     value: Mapping[str, Any], document: PlacedDocument, framework: str, *, complete: bool = True
-) -> list[Problem]:
+) -> list[SpecProblem]:
     """What keeps the spec from being run with the framework. Unless `complete`, tokens may still become numbers."""
     found = _Found(document, complete)
     model, tests = value.get("model"), value.get("tests")
@@ -39,10 +39,10 @@ def validate(
 class _Found:
     def __init__(self, document: PlacedDocument, complete: bool) -> None:
         self.document, self.complete = document, complete
-        self.problems: list[Problem] = []
+        self.problems: list[SpecProblem] = []
 
     def add(self, path: Path, message: str, remedy: str = "") -> None:
-        self.problems.append(Problem(where=self.document.at(*path), message=message, remedy=remedy))
+        self.problems.append(SpecProblem(where=self.document.at(*path), message=message, remedy=remedy))
 
 
 def _model(model: Mapping[str, Any], framework: str, found: _Found) -> None:
