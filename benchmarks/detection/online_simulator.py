@@ -1,6 +1,6 @@
 """A watch, run by run, on simulated histories: what people are told, how late, and what was taken back.
 
-`follow` does what `regress.judge` does after each run, without a store; a test holds the two together.
+`follow` does what `detection.judge` does after each run, without a store; a test holds the two together.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class Told:
     before: float
     after: float
     told_at: int = 0  # values that there were; 0: nobody was told
+    measured: tuple[int, int] = (0, 0)  # the commits that were measured again
     is_refuted: bool = False
     is_over: bool = False
 
@@ -84,7 +85,8 @@ def _look(values: Sequence[float], followed: Followed, pairs: Pairs | None) -> N
             followed.findings.append(finding)
             if pairs is not None:
                 followed.measured += 1
-                said = pairs(*_ends(change), change.effect)
+                finding.measured = _ends(change)
+                said = pairs(*finding.measured, change.effect)
                 finding.told_at = len(values) if said is verdict else 0
                 finding.is_refuted = said not in (verdict, Verdict.UNCLEAR)
         if finding is None or finding.told_at or finding.is_refuted:
@@ -105,8 +107,14 @@ def _ends(change: Change) -> tuple[int, int]:
 
 def _known(followed: Followed, change: Change) -> Told | None:
     verdict = Verdict.WORSE if change.effect > 1 else Verdict.BETTER
-    same = (f for f in followed.findings if f.verdict is verdict and abs(f.index - change.index) <= _NEAR)
-    return next(same, None)
+    return next((f for f in followed.findings if f.verdict is verdict and _is_same(f, change)), None)
+
+
+def _is_same(finding: Told, change: Change) -> bool:
+    old, new = finding.measured
+    if finding.is_refuted and not old <= change.index <= new:
+        return False
+    return abs(finding.index - change.index) <= _NEAR
 
 
 def measured_again(truth: Array, noise: float, rng: np.random.Generator) -> Pairs:

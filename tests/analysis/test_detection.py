@@ -185,6 +185,18 @@ def test_a_suspicion_that_runs_do_not_show_vanishes_and_may_return(store: Store)
     assert look(-1, _change(20)) == ["suspected", "suspected", "vanished", "returned"]
 
 
+def test_a_refuted_suspicion_does_not_hide_a_change_that_comes_soon_after(store: Store) -> None:
+    runs = made.fill(store, made.levels((0.010, 35)))
+    detection.judge(store, runs[-5].id, detect=_seeing(_change(20)))
+    (suspected,) = store.findings()
+    refuted = Remark(at="", who="", what="refuted")
+    store.update_finding(suspected.id, refuted, state=State.RESOLVED)
+    detection.judge(store, runs[-4].id, detect=_seeing(_change(20)))
+    assert [finding.id for finding in store.findings()] == [suspected.id]  # these commits were measured again
+    detection.judge(store, runs[-3].id, detect=_seeing(_change(22)))
+    assert {str(finding.state) for finding in store.findings()} == {"resolved", "suspected"}
+
+
 def test_a_store_tells_what_the_simulation_of_a_watch_tells(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
     from detection.online_simulator import follow

@@ -68,7 +68,7 @@ def test_a_slower_operator_is_blamed_and_the_exit_code_says_worse(folder: Path, 
     text = json.loads((folder / "run.json").read_text())
     for estimate in (metric["estimate"] for result in text["data"]["results"] for metric in result["metrics"]):
         if estimate["low"] is not None:  # as on a quiet machine
-            estimate.update(low=0.99 * estimate["point"], high=1.01 * estimate["point"])
+            estimate.update(low=0.99 * estimate["point"], high=1.01 * estimate["point"], confidence=0.95)
     (folder / "earlier.json").write_text(json.dumps(text))
     text["data"]["id"] = "later"
     for result in text["data"]["results"]:

@@ -28,7 +28,7 @@ from benchwright.analysis.judged_metrics import SPEED, families_of, names_of, ra
 from benchwright.analysis.timeline import Moment, timeline
 from benchwright.errors import StoreError
 from benchwright.records import Better, Result, Run, Value, Verdict
-from benchwright.records.findings import Finding, Remark, State
+from benchwright.records.findings import REFUTED, Finding, Remark, State
 from benchwright.records.judgement import FindingRules, verdict_of
 from benchwright.stats.compare import benjamini_hochberg
 from benchwright.stats.summary import combine
@@ -46,7 +46,7 @@ LOOKS = 3  # at different runs that do not show a known change before it has van
 POINTS = 10_000  # of a series, the newest
 OURS = "benchwright"  # who writes remarks that no person made
 VANISHED, RETURNED, RECOVERED, BISECTED = "vanished", "returned", "recovered", "bisected"
-SUSPECTED, CONFIRMED, REFUTED = "suspected", "confirmed", "refuted"
+SUSPECTED, CONFIRMED = "suspected", "confirmed"
 DOUBTED, UNDECIDED = "doubted", "undecided"  # by pairs: less than half of it is seen, or nothing can be said
 ABSORBED = "absorbed"  # what was taken for a step is part of a drift
 _MEMORY = {"rss_peak": 0.05}  # a process's memory moves by a few pages with whatever is imported beside the target
@@ -220,15 +220,16 @@ def _is_confirmed(one: _Looked, change: Change, policy: Policy) -> bool:
 
 def _unknown(one: _Looked, known: Sequence[Finding]) -> list[Change]:
     """The changes that no known finding tells of."""
-    return [
-        change
-        for change in one.changes
-        if not any(_same(one, finding, _verdict(one, change), one.seen.around(change)) for finding in known)
-    ]
+    return [change for change in one.changes if not any(_is_same(one, change, finding) for finding in known)]
 
 
-def _same(one: _Looked, finding: Finding, verdict: Verdict, runs: Sequence[str]) -> bool:
-    return finding.series in one.family and finding.verdict is verdict and bool({*finding.runs} & {*runs})
+def _is_same(one: _Looked, change: Change, finding: Finding) -> bool:
+    """Whether a known finding tells of the change."""
+    if finding.series not in one.family or finding.verdict is not _verdict(one, change):
+        return False
+    if not finding.settles(one.seen.moments[change.index].revision):
+        return False
+    return not {*finding.runs}.isdisjoint(one.seen.around(change))
 
 
 def _verdict(one: _Looked, change: Change) -> Verdict:
@@ -242,7 +243,7 @@ def _bring_up_to_date(
     there = {moment.run for moment in one.seen.moments}
     confirmed = []
     for finding in known:
-        same = [c for c in one.changes if _same(one, finding, _verdict(one, c), one.seen.around(c))]
+        same = [change for change in one.changes if _is_same(one, change, finding)]
         change = max(same, key=lambda change: change.confidence, default=None)
         if change is not None:
             _still_seen(store, one, finding, change, repository)
@@ -260,7 +261,7 @@ def _bring_up_to_date(
 
 
 def _still_seen(store: Store, one: _Looked, finding: Finding, change: Change, repository: History | None) -> None:
-    if _last(finding) == VANISHED:
+    if finding.last_event == VANISHED:
         state = State.SUSPECTED if finding.state is State.RESOLVED else finding.state
         _tell(store, finding, RETURNED, "the change is seen again", state)
     elif finding.state not in (*_STANDING, State.SUSPECTED):
@@ -284,7 +285,7 @@ def _see_whether_it_is_over(store: Store, one: _Looked, finding: Finding, policy
 
 def _is_untold(finding: Finding) -> bool:
     """Whether it is only suspected, was given up before anybody was told, or is part of a drift."""
-    return finding.state is State.SUSPECTED or _last(finding) in (VANISHED, REFUTED, ABSORBED)
+    return finding.state is State.SUSPECTED or finding.last_event in (VANISHED, REFUTED, ABSORBED)
 
 
 def _not_seen(store: Store, finding: Finding, runs: Sequence[str]) -> None:
@@ -301,11 +302,6 @@ def _not_seen(store: Store, finding: Finding, runs: Sequence[str]) -> None:
 def _unseen(finding: Finding) -> list[str]:
     told = finding.why.get(_UNSEEN)
     return [str(run) for run in told] if isinstance(told, list) else []
-
-
-def _last(finding: Finding) -> str:
-    """The last thing that happened to it, comments apart."""
-    return next((remark.what for remark in reversed(finding.remarks) if remark.what != "comment"), "")
 
 
 def _has(finding: Finding, what: str) -> bool:

@@ -64,11 +64,11 @@ def seen_in(store: Store, series: Series, smallest: float = SMALLEST) -> list[Fi
 def _follow_drift(store: Store, one: Looked, finding: Finding, repository: History | None, run_id: str) -> None:
     same = [drift for drift in one.seen.drifts if drift_findings.is_known(one.seen, drift, finding)]
     if not same:
-        if finding.state in detection._STANDING and detection._last(finding) != detection.VANISHED:
+        if finding.state in detection._STANDING and finding.last_event != detection.VANISHED:
             detection._not_seen(
                 store, finding, () if drift_findings.holds(one.seen, finding) else (*detection._unseen(finding), run_id)
             )
-    elif detection._last(finding) == detection.VANISHED:
+    elif finding.last_event == detection.VANISHED:
         state = State.OPEN if finding.state is State.RESOLVED else finding.state
         detection._tell(store, finding, detection.RETURNED, "the drift is seen again", state)
     elif finding.state in detection._STANDING:
@@ -115,10 +115,7 @@ def _absorb(store: Store, one: Looked, drift: SlopeSize, slopes: Sequence[Findin
             or not drift_findings.is_part(one.seen, drift, step)
         ):
             continue
-        if not any(
-            detection._same(one, step, detection._verdict(one, change), one.seen.around(change))
-            for change in one.changes
-        ):
+        if not any(detection._is_same(one, change, step) for change in one.changes):
             detection._tell(store, step, detection.ABSORBED, f"it is part of the drift {told.id}", State.RESOLVED)
 
 

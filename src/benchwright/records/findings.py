@@ -8,6 +8,8 @@ from enum import StrEnum
 
 from benchwright.records import Estimate, Value, Verdict
 
+REFUTED = "refuted"  # of a remark: pairs of processes do not show the change
+
 
 class State(StrEnum):
     """What people make of a finding; nobody has been told of one that is only suspected."""
@@ -92,6 +94,18 @@ class Finding:
     assignee: str = ""
     remarks: tuple[Remark, ...] = ()
     drift: Drift | None = None  # None: the value changed at once
+
+    @property
+    def last_event(self) -> str:
+        """What the newest remark tells of, comments apart: `suspected`, `confirmed`, `refuted` ..."""
+        return next((remark.what for remark in reversed(self.remarks) if remark.what != "comment"), "")
+
+    def settles(self, revision: str) -> bool:
+        """Whether the finding also speaks of a like change that came near it, at that revision.
+
+        Pairs that refuted it measured the commits it names, and say nothing of one that came soon after.
+        """
+        return self.last_event != REFUTED or not revision or revision in self.revisions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

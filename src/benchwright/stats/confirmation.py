@@ -243,9 +243,11 @@ def _likeliest(logs: Array, since: int, smallest: float) -> int | None:
     places = np.arange(max(_PAST, count - _REACH), count - 1)
     if not len(places):
         return None
-    typical, early = _median(values), _median(values[: max(_PAST, count // 2)])
+    early = _median(values[: max(_PAST, count // 2)])
+    latest = min(values[-2:], key=lambda value: abs(value - early))  # one of the two may be an outlier
+    levels = early, float(latest), _median(values)
     noise = max(1.4826 * _median(np.abs(np.diff(values))) / math.sqrt(2.0), _NOISELESS * smallest)
-    limits = min(typical, early) - 4.0 * noise, max(typical, early) + 4.0 * noise
+    limits = min(levels) - 4.0 * noise, max(levels) + 4.0 * noise
     sums = np.concatenate(([0.0], np.cumsum(np.clip(values, *limits))))
     left, right = sums[places] / places, (sums[-1] - sums[places]) / (count - places)
     explained = np.abs(right - left) * np.sqrt(places * (count - places))
@@ -256,7 +258,7 @@ def _places(logs: Array, shift: Shift, since: int, before: float) -> tuple[tuple
     """The indexes at which it may have come, with probabilities, the most probable first."""
     noise = max(shift.error / _MEDIAN * math.sqrt(len(logs) - shift.index), 1e-9)
     low, high = max(since + 1, shift.index - 3), min(len(logs) - 1, shift.index + 3)
-    after = before + shift.size
+    after = _median(logs[shift.index :])
     places = range(low, high + 1)
     spread = [np.where(np.arange(low, high) < place, before, after) for place in places]
     misfit = np.array([np.minimum(((logs[low:high] - level) / noise) ** 2, 16.0).sum() for level in spread])

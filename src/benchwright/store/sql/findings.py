@@ -52,7 +52,7 @@ def keep(connection: Connection, finding: Finding) -> Finding:
     lock_findings(connection)
     known = newest(connection, states=(), series=(finding.series,), limit=1_000_000)
     for other in known:
-        if other.id == finding.id or (_alike(other, finding) and {*other.runs} & {*finding.runs}):
+        if other.id == finding.id or _is_same(other, finding):
             return other
     at = codec.microseconds(finding.found_at, where=f"finding {finding.id}: found_at")
     row = {"finding": plain(finding.id), "series": plain(finding.series), "at": at}
@@ -60,9 +60,11 @@ def keep(connection: Connection, finding: Finding) -> Finding:
     return finding
 
 
-def _alike(one: Finding, other: Finding) -> bool:
-    """Whether both are steps, or both drifts, in the same direction."""
-    return one.verdict is other.verdict and (one.drift is None) == (other.drift is None)
+def _is_same(known: Finding, new: Finding) -> bool:
+    """Whether both are steps, or both drifts, in the same direction and at the same runs."""
+    if known.verdict is not new.verdict or (known.drift is None) != (new.drift is None):
+        return False
+    return known.settles(new.revisions[-1] if new.revisions else "") and bool({*known.runs} & {*new.runs})
 
 
 def update(connection: Connection, reference: str, remark: Remark | None, changes: Mapping[str, Any]) -> Finding:

@@ -19,7 +19,7 @@ from benchwright.errors import BenchwrightError
 from benchwright.events import Listener, Noted
 from benchwright.execution.builds import Builder
 from benchwright.records import Case, Verdict
-from benchwright.records.findings import Finding, Remark, State
+from benchwright.records.findings import REFUTED, Finding, Remark, State
 from benchwright.records.trials import AbRules, TrialRow
 from benchwright.report.findings import change_text
 from benchwright.schema.parsing import json_mapping
@@ -104,7 +104,7 @@ def settle(store: Store, finding: Finding, verdict: Verdict, said: str, effect: 
     if verdict is finding.verdict:
         what, state = detection.CONFIRMED, State.OPEN if state is State.SUSPECTED else state
     elif verdict is not Verdict.UNCLEAR:
-        what, state = detection.REFUTED, State.RESOLVED
+        what, state = REFUTED, State.RESOLVED
     elif effect is not None and math.log(effect) / math.log(finding.effect.point) < _HALF:
         what, state = detection.DOUBTED, State.SUSPECTED
     else:
