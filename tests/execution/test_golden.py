@@ -14,13 +14,13 @@ from benchwright.analysis.rows import rows
 from benchwright.errors import OptionError
 from benchwright.events import Ended, Event
 from benchwright.execution import rounds
-from benchwright.execution.golden import GoldenRequest, applied, is_runtime, outputs_at
+from benchwright.execution.golden import applied, is_runtime, outputs_at
 from benchwright.execution.resume import Before
 from benchwright.execution.rounds import Plan
 from benchwright.records import Case, Environment, Expected, Load, Mode, Result, Run, Status, Target, Tolerance
 from benchwright.report.columns import columns
 from benchwright.targets import sources
-from benchwright.targets.sources import Request
+from benchwright.targets.sources import GoldenRequest, Request
 from benchwright.worker.runtimes.inputs.array_files import write
 
 Y = np.zeros((1, 3), np.float32)

@@ -84,9 +84,9 @@ def test_an_update_changes_fields_and_writes_the_story(store: SqlStore) -> None:
     assert changed.why == {"cause": "code", "packages": {"numpy": ["1", "2"]}}
     assert [remark.text for remark in changed.remarks] == ["looking"]
     with pytest.raises(ValueError, match="remarks of a finding"):
-        store.update_finding("f1", remarks=())
+        store.update_finding("f1", remarks=())  # type: ignore[call-arg]
     with pytest.raises(TypeError):
-        store.update_finding("f1", colour="red")
+        store.update_finding("f1", colour="red")  # type: ignore[call-arg]
     assert store.finding("f1") == changed
 
 

@@ -290,7 +290,7 @@ def _is_untold(finding: Finding) -> bool:
 
 def _not_seen(store: Store, finding: Finding, runs: Sequence[str]) -> None:
     """Keeps which runs in a row did not show the change, until they are enough to say that it has vanished."""
-    told = [*dict.fromkeys(runs)]
+    told: list[Value] = [*dict.fromkeys(runs)]
     if len(told) >= LOOKS:
         text = f"{LOOKS} runs in a row do not show the change any more"
         _tell(store, finding, VANISHED, text, State.RESOLVED)

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchwright.errors import OptionError
+from benchwright.execution.hosts import Host
+from benchwright.execution.session import MONITORS, Plan
 from benchwright.records import Arrivals, Inputs, Load, Mode, Profile
-from benchwright.targets.sources import Request
+from benchwright.targets.sources import GoldenRequest, Request
 from benchwright.units import parse_quantity
 from benchwright.workflows import arguments
 
@@ -17,9 +19,9 @@ def request_of(given: Mapping[str, Any], command: list[str]) -> Request:
     return Request(
         targets=given["targets"],
         command=command,
-        runtimes=_words(given["runtime"], "--runtime"),
-        devices=_words(given["device"], "--device"),
-        precisions=_words(given["numeric_precision"], "--numeric-precision") or ("",),
+        runtimes=read_words(given["runtime"], "--runtime"),
+        devices=read_words(given["device"], "--device"),
+        precisions=read_words(given["numeric_precision"], "--numeric-precision") or ("",),
         batch_sizes=arguments.several(given["batch_size"], arguments.whole("--batch-size"), "--batch-size"),
         workers=arguments.several(given["workers"], arguments.whole("--workers"), "--workers"),
         copies=arguments.several(given["copies"], arguments.copies, "--copies"),
@@ -41,29 +43,44 @@ def request_of(given: Mapping[str, Any], command: list[str]) -> Request:
     )
 
 
-def plan_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The keywords of `runner.Plan` that flags set."""
+def plan_of(given: Mapping[str, Any], host: Host | None = None) -> Plan:
+    """The plan that the flags describe; `host` is the one to measure on where they name none."""
     memory = given["memory_limit"]
-    return {
-        "retries": given["retries"],
-        "cpus": arguments.cpu_list(given["cpus"]) if given["cpus"] else (),
-        "memory": int(arguments.positive(memory, "B", "--memory-limit")) if memory else None,
-        "reason": given["reason"],
-        "cost_per_hour": given["cost_per_hour"],
-        "profile": _profile(given),
-        "operators": given["operators"],
-        **({"host": arguments.host(given["host"])} if given["host"] else {}),
-        **({"monitors": _words(given["monitor"], "--monitor")} if given["monitor"] else {}),
-    }
+    return Plan(
+        retries=given["retries"],
+        cpus=arguments.cpu_list(given["cpus"]) if given["cpus"] else (),
+        memory=int(arguments.positive(memory, "B", "--memory-limit")) if memory else None,
+        reason=given["reason"],
+        cost_per_hour=given["cost_per_hour"],
+        profile=_profile(given),
+        operators=given["operators"],
+        host=arguments.host(given["host"]) if given["host"] else host,
+        monitors=read_words(given["monitor"], "--monitor") if given["monitor"] else MONITORS,
+    )
 
 
-def answers_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The keywords of `api.measure` that say what is to be done about the models' answers."""
-    return {
-        "golden": given["golden"],
-        "tolerance": arguments.tolerance(given["tolerance"]) if given["tolerance"] else None,
-        "keep_outputs": given["keep_outputs"],
-    }
+def golden_of(given: Mapping[str, Any]) -> GoldenRequest:
+    """What the flags want done about the answers of the models."""
+    return GoldenRequest(
+        source=given["golden"],
+        tolerance=arguments.tolerance(given["tolerance"]) if given["tolerance"] else None,
+        keep=given["keep_outputs"],
+    )
+
+
+def read_seconds(given: Mapping[str, Any], name: str) -> float | None:
+    """The seconds that a flag of this name says; None where it was not given."""
+    return None if given[name] is None else arguments.positive(given[name], "s", f"--{name}")
+
+
+def read_warmup(given: Mapping[str, Any]) -> float | None:
+    """The seconds of `--warmup`, which may be 0; None where it was not given."""
+    return None if given["warmup"] is None else parse_quantity(given["warmup"], "s", what="--warmup")
+
+
+def read_words(text: str | None, flag: str) -> list[str]:
+    """The words of a list with commas; none where the flag was not given."""
+    return arguments.several(text, str, flag) if text else []
 
 
 def _profile(given: Mapping[str, Any]) -> Profile | None:
@@ -73,7 +90,9 @@ def _profile(given: Mapping[str, Any]) -> Profile | None:
         return None
     from benchwright.worker import profilers
 
-    return Profile(windows=profilers.windows(given["profile"]), tools=tuple(_words(given["profiler"], "--profiler")))
+    return Profile(
+        windows=profilers.windows(given["profile"]), tools=tuple(read_words(given["profiler"], "--profiler"))
+    )
 
 
 def _load(given: Mapping[str, Any]) -> Load:
@@ -88,20 +107,16 @@ def _load(given: Mapping[str, Any]) -> Load:
         trace=given["trace"] or "",
         streams=1 if given["streams"] is None else given["streams"],
         find_rate=given["find_rate"],
-        warmup=None if given["warmup"] is None else parse_quantity(given["warmup"], "s", what="--warmup"),
+        warmup=read_warmup(given),
         samples=given["samples"] if given["offline"] is None else given["offline"],
-        duration=_seconds(given, "duration"),
+        duration=read_seconds(given, "duration"),
         once=given["once"],
         **_precision(given["precision"]),
         loops=given["loops"],
-        timeout=_seconds(given, "timeout"),
+        timeout=read_seconds(given, "timeout"),
         seed=given["seed"],
         objectives=tuple(map(arguments.objective, given["objective"])),
     )
-
-
-def _seconds(given: Mapping[str, Any], name: str) -> float | None:
-    return None if given[name] is None else arguments.positive(given[name], "s", f"--{name}")
 
 
 def _precision(text: str | None) -> dict[str, Any]:
@@ -124,10 +139,6 @@ def _mode(given: Mapping[str, Any]) -> Mode:
             remedy="give one of --rate/--trace/--find-rate, --streams, --offline",
         )
     return modes[0] if modes else Mode.CLOSED
-
-
-def _words(text: str | None, flag: str) -> list[str]:
-    return arguments.several(text, str, flag) if text else []
 
 
 def _rates(text: str | None) -> list[float | None]:

@@ -59,20 +59,6 @@ _BUILDING = (
         help="Whose benchmark file: yours for all revisions, or each revision's own. auto: yours if it is not tracked.",
     ),
 )
-_NAMES = (  # a verb may have flags of its own that mean something else to `run`
-    "targets",
-    "runtime",
-    "device",
-    "batch_size",
-    "workers",
-    "param",
-    "option",
-    "duration",
-    "samples",
-    "warmup",
-    "timeout",
-    "tag",
-)
 
 
 def target_options(function: F) -> F:
@@ -86,12 +72,29 @@ def build_options(function: F) -> F:
 
 
 def request_of(given: Mapping[str, Any], command: Sequence[str] = ()) -> Request:
-    """The request that these options describe; what they do not say is as `benchwright run` has it by default."""
-    from benchwright.cli import run_request
-    from benchwright.cli.verbs.run import command as run
+    """The request that these options describe; what they do not say is as a `Request` has it by default."""
+    from benchwright.cli.run_request import read_seconds, read_warmup, read_words
+    from benchwright.records import Load
+    from benchwright.targets.sources import Request
+    from benchwright.workflows import arguments
 
-    usual = run.make_context("run", []).params
-    return run_request.request_of({**usual, **{name: given[name] for name in _NAMES}}, list(command))
+    return Request(
+        targets=given["targets"],
+        command=list(command),
+        runtimes=read_words(given["runtime"], "--runtime"),
+        devices=read_words(given["device"], "--device"),
+        batch_sizes=arguments.several(given["batch_size"], arguments.whole("--batch-size"), "--batch-size"),
+        workers=arguments.several(given["workers"], arguments.whole("--workers"), "--workers"),
+        params=arguments.parameter_lists(given["param"]),
+        options=arguments.pairs(given["option"], "--option"),
+        load=Load(
+            warmup=read_warmup(given),
+            samples=given["samples"],
+            duration=read_seconds(given, "duration"),
+            timeout=read_seconds(given, "timeout"),
+        ),
+        tags=given["tag"],
+    )
 
 
 def cpus_of(given: Mapping[str, Any]) -> Sequence[int]:

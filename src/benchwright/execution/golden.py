@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from benchwright import plugins
@@ -11,24 +11,15 @@ from benchwright.errors import LoadError, OptionError, TargetError
 from benchwright.events import Began, Event, Listener, Noted, Planned, Reached, nobody
 from benchwright.execution import rounds
 from benchwright.execution.attempt import INTERRUPTED
-from benchwright.records import Case, Expected, Load, Mode, Result, Scalar, Status, Tolerance
+from benchwright.records import Case, Expected, Load, Mode, Result, Scalar, Status
 from benchwright.targets import sources
-from benchwright.targets.sources import Request
+from benchwright.targets.sources import GoldenRequest, Request
 from benchwright.worker.runtimes.inputs import array_files
 from benchwright.worker.runtimes.outputs.answers import KEPT
 
 _FILES = (".npy", ".npz", ".txt")
 _ISSUING = ("runtime", "device", "precision", "workers", "copies", "rate")  # params that do not change what is right
 Key = tuple[str, tuple[tuple[str, Scalar], ...]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoldenRequest:
-    """What is to be done about the answers."""
-
-    source: str = ""  # a runtime's name, a file or a folder of outputs; "": what the cases themselves expect
-    tolerance: Tolerance | None = None  # for every output; None: what the case says, or what is usual for its type
-    keep: bool = False  # leave the outputs of each case's first round among the run's files
 
 
 def applied(plan: rounds.Plan, request: Request, wanted: GoldenRequest, listener: Listener = nobody) -> rounds.Plan:

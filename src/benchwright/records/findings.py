@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypedDict
 
 from benchwright.records import Estimate, Value, Verdict
 
@@ -106,6 +107,31 @@ class Finding:
         Pairs that refuted it measured the commits it names, and say nothing of one that came soon after.
         """
         return self.last_event != REFUTED or not revision or revision in self.revisions
+
+
+class FindingChanges(TypedDict, total=False):
+    """The fields of a finding that a store changes: all but its id, its series and its remarks, which are added to."""
+
+    before: Estimate
+    after: Estimate
+    effect: Estimate
+    method: str
+    verdict: Verdict
+    revisions: tuple[str, ...]
+    state: State
+    case: str
+    params: str
+    metric: str
+    unit: str
+    machine: str
+    confidence: float | None
+    run: str
+    runs: tuple[str, ...]
+    found_at: str
+    suspects: tuple[Suspect, ...]
+    why: Mapping[str, Value]
+    assignee: str
+    drift: Drift | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol, Unpack
 
 from benchwright import plugins
 from benchwright.records import Estimate, Result, Revision, Run, Samples, Status
-from benchwright.records.findings import Finding, Mute, Remark, State, Threshold
+from benchwright.records.findings import Finding, FindingChanges, Mute, Remark, State, Threshold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +142,9 @@ class Store(Protocol):
         """
         ...
 
-    def update_finding(self, reference: str, remark: Remark | None = None, **changes: Any) -> Finding:
+    def update_finding(
+        self, reference: str, remark: Remark | None = None, **changes: Unpack[FindingChanges]
+    ) -> Finding:
         """Changes fields of a finding and adds a line to its story; returns it as it is now.
 
         What `why` is given is added to what is there; other fields are replaced.

@@ -21,7 +21,7 @@ from benchwright.records import Case, Inputs, Load, Mode, Result, Run, Scalar, S
 from benchwright.system.masking import mask_arguments
 from benchwright.system.scratch import JOB_VARIABLE
 from benchwright.targets import sources
-from benchwright.targets.sources import Request
+from benchwright.targets.sources import GoldenRequest, Request
 from benchwright.targets.sources.import_times import ImportTimes
 from benchwright.worker.runtimes import user_objects
 from benchwright.workflows import arguments, validation
@@ -132,41 +132,36 @@ def run(
     )
     return measure(
         request,
+        Plan(cost_per_hour=cost_per_hour, operators=operators, by_hand=True),
         rounds=rounds,
         resume=resume,
         fork=fork,
+        golden=GoldenRequest(source=os.fspath(golden), tolerance=tolerance, keep=keep_outputs),
         store=store,
         save=save,
         listener=listener,
-        cost_per_hour=cost_per_hour,
-        operators=operators,
-        golden=os.fspath(golden),
-        tolerance=tolerance,
-        keep_outputs=keep_outputs,
-        by_hand=True,
     )
 
 
 def measure(
     request: Request,
+    plan: Plan | None = None,
     *,
     rounds: int | None = None,
     resume: str = "",
     fork: bool = False,
+    golden: GoldenRequest | None = None,
     store: str | None = None,
     save: bool = True,
     listener: Listener = nobody,
-    golden: str = "",
-    tolerance: Tolerance | None = None,
-    keep_outputs: bool = False,
-    **plan: Any,
 ) -> MeasuredRun:
-    """Plans a request, runs it, keeps it; with `resume`, goes on with that run. `plan` goes to `Plan`.
+    """Plans a request, runs it, keeps it; with `resume`, goes on with that run.
 
-    `golden`, `tolerance` and `keep_outputs` say what is to be done about the models' answers. With `fork`, cases of a
-    Python file are measured in forks of a process that imports it once a round.
+    `plan` holds what the request does not say; its cases, rounds and tags are set here. With `fork`, cases of a Python
+    file are measured in forks of a process that imports it once a round.
     """
     refuse_nesting()
+    plan = plan or Plan()
     usual = config.load()
     usual_rounds = DEFAULT_ROUNDS if usual.rounds is None else usual.rounds
     validation.check(request, usual_rounds if rounds is None else rounds)
@@ -183,23 +178,16 @@ def measure(
     if any(case.target.runtime in sources.FED_BY_FILE for case in cases):
         from benchwright.targets.sources import model_inputs
 
-        cases = model_inputs.settled(cases, replace(request, listener=listener), command=plan.get("command", ()))
-    whole = Plan(
-        cases=cases,
-        rounds=rounds,
-        paths=plan.pop("paths", (str(Path.cwd()),)),
-        tags=tags,
-        **plan,
-    )
+        cases = model_inputs.settled(cases, replace(request, listener=listener), command=plan.command)
+    whole = replace(plan, cases=cases, rounds=rounds, paths=plan.paths or (str(Path.cwd()),), tags=tags)
     validation.check_cost(whole)
     validation.check_profile(whole)
     if resume:
         whole = _resumed(whole, resume, store=store, save=save)
-    if golden or tolerance or keep_outputs:
+    if golden:
         from benchwright.execution import golden as answers
 
-        wanted = answers.GoldenRequest(source=golden, tolerance=tolerance, keep=keep_outputs)
-        whole = answers.applied(whole, request, wanted, listener)
+        whole = answers.applied(whole, request, golden, listener)
     if fork:
         from benchwright.execution.hosts.forked import ForkingHost
 

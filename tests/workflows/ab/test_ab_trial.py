@@ -105,7 +105,7 @@ def hold(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Trial]:
     def run(script: Script, *names: str, keeping: TrialDestination | None = None, **rules: Any) -> Trial:
         monkeypatch.setattr(Scripted, "script", staticmethod(script), raising=False)
         cases = tuple((_case(name), _case(name)) for name in names)
-        return duel.trial(OLD, NEW, Matched(cases=cases), AbRules(**rules), keeping, tags=("mine",))
+        return duel.trial(OLD, NEW, Matched(cases=cases), AbRules(**rules), keeping, Plan(tags=("mine",)))
 
     return run
 

@@ -64,6 +64,7 @@ def command(**given: Any) -> int:
 
         check_picture(picture, force=True)
     from benchwright.analysis.false_alarms import beside_pairs
+    from benchwright.execution.session import Plan
     from benchwright.workflows.ab.run import contend
     from benchwright.workflows.run import command_line
 
@@ -77,8 +78,7 @@ def command(**given: Any) -> int:
             store=given["store"],
             save=not given["no_save"],
             listener=progress,
-            cpus=cpus_of(given),
-            command=command_line(),
+            plan=Plan(cpus=cpus_of(given), command=command_line()),
         )
     if picture and trial.rows:
         from benchwright.report.ab_picture import write_trial

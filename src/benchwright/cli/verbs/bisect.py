@@ -45,6 +45,7 @@ def command(**given: Any) -> int:
     """
     from benchwright.cli.progress import ProgressLine
     from benchwright.cli.targets import cpus_of, making_of, request_of
+    from benchwright.execution.session import Plan
     from benchwright.report import bisection
     from benchwright.report.ascii import spelled
     from benchwright.workflows.bisect.run import seek
@@ -65,8 +66,7 @@ def command(**given: Any) -> int:
             store=given["store"],
             save=not given["no_save"],
             listener=progress,
-            cpus=cpus_of(given),
-            command=command_line(),
+            plan=Plan(cpus=cpus_of(given), command=command_line()),
         )
     if picture:
         from benchwright.report.bisection_picture import write_bisected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ def command(**given: Any) -> int:
     """
     from benchwright.cli.progress import ProgressLine
     from benchwright.cli.run_outcome import exit_code, show
-    from benchwright.cli.run_request import answers_of, plan_of, request_of
+    from benchwright.cli.run_request import golden_of, plan_of, request_of
     from benchwright.errors import StoreError
     from benchwright.workflows.run import command_line, measure
 
@@ -115,15 +116,14 @@ def command(**given: Any) -> int:
         with ProgressLine(sys.stderr) as progress:
             measured = measure(
                 request,
+                replace(plan_of(given, host=context.obj), command=command_line(), by_hand=True),
                 rounds=given["rounds"],
                 resume=given["resume"],
                 fork=given["fork"],
+                golden=golden_of(given),
                 store=given["store"],
                 save=keep,
                 listener=progress,
-                command=command_line(),
-                by_hand=True,
-                **{"host": context.obj, **plan_of(given), **answers_of(given)},
             )
         run, failure = measured.record, None
     except StoreError as error:

@@ -9,6 +9,7 @@ from pathlib import Path
 from benchwright.compat.driver import printed
 from benchwright.errors import OptionError, StoreError
 from benchwright.events import Listener, nobody
+from benchwright.execution.session import Plan
 from benchwright.records import Load, Run, Scalar
 from benchwright.targets import sources
 from benchwright.targets.sources import Request
@@ -56,7 +57,8 @@ def drive(
     _refuse_several(request)
     printed.empty(log)
     try:
-        run = measure(request, rounds=1, store=store, save=save, listener=listener, command=command_line()).record
+        plan = Plan(command=command_line())
+        run = measure(request, plan, rounds=1, store=store, save=save, listener=listener).record
     except StoreError as error:
         if not isinstance(error.measured, Run):
             raise

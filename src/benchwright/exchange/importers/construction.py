@@ -21,6 +21,7 @@ from benchwright.records import (
     Environment,
     Estimate,
     Failure,
+    Load,
     Metric,
     Result,
     ResultWarning,
@@ -57,28 +58,39 @@ def result(
     metrics: Iterable[Metric] = (),
     failure: Failure | None = None,
     status: Status | None = None,
-    **more: Any,
+    round: int = 0,
+    duration: float = 0.0,
+    details: Mapping[str, Value] | None = None,
+    warnings: Iterable[ResultWarning] = (),
 ) -> Result:
-    """One result; its id is given when the run is made."""
-    ended = status or (Status.FAILED if failure else Status.OK)
-    fields: dict[str, Any] = {"round": 0, "started_at": told.started_at, "duration": 0.0} | more
-    told_duration = finite(fields["duration"]) or 0.0
-    fields["duration"] = told_duration if soundness.is_sane(told_duration) else 0.0
+    """One result; its id is given when the run is made. A duration that nothing can have counts as 0."""
+    seconds = finite(duration) or 0.0
     known = tuple(_unique(map(_sound, metrics)))
-    fields["warnings"] = (*told.warnings, *fields.get("warnings", ()), *_alike(known))
     return Result(
         id="",
         case=case,
-        status=ended,
+        round=round,
+        status=status or (Status.FAILED if failure else Status.OK),
         environment=told.environment,
+        started_at=told.started_at,
+        duration=seconds if soundness.is_sane(seconds) else 0.0,
         revision=told.revision,
         metrics=known,
+        details=details or {},
         error=failure,
-        **fields,
+        warnings=(*told.warnings, *warnings, *_alike(known)),
     )
 
 
-def run(told: Provenance, identity: Any, results: Sequence[Result], *, sorts: bool = True, **more: Any) -> Run:
+def run(
+    told: Provenance,
+    identity: Any,
+    results: Sequence[Result],
+    *,
+    sorts: bool = True,
+    command: tuple[str, ...] = (),
+    tags: tuple[str, ...] = (),
+) -> Run:
     """The run of a document. `identity` is its content: the same content gives the same ids.
 
     `sorts` puts the instant before it; leave it out where the instant is not part of the content.
@@ -86,15 +98,31 @@ def run(told: Provenance, identity: Any, results: Sequence[Result], *, sorts: bo
     digest = content_hash(identity)
     run_id = f"{_compact(told.started_at)}-{digest[:12]}" if sorts else f"{told.tool}-{digest[:16]}"
     numbered = tuple(replace(one, id=f"{run_id}-{i}") for i, one in enumerate(results))
-    fields: dict[str, Any] = {"reason": f"imported from {told.tool}", "planned": len(results)} | more
     return Run(
-        id=run_id, started_at=told.started_at, harness=VERSION, revision=told.revision, results=numbered, **fields
+        id=run_id,
+        started_at=told.started_at,
+        harness=VERSION,
+        revision=told.revision,
+        results=numbered,
+        reason=f"imported from {told.tool}",
+        planned=len(results),
+        command=command,
+        tags=tags,
     )
 
 
-def case(tool: str, name: str, params: Mapping[str, Any] | None = None, **more: Any) -> Case:
+def case(
+    tool: str,
+    name: str,
+    params: Mapping[str, Any] | None = None,
+    *,
+    load: Load | None = None,
+    version: str = "",
+    tags: tuple[str, ...] = (),
+) -> Case:
     """What was measured; the tool stands where a runtime would."""
-    return Case(name=name, target=Target(runtime=tool, uri=name), params=dict(params or {}), **more)
+    target = Target(runtime=tool, uri=name)
+    return Case(name=name, target=target, params=dict(params or {}), load=load or Load(), version=version, tags=tags)
 
 
 def latencies(values: Sequence[float], *, each: str = "") -> list[Metric]:
@@ -128,7 +156,15 @@ def reported(
 
 
 def environment(
-    tool: str, version: str, *, machine: Mapping[str, Value | None], system: Mapping[str, Value | None], **more: Any
+    tool: str,
+    version: str,
+    *,
+    machine: Mapping[str, Value | None],
+    system: Mapping[str, Value | None],
+    accelerators: tuple[Mapping[str, Value], ...] = (),
+    runtimes: Mapping[str, str] | None = None,
+    packages: Mapping[str, str] | None = None,
+    knobs: Mapping[str, Value] | None = None,
 ) -> Environment:
     """What is known of a machine. Without a CPU's name it is its host's that tells it from others."""
     known = {name: value for name, value in machine.items() if value not in (None, "")}
@@ -138,7 +174,14 @@ def environment(
         if "host" in around:
             known["host"] = around["host"]
     came_from: dict[str, Value] = {"tool": tool, "version": version} if version else {"tool": tool}
-    return Environment(machine=known, system={**around, "imported_from": came_from}, **more)
+    return Environment(
+        machine=known,
+        system={**around, "imported_from": came_from},
+        accelerators=accelerators,
+        runtimes=runtimes or {},
+        packages=packages or {},
+        knobs=knobs or {},
+    )
 
 
 def undated(tool: str) -> ResultWarning:

@@ -9,7 +9,7 @@ from benchwright.exchange.importers import construction
 from benchwright.exchange.importers.construction import Provenance
 from benchwright.exchange.importers.place import DocumentPlace, document, finite
 from benchwright.exchange.importers.source_file import Given
-from benchwright.records import Better, Case, Failure, Metric, Result, ResultWarning, Run, Scalar, Status
+from benchwright.records import Better, Case, Failure, Metric, Result, ResultWarning, Run, Scalar, Status, Value
 
 _HOW_LONG = ("repeats", "min_time", "min_warmup_time", "iterations")  # parts of a name that change nothing measured
 _TIMERS = ("real_time", "process_time", "manual_time")
@@ -82,7 +82,10 @@ def _result(told: Provenance, name: str, rows: Sequence[DocumentPlace], fitted: 
         return _without_numbers(told, case, trouble)
     metrics = _from_repetitions(repeated) if repeated else _from_aggregates(rows)
     seconds = sum(_seconds(row, "real_time") * (row["iterations"].maybe() or 0.0) for row in repeated)
-    details = {"iterations": [row["iterations"].value() for row in repeated], "label": rows[0]["label"].text("")}
+    details: dict[str, Value] = {
+        "iterations": [row["iterations"].value() for row in repeated],
+        "label": rows[0]["label"].text(""),
+    }
     return construction.result(
         told,
         case,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
@@ -11,7 +11,7 @@ from starlette.responses import Response
 from benchwright.errors import DecodeError
 from benchwright.pages.findings import finding_view
 from benchwright.pages.shapes import FindingView, Note
-from benchwright.records.findings import Finding
+from benchwright.records.findings import Finding, FindingChanges
 from benchwright.server.access import Triages
 from benchwright.server.answers import NewNote, Triage
 from benchwright.server.bodies import Small
@@ -96,7 +96,7 @@ class _Step:
 
     what: str
     text: str
-    changes: dict[str, Any]
+    changes: FindingChanges
 
 
 def _steps(found: Finding, wish: Triage) -> list[_Step]:

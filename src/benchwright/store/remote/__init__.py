@@ -10,13 +10,13 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 from urllib.parse import quote
 
 from benchwright import schema
 from benchwright.errors import StoreError
 from benchwright.records import Result, Run, Samples
-from benchwright.records.findings import Finding, Mute, Remark, State, Threshold
+from benchwright.records.findings import Finding, FindingChanges, Mute, Remark, State, Threshold
 from benchwright.store import Miss, RunSummary, Series
 from benchwright.store.archive import Progress
 from benchwright.store.remote import address, files
@@ -155,7 +155,9 @@ class RemoteStore:
         """Keeps a finding, unless the same change is there: then that one is returned."""
         return self._ask(Finding, "keep_finding", finding=finding)
 
-    def update_finding(self, reference: str, remark: Remark | None = None, **changes: Any) -> Finding:
+    def update_finding(
+        self, reference: str, remark: Remark | None = None, **changes: Unpack[FindingChanges]
+    ) -> Finding:
         """Changes fields of a finding and adds a line to its story."""
         return self._ask(Finding, "update_finding", reference=reference, remark=remark, changes=changes)
 

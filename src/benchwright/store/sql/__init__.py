@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from benchwright.errors import StoreError
 from benchwright.records import Result, Run, Samples
-from benchwright.records.findings import Finding, Mute, Remark, State, Threshold
+from benchwright.records.findings import Finding, FindingChanges, Mute, Remark, State, Threshold
 from benchwright.store import Miss, RunSummary, Series, references
 from benchwright.store.archive import AuditEntry, Token
 from benchwright.store.sql import audit, browse, facts, findings, read, retention, tokens, upsert, write
@@ -158,7 +158,9 @@ class SqlStore(PageDatabase):
         with self._writing() as connection:
             return findings.keep(connection, finding)
 
-    def update_finding(self, reference: str, remark: Remark | None = None, **changes: Any) -> Finding:
+    def update_finding(
+        self, reference: str, remark: Remark | None = None, **changes: Unpack[FindingChanges]
+    ) -> Finding:
         """Changes fields of a finding and adds a line to its story."""
         with self._writing() as connection:
             return findings.update(connection, reference, remark, changes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from benchwright.records import Environment, Result, Run, Status
 from benchwright.store import RunSummary
@@ -18,7 +17,7 @@ from benchwright.store.archive import (
     Valued,
 )
 from benchwright.store.sql import browse, catalog, counts, notes, values
-from benchwright.store.sql.database import Database
+from benchwright.store.sql.database import TIMEOUT, Database
 from benchwright.store.sql.machines import Machines, statuses
 from benchwright.store.sql.names import RowNames
 from benchwright.store.sql.series_columns import Histories
@@ -32,13 +31,13 @@ class PageDatabase(Database):
     What is old is remembered: how many points there are, the machines, long histories.
     """
 
-    def __init__(self, url: str, **options: Any) -> None:
+    def __init__(self, url: str, *, create: bool = True, timeout: float = TIMEOUT) -> None:
         self._points = catalog.points_tally()
         self._machines = Machines()
         self._histories = Histories()
         self._names = RowNames()
         self._subjects: dict[str, str] = {}
-        super().__init__(url, **options)
+        super().__init__(url, create=create, timeout=timeout)
 
     def series(self, chosen: SeriesFilter) -> list[ListedSeries]:
         """The series that were chosen, in the order of their numbers."""

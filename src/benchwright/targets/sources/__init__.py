@@ -13,7 +13,7 @@ from typing import ClassVar, Protocol
 from benchwright import plugins, schema
 from benchwright.errors import TargetError
 from benchwright.events import Listener, nobody
-from benchwright.records import Case, Inputs, Load, Scalar
+from benchwright.records import Case, Inputs, Load, Scalar, Tolerance
 from benchwright.targets.sources import content
 
 WEIGHTS = (".safetensors", ".gguf", ".ckpt", ".pth")  # files that hold numbers and no graph
@@ -42,6 +42,19 @@ class Request:
     listener: Listener = nobody  # hears of files being fetched and of what is left out
     last_paths: Sequence[str] = ()  # behind sys.path of whatever imports a target
     fetching: bool = True  # false: only looked at, so what is not here yet stays where it is
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldenRequest:
+    """What is to be done about the answers of the models."""
+
+    source: str = ""  # a runtime's name, a file or a folder of outputs; "": what the cases themselves expect
+    tolerance: Tolerance | None = None  # for every output; None: what the case says, or what is usual for its type
+    keep: bool = False  # leave the outputs of each case's first round among the run's files
+
+    def __bool__(self) -> bool:
+        """Whether anything is to be done."""
+        return bool(self.source or self.tolerance or self.keep)
 
 
 class Source(Protocol):

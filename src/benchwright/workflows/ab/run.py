@@ -17,6 +17,7 @@ from benchwright.events import Listener, Noted, nobody
 from benchwright.execution.builds import TIMEOUT, Builder, Built
 from benchwright.execution.builds.surroundings import Surroundings
 from benchwright.execution.builds.targets import AUTO, Settled, of_folder, of_revision, settle
+from benchwright.execution.session import Plan
 from benchwright.records import Inputs, Load, Revision, Scalar
 from benchwright.records.trials import AbRules, Trial, TrialRow
 from benchwright.store import open_store
@@ -201,9 +202,12 @@ def contend(
     store: str | None = None,
     save: bool = True,
     listener: Listener = nobody,
-    **plan: Any,
+    plan: Plan | None = None,
 ) -> Trial:
-    """Makes both sides ready and runs the trial; what is wrong with the request shows before. `plan` goes to `Plan`."""
+    """Makes both sides ready and runs the trial; what is wrong with the request shows before.
+
+    `plan` holds what all runs of the trial have in common, other than tags.
+    """
     run.refuse_nesting()
     validation.check(request, rules.pairs)
     _check(rules)
@@ -233,7 +237,7 @@ def contend(
     usual = config.load()
     cases = tuple((run.ending(a, usual), run.ending(b, usual)) for a, b in matched.cases)
     imports.tell([a for a, _ in cases], 2 * rules.pairs, "fewer --pairs or targets take less", most=True)
-    return trial.trial(ours, theirs, replace(matched, cases=cases), rules, keeping, tags=tags, **plan)
+    return trial.trial(ours, theirs, replace(matched, cases=cases), rules, keeping, replace(plan or Plan(), tags=tags))
 
 
 def keeping_in(store: str | None, save: bool, listener: Listener) -> TrialDestination:

@@ -19,7 +19,6 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from benchwright.errors import StoreError, TargetError
 from benchwright.events import Listener, Planned, Staged, nobody
@@ -67,15 +66,15 @@ def ab(
     request: Request,
     rules: AbRules | None = None,
     keeping: TrialDestination | None = None,
-    **plan: Any,
+    plan: Plan | None = None,
 ) -> Trial:
-    """Sets the treatment against the control in every case of the request that both have. `plan` goes to `Plan`.
+    """Sets the treatment against the control in every case of the request that both have.
 
-    A side that could not be built makes a trial without rows.
+    `plan` holds what all runs of the trial have in common. A side that could not be built makes a trial without rows.
     """
     if not (control.ok and treatment.ok):
         return _begun(control, treatment, rules or AbRules(), keeping or TrialDestination())
-    return trial(control, treatment, match(control, treatment, request), rules, keeping, **plan)
+    return trial(control, treatment, match(control, treatment, request), rules, keeping, plan)
 
 
 def match(control: Built, treatment: Built, request: Request) -> Matched:
@@ -100,10 +99,15 @@ def trial(
     matched: Matched,
     rules: AbRules | None = None,
     keeping: TrialDestination | None = None,
-    **plan: Any,
+    plan: Plan | None = None,
 ) -> Trial:
-    """Runs the stages over cases that are matched, each result saved at once. Ctrl-C ends it with what is known."""
-    return _TrialRunner(control, treatment, matched, rules or AbRules(), keeping or TrialDestination(), plan).run()
+    """Runs the stages over cases that are matched, each result saved at once. Ctrl-C ends it with what is known.
+
+    `plan` holds what all runs of the trial have in common: its tags, CPUs and command line, and more.
+    """
+    return _TrialRunner(
+        control, treatment, matched, rules or AbRules(), keeping or TrialDestination(), plan or Plan()
+    ).run()
 
 
 class _TrialRunner:
@@ -116,7 +120,7 @@ class _TrialRunner:
         matched: Matched,
         rules: AbRules,
         keeping: TrialDestination,
-        plan: dict[str, Any],
+        plan: Plan,
     ) -> None:
         self._built = (control, treatment)
         self._matched, self._rules, self._keeping, self._plan = matched, rules, keeping, plan
@@ -189,10 +193,14 @@ class _TrialRunner:
 
     def _measuring(self, stage: Stage, side: str, *, baseline: str = "") -> Measuring:
         keeping = self._keeping
-        tags = (*self._plan.get("tags", ()), TAG, f"{TAG}-{self._trial.id}", side)
         built = self._built[side == "treatment"]
-        plan = Plan(
-            **{**self._plan, "tags": tags}, rounds=0, reason=stage.value, baseline=baseline, directory=built.folder
+        plan = replace(
+            self._plan,
+            tags=(*self._plan.tags, TAG, f"{TAG}-{self._trial.id}", side),
+            rounds=0,
+            reason=stage.value,
+            baseline=baseline,
+            directory=built.folder,
         )
         return Measuring(
             plan,

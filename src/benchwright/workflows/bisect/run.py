@@ -18,10 +18,10 @@ from benchwright.execution.builds import Builder, Built
 from benchwright.execution.builds.surroundings import Surroundings
 from benchwright.execution.builds.targets import AUTO, of_revision, settle
 from benchwright.execution.plan_elsewhere import plan_in
-from benchwright.execution.session import now
+from benchwright.execution.session import Plan, now
 from benchwright.records import Case, Run, Scalar
 from benchwright.records.bisections import Bisected
-from benchwright.records.findings import Finding, Remark
+from benchwright.records.findings import Finding, FindingChanges, Remark
 from benchwright.report.bisection import headline
 from benchwright.store import Store, open_store
 from benchwright.targets.sources import Request
@@ -98,9 +98,12 @@ def seek(
     store: str | None = None,
     save: bool = True,
     listener: Listener = nobody,
-    **plan: Any,
+    plan: Plan | None = None,
 ) -> Bisected:
-    """Bisects as asked; what is wrong with the request shows before anything is built. `plan` goes to `Plan`."""
+    """Bisects as asked; what is wrong with the request shows before anything is built.
+
+    `plan` holds the CPUs and the command line of the run.
+    """
     refuse_nesting()
     _check(asked, request, terms)
     url = config.store_url(store)
@@ -125,8 +128,7 @@ def seek(
         _with_finding(terms, finding) if finding else terms,
         keeping_in(store, save, listener),
         earlier=_earlier(url, tag) if save else (),
-        tags=tags,
-        **plan,
+        plan=replace(plan or Plan(), tags=tags),
     )
     if finding and save and found.pairs:
         _write(url, finding, found)
@@ -199,7 +201,9 @@ def _earlier(url: str, tag: str) -> Sequence[Run]:
 def _write(url: str, finding: Finding, found: Bisected) -> None:
     """Keeps what came of it with the finding; an outcome that says nothing leaves the suspects as they are."""
     ranked = sorted(found.commits, key=lambda suspect: -suspect.probability)
-    changes = {"suspects": tuple(each for each in ranked if each.probability >= _SUSPECT)} if found.culprits else {}
+    changes: FindingChanges = {}
+    if found.culprits:
+        changes["suspects"] = tuple(each for each in ranked if each.probability >= _SUSPECT)
     store: Store = open_store(url)
     try:
         remark = Remark(at=now(), who=OURS, what=BISECTED, text=headline(found))

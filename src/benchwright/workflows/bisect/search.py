@@ -11,8 +11,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from benchwright import schema
 from benchwright.errors import OptionError, TargetError
@@ -75,14 +74,17 @@ def bisect(
     keeping: TrialDestination | None = None,
     *,
     earlier: Sequence[Run] = (),
-    **plan: Any,
+    plan: Plan | None = None,
 ) -> Bisected:
     """The commit between `good` and `bad` behind a change. `case_in` tells the case as a revision has it.
 
-    `earlier` are runs of bisections of the same range (`tag_of`), whose pairs count; `plan` goes to `Plan`. An end that
-    cannot be built or has no such case is a `TargetError`; Ctrl-C ends it with what is known.
+    `earlier` are runs of bisections of the same range (`tag_of`), whose pairs count; `plan` holds the tags, CPUs and
+    command line of the new run. An end that cannot be built or has no such case is a `TargetError`; Ctrl-C ends it
+    with what is known.
     """
-    return _Hunt(builder, good, bad, case_in, terms or Terms(), keeping or TrialDestination()).run(earlier, plan)
+    return _Hunt(builder, good, bad, case_in, terms or Terms(), keeping or TrialDestination()).run(
+        earlier, plan or Plan()
+    )
 
 
 def tag_of(builder: Builder, good: str, bad: str, build: str) -> str:
@@ -113,7 +115,7 @@ class _Hunt:
         self._metric: Metric | None = None
         self._length, self._in_vain = LENGTHS[0], 0
 
-    def run(self, earlier: Sequence[Run], plan: dict[str, Any]) -> Bisected:
+    def run(self, earlier: Sequence[Run], plan: Plan) -> Bisected:
         begin = time.monotonic()
         good, bad = self._end(self._good.revision.id), self._end(self._commits[-1].revision.id)
         case = self._case_in(good)
@@ -134,10 +136,10 @@ class _Hunt:
     def _build(self, revision: str) -> Built:
         return self._builder.prepare(revision, rebuild=self._terms.rebuild)
 
-    def _measuring(self, plan: dict[str, Any], good: Built) -> Measuring:
+    def _measuring(self, plan: Plan, good: Built) -> Measuring:
         keeping = self._keeping
         return Measuring(
-            Plan(**plan, rounds=0, reason=REASON, directory=good.folder),
+            replace(plan, rounds=0, reason=REASON, directory=good.folder),
             keeping.open_store,
             keeping.listener,
             looks_ready=keeping.looks_ready,

@@ -18,6 +18,7 @@ from benchwright.analysis import detection
 from benchwright.errors import BenchwrightError
 from benchwright.events import Listener, Noted
 from benchwright.execution.builds import Builder
+from benchwright.execution.session import Plan
 from benchwright.records import Case, Verdict
 from benchwright.records.findings import REFUTED, Finding, Remark, State
 from benchwright.records.trials import AbRules, TrialRow
@@ -86,7 +87,7 @@ class Pairing:
             verify=False,
         )
         keeping = TrialDestination(listener=self.listener, labels=(old[:_SHORT], new[:_SHORT]))
-        trial = run_trial(control, treatment, Matched(cases=tuple(cases[:1])), rules, keeping, cpus=self.cpus)
+        trial = run_trial(control, treatment, Matched(cases=tuple(cases[:1])), rules, keeping, Plan(cpus=self.cpus))
         return trial.rows[0], trial.seconds
 
     def _say(self, text: str) -> None:
