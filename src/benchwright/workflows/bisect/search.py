@@ -78,13 +78,11 @@ def bisect(
 ) -> Bisected:
     """The commit between `good` and `bad` behind a change. `case_in` tells the case as a revision has it.
 
-    `earlier` are runs of bisections of the same range (`tag_of`), whose pairs count; `plan` holds the tags, CPUs and
-    command line of the new run. An end that cannot be built or has no such case is a `TargetError`; Ctrl-C ends it
-    with what is known.
+    `earlier` are runs of bisections of the same range (`tag_of`), whose pairs count; `plan` is that of the new run. An
+    end that cannot be built or has no such case is a `TargetError`; Ctrl-C ends it with what is known.
     """
-    return _Hunt(builder, good, bad, case_in, terms or Terms(), keeping or TrialDestination()).run(
-        earlier, plan or Plan()
-    )
+    hunt = _Hunt(builder, good, bad, case_in, terms or Terms(), keeping or TrialDestination())
+    return hunt.run(earlier, plan or Plan())
 
 
 def tag_of(builder: Builder, good: str, bad: str, build: str) -> str:
