@@ -9,7 +9,7 @@ import pytest
 
 from benchwright.errors import DecodeError, OptionError, StoreError
 from benchwright.store.archive import ENDED, SCOPES, Annotation, Progress
-from benchwright.store.sql import SqlStore, audit, tokens
+from benchwright.store.sql import SqlStore, access
 
 
 def test_a_token_is_known_by_its_hash_alone(store: SqlStore) -> None:
@@ -29,7 +29,7 @@ def test_a_token_that_is_wrong_revoked_or_expired_is_none(store: SqlStore) -> No
     secret = store.token_add("ci", "read", expires_at="2999-01-01T00:00:00+00:00")
     old = store.token_add("old", "admin", expires_at="2020-01-01T00:00:00Z")
     assert store.token_find(secret) is not None
-    for wrong in ("", secret[:-1], secret.upper(), "bw_\udcff", old, tokens._hash(secret)):
+    for wrong in ("", secret[:-1], secret.upper(), "bw_\udcff", old, access._hash(secret)):
         assert store.token_find(wrong) is None
     assert store.token_drop("ci") and not store.token_drop("ci")
     assert store.token_find(secret) is None
@@ -51,7 +51,7 @@ def test_a_token_that_cannot_be_made_says_why(store: SqlStore) -> None:
 
 
 def test_the_audit_log_keeps_the_newest(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit, "MOST", 5)
+    monkeypatch.setattr(access, "MOST_LINES", 5)
     for number in range(8):
         store.audit_add(who="ci", address="192.0.2.1", action="upload run", what=f"run-{number}\0" + "x" * 999)
     lines = store.audit()

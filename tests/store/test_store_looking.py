@@ -12,7 +12,7 @@ from sqlalchemy import event
 
 from benchwright.errors import StoreError
 from benchwright.records import Better, Result, Run
-from benchwright.store.sql import SqlStore, names
+from benchwright.store.sql import SqlStore, values
 
 MakeResult = Callable[..., Result]
 MakeRun = Callable[..., Run]
@@ -63,7 +63,7 @@ def test_a_direction_that_is_stated_anew_shows(
     assert {value.better for value in store.values_of_runs(["run-1"])} == {"higher"}
     lower = tuple(replace(metric, better=Better.LOWER) for metric in first.metrics)
     store.add_run(make_run("run-2", results=(replace(make_result("b"), metrics=lower),)))
-    monkeypatch.setattr(names, "_LASTS", -1.0)
+    monkeypatch.setattr(values, "_LASTS", -1.0)
     assert {value.better for value in store.values_of_runs(["run-1", "run-2"])} == {"lower"}
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from types import GenericAlias
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request
@@ -14,7 +16,7 @@ from starlette.responses import Response
 from benchwright import schema
 from benchwright.errors import DecodeError, did_you_mean
 from benchwright.records import Value
-from benchwright.records.findings import Finding, Mute, Remark, State, Threshold
+from benchwright.records.findings import Finding, Mute, Threshold
 from benchwright.server.access import Reads, Visitor, require
 from benchwright.server.answers import Answered
 from benchwright.server.bodies import whole
@@ -26,38 +28,34 @@ from benchwright.server.remarks import TRIAGED, describe_changes, now, sign, sig
 from benchwright.store import Store
 
 router = APIRouter(tags=["store"])
-_WORDS = tuple[str, ...]
 _COUNTS = range(2**31)
 
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """What a verb needs: a scope, and arguments of these kinds."""
+    """The scope that a verb needs. Its arguments and their kinds are those of the method of `Store`."""
 
     scope: str
-    kinds: Mapping[str, Any]
     says: str = ""  # the line in the audit log; "" for what changes nothing
 
 
 VERBS = {
-    "find": Verb("read", {"reference": str}),
-    "runs": Verb("read", {"limit": int, "tag": str, "tries": bool}),
-    "run_ids": Verb("read", {}),
-    "history": Verb("read", {"case": str, "metrics": _WORDS, "limit": int}),
-    "misses": Verb("read", {"case": str, "limit": int}),
-    "case_names": Verb("read", {}),
-    "findings": Verb("read", {"states": tuple[State, ...], "series": _WORDS, "limit": int}),
-    "finding": Verb("read", {"reference": str}),
-    "keep_finding": Verb("write", {"finding": Finding}, "keep finding"),
-    "update_finding": Verb(
-        "triage", {"reference": str, "remark": Remark | None, "changes": dict[str, Value]}, "update finding"
-    ),
-    "mutes": Verb("read", {}),
-    "mute": Verb("triage", {"mute": Mute}, "mute"),
-    "unmute": Verb("triage", {"what": str}, "unmute"),
-    "thresholds": Verb("read", {}),
-    "set_threshold": Verb("triage", {"threshold": Threshold}, "set threshold"),
-    "drop_threshold": Verb("triage", {"case": str, "metric": str}, "drop threshold"),
+    "find": Verb("read"),
+    "runs": Verb("read"),
+    "run_ids": Verb("read"),
+    "history": Verb("read"),
+    "misses": Verb("read"),
+    "case_names": Verb("read"),
+    "findings": Verb("read"),
+    "finding": Verb("read"),
+    "keep_finding": Verb("write", "keep finding"),
+    "update_finding": Verb("triage", "update finding"),
+    "mutes": Verb("read"),
+    "mute": Verb("triage", "mute"),
+    "unmute": Verb("triage", "unmute"),
+    "thresholds": Verb("read"),
+    "set_threshold": Verb("triage", "set threshold"),
+    "drop_threshold": Verb("triage", "drop threshold"),
 }
 _FIXED = frozenset({"id", "series", "remarks"})  # of a finding
 
@@ -122,12 +120,12 @@ def _update_finding(request: Request, visitor: Visitor, arguments: dict[str, Any
 
 def arguments_of(verb: str, data: Any) -> dict[str, Any]:
     """The arguments in a body, each of its kind, none missing."""
-    kinds = VERBS[verb].kinds
+    kinds, required = _arguments(verb)
     if not isinstance(data, dict):
         raise DecodeError(f"{verb}: the arguments are not a mapping")
     if unknown := sorted(data.keys() - kinds.keys()):
         raise DecodeError(f"{verb}: unknown argument {unknown[0][:60]!r}", remedy=did_you_mean(unknown[0][:60], kinds))
-    if missing := sorted(_required(verb) - data.keys()):
+    if missing := sorted(required - data.keys()):
         raise DecodeError(f"{verb}: {missing[0]!r} is missing")
     arguments = {name: schema.decode(kinds[name], value, where=f"{verb}.{name}") for name, value in data.items()}
     if arguments.get("limit", 0) not in _COUNTS:
@@ -137,9 +135,22 @@ def arguments_of(verb: str, data: Any) -> dict[str, Any]:
     return arguments | _changes(arguments.pop("changes", {}))
 
 
-def _required(verb: str) -> set[str]:
-    parameters = list(inspect.signature(getattr(Store, verb)).parameters.values())[1:]
-    return {one.name for one in parameters if one.default is one.empty and one.kind is not one.VAR_KEYWORD}
+@cache
+def _arguments(verb: str) -> tuple[dict[str, Any], frozenset[str]]:
+    """What kind each argument of a verb is, and which of them must be there; changes by name are one mapping here."""
+    method = getattr(Store, verb)
+    hints, required = typing.get_type_hints(method), set()
+    kinds: dict[str, Any] = {}
+    for one in list(inspect.signature(method).parameters.values())[1:]:
+        if one.kind is one.VAR_KEYWORD:
+            kinds[one.name] = dict[str, Value]
+            continue
+        kind = hints[one.name]
+        items = (*typing.get_args(kind), ...)
+        kinds[one.name] = GenericAlias(tuple, items) if typing.get_origin(kind) is Sequence else kind
+        if one.default is one.empty:
+            required.add(one.name)
+    return kinds, frozenset(required)
 
 
 def _check(record: Any, verb: str) -> None:

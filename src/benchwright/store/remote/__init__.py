@@ -6,18 +6,20 @@ sent later, in order. Everything else is answered by the server, or is an error 
 
 from __future__ import annotations
 
+import inspect
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar, Unpack
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, cast, get_type_hints
 from urllib.parse import quote
 
 from benchwright import schema
 from benchwright.errors import StoreError
 from benchwright.records import Result, Run, Samples
-from benchwright.records.findings import Finding, FindingChanges, Mute, Remark, State, Threshold
-from benchwright.store import Miss, RunSummary, Series
+from benchwright.records.findings import Finding, FindingChanges, Remark
+from benchwright.store import Store
 from benchwright.store.archive import Progress
 from benchwright.store.remote import address, files
 from benchwright.store.remote.client import Caller, DeniedError, RefusedError, ServerAwayError
@@ -25,10 +27,28 @@ from benchwright.store.remote.request import ServerRequest
 from benchwright.store.remote.sender import Outbox, tell
 from benchwright.store.remote.spool import Spool
 
+P = ParamSpec("P")
 T = TypeVar("T")
 CONFLICT = 409
 LONG = 5.0  # seconds: who waited longer for no answer does not wait as long again for the first question
 CATCH_UP = 30.0  # seconds that a question waits at most, so that what waits on the disk is in its answer
+
+
+def _asks(verb: Callable[Concatenate[Store, P], T]) -> Callable[Concatenate[RemoteStore, P], T]:
+    """Makes a method that has the server answer this verb of a `Store`, with the arguments and the kind of its answer.
+
+    What has its usual value is not sent: servers that do not know an argument are asked without it.
+    """
+    parameters, name = inspect.signature(verb), verb.__name__
+
+    @wraps(verb)
+    def method(store: RemoteStore, /, *arguments: P.args, **named: P.kwargs) -> T:
+        given = parameters.bind(store, *arguments, **named).arguments
+        usual = {parameter.name: parameter.default for parameter in parameters.parameters.values()}
+        wanted = {key: value for key, value in given.items() if key != "self" and value != usual[key]}
+        return store._ask(cast(type[T], get_type_hints(verb)["return"]), name, **wanted)
+
+    return method
 
 
 class RemoteStore:
@@ -107,9 +127,20 @@ class RemoteStore:
 
     # ---- what the server answers ----
 
-    def find(self, reference: str) -> str:
-        """The id of the run that `reference` names; see `Store.find`."""
-        return self._ask(str, "find", reference=reference)
+    find = _asks(Store.find)
+    runs = _asks(Store.runs)
+    history = _asks(Store.history)
+    misses = _asks(Store.misses)
+    case_names = _asks(Store.case_names)
+    findings = _asks(Store.findings)
+    finding = _asks(Store.finding)
+    keep_finding = _asks(Store.keep_finding)
+    mutes = _asks(Store.mutes)
+    mute = _asks(Store.mute)
+    unmute = _asks(Store.unmute)
+    thresholds = _asks(Store.thresholds)
+    set_threshold = _asks(Store.set_threshold)
+    drop_threshold = _asks(Store.drop_threshold)
 
     def run(self, run_id: str, *, samples: bool = True) -> Run:
         """A run with its results; without raw samples when they are not wanted."""
@@ -122,68 +153,15 @@ class RemoteStore:
         request = ServerRequest(method="GET", path=_path("results", result_id, "samples"))
         return self._answer(tuple[Samples, ...], request, f"samples of {result_id}")
 
-    def runs(self, *, limit: int = 20, tag: str = "", tries: bool = False) -> list[RunSummary]:
-        """The newest runs first; with `tries`, also what was refused before anything was measured."""
-        more = {"tries": True} if tries else {}  # servers that do not know the word are asked without it
-        return self._ask(list[RunSummary], "runs", limit=limit, tag=tag, **more)
-
     def run_ids(self) -> Iterator[str]:
         """Every run's id, oldest first."""
         return iter(self._ask(list[str], "run_ids"))
-
-    def history(self, case: str, *, metrics: Sequence[str] = (), limit: int = 1000) -> list[Series]:
-        """The series of cases whose name matches (`*` is a wildcard), each with its newest `limit` points."""
-        return self._ask(list[Series], "history", case=case, metrics=metrics, limit=limit)
-
-    def misses(self, case: str, *, limit: int = 20) -> list[Miss]:
-        """The newest results of cases whose name matches that are not ok, oldest first."""
-        return self._ask(list[Miss], "misses", case=case, limit=limit)
-
-    def case_names(self) -> list[str]:
-        """Every name that has a history, in alphabetical order."""
-        return self._ask(list[str], "case_names")
-
-    def findings(self, *, states: Sequence[State] = (), series: Sequence[str] = (), limit: int = 1000) -> list[Finding]:
-        """The newest findings first, of these states and series where any are named."""
-        return self._ask(list[Finding], "findings", states=states, series=series, limit=limit)
-
-    def finding(self, reference: str) -> Finding:
-        """The finding of that id, or of the only id that begins so."""
-        return self._ask(Finding, "finding", reference=reference)
-
-    def keep_finding(self, finding: Finding) -> Finding:
-        """Keeps a finding, unless the same change is there: then that one is returned."""
-        return self._ask(Finding, "keep_finding", finding=finding)
 
     def update_finding(
         self, reference: str, remark: Remark | None = None, **changes: Unpack[FindingChanges]
     ) -> Finding:
         """Changes fields of a finding and adds a line to its story."""
         return self._ask(Finding, "update_finding", reference=reference, remark=remark, changes=changes)
-
-    def mutes(self) -> list[Mute]:
-        """What is muted, in order of the alphabet."""
-        return self._ask(list[Mute], "mutes")
-
-    def mute(self, mute: Mute) -> None:
-        """Reports no change any more in what it names."""
-        self._ask(type(None), "mute", mute=mute)
-
-    def unmute(self, what: str) -> bool:
-        """Reports changes there again; False when it was not muted."""
-        return self._ask(bool, "unmute", what=what)
-
-    def thresholds(self) -> list[Threshold]:
-        """Every threshold, in order of the alphabet."""
-        return self._ask(list[Threshold], "thresholds")
-
-    def set_threshold(self, threshold: Threshold) -> None:
-        """Sets a threshold, in the place of one for the same cases and metric."""
-        self._ask(type(None), "set_threshold", threshold=threshold)
-
-    def drop_threshold(self, case: str, metric: str = "") -> bool:
-        """Takes a threshold away; False when there was none."""
-        return self._ask(bool, "drop_threshold", case=case, metric=metric)
 
     # ---- how ----
 
@@ -218,10 +196,10 @@ class RemoteStore:
 
     def _answer(self, kind: type[T], request: ServerRequest, about: str) -> T:
         self._get_ready()
-        told = self._caller(request)
-        if "answer" not in told:
+        document = self._caller(request)
+        if "answer" not in document:
             raise StoreError(f"{self._place}: no answer to {about!r}", remedy="is it a Benchwright server?")
-        return schema.decode(kind, told["answer"], where=f"{self._place}: {about}")
+        return schema.decode(kind, document["answer"], where=f"{self._place}: {about}")
 
 
 def _path(*parts: str) -> str:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Unpack
 
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from benchwright.errors import StoreError
-from benchwright.records import Result, Run, Samples
-from benchwright.records.findings import Finding, FindingChanges, Mute, Remark, State, Threshold
-from benchwright.store import Miss, RunSummary, Series, references
-from benchwright.store.archive import AuditEntry, Token
-from benchwright.store.sql import audit, browse, facts, findings, read, retention, tokens, upsert, write
+from benchwright.records import Result, Run
+from benchwright.store import references
+from benchwright.store.archive import Token
+from benchwright.store.sql import access, browse, counts, read, retention, upsert, write
 from benchwright.store.sql import engine as engines
-from benchwright.store.sql import rules as ruling
+from benchwright.store.sql import findings as finding_rows
 from benchwright.store.sql.codec import plain
-from benchwright.store.sql.database import TIMEOUT
-from benchwright.store.sql.facts import StoreInfo
+from benchwright.store.sql.counts import StoreInfo
+from benchwright.store.sql.database import TIMEOUT, reads, writes
 from benchwright.store.sql.faults import explained
 from benchwright.store.sql.group_commit import CommitJob, Together
-from benchwright.store.sql.indexed import PageDatabase
+from benchwright.store.sql.page_database import PageDatabase
 from benchwright.store.sql.retention import Pruned, RetentionRules
 from benchwright.store.sql.upsert import Upload
 
@@ -102,132 +100,42 @@ class SqlStore(PageDatabase):
             write.add_results(connection, self._known, home, run.results)
             return True
 
-    def find(self, reference: str) -> str:
-        """The id of the run that `reference` names; see `Store.find`."""
-        with self._reading() as connection:
-            return references.find(connection, reference)
+    find = reads(references.find)
+    run = reads(read.run)
+    samples = reads(read.samples)
+    runs = reads(read.summaries)
+    run_ids = reads(read.run_ids)
+    history = reads(read.history)
+    misses = reads(read.misses)
+    case_names = reads(read.case_names)
 
-    def run(self, run_id: str, *, samples: bool = True) -> Run:
-        """A run with its results; without raw samples when they are not wanted."""
-        with self._reading() as connection:
-            return read.run(connection, run_id, samples=samples)
+    findings = reads(finding_rows.newest)
+    finding = reads(finding_rows.find)
+    keep_finding = writes(finding_rows.keep)
+    update_finding = writes(finding_rows.update)
+    mutes = reads(finding_rows.mutes)
+    mute = writes(finding_rows.mute)
+    unmute = writes(finding_rows.unmute)
+    thresholds = reads(finding_rows.thresholds)
+    set_threshold = writes(finding_rows.set_threshold)
+    drop_threshold = writes(finding_rows.drop_threshold)
 
-    def samples(self, result_id: str) -> tuple[Samples, ...]:
-        """The raw samples of one result."""
-        with self._reading() as connection:
-            return read.samples(connection, result_id)
+    tokens = reads(access.tokens)
+    token_add = writes(access.add_token)
+    token_drop = writes(access.drop_token)
+    audit = reads(access.lines)
+    audit_add = writes(access.add_line)
 
-    def runs(self, *, limit: int = 20, tag: str = "", tries: bool = False) -> list[RunSummary]:
-        """The newest runs first; with `tries`, also what was refused before anything was measured."""
-        with self._reading() as connection:
-            return read.summaries(connection, limit=limit, tag=tag, tries=tries)
-
-    def run_ids(self) -> Iterator[str]:
-        """Every run's id, oldest first."""
-        with self._reading() as connection:
-            found = read.run_ids(connection)
-        return iter(found)
-
-    def history(self, case: str, *, metrics: Sequence[str] = (), limit: int = 1000) -> list[Series]:
-        """The series of cases whose name matches (`*` is a wildcard), each with its newest `limit` points."""
-        with self._reading() as connection:
-            return read.history(connection, case, metrics=metrics, limit=limit)
-
-    def misses(self, case: str, *, limit: int = 20) -> list[Miss]:
-        """The newest results of cases whose name matches that are not ok, oldest first."""
-        with self._reading() as connection:
-            return read.misses(connection, case, limit=limit)
-
-    def case_names(self) -> list[str]:
-        """Every name that has a history, in alphabetical order."""
-        with self._reading() as connection:
-            return read.case_names(connection)
-
-    def findings(self, *, states: Sequence[State] = (), series: Sequence[str] = (), limit: int = 1000) -> list[Finding]:
-        """The newest findings first, of these states and series where any are named."""
-        with self._reading() as connection:
-            return findings.newest(connection, states=states, series=series, limit=limit)
-
-    def finding(self, reference: str) -> Finding:
-        """The finding of that id, or of the only id that begins so."""
-        with self._reading() as connection:
-            return findings.find(connection, reference)
-
-    def keep_finding(self, finding: Finding) -> Finding:
-        """Keeps a finding, unless the same change is there: then that one is returned."""
-        with self._writing() as connection:
-            return findings.keep(connection, finding)
-
-    def update_finding(
-        self, reference: str, remark: Remark | None = None, **changes: Unpack[FindingChanges]
-    ) -> Finding:
-        """Changes fields of a finding and adds a line to its story."""
-        with self._writing() as connection:
-            return findings.update(connection, reference, remark, changes)
-
-    def mutes(self) -> list[Mute]:
-        """What is muted, in order of the alphabet."""
-        with self._reading() as connection:
-            return ruling.mutes(connection)
-
-    def mute(self, mute: Mute) -> None:
-        """Reports no change any more in what it names."""
-        with self._writing() as connection:
-            ruling.mute(connection, mute)
-
-    def unmute(self, what: str) -> bool:
-        """Reports changes there again; False when it was not muted."""
-        with self._writing() as connection:
-            return ruling.unmute(connection, what)
-
-    def thresholds(self) -> list[Threshold]:
-        """Every threshold, in order of the alphabet."""
-        with self._reading() as connection:
-            return ruling.thresholds(connection)
-
-    def set_threshold(self, threshold: Threshold) -> None:
-        """Sets a threshold, in the place of one for the same cases and metric."""
-        with self._writing() as connection:
-            ruling.set_threshold(connection, threshold)
-
-    def drop_threshold(self, case: str, metric: str = "") -> bool:
-        """Takes a threshold away; False when there was none."""
-        with self._writing() as connection:
-            return ruling.drop_threshold(connection, case, metric)
-
-    def token_add(self, name: str, scope: str, *, expires_at: str = "") -> str:
-        """Makes a token with one of `archive.SCOPES`; it is shown this once, and only its hash is kept."""
-        with self._writing() as connection:
-            return tokens.add(connection, name, scope, expires_at=expires_at)
+    size = reads(engines.size)
 
     def token_find(self, token: str) -> Token | None:
         """What a token may do; None when it is unknown, revoked or expired. Its use is put on record."""
         with self._reading() as connection:
-            found = tokens.find(connection, token)
-        if found and not tokens.used_now(found):
+            known = access.find_token(connection, token)
+        if known and not access.is_use_recorded(known):
             with suppress(StoreError), self._writing() as connection:  # a store that cannot be written can be read
-                tokens.use(connection, found.name)
-        return found
-
-    def tokens(self) -> list[Token]:
-        """Every token, by name."""
-        with self._reading() as connection:
-            return tokens.by_name(connection)
-
-    def token_drop(self, name: str) -> bool:
-        """Revokes a token; False when there was none."""
-        with self._writing() as connection:
-            return tokens.drop(connection, name)
-
-    def audit_add(self, *, who: str, address: str, action: str, what: str) -> None:
-        """Adds a line to the audit log, which keeps the newest `audit.MOST`."""
-        with self._writing() as connection:
-            audit.add(connection, who=who, address=address, action=action, what=what)
-
-    def audit(self, *, limit: int = 100, before: int = 0) -> list[AuditEntry]:
-        """The newest lines first; those before the line of a number, when one is given."""
-        with self._reading() as connection:
-            return audit.newest(connection, limit=limit, before=before)
+                access.record_use(connection, known.name)
+        return known
 
     def prune(self, rules: RetentionRules, *, dry_run: bool = False) -> Pruned:
         """Lets go what the rules say is too old, and gives space back where that is worth it; see `Rules`."""
@@ -247,15 +155,10 @@ class SqlStore(PageDatabase):
             given_back=smaller,
         )
 
-    def size(self) -> int:
-        """Bytes that the whole database takes."""
-        with self._reading() as connection:
-            return engines.size(connection)
-
     def info(self) -> StoreInfo:
         """What kind of store this is, and how much it holds."""
         with self._reading() as connection:
-            return facts.info(connection, self._place)
+            return counts.info(connection, self._place)
 
     def _rolled_back(self) -> None:
         self._known = write.KnownIds()  # ids learnt in a transaction that was rolled back name nothing

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import Connection, Select, and_, exists, or_, select
 
@@ -16,9 +16,7 @@ from benchwright.store.archive import ResultOutcome
 from benchwright.store.sql import codec, read, tables
 from benchwright.store.sql.catalog import pattern
 from benchwright.store.sql.codec import plain
-
-T = TypeVar("T")
-_AT_ONCE = 500
+from benchwright.store.sql.engine import parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +91,8 @@ def result_ids(connection: Connection, numbers: Sequence[int]) -> dict[int, str]
     """The ids that people see, by the numbers of rows."""
     table = tables.results
     query = select(table.c.id, table.c.result)
-    parts = (connection.execute(query.where(table.c.id.in_(part))) for part in _parts(numbers))
-    return {number: name for rows in parts for number, name in rows}
+    pieces = (connection.execute(query.where(table.c.id.in_(part))) for part in parts(numbers))
+    return {number: name for rows in pieces for number, name in rows}
 
 
 def outcomes(connection: Connection, runs: Sequence[str], machines: Mapping[int, str]) -> list[ResultOutcome]:
@@ -136,15 +134,10 @@ def subjects(connection: Connection, revisions: Iterable[str]) -> dict[str, str]
     """The subjects of the revisions that runs tell of."""
     table = tables.runs
     found: dict[str, str] = {}
-    for part in _parts([plain(revision) for revision in dict.fromkeys(revisions) if revision]):
+    for part in parts([plain(revision) for revision in dict.fromkeys(revisions) if revision]):
         query = select(table.c.run, table.c.revision, table.c.document).where(table.c.revision.in_(part))
         for row in connection.execute(query):
             with suppress(UserError):  # a damaged run tells nothing
                 if subject := codec.subject(row.document, where=f"run {row.run}"):
                     found[row.revision] = subject
     return found
-
-
-def _parts(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    for start in range(0, len(values), _AT_ONCE):
-        yield values[start : start + _AT_ONCE]

@@ -13,9 +13,7 @@ from benchwright.store.archive import ListedSeries, SeriesFilter
 from benchwright.store.sql import read, tables
 from benchwright.store.sql.codec import plain
 from benchwright.store.sql.counts import EVERYTHING, Tally
-from benchwright.store.sql.engine import for_each
-
-_AT_ONCE = 500
+from benchwright.store.sql.engine import for_each, parts
 
 
 def points_tally() -> Tally[int, int]:
@@ -42,8 +40,7 @@ def listed(connection: Connection, chosen: SeriesFilter, counts: Mapping[int, in
         rows: Sequence[Row[Any]] = connection.execute(query.order_by(table.c.id).limit(chosen.limit)).all()
     else:
         numbers = _fitting(connection, chosen)
-        parts = (numbers[start : start + _AT_ONCE] for start in range(0, len(numbers), _AT_ONCE))
-        rows = [row for part in parts for row in connection.execute(query.where(table.c.id.in_(part))).all()]
+        rows = [row for part in parts(numbers) for row in connection.execute(query.where(table.c.id.in_(part))).all()]
         rows.sort(key=lambda row: row.id)
     return [_listed(row, counts.get(row.id, 0)) for row in rows]
 
@@ -100,7 +97,7 @@ def _listed(row: Any, count: int) -> ListedSeries:
     )
 
 
-def tails(connection: Connection, keys: Sequence[str], *, points: int) -> dict[str, list[float]]:
+def tails(connection: Connection, keys: Sequence[str], *, points: int = 30) -> dict[str, list[float]]:
     """The newest points of each of these series that are ok, oldest first. Of a key with two units, the later unit."""
     names = dict(_numbers(connection, keys))
     found: dict[str, list[float]] = {key: [] for key in dict.fromkeys(keys) if key in names}
@@ -112,9 +109,7 @@ def tails(connection: Connection, keys: Sequence[str], *, points: int) -> dict[s
 
 def _numbers(connection: Connection, keys: Sequence[str]) -> Iterator[tuple[str, int]]:
     table = tables.series
-    wanted = [plain(key) for key in keys]
-    for start in range(0, len(wanted), _AT_ONCE):
-        part = wanted[start : start + _AT_ONCE]
+    for part in parts([plain(key) for key in keys]):
         query = select(table.c.key, func.max(table.c.id)).where(table.c.key.in_(part)).group_by(table.c.key)
         yield from ((key, number) for key, number in connection.execute(query))
 
@@ -130,7 +125,7 @@ def _tail(series: Any, most: int) -> Select[Any]:
     )
 
 
-def around(connection: Connection, places: Sequence[tuple[str, str]], *, points: int) -> list[list[float]]:
+def around(connection: Connection, places: Sequence[tuple[str, str]], *, points: int = 30) -> list[list[float]]:
     """Of each (series, run) the points that are ok on both sides of the run's beginning, as many of each, oldest first.
 
     Nothing for a series or a run that is not kept. Of a key with two units, the later unit.
@@ -148,8 +143,7 @@ def around(connection: Connection, places: Sequence[tuple[str, str]], *, points:
 
 def _beginnings(connection: Connection, runs: Sequence[str]) -> Iterator[tuple[str, int]]:
     table = tables.runs
-    for start in range(0, len(runs), _AT_ONCE):
-        part = [plain(run) for run in runs[start : start + _AT_ONCE]]
+    for part in parts([plain(run) for run in runs]):
         yield from (
             (run, at) for run, at in connection.execute(select(table.c.run, table.c.at).where(table.c.run.in_(part)))
         )

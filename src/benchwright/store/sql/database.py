@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
 
@@ -16,6 +18,8 @@ from benchwright.store.sql.faults import explained
 from benchwright.store.sql.presence import Presence
 from benchwright.store.sql.upgrade import prepare
 
+P = ParamSpec("P")
+T = TypeVar("T")
 TIMEOUT = 60.0  # seconds to wait for another writer
 
 
@@ -117,3 +121,25 @@ class Database:
             raise StoreError(
                 f"{file.parent}: cannot make the folder: {error.strerror}", remedy="choose another place with --store"
             ) from None
+
+
+def reads(function: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[Database, P], T]:
+    """Makes a method of a database from a function that reads rows over the connection it is given."""
+
+    @wraps(function)
+    def method(database: Database, /, *arguments: P.args, **named: P.kwargs) -> T:
+        with database._reading() as connection:
+            return function(connection, *arguments, **named)
+
+    return method
+
+
+def writes(function: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[Database, P], T]:
+    """Makes a method of a database from a function that changes rows: each call is one transaction."""
+
+    @wraps(function)
+    def method(database: Database, /, *arguments: P.args, **named: P.kwargs) -> T:
+        with database._writing() as connection:
+            return function(connection, *arguments, **named)
+
+    return method

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     URL,
@@ -35,6 +35,8 @@ from sqlalchemy.exc import ArgumentError
 
 from benchwright.errors import NotInstalledError, StoreError
 from benchwright.store.probe import database_file
+
+T = TypeVar("T")
 
 # A lock of our own in PostgreSQL, held while the tables are made or changed.
 _SCHEMA_LOCK = 0x62656E6368
@@ -153,6 +155,12 @@ def for_each(
         arguments = {**compiled.params, "each": value}
         rows = connection.exec_driver_sql(sql, tuple(arguments[name] for name in names))
         yield from ((value, row[0]) for row in rows)
+
+
+def parts(values: Sequence[T], size: int = 500) -> Iterator[Sequence[T]]:
+    """The values in pieces, each short enough for the parameters of one statement (SQLite takes 32,766)."""
+    for start in range(0, len(values), size):
+        yield values[start : start + size]
 
 
 def lock_schema(connection: Connection) -> None:

@@ -15,9 +15,9 @@ from benchwright.records import CALIBRATION, Environment, Status
 from benchwright.store.archive import Machine
 from benchwright.store.sql import codec, read, tables
 from benchwright.store.sql.counts import Tally
+from benchwright.store.sql.engine import parts
 
 _FAILED = (Status.FAILED.value, Status.TIMEOUT.value, Status.KILLED.value)
-_RUNS_AT_ONCE = 500
 _Group = tuple[int, str, str]  # environment, case, status
 _Sums = tuple[int, int, int]  # results, first and last instant
 
@@ -106,15 +106,12 @@ def statuses(
     query = select(*group, func.count(), func.max(table.c.at)).group_by(*group)
     found: dict[tuple[str, str, str], Any] = {}
     # Runs by their numbers: given a join, SQLite looks through all results to have them in the order of the groups.
-    numbers = sorted(names)
-    for start in range(0, len(numbers), _RUNS_AT_ONCE):
-        part = numbers[start : start + _RUNS_AT_ONCE]
+    for part in parts(sorted(names)):
         for case, environment, status, number, count, at in connection.execute(query.where(table.c.run_id.in_(part))):
             key = (case, keys.get(environment, ""), status)
             run_, count_, at_ = found.get(key, ("", 0, -(2**63)))
             found[key] = (max((at_, run_), (at, names[number]))[1], count_ + count, max(at_, at))
-    return [(case, machine, *_told(status, *told)) for (case, machine, status), told in found.items()]
-
-
-def _told(status: str, run: str, count: int, at: int) -> tuple[str, Status, int, int]:
-    return run, codec.read_status(status), count, at
+    return [
+        (case, machine, run, codec.read_status(status), count, at)
+        for (case, machine, status), (run, count, at) in found.items()
+    ]

@@ -67,7 +67,7 @@ def tell_progress(connection: Connection, progress: Progress) -> None:
         connection.execute(insert_missing(connection.dialect, table), row)  # who was faster just now knows as much
 
 
-def progress(connection: Connection, *, since: int) -> list[Progress]:
+def progress(connection: Connection, *, since: int = 0) -> list[Progress]:
     """What runs do that spoke since an instant, the newest first."""
     table = tables.progress
     rows = connection.execute(select(table).where(table.c.at >= since).order_by(table.c.at.desc(), table.c.run))

@@ -15,13 +15,13 @@ from benchwright.records import CALIBRATION_TAG, Estimate, Result, Run, Samples,
 from benchwright.store import Miss, Point, RunSummary, Series
 from benchwright.store.sql import codec, tables
 from benchwright.store.sql.codec import SamplesRow, plain
+from benchwright.store.sql.engine import parts
 
 _FAILED = (Status.FAILED.value, Status.TIMEOUT.value, Status.KILLED.value, Status.REFUSED.value)
-_IDS_AT_ONCE = 500
 
 
-def run(connection: Connection, run_id: str, *, samples: bool) -> Run:
-    """A run with its results in the order they were added."""
+def run(connection: Connection, run_id: str, *, samples: bool = True) -> Run:
+    """A run with its results in the order they were added; without raw samples when they are not wanted."""
     table = tables.runs
     header = connection.execute(
         select(table.c.id, table.c.format, table.c.document).where(table.c.run == plain(run_id))
@@ -104,10 +104,10 @@ def kept_heads(connection: Connection, number: int) -> list[Head]:
 
 def samples_of(connection: Connection, number: int, where: str) -> tuple[Samples, ...]:
     """The raw samples of the result in row `number`."""
-    heads, parts = tables.samples, tables.sample_columns
+    heads, cells = tables.samples, tables.sample_columns
     columns: dict[int, dict[str, tuple[str, bytes]]] = defaultdict(dict)
     for row in connection.execute(
-        select(parts.c.position, parts.c.name, parts.c.predictor, parts.c.data).where(parts.c.result_id == number)
+        select(cells.c.position, cells.c.name, cells.c.predictor, cells.c.data).where(cells.c.result_id == number)
     ):
         columns[row.position][row.name] = (row.predictor, row.data)
     return tuple(
@@ -121,9 +121,9 @@ def samples_of(connection: Connection, number: int, where: str) -> tuple[Samples
 # ---- lists ----
 
 
-def run_ids(connection: Connection) -> list[str]:
+def run_ids(connection: Connection) -> Iterator[str]:
     """Every run's id, in the order in which they were added."""
-    return list(connection.scalars(select(tables.runs.c.run).order_by(tables.runs.c.id)))
+    return iter(connection.scalars(select(tables.runs.c.run).order_by(tables.runs.c.id)).all())
 
 
 def case_names(connection: Connection) -> list[str]:
@@ -150,7 +150,7 @@ def is_run() -> ColumnElement[bool]:
     return and_(measured, ~exists().where(tags.c.run_id == tables.runs.c.id, tags.c.tag == CALIBRATION_TAG))
 
 
-def summaries(connection: Connection, *, limit: int, tag: str, tries: bool = False) -> list[RunSummary]:
+def summaries(connection: Connection, *, limit: int = 20, tag: str = "", tries: bool = False) -> list[RunSummary]:
     """The newest runs first; with `tries`, also what was refused before anything was measured."""
     query = headers() if tries else headers().where(is_run())
     if tag:
@@ -177,10 +177,10 @@ def summarised(connection: Connection, query: Select[Any], *, limit: int) -> lis
 def _counted(connection: Connection, numbers: Sequence[int]) -> Iterator[Row[Any]]:
     """How often each case of the runs ended in each status, in the order of their first results."""
     table = tables.results
-    for start in range(0, len(numbers), _IDS_AT_ONCE):
+    for part in parts(numbers):
         yield from connection.execute(
             select(table.c.run_id, table.c.case_name, table.c.status, func.count().label("number"))
-            .where(table.c.run_id.in_(numbers[start : start + _IDS_AT_ONCE]))
+            .where(table.c.run_id.in_(part))
             .group_by(table.c.run_id, table.c.case_name, table.c.status)
             .order_by(func.min(table.c.id))
         )
@@ -215,7 +215,7 @@ def _summary(header: Any, cases: tuple[str, ...], results: int, failed: int) -> 
 # ---- history ----
 
 
-def history(connection: Connection, case: str, *, metrics: Sequence[str], limit: int) -> list[Series]:
+def history(connection: Connection, case: str, *, metrics: Sequence[str] = (), limit: int = 1000) -> list[Series]:
     """The series of the cases that match, each with its newest points, oldest first."""
     return [series_of(row, _points(connection, row.id, limit)) for row in _matching(connection, case, metrics)]
 
@@ -254,7 +254,7 @@ def matching_names(connection: Connection, column: Column[str], case: str) -> li
     return [text for text in found if exact.fullmatch(text)]
 
 
-def misses(connection: Connection, case: str, *, limit: int) -> list[Miss]:
+def misses(connection: Connection, case: str, *, limit: int = 20) -> list[Miss]:
     """The newest results of the matching cases that are not ok, oldest first."""
     table = tables.results
     query = (

@@ -21,6 +21,7 @@ from benchwright.records import Histogram, Int64s, Samples
 from benchwright.records.findings import State
 from benchwright.stats import histogram
 from benchwright.store.sql import codec, findings, read, tables, write
+from benchwright.store.sql.engine import parts
 from benchwright.units import parse_quantity
 
 FOLDED = ("latency", "lateness", "service")  # columns that are distributions; the others are instants
@@ -100,7 +101,7 @@ def plan(connection: Connection, rules: RetentionRules) -> RetentionPlan:
     raw = dict(_raw(connection, thinned))
     return RetentionPlan(
         runs=tuple(gone.items()),
-        results=sum(len(_results(connection, part)) for part in _parts([*gone])),
+        results=sum(len(_results(connection, part)) for part in parts([*gone])),
         aged=tuple(raw),
         sample_bytes=sum(size for _, size in _raw(connection, [*gone])) + sum(raw.values()),
     )
@@ -113,7 +114,7 @@ def carry_out(writing: Connect, planned: RetentionPlan) -> None:
             write.remove_results(connection, _results(connection, [number]))
             connection.execute(delete(tables.run_tags).where(tables.run_tags.c.run_id == number))
             connection.execute(delete(tables.runs).where(tables.runs.c.id == number))
-    for part in _parts(planned.aged, _AT_ONCE):
+    for part in parts(planned.aged, _AT_ONCE):
         with writing() as connection:
             for number in part:
                 _fold(connection, number)
@@ -138,12 +139,12 @@ def _counted(values: Int64s) -> Histogram:
 
 
 def _fold(connection: Connection, number: int) -> None:
-    heads, parts = tables.samples, tables.sample_columns
+    heads, columns = tables.samples, tables.sample_columns
     copies = read.samples_of(connection, number, f"result in row {number}")
     for position, row in enumerate(codec.samples_rows(tuple(map(folded, copies)))):
         where = (heads.c.result_id == number, heads.c.position == position)
         connection.execute(update(heads).where(*where).values(document=row.document))
-    connection.execute(delete(parts).where(parts.c.result_id == number))
+    connection.execute(delete(columns).where(columns.c.result_id == number))
 
 
 def _old_runs(connection: Connection, rules: RetentionRules, age: float | None) -> list[tuple[int, str]]:
@@ -160,7 +161,7 @@ def _old_runs(connection: Connection, rules: RetentionRules, age: float | None) 
 
 
 def _cared_for(connection: Connection) -> Iterator[str]:
-    for finding in findings.newest(connection, states=_CARED_FOR, series=(), limit=1_000_000):
+    for finding in findings.newest(connection, states=_CARED_FOR, limit=1_000_000):
         yield from (codec.plain(run) for run in (finding.run, *finding.runs))
 
 
@@ -171,18 +172,13 @@ def _results(connection: Connection, runs: Sequence[int]) -> list[int]:
 
 def _raw(connection: Connection, runs: Sequence[int]) -> Iterator[tuple[int, int]]:
     """(result, bytes of its raw samples) of those that have any."""
-    results, parts = tables.results, tables.sample_columns
-    for part in _parts(runs):
+    results, columns = tables.results, tables.sample_columns
+    for part in parts(runs):
         query = (
-            select(results.c.id, func.sum(func.length(parts.c.data)))
-            .join_from(results, parts, parts.c.result_id == results.c.id)
+            select(results.c.id, func.sum(func.length(columns.c.data)))
+            .join_from(results, columns, columns.c.result_id == results.c.id)
             .where(results.c.run_id.in_(part))
             .group_by(results.c.id)
             .order_by(results.c.id)
         )
         yield from ((number, int(size)) for number, size in connection.execute(query))
-
-
-def _parts(numbers: Sequence[int], size: int = 500) -> Iterator[Sequence[int]]:
-    for start in range(0, len(numbers), size):
-        yield numbers[start : start + size]

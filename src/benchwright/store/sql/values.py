@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -15,10 +17,12 @@ from benchwright.store.sql import cells, tables
 from benchwright.store.sql.catalog import pattern
 from benchwright.store.sql.cells import NUMBER, TEXT, WHOLE
 from benchwright.store.sql.codec import plain
-from benchwright.store.sql.names import RowNames
+from benchwright.store.sql.engine import parts
 
 _RUNS = 50  # of a tag or a revision: the newest of them have every series that is still measured
-_AT_ONCE = 500
+_LASTS = 5.0  # seconds: whether more or less is better may be stated anew, the rest never changes
+
+SeriesName = tuple[str, str, str, str, str, str, str]  # key, case, params, metric, unit, better, machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +107,8 @@ def _valued(
     if wanted.revision:
         query = query.where(tables.results.c.revision == plain(wanted.revision))
     rows: list[Any] = []
-    for start in range(0, len(runs), _AT_ONCE):
-        cursor = connection.execute(query, {"runs": runs[start : start + _AT_ONCE]}).cursor
+    for part in parts(runs):
+        cursor = connection.execute(query, {"runs": part}).cursor
         assert cursor is not None
         # By the numbers of result and series, quicker than the database sorts whole rows.
         rows += sorted(cells.checked(cursor.fetchall(), _KINDS), key=itemgetter(0, 1))
@@ -156,3 +160,43 @@ def _named(connection: Connection, names: RowNames, rows: Sequence[Any], case: s
         )
         for row in rows
     ]
+
+
+class RowNames:
+    """What series and methods are called, by the numbers of their rows, kept at hand.
+
+    Joined to every value, the same few names would come a thousand times. Those rows are never deleted, so each is read
+    once, series now and then again.
+    """
+
+    def __init__(self) -> None:
+        self._series: dict[int, SeriesName] = {}
+        self._methods: dict[int, str] = {}
+        self._since = time.monotonic()
+        self._lock = threading.Lock()
+
+    def series(self, connection: Connection, numbers: Iterable[int]) -> Mapping[int, SeriesName]:
+        """The names of these series, and of others."""
+        table = tables.series
+        columns = (table.c.key, table.c.case_name, table.c.params, table.c.metric)
+        query = select(table.c.id, *columns, table.c.unit, table.c.better, table.c.machine)
+        with self._lock:
+            if time.monotonic() - self._since > _LASTS:
+                self._series, self._since = {}, time.monotonic()
+            known = self._series
+        for row in _missing(connection, query, table.c.id, set(numbers) - known.keys()):
+            known[row[0]] = tuple(row[1:])
+        return known
+
+    def methods(self, connection: Connection, numbers: Iterable[int]) -> Mapping[int, str]:
+        """The names of these methods, and of others."""
+        table = tables.methods
+        query = select(table.c.id, table.c.method)
+        for number, method in _missing(connection, query, table.c.id, set(numbers) - self._methods.keys()):
+            self._methods[number] = method
+        return self._methods
+
+
+def _missing(connection: Connection, query: Select[Any], column: Any, numbers: Iterable[int]) -> Iterable[Any]:
+    for part in parts(sorted(numbers)):
+        yield from connection.execute(query.where(column.in_(part)))

@@ -14,13 +14,12 @@ from benchwright.errors import StoreError
 from benchwright.records import Environment, Metric, Result, Run
 from benchwright.store.sql import codec, tables
 from benchwright.store.sql.codec import EnvironmentRow, SamplesRow, plain
-from benchwright.store.sql.engine import insert_missing, insert_numbered, insert_tuples
+from benchwright.store.sql.engine import insert_missing, insert_numbered, insert_tuples, parts
 
 Row = dict[str, Any]
 Key = tuple[str, ...]
 
 _RESULTS_AT_ONCE = 200  # bounds the memory of a large run
-_KEYS_AT_ONCE = 500  # SQLite takes 32,766 parameters in a statement
 
 
 class KnownIds:
@@ -113,8 +112,7 @@ def add_prepared(connection: Connection, known: KnownIds, given: Sequence[tuple[
 
 def remove_results(connection: Connection, numbers: Sequence[int]) -> None:
     """Takes away the results in these rows with their points and samples; series stay, whoever else is in them."""
-    for start in range(0, len(numbers), _KEYS_AT_ONCE):
-        part = numbers[start : start + _KEYS_AT_ONCE]
+    for part in parts(numbers):
         for table in (tables.points, tables.sample_columns, tables.samples, tables.documents):
             connection.execute(delete(table).where(table.c.result_id.in_(part)))
         connection.execute(delete(tables.results).where(tables.results.c.id.in_(part)))
@@ -258,9 +256,7 @@ def _rows_of(connection: Connection, table: Table, key: Sequence[str], wanted: M
     """
     found: dict[Key, Any] = {}
     columns = [table.c[name] for name in key]
-    ordered = sorted(wanted)
-    for start in range(0, len(ordered), _KEYS_AT_ONCE):
-        chunk = ordered[start : start + _KEYS_AT_ONCE]
+    for chunk in parts(sorted(wanted)):
         connection.execute(insert_missing(connection.dialect, table), [wanted[k] for k in chunk])
         for row in connection.execute(select(table).where(tuple_(*columns).in_(chunk))):
             found[tuple(getattr(row, name) for name in key)] = row

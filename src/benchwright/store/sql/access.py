@@ -1,6 +1,7 @@
-"""Who may do what at a server: tokens, kept as hashes. Inside the connection's transaction.
+"""Who may do what at a server, and who did what: tokens, kept as hashes, and the audit log.
 
-A token is 256 random bits, so one SHA-256 without salt is enough: there is nothing to guess and nothing to look up.
+Every function works inside the transaction of the connection it is given. A token is 256 random bits, so one SHA-256
+without salt is enough: there is nothing to guess and nothing to look up.
 """
 
 from __future__ import annotations
@@ -8,27 +9,32 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+import time
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from benchwright.errors import OptionError, StoreError, did_you_mean
-from benchwright.store.archive import SCOPES, Token
+from benchwright.store.archive import SCOPES, AuditEntry, Token
 from benchwright.store.sql import codec, tables
 from benchwright.store.sql.codec import plain
 from benchwright.store.sql.engine import insert_missing
 
 PREFIX = "bw_"  # so that people, and programs that look for leaked secrets, know one when they see it
-_LONGEST = 200  # characters of a name
+MOST_LINES = 100_000  # of the audit log
+_LONGEST_NAME = 200  # characters
+_LONGEST_WORD = 500  # characters in a line of the audit log: who asks must not be able to fill the disk
 
 
-def add(connection: Connection, name: str, scope: str, *, expires_at: str) -> str:
-    """Makes a token; this is the only time anybody sees it."""
+def add_token(connection: Connection, name: str, scope: str, *, expires_at: str = "") -> str:
+    """Makes a token with one of `archive.SCOPES`; it is shown this once, and only its hash is kept."""
     if scope not in SCOPES:
         raise OptionError(f"unknown scope {scope!r}", remedy=did_you_mean(scope, SCOPES))
-    if not name.strip() or len(name) > _LONGEST or not name.isprintable():
-        raise OptionError(f"a token's name has 1 to {_LONGEST} printable characters", remedy="name it after its user")
+    if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise OptionError(
+            f"a token's name has 1 to {_LONGEST_NAME} printable characters", remedy="name it after its user"
+        )
     if expires_at:
         codec.microseconds(expires_at, where=f"token {name}: expires_at")
     token = PREFIX + secrets.token_urlsafe(32)
@@ -46,7 +52,7 @@ def add(connection: Connection, name: str, scope: str, *, expires_at: str) -> st
     return token
 
 
-def find(connection: Connection, token: str) -> Token | None:
+def find_token(connection: Connection, token: str) -> Token | None:
     """What a token may do; None when it is unknown, revoked or expired."""
     table, hashed = tables.tokens, _hash(token)
     row = connection.execute(select(table).where(table.c.hash == hashed)).one_or_none()
@@ -58,23 +64,23 @@ def find(connection: Connection, token: str) -> Token | None:
     return known
 
 
-def used_now(token: Token) -> bool:
+def is_use_recorded(token: Token) -> bool:
     """Whether its last use is on record to the minute."""
     return token.used_at == _minute()
 
 
-def use(connection: Connection, name: str) -> None:
+def record_use(connection: Connection, name: str) -> None:
     """Puts a use on record."""
     table = tables.tokens
     connection.execute(update(table).where(table.c.name == plain(name)).values(used_at=_minute()))
 
 
-def by_name(connection: Connection) -> list[Token]:
+def tokens(connection: Connection) -> list[Token]:
     """Every token, by name."""
     return sorted(map(_token, connection.execute(select(tables.tokens)).all()), key=lambda token: token.name)
 
 
-def drop(connection: Connection, name: str) -> bool:
+def drop_token(connection: Connection, name: str) -> bool:
     """Revokes a token; False when there was none."""
     return connection.execute(delete(tables.tokens).where(tables.tokens.c.name == plain(name))).rowcount > 0
 
@@ -97,3 +103,27 @@ def _minute() -> str:
 
 def _moment(instant: str) -> int:
     return codec.microseconds(instant, where="expires_at")
+
+
+# ---- the audit log ----
+
+
+def add_line(connection: Connection, *, who: str, address: str, action: str, what: str) -> None:
+    """Adds a line to the audit log, which keeps the newest `MOST_LINES`."""
+    table = tables.audit
+    words = {"who": who, "address": address, "action": action, "what": what}
+    row = {"at": time.time_ns() // 1000, **{name: plain(word)[:_LONGEST_WORD] for name, word in words.items()}}
+    number = connection.execute(insert(table).returning(table.c.id), row).scalar_one()
+    connection.execute(delete(table).where(table.c.id <= number - MOST_LINES))
+
+
+def lines(connection: Connection, *, limit: int = 100, before: int = 0) -> list[AuditEntry]:
+    """The newest lines of the audit log first; those before the line of a number, when one is given."""
+    table = tables.audit
+    query = select(table).order_by(table.c.id.desc()).limit(limit)
+    if before:
+        query = query.where(table.c.id < before)
+    return [
+        AuditEntry(id=row.id, at=row.at, who=row.who, address=row.address, action=row.action, what=row.what)
+        for row in connection.execute(query)
+    ]

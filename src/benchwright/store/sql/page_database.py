@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from benchwright.records import Environment, Result, Run, Status
+from benchwright.records import Environment, Status
 from benchwright.store import RunSummary
 from benchwright.store.archive import (
-    Annotation,
     Columns,
     ListedSeries,
     Machine,
-    Progress,
     ResultOutcome,
     SeriesFilter,
     Valued,
 )
 from benchwright.store.sql import browse, catalog, counts, notes, values
-from benchwright.store.sql.database import TIMEOUT, Database
+from benchwright.store.sql.database import TIMEOUT, Database, reads, writes
 from benchwright.store.sql.machines import Machines, statuses
-from benchwright.store.sql.names import RowNames
 from benchwright.store.sql.series_columns import Histories
+from benchwright.store.sql.values import RowNames
 
 _SUBJECTS = 100_000  # remembered at most
 
@@ -49,21 +47,6 @@ class PageDatabase(Database):
         with self._reading() as connection:
             return self._histories.read(connection, key, unit, limit=limit)
 
-    def tails(self, keys: Sequence[str], *, points: int = 30) -> Mapping[str, Sequence[float]]:
-        """The newest points of each of these series, oldest first."""
-        with self._reading() as connection:
-            return catalog.tails(connection, keys, points=points)
-
-    def around(self, places: Sequence[tuple[str, str]], *, points: int = 30) -> list[list[float]]:
-        """Of each (series, run) the points on both sides of the run's beginning, oldest first."""
-        with self._reading() as connection:
-            return catalog.around(connection, places, points=points)
-
-    def result_ids(self, numbers: Sequence[int]) -> Mapping[int, str]:
-        """The ids that people see, by the numbers of rows."""
-        with self._reading() as connection:
-            return browse.result_ids(connection, numbers)
-
     def values_of_runs(self, runs: Sequence[str], *, metrics: Sequence[str] = ()) -> list[Valued]:
         """Every value of these runs that is ok, in the order they were kept."""
         with self._reading() as connection:
@@ -88,16 +71,6 @@ class PageDatabase(Database):
             sought = browse.Sought(tag=tag, case=case, revision=revision, environments=rows)
             return browse.runs_page(connection, sought, before=before, limit=limit)
 
-    def header(self, run_id: str) -> Run:
-        """A run without its results."""
-        with self._reading() as connection:
-            return browse.header(connection, run_id)
-
-    def result(self, result_id: str) -> tuple[str, Result]:
-        """One result without its samples, and its run's id."""
-        with self._reading() as connection:
-            return browse.result(connection, result_id)
-
     def outcomes(self, runs: Sequence[str]) -> list[ResultOutcome]:
         """How every result of these runs ended, in the order they were kept."""
         with self._reading() as connection:
@@ -116,16 +89,6 @@ class PageDatabase(Database):
     def environments(self) -> Mapping[str, Environment]:
         """The newest environment of every machine without its knobs, by `schema.environment_key`."""
         return {machine.key: machine.environment for machine in self.machines()}
-
-    def environment_of(self, result_id: str) -> Environment:
-        """The environment of one result, knobs included."""
-        with self._reading() as connection:
-            return browse.environment_of(connection, result_id)
-
-    def metric_names(self) -> list[str]:
-        """Every metric that has a series, in alphabetical order."""
-        with self._reading() as connection:
-            return catalog.metric_names(connection)
 
     def subjects(self, revisions: Sequence[str]) -> Mapping[str, str]:
         """The subjects of the revisions that runs tell of."""
@@ -149,35 +112,19 @@ class PageDatabase(Database):
                 "machines": len(machines),
             }
 
-    def newest(self) -> int:
-        """The number of the newest result: it grows with every one that is kept."""
-        with self._reading() as connection:
-            return counts.newest(connection)
-
-    def annotations(self, series: str | None) -> list[Annotation]:
-        """What was written beside a series, or beside all; every annotation for None."""
-        with self._reading() as connection:
-            return notes.beside(connection, series)
-
-    def annotate(self, annotation: Annotation) -> Annotation:
-        """Keeps it, under a number of its own."""
-        with self._writing() as connection:
-            return notes.annotate(connection, annotation)
-
-    def drop_annotation(self, number: int) -> bool:
-        """Takes it away; False when there was none."""
-        with self._writing() as connection:
-            return notes.drop_annotation(connection, number)
-
-    def tell_progress(self, progress: Progress) -> None:
-        """Replaces the last word of that run; "ended" removes it."""
-        with self._writing() as connection:
-            notes.tell_progress(connection, progress)
-
-    def progress(self, *, since: int = 0) -> list[Progress]:
-        """What runs do that spoke since an instant, the newest first."""
-        with self._reading() as connection:
-            return notes.progress(connection, since=since)
+    tails = reads(catalog.tails)
+    around = reads(catalog.around)
+    result_ids = reads(browse.result_ids)
+    header = reads(browse.header)
+    result = reads(browse.result)
+    environment_of = reads(browse.environment_of)
+    metric_names = reads(catalog.metric_names)
+    newest = reads(counts.newest)
+    annotations = reads(notes.beside)
+    annotate = writes(notes.annotate)
+    drop_annotation = writes(notes.drop_annotation)
+    tell_progress = writes(notes.tell_progress)
+    progress = reads(notes.progress)
 
     def _forget(self) -> None:
         """Rows were taken away."""
