@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         against="one core",
         figure=spread(meter.shares),
         unit="%",
-        bar=at_most(1.0),
+        bar=at_most(0.5),
     )
     return report([claim], judged=not asked.quick)
 

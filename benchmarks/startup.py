@@ -33,12 +33,12 @@ class Noting:
         execute = spec.loader.exec_module
         def then_wrap(module):
             execute(module)
-            shown = module.Progress.__call__
+            shown = module.ProgressLine.__call__
             def noting(self, event):
                 if getattr(event, "phase", "") == "measuring":
                     released.append(time.perf_counter_ns())
                 shown(self, event)
-            module.Progress.__call__ = noting
+            module.ProgressLine.__call__ = noting
         spec.loader.exec_module = then_wrap
         return spec
 sys.meta_path.insert(0, Noting)

@@ -94,8 +94,8 @@ def test_dear_samples_are_taken_less_often() -> None:
     monitor = Recording(burns=0.005)
     with Watch([monitor], [1], interval=0.001) as watch:
         time.sleep(2)
-    assert 2 <= monitor.calls.count("sample") <= 5  # half a second apart
-    assert watch.observation.cost < 2  # percent of a core: one, and what two seconds leave uneven
+    assert 1 <= monitor.calls.count("sample") <= 3  # more than a second apart
+    assert watch.observation.cost < 1  # percent of a core: 0.4, and what two seconds leave uneven
 
 
 @pytest.mark.serial
