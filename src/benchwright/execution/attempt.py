@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from benchwright.errors import BenchwrightError, ChannelError
-from benchwright.execution import frames
 from benchwright.execution.hosts import Host, Worker
 from benchwright.machine.monitors import Observation
 from benchwright.records import Case, Failure, Mode, Profile, Samples, Status
@@ -192,6 +191,8 @@ class Attempt:
             if copy.phase == "measured":  # it has answered and gone; others may still be measuring
                 return
             raise _BrokenError(*_silent(copy.worker), copy)
+        from benchwright.execution import frames  # here: there is time while the worker loads
+
         for message in messages:
             try:
                 self._take(copy, frames.checked(message))
@@ -207,6 +208,8 @@ class Attempt:
 
     def _take(self, copy: WorkerCopy, message: Frame) -> None:
         if message.kind == "failed":
+            from benchwright.execution import frames
+
             if known := message.data.get("details"):
                 copy.ready.setdefault("details", known)
             raise _BrokenError(Status.FAILED, frames.failure_of(message), copy)

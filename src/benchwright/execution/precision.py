@@ -10,7 +10,6 @@ of so many must, and after each one the length T and the number n are chosen ane
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -97,6 +96,8 @@ def outlook(case: Case, results: Sequence[Result], rounds: int, most: int) -> Ou
     load, shown = case.load, list(_shown(case, results))
     if not shown or not _is_chosen(load, rounds):
         return None
+    import statistics  # here: few runs ask for a precision, and each of them waits for this module's imports
+
     assert load.precision is not None
     cost = statistics.median(one.overhead for one in shown)
     within = statistics.median(one.error**2 * one.seconds for one in shown)
@@ -162,6 +163,8 @@ def _between(shown: Sequence[_Shown], precision: float) -> float:
     guess, others = (_GUESS * precision) ** 2, len(shown) - 1
     if not others:
         return guess
+    import statistics
+
     seen = statistics.variance(math.log(one.point) for one in shown) - statistics.mean(one.error**2 for one in shown)
     return (guess + others * max(0.0, seen)) / (1 + others)
 

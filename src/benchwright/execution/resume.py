@@ -8,11 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchwright import schema, vcs
+from benchwright import schema
 from benchwright._version import VERSION
 from benchwright.errors import OptionError
 from benchwright.execution.attempt import INTERRUPTED
-from benchwright.machine import environment
 from benchwright.records import Case, Environment, Failure, Result, Run, Status
 from benchwright.units import whole_number
 
@@ -59,6 +58,8 @@ def why_bad(result: Result | None) -> Iterator[Failure]:
 
 def matching(run: Run, cases: Sequence[Case], rounds: int, directory: Path) -> list[Case]:
     """The cases as `run` has them; an `OptionError` says why these rounds of them are not what it began with."""
+    from benchwright.machine import environment  # every run imports this module, few are resumed
+
     _refuse_another_harness(run)
     _refuse_another_machine(run, environment.collect())
     _refuse_another_revision(run, directory)
@@ -102,6 +103,8 @@ def _refuse_another_machine(run: Run, here: Environment) -> None:
     known = [result.environment for result in run.results if result.environment.machine]
     there = next((e for e in known if schema.environment_key(e) != schema.environment_key(here)), None)
     if there is not None:
+        from benchwright.machine import environment
+
         differences = [
             f"{place} is {theirs!r} there and {ours!r} here"
             for place, theirs, ours in environment.difference(there, here)
@@ -113,6 +116,8 @@ def _refuse_another_machine(run: Run, here: Environment) -> None:
 
 
 def _refuse_another_revision(run: Run, directory: Path) -> None:
+    from benchwright import vcs
+
     here = vcs.revision(directory) if run.revision else None
     if run.revision and here and here.id != run.revision.id:
         raise OptionError(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
 import json
 import math
 import operator
@@ -22,29 +21,28 @@ from typing import Any, TypeVar, cast
 
 from benchwright import records
 from benchwright.errors import DecodeError, did_you_mean
-from benchwright.records import Int64s, findings
+from benchwright.records import Int64s
 from benchwright.schema import parsing, soundness
 from benchwright.schema.parsing import pack_int64, unpack_int64
 
 FORMAT = 1
 Migration = Callable[[str, dict[str, Any]], dict[str, Any]]
-
 MIGRATIONS: dict[int, Migration] = {}  # entry n lifts the data of a document from format n to n + 1
-
-KINDS: dict[str, type[Any]] = {
-    "case": records.Case,
-    "environment": records.Environment,
-    "finding": findings.Finding,
-    "result": records.Result,
-    "run": records.Run,
-}
-
 T = TypeVar("T")
+
+
+@functools.cache
+def kinds() -> dict[str, type[Any]]:
+    """The record that each kind of document holds."""
+    from benchwright.records.findings import Finding  # measuring does not need it
+
+    held = (records.Case, records.Environment, Finding, records.Result, records.Run)
+    return {record.__name__.lower(): record for record in held}
 
 
 def dumps(record: Any, *, indent: int | None = None) -> str:
     """One record as a versioned JSON document."""
-    kind = next(name for name, cls in KINDS.items() if type(record) is cls)
+    kind = next(name for name, cls in kinds().items() if type(record) is cls)
     return json.dumps({"format": FORMAT, "kind": kind, "data": encode(record)}, indent=indent, allow_nan=False)
 
 
@@ -69,7 +67,7 @@ def open_document(
         )
     _refuse_unknown(document, ("format", "kind", "data"), where)
     kind, version = document["kind"], document["format"]
-    if not isinstance(kind, str) or KINDS.get(kind) is not cls:
+    if not isinstance(kind, str) or kinds().get(kind) is not cls:
         raise DecodeError(f"{where}: holds a {_shown(kind)}, not a {cls.__name__.lower()!r}")
     if not isinstance(version, int) or isinstance(version, bool) or version > newest:
         raise DecodeError(
@@ -354,6 +352,8 @@ def _fields(cls: type) -> dict[str, tuple[Any, bool]]:
 
 def fingerprint(value: Any) -> str:
     """32 hex digits that depend on content alone."""
+    import hashlib  # with OpenSSL: a few milliseconds that a worker need not spend
+
     text = json.dumps(encode(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 

@@ -26,8 +26,8 @@ _SCALARS: dict[Any, str] = {str: "string", int: "integer", float: "number", bool
 
 
 def json_schema(kind: str) -> dict[str, Any]:
-    """The schema of a document of `kind` (a key of `schema.KINDS`), envelope included."""
-    record = schema.KINDS[kind]
+    """The schema of a document of `kind` (a key of `schema.kinds()`), envelope included."""
+    record = schema.kinds()[kind]
     definitions: dict[str, Any] = {}
     data = _describe(record, definitions)
     return {
@@ -54,7 +54,7 @@ def write_all(folder: Path) -> list[Path]:
     """Writes `<kind>.schema.json` for every kind of document; returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for kind in schema.KINDS:
+    for kind in schema.kinds():
         path = folder / f"{kind}.schema.json"
         path.write_text(rendered(kind), encoding="utf-8")
         written.append(path)

@@ -90,8 +90,8 @@ def _body(content: dict[str, Any], note: str) -> dict[str, Any]:
 
 
 def _schemas() -> dict[str, Any]:
-    found = json_schema.definitions(*_records(shapes), *_records(answers), Progress, *schema.KINDS.values())
-    for kind, record in schema.KINDS.items():
+    found = json_schema.definitions(*_records(shapes), *_records(answers), Progress, *schema.kinds().values())
+    for kind, record in schema.kinds().items():
         found[f"{kind.capitalize()}Document"] = {
             "type": "object",
             "properties": {
