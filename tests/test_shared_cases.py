@@ -72,7 +72,7 @@ def _matched(case: dict[str, Any]) -> list[list[int | None]]:
         [Operator(name=name, kind=kind, shapes=shapes, seconds=1e-3, share=0.1) for name, kind, shapes in case[side]]
         for side in ("before", "after")
     )
-    return [[_place(before, x), _place(after, y)] for x, y in operator_changes.matched(before, after)]
+    return [[_place(before, x), _place(after, y)] for x, y in operator_changes.match_operators(before, after)]
 
 
 def _place(operators: list[Operator], one: Operator | None) -> int | None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchwright.analysis.calls import calls, over_time, thin
+from benchwright.analysis.calls import calls, thin, track_latency
 from benchwright.execution.attempt import CopyAnswer
 from benchwright.execution.metrics import derive
 from benchwright.records import Run, Samples, Value
@@ -47,7 +47,7 @@ def test_calls_beyond_the_raw_limit_are_counted_once_and_keep_their_extremes(run
     levels = np.array([0.1, 0.25, 0.5, 0.9])
     exact = np.quantile(np.array([*latencies, 5, 7, 9]) / 1e9, levels, method="inverted_cdf")
     assert found.quantiles(levels) == pytest.approx(exact, rel=2**-10)
-    track = over_time(result, 1000)
+    track = track_latency(result, 1000)
     assert track is not None and track.points == 50 + 3
 
 
@@ -66,14 +66,14 @@ def test_plots_show_what_the_table_shows_when_a_sample_is_many_calls(run: Run, l
     facts: dict[str, Value] = {"loops": 1024, "cost_taken_off_ns": 60 / 1024}
     result = replace(run.results[0], samples=(samples,), metrics=tuple(metrics), instrument=facts)
     found = calls([result])
-    assert found is not None and found.counted(2) == "2 means of 1,024 calls"
+    assert found is not None and found.describe_count(2) == "2 means of 1,024 calls"
     for name, level in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
         metric = result.metric(f"latency_{name}")
         assert metric is not None and 30e-9 < metric.estimate.point < 60e-9
         assert found.quantiles(np.array([level]))[0] == pytest.approx(metric.estimate.point, rel=1e-9)
     extremes = [m.estimate.point for n in ("min", "max") if (m := result.metric(f"latency_{n}"))]
     assert [found.shortest, found.longest] == pytest.approx(extremes, rel=1e-9)
-    track = over_time(result, 5000)
+    track = track_latency(result, 5000)
     assert track is not None and (track.low >= found.shortest).all() and (track.high <= found.longest).all()
 
 
@@ -87,7 +87,7 @@ def test_a_cost_above_the_latency_leaves_zero(run: Run) -> None:
 
 def test_no_samples_are_none(run: Run) -> None:
     assert calls([replace(run.results[0], samples=())]) is None
-    assert over_time(replace(run.results[0], samples=()), 10) is None
+    assert track_latency(replace(run.results[0], samples=()), 10) is None
 
 
 @given(st.lists(st.floats(0, 1e6, allow_subnormal=False), min_size=1, max_size=300), st.integers(1, 50))
@@ -105,4 +105,4 @@ def test_binning_loses_no_call(run: Run) -> None:
     found = calls(run.results[:1])
     assert found is not None
     edges = np.linspace(found.shortest, found.longest, 20)
-    assert found.binned(edges).sum() == found.total
+    assert found.count_in_bins(edges).sum() == found.total

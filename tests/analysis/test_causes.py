@@ -85,18 +85,18 @@ def test_a_side_without_results_says_nothing() -> None:
 )
 def test_the_old_revision_measured_again(again: tuple[float, float | None, float | None], cause: str) -> None:
     point, low, high = again
-    assert causes.told_apart(1.0, 1.2, Estimate(point=point, low=low, high=high)) == cause
+    assert causes.cause_after_remeasuring(1.0, 1.2, Estimate(point=point, low=low, high=high)) == cause
     inverse = Estimate(point=1 / point, low=high and 1 / high, high=1 / low if low else None)
     if low != 0.0:  # an improvement is told apart the same way
-        assert causes.told_apart(1.0, 1 / 1.2, inverse) == cause
+        assert causes.cause_after_remeasuring(1.0, 1 / 1.2, inverse) == cause
 
 
 def test_no_change_has_no_cause() -> None:
-    assert causes.told_apart(1.0, 1.0, Estimate(point=1.0, low=None, high=None)) == "unknown"
+    assert causes.cause_after_remeasuring(1.0, 1.0, Estimate(point=1.0, low=None, high=None)) == "unknown"
 
 
 def test_names_in_a_command_are_quoted() -> None:
-    assert causes.remeasuring("a", "b", "x y.py").endswith("--control a --treatment b 'x y.py'")
+    assert causes.remeasure_command("a", "b", "x y.py").endswith("--control a --treatment b 'x y.py'")
 
 
 def test_the_threshold_that_fits_best_counts() -> None:

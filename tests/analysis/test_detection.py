@@ -10,7 +10,7 @@ import pytest
 
 import series_of_runs as made
 from benchwright.analysis import detection
-from benchwright.analysis.timeline import moments_of
+from benchwright.analysis.step_findings import moments_of
 from benchwright.errors import StoreError
 from benchwright.records import Better, Revision, Verdict
 from benchwright.records.findings import Finding, Mute, Remark, State, Threshold

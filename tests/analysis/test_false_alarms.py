@@ -50,9 +50,9 @@ def test_the_newest_of_each_machine_counts(tmp_path: Path) -> None:
     older, newer, other = (_calibration(processes=number) for number in (1, 2, 3))
     for run_id, found, where in (("a", older, here), ("b", newer, here), ("c", other, _other())):
         assert store.add_run(as_run(found, where, run_id))
-    assert false_alarms.of_machine(store, here) == newer
-    assert false_alarms.of_machine(store, _other()) == other
-    assert false_alarms.of_machine(store, Environment(machine={"cpu": "third"}, system={})) is None
+    assert false_alarms.calibration_of(store, here) == newer
+    assert false_alarms.calibration_of(store, _other()) == other
+    assert false_alarms.calibration_of(store, Environment(machine={"cpu": "third"}, system={})) is None
     assert store.runs() == [] and len(store.runs(tries=True)) == 3
     assert store.case_names() == []
     store.close()
@@ -62,7 +62,7 @@ def test_a_page_quotes_it_where_one_known_machine_measured(tmp_path: Path) -> No
     store = open_store(tmp_path / "store.db")
     assert isinstance(store, SqlStore)
     store.add_run(as_run(_calibration(), _other(), "a"))
-    (key,) = false_alarms.by_machine(store)
+    (key,) = false_alarms.calibrations_by_machine(store)
     assert "in 0 of 40 comparisons of runs" in machine_note(store, [key])
     assert machine_note(store, [key, "x"]) == machine_note(store, ["x"]) == machine_note(store, []) == ""
     assert store.machines() == []  # it is no result of a machine
@@ -101,18 +101,20 @@ def test_what_cannot_be_read_is_passed_over() -> None:
 )
 def test_it_says_when_it_is_stale(more: dict[str, object], why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.getloadavg", lambda: (0.1, 0.1, 0.1))
-    assert why in false_alarms.beside_pairs(_calibration(**more))
-    assert "env --calibrate measures it anew" in false_alarms.beside_pairs(_calibration(**more))
-    assert "anew" not in false_alarms.beside_pairs(_calibration())
+    assert why in false_alarms.describe_for_ab(_calibration(**more))
+    assert "env --calibrate measures it anew" in false_alarms.describe_for_ab(_calibration(**more))
+    assert "anew" not in false_alarms.describe_for_ab(_calibration())
 
 
 def test_a_machine_that_is_far_busier_now_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.getloadavg", lambda: (500.0, 0.0, 0.0))
-    assert "the load is 5e+02 now and was 0.1" in false_alarms.beside_pairs(_calibration())
-    assert "load is" not in false_alarms.beside_rounds(_calibration())  # of a run from another time or machine
+    assert "the load is 5e+02 now and was 0.1" in false_alarms.describe_for_ab(_calibration())
+    assert "load is" not in false_alarms.describe_for_comparison(
+        _calibration()
+    )  # of a run from another time or machine
 
 
 def test_no_rate_stands_without_its_interval_and_count() -> None:
-    said = false_alarms.beside_rounds(_calibration())
+    said = false_alarms.describe_for_comparison(_calibration())
     assert "in 0 of 40 comparisons of runs (0 % [0 %, 8.8 %]); no change up to 100 % was found in nine of ten" in said
-    assert "is not known: benchwright env --calibrate measures it" in false_alarms.beside_pairs(None)
+    assert "is not known: benchwright env --calibrate measures it" in false_alarms.describe_for_ab(None)

@@ -6,7 +6,6 @@ import pytest
 from benchwright import schema
 from benchwright.analysis import instrument_facts as facts
 from benchwright.analysis import notes
-from benchwright.analysis.ranges import most_common
 from benchwright.analysis.rows import rows
 from benchwright.records import Failure, Run, Status, Value
 from benchwright.report.html import html_page
@@ -16,24 +15,28 @@ from benchwright.report.table import run_text
 
 
 def test_one_verdict_is_said_plainly(run: Run) -> None:
-    assert notes.verdict(run.results[:2]) == "trustworthy"
-    assert notes.instrument(run.results[:1]).startswith("trustworthy · cost per call 71.0 ns · clock read 46.0 ns")
+    assert notes.describe_verdicts(run.results[:2]) == "trustworthy"
+    assert notes.describe_instrument(run.results[:1]).startswith(
+        "trustworthy · cost per call 71.0 ns · clock read 46.0 ns"
+    )
 
 
 def test_mixed_verdicts_put_the_worst_first(run: Run) -> None:
     bad = replace(run.results[0], instrument={"verdict": "unreliable: clock went back"})
-    said = notes.verdict([*run.results, bad])
+    said = notes.describe_verdicts([*run.results, bad])
     assert said == "unreliable in 1 of 13 results (clock went back), noisy in 2, trustworthy in 10"
 
 
 def test_one_kind_for_many_reasons_is_said_once(run: Run) -> None:
     noisy = [replace(run.results[0], instrument={"verdict": f"noisy: {i} %"}) for i in range(3)]
-    assert notes.verdict(noisy) == "noisy in all 3 results (one of them: 0 %)"
+    assert notes.describe_verdicts(noisy) == "noisy in all 3 results (one of them: 0 %)"
 
 
 def test_the_delivered_rate_is_stated_for_open_loops(run: Run) -> None:
     facts: dict[str, Any] = {"verdict": "trustworthy", "intended_rate": 1000.0, "delivered_rate": 999.0}
-    assert "delivered 99.90% of the rate drawn" in notes.instrument([replace(run.results[0], instrument=facts)])
+    assert "delivered 99.90% of the rate drawn" in notes.describe_instrument(
+        [replace(run.results[0], instrument=facts)]
+    )
 
 
 def looped(run: Run, *loops: int) -> Run:
@@ -51,7 +54,7 @@ def looped(run: Run, *loops: int) -> Run:
 def test_percentiles_of_means_are_called_so_everywhere(run: Run) -> None:
     every = looped(run, 1024, 1024, 1024, 1024)
     words = "percentiles are of means of 1,024 calls"
-    assert notes.means(rows(every)) == words
+    assert notes.describe_means(rows(every)) == words
     for text in (run_text(every), run_markdown(every), html_page([every])):
         assert words in text
     for text in (run_text(run), run_markdown(run), html_page([run])):
@@ -59,7 +62,7 @@ def test_percentiles_of_means_are_called_so_everywhere(run: Run) -> None:
 
 
 def test_percentiles_of_means_name_their_cases_when_not_all_are(run: Run) -> None:
-    some = notes.means(rows(looped(run, 512, 1, 64)))
+    some = notes.describe_means(rows(looped(run, 512, 1, 64)))
     assert some == (
         "percentiles are of means of 64 to 512 calls "
         "[model.onnx runtime=onnxruntime batch_size=1 copies=1, model.onnx runtime=openvino batch_size=1 copies=1]"
@@ -69,7 +72,9 @@ def test_percentiles_of_means_name_their_cases_when_not_all_are(run: Run) -> Non
 def test_the_unknown_is_called_unknown(run: Run) -> None:
     facts = {**run.results[0].instrument, "steady": None, "steal_percent": None, "cpu_others_percent": 3e-10}
     result = replace(run.results[0], instrument=facts)
-    assert "CPU taken by others below 0.01%" in notes.instrument([result]) and "steal" not in notes.instrument([result])
+    assert "CPU taken by others below 0.01%" in notes.describe_instrument(
+        [result]
+    ) and "steal" not in notes.describe_instrument([result])
     page = html_page([replace(run, results=(result,))])
     assert '<th scope="row">steady</th><td>unknown</td>' in page and "None" not in page.partition("<script>")[0]
 
@@ -90,7 +95,7 @@ def test_the_unknown_is_called_unknown(run: Run) -> None:
     ],
 )
 def test_facts_as_people_write_them(name: str, value: Value, text: str) -> None:
-    assert f"{facts.words(name)}: {facts.value(name, value)}" == text
+    assert f"{facts.name_fact(name)}: {facts.describe_value(name, value)}" == text
 
 
 @pytest.mark.parametrize(
@@ -105,7 +110,7 @@ def test_facts_as_people_write_them(name: str, value: Value, text: str) -> None:
     ],
 )
 def test_a_failure_in_one_sentence(failure: Failure, words: str) -> None:
-    assert notes.told(notes.Failed(case="c", rounds=(0,), status=Status.FAILED, failure=failure)) == words
+    assert notes.describe_failure(notes.Failed(case="c", rounds=(0,), status=Status.FAILED, failure=failure)) == words
 
 
 @pytest.mark.parametrize(
@@ -118,16 +123,16 @@ def test_a_failure_in_one_sentence(failure: Failure, words: str) -> None:
     ],
 )
 def test_wordings_that_differ_in_numbers_become_one(texts: list[str], words: str, covered: int) -> None:
-    assert most_common(texts) == (words, covered)
+    assert notes.most_common_wording(texts) == (words, covered)
 
 
 def test_labels_left_out_are_counted_in_the_right_number() -> None:
-    assert notes.some(["a", "b", "c", "d"]) == "a, b, c, and 1 more case"
-    assert notes.some(["a", "b", "c", "d", "e"]).endswith("and 2 more cases")
+    assert notes.list_some(["a", "b", "c", "d"]) == "a, b, c, and 1 more case"
+    assert notes.list_some(["a", "b", "c", "d", "e"]).endswith("and 2 more cases")
 
 
 def test_nothing_stated_is_nothing_said(run: Run) -> None:
-    assert notes.instrument([replace(run.results[0], instrument={})]) == ""
+    assert notes.describe_instrument([replace(run.results[0], instrument={})]) == ""
 
 
 def test_failures_with_one_reason_are_one_note(run: Run) -> None:
@@ -136,11 +141,11 @@ def test_failures_with_one_reason_are_one_note(run: Run) -> None:
 
 
 def test_a_run_that_was_cut_off_is_called_so_in_every_form(run: Run) -> None:
-    assert notes.incomplete(run) == ""
-    assert notes.incomplete(replace(run, planned=len(run.results))) == ""
+    assert notes.describe_missing_results(run) == ""
+    assert notes.describe_missing_results(replace(run, planned=len(run.results))) == ""
     cut = replace(run, planned=20)
-    said = "incomplete: 15 of 20 results; it was cut off, or is still being measured"
-    assert notes.incomplete(cut) == said
+    said = "incomplete: 15 of 20 results; it was interrupted, or is still being measured"
+    assert notes.describe_missing_results(cut) == said
     for text in (run_text(cut), run_markdown(cut), html_page([cut]), html_table(cut)):
         assert said in text
     nothing = replace(run, results=(), planned=3)
@@ -150,4 +155,4 @@ def test_a_run_that_was_cut_off_is_called_so_in_every_form(run: Run) -> None:
 def test_rounds_in_a_row_are_told_by_their_ends() -> None:
     failure = Failure(kind="interrupted", message="")
     failed = notes.Failed(case="c", rounds=(0, 2, *range(5, 3000)), status=Status.SKIPPED, failure=failure)
-    assert notes.told(failed).startswith("skipped in rounds 1, 3, 6 to 3000")
+    assert notes.describe_failure(failed).startswith("skipped in rounds 1, 3, 6 to 3000")

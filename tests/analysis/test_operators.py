@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sample_runs as samples
-from benchwright.analysis.operator_changes import became_worse, changed, check_in_common, matched
-from benchwright.analysis.operators import OUTSIDE, by_family, by_kind, family, recorded
+from benchwright.analysis.operator_changes import became_worse, check_in_common, compare_operators, match_operators
+from benchwright.analysis.operators import OUTSIDE, by_family, by_kind, family, recorded_operators
 from benchwright.analysis.rows import rows
 from benchwright.errors import OptionError
 from benchwright.records import Operator, Result, ResultWarning, Run, Status, Verdict
@@ -121,7 +121,7 @@ def test_several_rounds_give_the_middle_one_of_each_time(run: Run) -> None:
     told = run
     for number, conv in enumerate((1e-3, 9e-3, 2e-3)):
         told = with_operators(told, operators(conv=conv), round=number)
-    found = recorded(rows(told)[0])
+    found = recorded_operators(rows(told)[0])
     assert found is not None and found.operators[0].seconds == pytest.approx(2e-3)
     assert sum(o.share for o in found.operators) == pytest.approx(1.0)
 
@@ -154,12 +154,12 @@ def test_a_case_that_is_not_there_is_refused_with_those_that_are(before: Run) ->
 def test_operators_match_by_name_before_shapes() -> None:
     a = [_op("x", "Conv", "[1]"), _op("y", "Conv", "[1]"), _op("gone", "Relu")]
     b = [_op("y", "Conv", "[2]"), _op("x", "Conv", "[1]"), _op("new", "Tanh")]
-    named = [(x and x.name, y and y.name) for x, y in matched(a, b)]
+    named = [(x and x.name, y and y.name) for x, y in match_operators(a, b)]
     assert named == [("x", "x"), ("y", "y"), ("gone", None), (None, "new")]
 
 
 def test_operators_of_other_names_match_by_kind_and_shapes() -> None:
-    pairs = matched([_op("conv_1", "Conv", "[1]"), _op("conv_2", "Conv", "[2]")], [_op("a", "Conv", "[2]")])
+    pairs = match_operators([_op("conv_1", "Conv", "[1]"), _op("conv_2", "Conv", "[2]")], [_op("a", "Conv", "[2]")])
     assert [(x and x.name, y and y.name) for x, y in pairs] == [("conv_1", None), ("conv_2", "a")]
 
 
@@ -178,7 +178,7 @@ _OPERATORS = st.lists(
 
 @given(a=_OPERATORS, b=_OPERATORS)
 def test_matching_loses_and_doubles_nothing(a: list[Operator], b: list[Operator]) -> None:
-    pairs = matched(a, b)
+    pairs = match_operators(a, b)
     assert sorted(id(x) for x, _ in pairs if x) == sorted(map(id, a))
     assert sorted(id(y) for _, y in pairs if y) == sorted(map(id, b))
     assert all(x or y for x, y in pairs)
@@ -188,7 +188,7 @@ def test_matching_loses_and_doubles_nothing(a: list[Operator], b: list[Operator]
 
 def test_the_operator_behind_a_real_slowdown_is_named(before: Run) -> None:
     slower = after(operators(conv=CONV + 0.5e-3), slower=1.3)
-    (case,) = changed(before, slower)
+    (case,) = compare_operators(before, slower)
     assert case.latency is not None and case.latency.verdict is Verdict.WORSE
     assert case.sentence.endswith("more: conv1 (Conv) +500 µs.") and became_worse([case])
     assert case.changes[0].name == "conv1" and case.changes[0].share == pytest.approx(0.5 / 0.54, rel=0.1)
@@ -198,19 +198,19 @@ def test_the_operator_behind_a_real_slowdown_is_named(before: Run) -> None:
 
 def test_a_real_improvement_names_what_was_removed(before: Run) -> None:
     kept = [o for o in operators() if o.name != "fc"]
-    (case,) = changed(before, after(kept, slower=0.83))
+    (case,) = compare_operators(before, after(kept, slower=0.83))
     assert "less: fc (Gemm) -300 µs (removed)." in case.sentence and not became_worse([case])
     assert next(change for change in case.changes if change.name == "fc").state == "removed"
 
 
 def test_a_change_that_operators_do_not_explain_says_so(before: Run) -> None:
-    (case,) = changed(before, after(operators(conv=CONV + 2e-5), slower=1.3))
+    (case,) = compare_operators(before, after(operators(conv=CONV + 2e-5), slower=1.3))
     assert "operators do not explain it: together they take +20.0 µs" in case.sentence
     assert "conv1" not in case.sentence
 
 
 def test_a_latency_that_did_not_change_names_nobody(before: Run) -> None:
-    (case,) = changed(before, after(operators(conv=2 * CONV)), smallest=0.05)
+    (case,) = compare_operators(before, after(operators(conv=2 * CONV)), smallest=0.05)
     assert case.latency is not None and case.latency.verdict is Verdict.SAME
     assert "conv1" not in case.sentence and "mean nothing" in case.sentence
     assert all(change.share is None for change in case.changes)
@@ -219,7 +219,7 @@ def test_a_latency_that_did_not_change_names_nobody(before: Run) -> None:
 def test_an_unclear_change_names_nobody(before: Run) -> None:
     one = after(operators(conv=2 * CONV), slower=1.05)
     alone = replace(one, results=tuple(r for r in one.results if r.round == 0))
-    (case,) = changed(replace(before, results=tuple(r for r in before.results if r.round == 0)), alone)
+    (case,) = compare_operators(replace(before, results=tuple(r for r in before.results if r.round == 0)), alone)
     assert case.latency is not None and case.latency.verdict is Verdict.UNCLEAR
     assert case.sentence.endswith("so no operator is named.")
 
@@ -227,14 +227,14 @@ def test_an_unclear_change_names_nobody(before: Run) -> None:
 def test_many_small_changes_are_counted_not_listed(before: Run) -> None:
     a = [_op(f"n{i}", "Conv", seconds=1e-4) for i in range(10)]
     b = [_op(f"n{i}", "Conv", seconds=1.5e-4) for i in range(10)]
-    (case,) = changed(with_operators(before, a), after(b, slower=1.3))
+    (case,) = compare_operators(with_operators(before, a), after(b, slower=1.3))
     assert case.sentence.count("+50.0 µs") == 3 and ", and 7 more, each with less." in case.sentence
 
 
 def test_another_runtime_is_matched_by_what_operators_do(before: Run) -> None:
     openvino = [_op("c", "Convolution", seconds=2e-3), _op("r", "Reorder", seconds=1e-4), _op("y", "FullyConnected")]
     other = with_operators(samples.make_run("after", seed=8), openvino, runtime="openvino")
-    (case,) = changed(before, other)
+    (case,) = compare_operators(before, other)
     assert case.families
     states = {change.kind: change.state for change in case.changes if change.kind}
     assert states == {"convolution": "", "matrix product": "", "layout": "added", "activation": "removed"}
@@ -259,12 +259,12 @@ def test_libraries_call_the_same_work_differently(kinds: tuple[str, ...], word: 
 def test_runs_without_a_common_case_are_refused(before: Run) -> None:
     other = with_operators(samples.rename(samples.make_run("after"), ["other.onnx"]), operators())
     with pytest.raises(OptionError, match="nothing to compare"):
-        check_in_common(changed(before, other))
+        check_in_common(compare_operators(before, other))
 
 
 def test_the_table_of_changes_has_every_side(before: Run) -> None:
     slower = after([*operators(conv=CONV + 0.5e-3)[:2], _op("new", "Tanh", seconds=5e-5)], slower=1.3)
-    cases = changed(before, slower)
+    cases = compare_operators(before, slower)
     text = shown(lambda console: show_changes(console, cases))
     assert "worse: " in text and "+500" in text and "added" in text and "removed" in text and OUTSIDE in text
     (case,) = json.loads(changes_json(before, slower, cases, smallest=0.01))["data"]["cases"]
@@ -276,10 +276,10 @@ def test_the_table_of_changes_has_every_side(before: Run) -> None:
 def test_a_failed_side_has_no_latency_to_judge(before: Run) -> None:
     broken = after(operators())
     failed = tuple(replace(r, status=Status.FAILED) if r.round else r for r in broken.results)
-    (case,) = changed(before, replace(broken, results=failed))
+    (case,) = compare_operators(before, replace(broken, results=failed))
     assert case.latency is not None  # one round is left
     none = tuple(replace(r, metrics=()) for r in broken.results)
-    (case,) = changed(before, replace(broken, results=none))
+    (case,) = compare_operators(before, replace(broken, results=none))
     assert case.latency is None and "no operator is named" in case.sentence and not became_worse([case])
 
 

@@ -106,7 +106,7 @@ def test_two_files_need_no_store(
     [
         (["check"], "Missing option '--against'"),
         (["check", "--against", "run-0001", "--fail-on", "wrose"], "did you mean 'worse'?"),
-        (["check", "--against", "nothing"], "'nothing' is no run, tag or commit in this store"),
+        (["check", "--against", "nothing"], "'nothing' is not a run, tag or commit of this store"),
         (["findings", "show", "nothing"], "no finding 'nothing' in this store"),
         (["findings", "threshold", "x", "5ms"], "is not a percentage"),
     ],

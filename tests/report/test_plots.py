@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchwright.analysis.pareto import pareto
 from benchwright.analysis.rows import rows
+from benchwright.analysis.scaling import pareto_front
 from benchwright.records import Run
 from benchwright.report.images import case_plots, overview_plots, write_svgs
 from benchwright.report.plots import distribution, percentiles, tradeoff
@@ -56,7 +56,7 @@ def test_the_front_is_marked(run: Run) -> None:
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=12))
 def test_no_point_beats_the_front_and_the_front_beats_the_rest(points: list[tuple[int, int]]) -> None:
-    front = [points[i] for i in pareto(points)]
+    front = [points[i] for i in pareto_front(points)]
     for x, y in points:
         dominated = any(a <= x and b >= y and (a, b) != (x, y) for a, b in points)
         assert dominated != ((x, y) in front)

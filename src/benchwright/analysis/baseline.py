@@ -1,4 +1,4 @@
-"""What a run is compared with: another run, the newest one of a branch, or all that was measured before it."""
+"""The baseline of a run: another run, the newest one of a branch, or all runs that were measured before it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FEWEST = 3  # runs that say how much runs differ
 _LOOKED_AT = 200  # runs, or commits, before one gives up
 
 
-def found(reference: str, against: str, opened: Callable[[], Store], *, repo: Path) -> tuple[Sides, FindingRules]:
+def find_sides(reference: str, against: str, opened: Callable[[], Store], *, repo: Path) -> tuple[Sides, FindingRules]:
     """The run that `reference` names with what it is `against`, and the rules of the store.
 
     Either may be a file; when both are, no store is opened and there are no rules.
@@ -38,29 +38,29 @@ def found(reference: str, against: str, opened: Callable[[], Store], *, repo: Pa
             return compared, FindingRules()
     with closing(opened()) as store:
         rules = FindingRules(mutes=store.mutes(), thresholds=store.thresholds())
-        return compared if Path(against).is_file() else sides(store, run, against, repo=repo), rules
+        return compared if Path(against).is_file() else choose_sides(store, run, against, repo=repo), rules
 
 
-def sides(store: Store, run: Run, against: str, *, repo: Path) -> Sides:
+def choose_sides(store: Store, run: Run, against: str, *, repo: Path) -> Sides:
     """The run and what `against` names: `history`, a run, a tag, a commit; or a branch or commit of the repository.
 
     A branch means the newest run of its last commit, else of the nearest one before it that was measured. The run
     itself is never what it is compared with.
     """
     if against == HISTORY:
-        return history(store, run)
-    found = _in_store(store, run, against) or _in_repository(store, run, against, repo)
+        return sides_from_history(store, run)
+    found = _find_in_store(store, run, against) or _find_in_repository(store, run, against, repo)
     before = store.run(found, samples=False)
     name = before.id if against in (before.id, "") else f"{against} ({before.id})"
     return Sides(before=before, after=run, measured=run, against=name)
 
 
-def history(store: Store, run: Run) -> Sides:
+def sides_from_history(store: Store, run: Run) -> Sides:
     """The run against the earlier ones that measured the same: each counts as one value, so what differs from run to
     run is what a change must stand out from. Where a case changed among them, only the runs since then count.
     """
     wanted = {row.key for row in rows(run)}
-    earlier = list(islice(_sharing(store, run, wanted), RUNS))[::-1]
+    earlier = list(islice(_earlier_runs(store, run, wanted), RUNS))[::-1]
     if len(earlier) < FEWEST:
         raise OptionError(
             f"{len(earlier)} earlier runs measured what run {run.id} did, and a history needs {FEWEST}",
@@ -69,19 +69,19 @@ def history(store: Store, run: Run) -> Sides:
     told = [{row.key: row for row in rows(one)} for one in earlier]
     places = {row.key: row.case.target.uri for row in (*told[-1].values(), *rows(run))}
     before = {key: _since_last_change([t[key] for t in told if key in t], place) for key, place in places.items()}
-    after = [result for row in rows(run) for result in ([_digest(row, 0)] if row.ok else row.results)]
+    after = [result for row in rows(run) for result in ([_combine_rounds(row, 0)] if row.ok else row.results)]
     return Sides(
         before=replace(earlier[-1], id=HISTORY, results=tuple(chain.from_iterable(before.values()))),
         after=replace(run, results=tuple(after)),
         measured=run,
-        against=_in_words(len(earlier), [len(results) for results in before.values() if results]),
+        against=_describe_history(len(earlier), [len(results) for results in before.values() if results]),
     )
 
 
 # ---- one run ----
 
 
-def _in_store(store: Store, run: Run, against: str) -> str:
+def _find_in_store(store: Store, run: Run, against: str) -> str:
     """The run that the store knows by that name; "" when there is none but the run itself."""
     try:
         found = store.find(against)
@@ -93,8 +93,8 @@ def _in_store(store: Store, run: Run, against: str) -> str:
     return tagged[0] if tagged else ""
 
 
-def _in_repository(store: Store, run: Run, against: str, repo: Path) -> str:
-    for commit in _back_from(against, repo):
+def _find_in_repository(store: Store, run: Run, against: str, repo: Path) -> str:
+    for commit in _commits_up_to(against, repo):
         try:
             found = store.find(commit.revision.id)
         except StoreError:
@@ -102,19 +102,19 @@ def _in_repository(store: Store, run: Run, against: str, repo: Path) -> str:
         if found != run.id:
             return found
     raise OptionError(
-        f"--against: no run of {against!r} but {run.id} itself, nor of the commits before it",
+        f"--against: there is no run of {against!r} other than {run.id} itself, and none of the commits before it",
         remedy="measure it first: benchwright run TARGET there; benchwright list shows the runs",
     )
 
 
-def _back_from(name: str, repo: Path) -> Sequence[Commit]:
+def _commits_up_to(name: str, repo: Path) -> Sequence[Commit]:
     try:
         repository = open_repository(repo)
         tip = repository.resolve(name)
         return repository.latest(tip.revision.id, _LOOKED_AT)[::-1]
     except TargetError as error:
         raise OptionError(
-            f"--against: {name!r} is no run, tag or commit in this store, nor in a repository: {error.message}",
+            f"--against: {name!r} is not a run, tag or commit of this store, nor of a repository: {error.message}",
             remedy="benchwright list shows the runs; --repo names a repository",
         ) from None
 
@@ -122,7 +122,7 @@ def _back_from(name: str, repo: Path) -> Sequence[Commit]:
 # ---- many runs ----
 
 
-def _sharing(store: Store, run: Run, wanted: set[str]) -> Iterator[Run]:
+def _earlier_runs(store: Store, run: Run, wanted: set[str]) -> Iterator[Run]:
     """Earlier runs with a case in common, the newest first; those that measured several revisions are no history."""
     ids = list(store.run_ids())
     earlier = ids[: ids.index(run.id)] if run.id in ids else ids  # a run from a file came after all that is kept
@@ -142,20 +142,20 @@ def _since_last_change(history: Sequence[Row], place: str) -> list[Result]:
     start = 0
     if values and min(values) > 0:
         start = max((change.index for change in detect(values) if len(values) - change.index >= FEWEST), default=0)
-    return [_moved(_digest(row, i), place) for i, row in enumerate(good[start:])]
+    return [_with_place(_combine_rounds(row, i), place) for i, row in enumerate(good[start:])]
 
 
-def _moved(result: Result, place: str) -> Result:
+def _with_place(result: Result, place: str) -> Result:
     return replace(result, case=replace(result.case, target=replace(result.case.target, uri=place)))
 
 
-def _in_words(runs: int, counting: Sequence[int]) -> str:
+def _describe_history(runs: int, counting: Sequence[int]) -> str:
     least, most = min(counting, default=runs), max(counting, default=runs)
     some = "" if least == runs else f", of which the last {least if least == most else f'{least} to {most}'} count"
     return f"the {runs} runs before it{some}"
 
 
-def _digest(row: Row, number: int) -> Result:
+def _combine_rounds(row: Row, number: int) -> Result:
     """A run's rounds of a case as one result."""
     first = row.ok[0]
     return replace(first, round=number, status=Status.OK, metrics=tuple(row.metrics.values()), operators=())

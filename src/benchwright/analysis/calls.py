@@ -31,7 +31,7 @@ class WeightedLatencies:
         """How many values there are: calls, or means of several."""
         return int(self.counts.sum())
 
-    def counted(self, number: int) -> str:
+    def describe_count(self, number: int) -> str:
         """So many values in words: `1 call`, `3 calls`, `2 means of 64 calls`."""
         many = "s" if number != 1 else ""
         return f"{number:,} call{many}" if self.loops == 1 else f"{number:,} mean{many} of {self.loops:,} calls"
@@ -43,7 +43,7 @@ class WeightedLatencies:
         found: Floats = self.seconds[np.searchsorted(ranks, wanted)]
         return found
 
-    def binned(self, edges: Floats) -> Ints:
+    def count_in_bins(self, edges: Floats) -> Ints:
         """How many calls lie in each bin; the last one includes its upper edge."""
         counts, _ = np.histogram(self.seconds, bins=edges, weights=self.counts)
         return counts.astype(np.int64)
@@ -66,7 +66,7 @@ def calls(results: Iterable[Result], column: str = "latency") -> WeightedLatenci
     ends: list[Floats] = []
     loops = 1
     for result, samples in ((r, s) for r in results for s in r.samples):
-        values, counts, extremes = _counted(samples, column)
+        values, counts, extremes = _count_values(samples, column)
         if len(values):
             found.append((per_call(values, samples, result), counts))
             ends.append(per_call(extremes, samples, result))
@@ -84,7 +84,7 @@ def calls(results: Iterable[Result], column: str = "latency") -> WeightedLatenci
     )
 
 
-def over_time(result: Result, slots: int) -> Track | None:
+def track_latency(result: Result, slots: int) -> Track | None:
     """A result's latency against the moment each call ended, all copies together, as far as calls were kept raw."""
     kept = [s for s in result.samples if s.columns.get("end")]
     if not kept:
@@ -111,7 +111,7 @@ def thin(moments: Floats, values: Floats, slots: int) -> Track:
     )
 
 
-def _counted(samples: Samples, column: str) -> tuple[Floats | Ints, Ints, Ints]:
+def _count_values(samples: Samples, column: str) -> tuple[Floats | Ints, Ints, Ints]:
     """The clock's nanoseconds, how often each occurred, and the smallest and largest.
 
     A histogram holds every call, those that were kept raw too, so where there is one it alone is counted.

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchwright.analysis.operator_changes import matched
+from benchwright.analysis.operator_changes import match_operators
 from benchwright.records import Estimate, Operator, Result, Value
 from benchwright.stats.summary import combine
 
@@ -27,15 +27,15 @@ def differences(before: Sequence[Result], after: Sequence[Result]) -> dict[str, 
     if not before or not after:
         return {"cause": UNKNOWN}
     a, b = before[-1], after[0]
-    code: dict[str, Value] = _code(a, b)
+    code: dict[str, Value] = _code_differences(a, b)
     surroundings = {
-        "packages": changed(a.environment.packages, b.environment.packages),
-        "runtimes": changed(a.environment.runtimes, b.environment.runtimes),
-        "system": changed(a.environment.system, b.environment.system),
-        "knobs": changed(a.environment.knobs, b.environment.knobs),
+        "packages": changed_facts(a.environment.packages, b.environment.packages),
+        "runtimes": changed_facts(a.environment.runtimes, b.environment.runtimes),
+        "system": changed_facts(a.environment.system, b.environment.system),
+        "knobs": changed_facts(a.environment.knobs, b.environment.knobs),
     }
     differing: dict[str, Value] = {name: found for name, found in surroundings.items() if found}
-    effects = {"operators": _operators(before, after), "memory": _memory(before, after)}
+    effects = {"operators": _operator_differences(before, after), "memory": _memory_levels(before, after)}
     return {
         "cause": _cause(bool(code), bool(differing)),
         **code,
@@ -44,10 +44,10 @@ def differences(before: Sequence[Result], after: Sequence[Result]) -> dict[str, 
     }
 
 
-def told_apart(before: float, after: float, again: Estimate) -> str:
-    """What the old revision, measured `again` in today's environment, says of the cause of a change.
+def cause_after_remeasuring(before: float, after: float, again: Estimate) -> str:
+    """The cause of a change, judged by the old revision measured `again` in today's environment.
 
-    Near the old level it was the code, near the new one the environment; unclear where the interval reaches both.
+    Near the old level it is the code, near the new one the environment; `either` where the interval reaches both.
     """
     way = math.log(after / before)
     if not way:
@@ -63,7 +63,7 @@ def told_apart(before: float, after: float, again: Estimate) -> str:
     return EITHER
 
 
-def remeasuring(old: str, new: str, target: str) -> str:
+def remeasure_command(old: str, new: str, target: str) -> str:
     """The command that tells code from environment: both revisions again, today, on this machine."""
     return shlex.join(["benchwright", "ab", "--control", old, "--treatment", new, target])
 
@@ -74,7 +74,7 @@ def _cause(code: bool, environment: bool) -> str:
     return CODE if code else ENVIRONMENT if environment else UNKNOWN
 
 
-def _code(a: Result, b: Result) -> dict[str, Value]:
+def _code_differences(a: Result, b: Result) -> dict[str, Value]:
     found: dict[str, Value] = {}
     old, new = a.revision, b.revision
     if old and new and old.id != new.id:
@@ -86,34 +86,34 @@ def _code(a: Result, b: Result) -> dict[str, Value]:
     return found
 
 
-def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Value]:
+def changed_facts(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Value]:
     """The facts that differ, by name, as `[before, after]`; what is true for a moment only is left out."""
-    a, b = _flat(before), _flat(after)
+    a, b = _flatten(before), _flatten(after)
     return {name: [a.get(name), b.get(name)] for name in sorted(a | b) if a.get(name) != b.get(name)}
 
 
-def _flat(facts: Mapping[str, Any], prefix: str = "") -> dict[str, Value]:
+def _flatten(facts: Mapping[str, Any], prefix: str = "") -> dict[str, Value]:
     found: dict[str, Value] = {}
     for name, value in facts.items():
         if name in _MOMENTARY:
             continue
         if isinstance(value, Mapping):
-            found |= _flat(value, f"{prefix}{name}.")
+            found |= _flatten(value, f"{prefix}{name}.")
         else:
             found[f"{prefix}{name}"] = value
     return found
 
 
-def _operators(before: Sequence[Result], after: Sequence[Result]) -> list[Value]:
+def _operator_differences(before: Sequence[Result], after: Sequence[Result]) -> list[Value]:
     """The operators whose time changed most, where both sides recorded them."""
     a, b = (next((result.operators for result in side if result.operators), ()) for side in (before, after))
     if not a or not b:
         return []
-    pairs = sorted(matched(a, b), key=lambda pair: -abs(_seconds(pair[1]) - _seconds(pair[0])))
-    return [_told(x, y) for x, y in pairs[:OPERATORS] if _seconds(x) != _seconds(y)]
+    pairs = sorted(match_operators(a, b), key=lambda pair: -abs(_seconds(pair[1]) - _seconds(pair[0])))
+    return [_describe_operator(x, y) for x, y in pairs[:OPERATORS] if _seconds(x) != _seconds(y)]
 
 
-def _told(x: Operator | None, y: Operator | None) -> Value:
+def _describe_operator(x: Operator | None, y: Operator | None) -> Value:
     one = y or x
     assert one is not None
     sides: list[Value] = [x.seconds if x else None, y.seconds if y else None]
@@ -124,6 +124,6 @@ def _seconds(operator: Operator | None) -> float:
     return operator.seconds if operator else 0.0
 
 
-def _memory(before: Sequence[Result], after: Sequence[Result]) -> list[Value]:
+def _memory_levels(before: Sequence[Result], after: Sequence[Result]) -> list[Value]:
     sides = [[m.estimate for r in side if (m := r.metric(_MEMORY))] for side in (before, after)]
     return [combine(side).point for side in sides] if all(sides) else []

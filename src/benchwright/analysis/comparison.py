@@ -2,7 +2,7 @@
 
 Many comparisons at 95 % make false alarms certain, so of all the changes seen only those stay that keep the expected
 share of false ones among them at 5 % (`stats.compare.benjamini_hochberg`). The others are unclear. So is whatever the
-noise of a side that the instrument itself calls unreliable can explain (`report.doubt`).
+noise of a side that the instrument itself calls unreliable can explain (`analysis.doubt`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 from benchwright import schema
 from benchwright.analysis import doubt, notes
 from benchwright.analysis.judged_metrics import TOTALS, directions_of, judged_metrics
-from benchwright.analysis.rows import Row, rows, together
+from benchwright.analysis.rows import Row, combine_estimates, rows
 from benchwright.errors import OptionError, did_you_mean
 from benchwright.records import Better, Estimate, Run, Status, Verdict
 from benchwright.stats.compare import WITHIN_ONE, benjamini_hochberg, compare
@@ -25,8 +25,8 @@ from benchwright.units.numbers import cell, scale_of
 SMALLEST = 0.01  # a change below this counts as none
 FALSE_RATE = 0.05  # expected share of false ones among the changes that are named
 ONLY_FIRST, ONLY_SECOND = "only in the first run", "only in the second run"
-OTHER_MACHINES = "measured on different machines: a difference may be the machine's"
-OTHER_VERSION = "what is measured changed: its version is another in the second run"
+OTHER_MACHINES = "measured on different machines: a difference may come from the machine"
+OTHER_VERSION = "the two runs measured different versions of this benchmark"
 SEEN_ONCE = (
     f"what was seen once on each side has no interval: only a change by a factor of {doubt.ONCE:g} is judged "
     "(--rounds 3 or more tells smaller ones)"
@@ -91,7 +91,7 @@ class ComparedMetric:
             return "-"
         if self.ratio.low is None or self.ratio.high is None:
             return f"{self.ratio.point:.3f}"
-        return f"{self.ratio.point:.3f} [{_end(self.ratio.low)}, {_end(self.ratio.high)}]"
+        return f"{self.ratio.point:.3f} [{_format_end(self.ratio.low)}, {_format_end(self.ratio.high)}]"
 
     def _text(self, estimate: Estimate) -> str:
         scale = scale_of([self.before.point, self.after.point], self.unit)
@@ -111,8 +111,8 @@ class ComparedRow:
 def compare_runs(a: Run, b: Run, *, smallest: float = SMALLEST, metrics: Sequence[str] = ()) -> list[ComparedRow]:
     """Every case of either run, `b` against `a`; cases match by `schema.case_key`. Without `metrics`, those judged."""
     before, after = rows(a), rows(b)
-    _check(metrics, [*before, *after])
-    return compare_rows(paired(before, after), smallest=smallest, metrics=metrics)
+    _check_metric_names(metrics, [*before, *after])
+    return compare_rows(pair_rows(before, after), smallest=smallest, metrics=metrics)
 
 
 def compare_rows(
@@ -124,9 +124,11 @@ def compare_rows(
 ) -> list[ComparedRow]:
     """Cases that somebody paired: the second of each against the first, all judged together.
 
-    Without `metrics` those of each case that are judged (`analysis.judged`), and those of `also` that it has.
+    Without `metrics` those of each case that are judged (`analysis.judged_metrics`), and those of `also` that it has.
     """
-    return standing_out([_compared(x, y, smallest, metrics or _judged(x, y, also)) for x, y in pairs])
+    return drop_chance_changes(
+        [_compare_row(x, y, smallest, metrics or _metrics_to_judge(x, y, also)) for x, y in pairs]
+    )
 
 
 def worst(compared: Sequence[ComparedRow]) -> Verdict:
@@ -144,7 +146,7 @@ def notes_of(compared: Sequence[ComparedRow]) -> list[str]:
     return [
         n
         if len(labels) == len(compared) > 1 or 1 < len(judged) == len(judged & {*labels})
-        else f"{notes.some(labels)}: {n}"
+        else f"{notes.list_some(labels)}: {n}"
         for n, labels in found.items()
     ]
 
@@ -161,8 +163,8 @@ def check_in_common(compared: Sequence[ComparedRow]) -> None:
 # ---- which case goes with which ----
 
 
-def paired(before: Sequence[Row], after: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
-    """Cases of equal key; of several, those at the same place first. Then what one side alone has."""
+def pair_rows(before: Sequence[Row], after: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
+    """Pairs cases of equal key; of several, those at the same place first. Then come cases that one side alone has."""
     left = list(after)
     pairs: list[tuple[Row | None, Row | None]] = []
     for row in before:
@@ -174,21 +176,21 @@ def paired(before: Sequence[Row], after: Sequence[Row]) -> list[tuple[Row | None
     return pairs + [(None, row) for row in left]
 
 
-def _compared(a: Row | None, b: Row | None, smallest: float, metrics: Sequence[str]) -> ComparedRow:
+def _compare_row(a: Row | None, b: Row | None, smallest: float, metrics: Sequence[str]) -> ComparedRow:
     if a is None or b is None:
         row = a or b
         assert row is not None
         only = ONLY_FIRST if b is None else ONLY_SECOND
         return ComparedRow(label=row.short, metrics=(), notes=(only,), verdict=Verdict.UNCLEAR)
-    said = tuple(_sides(a, b))
-    found = tuple(m for name in metrics if (m := _metric(name, a, b, smallest)))
+    said = tuple(_caveats_of_sides(a, b))
+    found = tuple(m for name in metrics if (m := _compare_metric(name, a, b, smallest)))
     failed = (bool(a.ok) and not b.ok) or (len(a.ok) == len(a.results) and len(b.ok) < len(b.results))
     verdict = Verdict.WORSE if failed else _worst_of(found)
-    told = (*said, *cautions(found), *_without_direction(a, b, metrics, smallest))
+    told = (*said, *cautions(found), *_note_undirected_changes(a, b, metrics, smallest))
     return ComparedRow(label=b.short, metrics=found, notes=told, verdict=verdict)
 
 
-def _without_direction(a: Row, b: Row, judged: Sequence[str], smallest: float) -> list[str]:
+def _note_undirected_changes(a: Row, b: Row, judged: Sequence[str], smallest: float) -> list[str]:
     """What a benchmark itself reports, has changed and is not judged, in words; not what is measured beside it."""
     left = []
     for name in a.metrics.keys() & b.metrics.keys() - {*judged}:
@@ -200,13 +202,13 @@ def _without_direction(a: Row, b: Row, judged: Sequence[str], smallest: float) -
     return [f"{', '.join(sorted(left))} changed and {NO_DIRECTION}"] if left else []
 
 
-def _judged(a: Row | None, b: Row | None, also: Sequence[str]) -> list[str]:
+def _metrics_to_judge(a: Row | None, b: Row | None, also: Sequence[str]) -> list[str]:
     known = directions_of(metric for row in (b, a) if row for metric in row.metrics.values())
     return list(dict.fromkeys([*judged_metrics(known), *also]))
 
 
-def _sides(a: Row, b: Row) -> list[str]:
-    """What a reader must know before taking the ratios at their word."""
+def _caveats_of_sides(a: Row, b: Row) -> list[str]:
+    """What limits the trust in the ratios: rounds that failed, other machines, other versions, a busy machine."""
     said = []
     if not a.ok or not b.ok:
         said += [f"{side} run: {_reason(row)}" for side, row in (("first", a), ("second", b)) if not row.ok]
@@ -217,8 +219,8 @@ def _sides(a: Row, b: Row) -> list[str]:
         said.append(OTHER_MACHINES)
     if a.case.version != b.case.version:
         said.append(OTHER_VERSION)
-    if unsure := _distrust(a, b):
-        said.append(doubted(unsure))
+    if unsure := _describe_distrust(a, b):
+        said.append(describe_doubt(unsure))
     return said
 
 
@@ -228,32 +230,35 @@ def _reason(row: Row) -> str:
     return f"{status}: {reason}" if reason else str(status)
 
 
-def _distrust(a: Row, b: Row) -> str:
-    return notes.distrust({"first": a.results, "second": b.results})
+def _describe_distrust(a: Row, b: Row) -> str:
+    return notes.describe_distrust({"first": a.results, "second": b.results})
 
 
 # ---- one metric ----
 
 
-def _metric(name: str, a: Row, b: Row, smallest: float) -> ComparedMetric | None:
+def _compare_metric(name: str, a: Row, b: Row, smallest: float) -> ComparedMetric | None:
     if name not in a.metrics or name not in b.metrics:
         return None
     after = b.metrics[name]
     before_rounds, after_rounds = (tuple(m.estimate for r in row.ok if (m := r.metric(name))) for row in (a, b))
     rounds = Rounds(name=name, unit=after.unit, better=after.better, before=before_rounds, after=after_rounds)
-    return judge(rounds, smallest=smallest, unsure=_distrust(a, b))
+    return judge(rounds, smallest=smallest, unsure=_describe_distrust(a, b))
 
 
 def judge(rounds: Rounds, *, smallest: float = SMALLEST, unsure: str = "") -> ComparedMetric:
-    """One metric by itself; `unsure` says why a side is not to be trusted. `standing_out` judges it among all."""
+    """Judges one metric by itself; `unsure` says why a side is not to be trusted.
+
+    `drop_chance_changes` judges it again among all metrics.
+    """
     seen = compare(rounds.before, rounds.after, better=rounds.better, smallest=smallest)
-    judged = doubt.judged_by_size(seen, rounds.name, rounds.better, rounds.before, rounds.after)
+    judged = doubt.judge_by_size(seen, rounds.name, rounds.better, rounds.before, rounds.after)
     found = ComparedMetric(
         name=rounds.name,
         unit=rounds.unit,
         better=rounds.better,
-        before=together(rounds.name, rounds.unit, rounds.before),
-        after=together(rounds.name, rounds.unit, rounds.after),
+        before=combine_estimates(rounds.name, rounds.unit, rounds.before),
+        after=combine_estimates(rounds.name, rounds.unit, rounds.after),
         ratio=judged.ratio,
         verdict=judged.verdict,
         sentence=sentence_of(judged.verdict, judged.ratio, rounds.unit, smallest, judged.why),
@@ -261,23 +266,23 @@ def judge(rounds: Rounds, *, smallest: float = SMALLEST, unsure: str = "") -> Co
         p_value=judged.p_value,
     )
     if rounds.name in TOTALS:
-        return _distrusted(found, A_TOTAL, f"but {A_TOTAL}")
+        return _without_verdict(found, A_TOTAL, f"but {A_TOTAL}")
     by_size = judged.verdict is not seen.verdict or doubt.is_equal(rounds.before, rounds.after)
     if by_size or not unsure or found.verdict is Verdict.UNCLEAR:
         return found
-    if doubt.withstands(rounds.name, found.verdict, found.ratio):
+    if doubt.withstands_noise(rounds.name, found.verdict, found.ratio):
         return found
-    return _distrusted(found, unsure)
+    return _without_verdict(found, unsure)
 
 
-def doubted(unsure: str) -> str:
-    """What it means that a side is not to be trusted."""
-    return f"{unsure}: only changes beyond {_percent(doubt.ALLOWANCE)} are judged (benchwright show says why)"
+def describe_doubt(unsure: str) -> str:
+    """The note that says which changes are still judged when the instrument does not trust a side."""
+    return f"{unsure}: only changes beyond {_format_percent(doubt.ALLOWANCE)} are judged (benchwright show says why)"
 
 
-def _distrusted(metric: ComparedMetric, why: str, said: str = "") -> ComparedMetric:
-    """Without a verdict: the ratio stays, and nothing is claimed of it. What the notes say is not said again."""
-    change = _change(metric.ratio.point, metric.unit) if metric.ratio else ""
+def _without_verdict(metric: ComparedMetric, why: str, said: str = "") -> ComparedMetric:
+    """The metric with an unclear verdict; its ratio stays. What the notes say is not said again."""
+    change = _describe_change(metric.ratio.point, metric.unit) if metric.ratio else ""
     sentence = f"unclear: {', '.join(part for part in (change, said) if part)}".removesuffix(": ")
     return replace(metric, verdict=Verdict.UNCLEAR, sentence=sentence, why=why, p_value=1.0)
 
@@ -290,46 +295,48 @@ def sentence_of(verdict: Verdict, ratio: Estimate | None, unit: str, smallest: f
     if verdict is Verdict.SAME and (once or ratio.low == ratio.high == 1.0):
         return f"same: {why}"
     if verdict is Verdict.SAME:
-        return f"same: within ±{_percent(smallest)}"
+        return f"same: within ±{_format_percent(smallest)}"
     if verdict is not Verdict.UNCLEAR:
-        return f"{verdict}: {_change(ratio.point, unit)}{', seen once on each side' if once else ''}"
+        return f"{verdict}: {_describe_change(ratio.point, unit)}{', seen once on each side' if once else ''}"
     if ratio.low is None or ratio.high is None:
-        return f"unclear: {_change(ratio.point, unit)}, without an interval"
+        return f"unclear: {_describe_change(ratio.point, unit)}, without an interval"
     if ratio.low < 1 / TELLING or ratio.high > TELLING:
         return "unclear: the intervals are too wide to tell anything"
-    return f"unclear: between {_change(ratio.low, unit)} and {_change(ratio.high, unit)}"
+    return f"unclear: between {_describe_change(ratio.low, unit)} and {_describe_change(ratio.high, unit)}"
 
 
-def _change(ratio: float, unit: str) -> str:
+def _describe_change(ratio: float, unit: str) -> str:
     above, below, times = WORDS.get(unit, ("higher", "lower", "high"))
     if ratio >= 2:
         return f"{ratio:.3g} times as {times}"
-    return f"{_percent(abs(ratio - 1))} {above if ratio >= 1 else below}"
+    return f"{_format_percent(abs(ratio - 1))} {above if ratio >= 1 else below}"
 
 
-def _end(ratio: float) -> str:
+def _format_end(ratio: float) -> str:
     if ratio > TELLING:
         return f"over {TELLING:g}"
     return f"{ratio:.3f}" if ratio > 1 / TELLING else f"under {1 / TELLING:g}"
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     return f"{100 * share:.2g} %" if share < 0.0995 else f"{100 * share:.3g} %"
 
 
 # ---- all of them together ----
 
 
-def standing_out(found: Sequence[ComparedRow]) -> list[ComparedRow]:
+def drop_chance_changes(found: Sequence[ComparedRow]) -> list[ComparedRow]:
     """The same cases without the changes that so many comparisons would show by chance.
 
     What was seen once on each side has no p-value, and stays as its size says.
     """
-    all_metrics = [m for row in found for m in row.metrics if not _is_once(m)]
+    all_metrics = [m for row in found for m in row.metrics if not _is_seen_once(m)]
     called = iter(benjamini_hochberg([m.p_value for m in all_metrics], FALSE_RATE) if all_metrics else ())
     kept = []
     for row in found:
-        fresh = tuple([m if _is_once(m) or next(called) else _doubted(m, len(all_metrics)) for m in row.metrics])
+        fresh = tuple(
+            [m if _is_seen_once(m) or next(called) else _call_chance(m, len(all_metrics)) for m in row.metrics]
+        )
         if any(map(operator.is_not, fresh, row.metrics)):
             verdict = row.verdict if row.verdict is not _worst_of(row.metrics) else _worst_of(fresh)
             row = replace(row, metrics=fresh, verdict=verdict)
@@ -337,13 +344,13 @@ def standing_out(found: Sequence[ComparedRow]) -> list[ComparedRow]:
     return kept
 
 
-def _is_once(metric: ComparedMetric) -> bool:
-    return metric.ratio is not None and metric.ratio.low is None and doubt.is_once([metric.before], [metric.after])
+def _is_seen_once(metric: ComparedMetric) -> bool:
+    return metric.ratio is not None and metric.ratio.low is None and doubt.is_seen_once([metric.before], [metric.after])
 
 
 def cautions(metrics: Sequence[ComparedMetric]) -> list[str]:
     """What a reader must know of how metrics were judged: seen once or in one process each, or of spread rounds."""
-    said = [SEEN_ONCE] if any(_is_once(m) and m.verdict is not Verdict.SAME for m in metrics) else []
+    said = [SEEN_ONCE] if any(_is_seen_once(m) and m.verdict is not Verdict.SAME for m in metrics) else []
     if any(is_of_one_process(m) for m in metrics):
         said.append(ONE_PROCESS)
     apart = [m.name for m in metrics if _is_off_the_means(m)]
@@ -363,11 +370,13 @@ def is_of_one_process(metric: ComparedMetric) -> bool:
     return ratio is not None and ratio.low is not None and ratio.method.startswith(WITHIN_ONE)
 
 
-def _doubted(metric: ComparedMetric, count: int) -> ComparedMetric:
+def _call_chance(metric: ComparedMetric, count: int) -> ComparedMetric:
     if metric.verdict not in (Verdict.BETTER, Verdict.WORSE):
         return metric
     assert metric.ratio is not None
-    sentence = f"unclear: {_change(metric.ratio.point, metric.unit)}, but {count} comparisons show as much by chance"
+    sentence = (
+        f"unclear: {_describe_change(metric.ratio.point, metric.unit)}, but {count} comparisons show as much by chance"
+    )
     return replace(metric, verdict=Verdict.UNCLEAR, sentence=sentence, why=f"{metric.why}; one of {count} comparisons")
 
 
@@ -376,7 +385,7 @@ def _worst_of(metrics: Sequence[ComparedMetric]) -> Verdict:
     return next((v for v in _WORST_FIRST if v in there), Verdict.UNCLEAR)
 
 
-def _check(metrics: Sequence[str], table: Sequence[Row]) -> None:
+def _check_metric_names(metrics: Sequence[str], table: Sequence[Row]) -> None:
     known = {name for row in table for name in row.metrics}
     for name in metrics:
         if name not in known:

@@ -87,7 +87,7 @@ def judge(
     latest: dict[str, int] = {}  # series -> the last change in it that this look confirms
     fresh = _standing_out(_candidates([(one, _unknown(one, known)) for one in looked]), looked)
     for new in sorted(fresh, key=lambda new: new.change.index):
-        finding = step_findings.finding(new.one.seen, new.change, repository=repository, found_at=_now())
+        finding = step_findings.make_step_finding(new.one.seen, new.change, repository=repository, found_at=_now())
         since = max(new.one.since, latest.get(finding.series, 0))
         confirmed = _is_confirmed(replace(new.one, since=since), new.change, policy)
         kept = store.keep_finding(_explained(store, new, finding, confirmed=confirmed))
@@ -111,7 +111,7 @@ def remeasured(store: Store, reference: str, run_id: str) -> Finding:
     ]
     if not again:
         raise StoreError(f"run {run_id} has no {finding.metric} of {finding.case} at revision {old[:12] or '(none)'}")
-    cause = causes.told_apart(finding.before.point, finding.after.point, combine(again))
+    cause = causes.cause_after_remeasuring(finding.before.point, finding.after.point, combine(again))
     said = f"the old revision, measured again in run {run_id}, points to: {cause}"
     remark = Remark(at=_now(), who=OURS, what="remeasured", text=said)
     return store.update_finding(finding.id, remark, why={"cause": cause, "remeasured": run_id})
@@ -141,7 +141,7 @@ class _Looked:
     @property
     def values(self) -> list[float]:
         """With drifts taken out."""
-        return self.seen.level()
+        return self.seen.values_without_drift()
 
 
 def _policy() -> Policy:
@@ -160,7 +160,7 @@ def _look(store: Store, run: Run, repository: History | None, smallest: float, d
     from benchwright.stats.drift import examine
 
     rules = FindingRules(mutes=store.mutes(), thresholds=store.thresholds())
-    order = step_findings.order(repository, run)
+    order = step_findings.commit_order(repository, run)
     families = families_of(run)
     for name, metrics in names_of(run).items():
         found = [series for series in store.history(name, metrics=metrics, limit=POINTS) if series.key in families]
@@ -194,7 +194,7 @@ def _with_newest(one: _Looked, known: Sequence[Finding], policy: Policy) -> _Loo
     shift = policy.newest(one.values, smallest=one.smallest, since=since, seen=left)
     if shift is None or any(abs(change.index - shift.index) <= _NEAR for change in one.changes):
         return one
-    newest = one.seen.sloped(policy.as_change(one.values, shift, since))
+    newest = one.seen.with_drift(policy.as_change(one.values, shift, since))
     changes = sorted([*one.changes, newest], key=lambda change: change.index)
     return replace(one, seen=replace(one.seen, changes=tuple(changes)))
 
@@ -229,7 +229,7 @@ def _is_same(one: _Looked, change: Change, finding: Finding) -> bool:
         return False
     if not finding.settles(one.seen.moments[change.index].revision):
         return False
-    return not {*finding.runs}.isdisjoint(one.seen.around(change))
+    return not {*finding.runs}.isdisjoint(one.seen.runs_around(change))
 
 
 def _verdict(one: _Looked, change: Change) -> Verdict:
@@ -268,14 +268,14 @@ def _still_seen(store: Store, one: _Looked, finding: Finding, change: Change, re
         return
     _not_seen(store, finding, ())
     bisected = _has(finding, BISECTED)
-    if news := step_findings.news(one.seen, change, finding, repository=repository, bisected=bisected):
+    if news := step_findings.outdated_fields(one.seen, change, finding, repository=repository, bisected=bisected):
         store.update_finding(finding.id, None, **news)
 
 
 def _see_whether_it_is_over(store: Store, one: _Looked, finding: Finding, policy: Policy) -> None:
     """Resolves what was told when the newest runs are as before it; whoever opens it again has the last word."""
     after = [moment.run for moment in one.seen.moments].index(finding.run)
-    before, level = (side.point / one.seen.along(after) for side in (finding.before, finding.after))
+    before, level = (side.point / one.seen.drift_factor(after) for side in (finding.before, finding.after))
     is_back = policy.is_back(one.values[after:], before=before, after=level)
     if is_back and not _has(finding, RECOVERED):
         latest = max((c.index for c in one.changes if c.index > after), default=len(one.values) - 1)
@@ -328,7 +328,7 @@ class _Candidate:
         """Whether the change in another metric is this one."""
         if one.family != self.one.family or _verdict(one, change) is not _verdict(self.one, self.change):
             return False
-        return bool({*one.seen.around(change)} & {*self.one.seen.around(self.change)})
+        return bool({*one.seen.runs_around(change)} & {*self.one.seen.runs_around(self.change)})
 
 
 def _candidates(fresh: Sequence[tuple[_Looked, Sequence[Change]]]) -> list[_Candidate]:
@@ -361,7 +361,7 @@ def _explained(store: Store, new: _Candidate, finding: Finding, *, confirmed: bo
     before, after = _side(store, old), _side(store, new_moment)
     told = _differences(store, finding, old, new_moment, new.also)
     first = Remark(at=finding.found_at, who=OURS, what="opened" if confirmed else SUSPECTED)
-    suspects = step_findings.named(finding.suspects, [*before, *after])
+    suspects = step_findings.add_commit_texts(finding.suspects, [*before, *after])
     state = State.OPEN if confirmed else State.SUSPECTED
     return replace(finding, why=told, remarks=(first,), suspects=suspects, state=state)
 
@@ -376,7 +376,7 @@ def _differences(
         told["also"] = dict(also)
     if told["cause"] == causes.EITHER and len(finding.revisions) > 1:
         target = after[0].case.target.uri or after[0].case.name
-        told["remeasure"] = causes.remeasuring(finding.revisions[0], finding.revisions[-1], target)
+        told["remeasure"] = causes.remeasure_command(finding.revisions[0], finding.revisions[-1], target)
     return told
 
 

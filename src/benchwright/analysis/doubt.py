@@ -1,8 +1,8 @@
-"""What may still be said of a change when a side is unreliable, or when each side was seen only once.
+"""Which verdicts hold although a side is unreliable, or although each side was seen only once.
 
-Noise of the machine explains a change of some size, not every change: what is five times as slow is slower. Memory is
-no matter of who else used the CPU. A number that a benchmark told once has no interval, and no test can judge it; that
-it fell to less than half is not left unsaid for that.
+Noise of the machine explains a change of some size, not every change: what is five times as slow is slower. Memory does
+not depend on who else used the CPU. A number that a benchmark reported once has no interval, and no test can judge it;
+but when it fell to less than half, that is reported.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ONCE = 2.0  # a change by this factor is judged although each side was seen once
 UNTOUCHED = frozenset(["rss_peak"])  # a busy CPU does not change these
 
 
-def withstands(metric: str, verdict: Verdict, ratio: Estimate | None) -> bool:
+def withstands_noise(metric: str, verdict: Verdict, ratio: Estimate | None) -> bool:
     """Whether a verdict holds although a side is unreliable.
 
     Better and worse need a ratio beyond 1 + `ALLOWANCE`, or below its inverse, and an interval that lies wholly beyond
@@ -33,7 +33,7 @@ def withstands(metric: str, verdict: Verdict, ratio: Estimate | None) -> bool:
     return (ratio.point > far and ratio.low > near) or (ratio.point < 1 / far and ratio.high < 1 / near)
 
 
-def judged_by_size(
+def judge_by_size(
     found: RatioComparison, metric: str, better: Better | None, before: Sequence[Estimate], after: Sequence[Estimate]
 ) -> RatioComparison:
     """The comparison with a verdict where values alone give one, though there is no interval.
@@ -44,7 +44,7 @@ def judged_by_size(
     if is_equal(before, after):
         return found._replace(verdict=Verdict.SAME, why="equal in every round", p_value=1.0)
     ratio = found.ratio
-    if ratio is None or better is None or metric in MEMORY or not is_once(before, after):
+    if ratio is None or better is None or metric in MEMORY or not is_seen_once(before, after):
         return found
     if max(ratio.point, 1 / ratio.point) < ONCE * (1 - 1e-9):
         return found
@@ -53,12 +53,12 @@ def judged_by_size(
     )
 
 
-def is_once(before: Sequence[Estimate], after: Sequence[Estimate]) -> bool:
+def is_seen_once(before: Sequence[Estimate], after: Sequence[Estimate]) -> bool:
     """Whether each side is one number without an interval."""
     return len(before) == len(after) == 1 and before[0].low is None and after[0].low is None
 
 
 def is_equal(before: Sequence[Estimate], after: Sequence[Estimate]) -> bool:
-    """Whether every round of both sides told exactly the same number, as it is and not as an estimate."""
+    """Whether every round of both sides gave exactly the same number, without an interval."""
     every = [*before, *after]
     return len({one.point for one in every}) == 1 and all(one.low is None for one in every)

@@ -32,8 +32,8 @@ def judge(
         for finding in slopes:
             if finding.series == one.series.key:
                 _follow_drift(store, one, finding, repository, run_id)
-    for one, drift, also in _standing_drifts(looked, slopes):
-        finding = drift_findings.finding(one.seen, drift, repository=repository, found_at=detection._now())
+    for one, drift, also in _choose_new_drifts(looked, slopes):
+        finding = drift_findings.make_drift_finding(one.seen, drift, repository=repository, found_at=detection._now())
         told = detection._differences(store, finding, one.seen.moments[drift.start], one.seen.moments[drift.end], also)
         opened = Remark(at=finding.found_at, who=detection.OURS, what="opened")
         kept = store.keep_finding(replace(finding, why=told, remarks=(opened,)))
@@ -45,7 +45,7 @@ def judge(
     return found
 
 
-def seen_in(store: Store, series: Series, smallest: float = SMALLEST) -> list[Finding]:
+def drifts_in(store: Store, series: Series, smallest: float = SMALLEST) -> list[Finding]:
     """The drifts that all that is kept of a series shows now, as findings that are not kept."""
     from benchwright.stats.changepoint import detect
     from benchwright.stats.drift import examine
@@ -58,7 +58,7 @@ def seen_in(store: Store, series: Series, smallest: float = SMALLEST) -> list[Fi
         return []
     trend = examine(values, smallest=smallest, detect=detect)
     seen = ExaminedSeries(series=whole, moments=tuple(moments), changes=trend.changes, drifts=trend.drifts)
-    return [drift_findings.finding(seen, drift, repository=None, found_at="") for drift in trend.drifts]
+    return [drift_findings.make_drift_finding(seen, drift, repository=None, found_at="") for drift in trend.drifts]
 
 
 def _follow_drift(store: Store, one: Looked, finding: Finding, repository: History | None, run_id: str) -> None:
@@ -66,7 +66,9 @@ def _follow_drift(store: Store, one: Looked, finding: Finding, repository: Histo
     if not same:
         if finding.state in detection._STANDING and finding.last_event != detection.VANISHED:
             detection._not_seen(
-                store, finding, () if drift_findings.holds(one.seen, finding) else (*detection._unseen(finding), run_id)
+                store,
+                finding,
+                () if drift_findings.is_still_there(one.seen, finding) else (*detection._unseen(finding), run_id),
             )
     elif finding.last_event == detection.VANISHED:
         state = State.OPEN if finding.state is State.RESOLVED else finding.state
@@ -74,14 +76,14 @@ def _follow_drift(store: Store, one: Looked, finding: Finding, repository: Histo
     elif finding.state in detection._STANDING:
         detection._not_seen(store, finding, ())
         best = max(same, key=lambda drift: abs(drift.effect - 1))
-        if news := drift_findings.news(one.seen, best, finding, repository=repository):
+        if news := drift_findings.outdated_fields(one.seen, best, finding, repository=repository):
             finding = store.update_finding(finding.id, None, **news)
     standing = finding.state in detection._STANDING and not detection._has(finding, detection.RECOVERED)
     if standing and drift_findings.is_undone(one.seen, finding, one.smallest):
         detection._tell(store, finding, detection.RECOVERED, "the value is as it was before the drift", State.RESOLVED)
 
 
-def _standing_drifts(
+def _choose_new_drifts(
     looked: Sequence[Looked], known: Sequence[Finding]
 ) -> list[tuple[Looked, SlopeSize, dict[str, Value]]]:
     """The new drifts that so many looks would not show by chance, each as the first of its metrics shows it."""

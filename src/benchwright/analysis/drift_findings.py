@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from benchwright import schema
-from benchwright.analysis.step_findings import ExaminedSeries, between
+from benchwright.analysis.step_findings import ExaminedSeries, commits_between
 from benchwright.records import Better, Estimate, Verdict
 from benchwright.records.findings import Drift, Finding, Part
 from benchwright.records.judgement import verdict_of
@@ -26,8 +26,10 @@ _LEVEL = 10  # runs that tell a level
 _HALF = 0.5  # of a drift: while that is there, it holds
 
 
-def finding(seen: ExaminedSeries, drift: stats.SlopeSize, *, repository: History | None, found_at: str) -> Finding:
-    """An open finding, without what differs between its ends."""
+def make_drift_finding(
+    seen: ExaminedSeries, drift: stats.SlopeSize, *, repository: History | None, found_at: str
+) -> Finding:
+    """A drift as an open finding; what differs between its ends is not filled in."""
     series, moments = seen.series, seen.moments
     verdict = verdict_in(seen, drift)
     return Finding(
@@ -45,7 +47,9 @@ def finding(seen: ExaminedSeries, drift: stats.SlopeSize, *, repository: History
     )
 
 
-def news(seen: ExaminedSeries, drift: stats.SlopeSize, known: Finding, *, repository: History | None) -> dict[str, Any]:
+def outdated_fields(
+    seen: ExaminedSeries, drift: stats.SlopeSize, known: Finding, *, repository: History | None
+) -> dict[str, Any]:
     """The fields in which a known finding is out of date."""
     fresh = _content(seen, drift, repository)
     fresh["runs"] = tuple(dict.fromkeys([*known.runs[:1], *fresh["runs"]]))
@@ -53,7 +57,7 @@ def news(seen: ExaminedSeries, drift: stats.SlopeSize, known: Finding, *, reposi
 
 
 def verdict_in(seen: ExaminedSeries, drift: stats.SlopeSize) -> Verdict:
-    """Whether the drift is for the better."""
+    """The verdict on a drift: better or worse."""
     return verdict_of(drift.effect, Better(seen.series.better))
 
 
@@ -73,7 +77,7 @@ def is_part(seen: ExaminedSeries, drift: stats.SlopeSize, step: Finding) -> bool
     return min(drift.earliest, drift.start) <= place <= drift.end
 
 
-def holds(seen: ExaminedSeries, known: Finding) -> bool:
+def is_still_there(seen: ExaminedSeries, known: Finding) -> bool:
     """Whether a known drift that is not found any more still shows: at its end, half of it at least is there."""
     ends = _ends(seen, known)
     if ends is None:
@@ -127,7 +131,7 @@ def _revisions(seen: ExaminedSeries, drift: stats.SlopeSize, repository: History
     measured = list(dict.fromkeys(moment.revision for moment in moments if moment.revision))
     if repository is None or len(measured) < 2:
         return measured
-    commits = [commit.revision for commit in between(measured[0], measured[-1], repository)]
+    commits = [commit.revision for commit in commits_between(measured[0], measured[-1], repository)]
     return [measured[0], *commits] if len(commits) >= len(measured) - 1 else measured
 
 

@@ -1,4 +1,4 @@
-"""What is known of a machine's own rate of false alarms, in words to stand beside a verdict."""
+"""A machine's own rate of false alarms, in the words that stand beside a verdict."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BUSIER = 2.0  # times the load
 
 
 class ResultReader(Protocol):
-    """As much of a store as is needed."""
+    """The two methods of a store by which calibrations are read."""
 
     def runs(self, *, limit: int = 20, tag: str = "", tries: bool = False) -> Sequence[_Named]:
         """The newest runs first."""
@@ -36,7 +36,7 @@ class Closing(ResultReader, Protocol):
     """A store that must be closed."""
 
     def close(self) -> None:
-        """Lets go of it."""
+        """Closes the store."""
 
 
 class _Named(Protocol):
@@ -44,7 +44,7 @@ class _Named(Protocol):
     def id(self) -> str: ...
 
 
-def by_machine(store: ResultReader) -> dict[str, Calibration]:
+def calibrations_by_machine(store: ResultReader) -> dict[str, Calibration]:
     """The newest calibration of each machine (`schema.environment_key`) that a store knows."""
     found: dict[str, Calibration] = {}
     for summary in store.runs(limit=_NEWEST, tag=CALIBRATION_TAG, tries=True):
@@ -57,34 +57,34 @@ def by_machine(store: ResultReader) -> dict[str, Calibration]:
     return found
 
 
-def of_machine(store: ResultReader, environment: Environment | None) -> Calibration | None:
+def calibration_of(store: ResultReader, environment: Environment | None) -> Calibration | None:
     """The newest calibration of the machine of this environment; None where there is none."""
-    return by_machine(store).get(schema.environment_key(environment)) if environment is not None else None
+    return calibrations_by_machine(store).get(schema.environment_key(environment)) if environment is not None else None
 
 
-def read(opened: Callable[[], Closing], environment: Environment | None) -> Calibration | None:
-    """The same from a store that is opened for it. A store that there is not, or that cannot be read, knows nothing."""
+def read_calibration(opened: Callable[[], Closing], environment: Environment | None) -> Calibration | None:
+    """The newest calibration of this machine, from a store that is opened for it; None where there is no such store."""
     if environment is None:
         return None
     try:
         with contextlib.closing(opened()) as store:
-            return of_machine(store, environment)
+            return calibration_of(store, environment)
     except UserError:
         return None
 
 
-def beside_pairs(found: Calibration | None, *, here: bool = True) -> str:
-    """What stands beside verdicts of `ab`: how often it is wrong on this machine, or that nobody knows."""
-    return _beside(found, found.pairs if found else None, "replayed trials", here=here)
+def describe_for_ab(found: Calibration | None, *, here: bool = True) -> str:
+    """The sentence beside verdicts of `ab`: how often it is wrong on this machine, or that this is not known."""
+    return _describe(found, found.pairs if found else None, "replayed trials", here=here)
 
 
-def beside_rounds(found: Calibration | None, *, here: bool = False) -> str:
-    """The same beside verdicts of `compare` and `check`."""
-    return _beside(found, found.rounds if found else None, "comparisons of runs", here=here)
+def describe_for_comparison(found: Calibration | None, *, here: bool = False) -> str:
+    """The sentence beside verdicts of `compare` and `check`: how often they are wrong on the machine that measured."""
+    return _describe(found, found.rounds if found else None, "comparisons of runs", here=here)
 
 
-def lines(found: Calibration, *, here: bool = True) -> list[tuple[str, str]]:
-    """All that is known, as label and words. `here`: on this very machine, now."""
+def describe_calibration(found: Calibration, *, here: bool = True) -> list[tuple[str, str]]:
+    """All that a calibration says, as label and words. `here`: the calibration is of this machine."""
     usual, load = found.usual, "" if found.load is None else f" at a load of {found.load:.2g}"
     cut = ", cut off early" if found.interrupted else ""
     return [
@@ -93,14 +93,14 @@ def lines(found: Calibration, *, here: bool = True) -> list[tuple[str, str]]:
             f"{found.at[:16].replace('T', ' ')} UTC for {found.seconds:.0f} s{load}{cut}: {found.processes} processes "
             f"of {found.repeated:.2g} s",
         ),
-        ("ab", _gate(found.pairs, f"replayed trials of at most {usual.pairs} pairs, looked at twice")),
-        ("compare, check", _gate(found.rounds, f"comparisons of {usual.rounds} rounds on each side")),
-        *[("stale", reasons) for reasons in ["; ".join(stale(found, here=here))] if reasons],
+        ("ab", _describe_rate(found.pairs, f"replayed trials of at most {usual.pairs} pairs, looked at twice")),
+        ("compare, check", _describe_rate(found.rounds, f"comparisons of {usual.rounds} rounds on each side")),
+        *[("stale", reasons) for reasons in ["; ".join(reasons_to_recalibrate(found, here=here))] if reasons],
     ]
 
 
-def stale(found: Calibration, *, here: bool) -> Iterator[str]:
-    """Why it may not hold any more. `here`: on this very machine, now."""
+def reasons_to_recalibrate(found: Calibration, *, here: bool) -> Iterator[str]:
+    """Why a calibration may not hold any more. `here`: it is of this machine, so its present state counts too."""
     age = datetime.now(UTC) - datetime.fromisoformat(found.at)
     if age > FRESH:
         yield f"it is {age.days} days old"
@@ -116,25 +116,25 @@ def stale(found: Calibration, *, here: bool) -> Iterator[str]:
             yield f"the load is {now:.2g} now and was {found.load:.2g}"
 
 
-def _beside(found: Calibration | None, gate: GateRate | None, what: str, *, here: bool) -> str:
+def _describe(found: Calibration | None, gate: GateRate | None, what: str, *, here: bool) -> str:
     machine = "this machine" if here else "the machine that measured"
     if found is None or gate is None:
         return f"How often {machine} gives a false alarm is not known: {COMMAND} measures it."
-    old = "; ".join(stale(found, here=here))
-    said = f"On {machine}, calibrated {found.at[:10]}, {_gate(gate, what)}."
+    old = "; ".join(reasons_to_recalibrate(found, here=here))
+    said = f"On {machine}, calibrated {found.at[:10]}, {_describe_rate(gate, what)}."
     return f"{said} But {old}: {COMMAND} measures it anew." if old else said
 
 
-def _gate(gate: GateRate, what: str) -> str:
+def _describe_rate(gate: GateRate, what: str) -> str:
     low, high = gate.alarms.interval
     share = (
         f"equal work was called different in {gate.alarms.count} of {gate.alarms.of} {what} "
-        f"({_percent(gate.alarms.share)} [{_percent(low)}, {_percent(high)}])"
+        f"({_format_percent(gate.alarms.share)} [{_format_percent(low)}, {_format_percent(high)}])"
     )
     if gate.smallest is None:
-        return f"{share}; no change up to {_percent(CHANGES[-1])} was found in nine of ten"
-    return f"{share}; a change of {_percent(gate.smallest)} is found in nine of ten"
+        return f"{share}; no change up to {_format_percent(CHANGES[-1])} was found in nine of ten"
+    return f"{share}; a change of {_format_percent(gate.smallest)} is found in nine of ten"
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     return f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"

@@ -1,4 +1,4 @@
-"""A gate: whether what a comparison shows may pass. Pure."""
+"""A gate: the conditions under which a comparison fails a build. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from benchwright.analysis import notes
-from benchwright.analysis.comparison import ComparedMetric, ComparedRow, check_in_common, compare_rows, paired
+from benchwright.analysis.comparison import ComparedMetric, ComparedRow, check_in_common, compare_rows, pair_rows
 from benchwright.analysis.rows import Row, rows
 from benchwright.errors import OptionError, did_you_mean
 from benchwright.records import Better, Run, Verdict
@@ -23,7 +23,7 @@ _PERCENTILE = re.compile(r"p\d+(?:\.\d+)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """What must not be: `failed`, `missing`, `unclear`, or `worse` - by more than a share, or in one metric."""
+    """What closes the gate: `failed`, `missing`, `unclear`, or `worse` - by more than a share, or in one metric."""
 
     text: str  # as it was asked for
     kind: str
@@ -54,7 +54,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """A run against what it was compared with. `ok` when nothing that was asked for is breached."""
+    """A run against what it was compared with. `ok` when none of the conditions is met."""
 
     run: str
     against: str
@@ -89,12 +89,12 @@ def check(sides: Sides, conditions: Sequence[Condition], *, smallest: float, rul
     Muted cases pass. Where there is a threshold for a case, a change must be larger than that too.
     """
     before, after = rows(sides.before), rows(sides.after)
-    pairs = paired(before, after)
-    compared = compare_rows(pairs, smallest=smallest, also=_named(conditions, before, after))
+    pairs = pair_rows(before, after)
+    compared = compare_rows(pairs, smallest=smallest, also=_metrics_of_conditions(conditions, before, after))
     if not any(asked.kind == "missing" for asked in conditions):  # a gate that compares nothing must not pass
         check_in_common(compared)
-    failures = {row.key: _failure(row) for row in rows(sides.measured)}
-    checked = [_checked(pair, row, failures, conditions, rules) for pair, row in zip(pairs, compared, strict=True)]
+    failures = {row.key: _describe_failure(row) for row in rows(sides.measured)}
+    checked = [_check_case(pair, row, failures, conditions, rules) for pair, row in zip(pairs, compared, strict=True)]
     return Gate(
         run=sides.measured.id,
         against=sides.against,
@@ -104,7 +104,7 @@ def check(sides: Sides, conditions: Sequence[Condition], *, smallest: float, rul
     )
 
 
-def condition(text: str) -> Condition:
+def parse_condition(text: str) -> Condition:
     """`failed`, `missing`, `unclear`, `worse`, `worse>2%`, or a metric: `memory>5%`, `p99>10%`, `throughput`."""
     match = _BEYOND.fullmatch(text)
     if match is None:
@@ -121,7 +121,7 @@ def condition(text: str) -> Condition:
     return Condition(text=text, kind="worse", metric=name, beyond=beyond)
 
 
-def _named(conditions: Sequence[Condition], before: Sequence[Row], after: Sequence[Row]) -> list[str]:
+def _metrics_of_conditions(conditions: Sequence[Condition], before: Sequence[Row], after: Sequence[Row]) -> list[str]:
     """The metrics that conditions name; one that no case has is an error."""
     known = {name for row in (*before, *after) for name in row.metrics}
     for one in conditions:
@@ -131,7 +131,7 @@ def _named(conditions: Sequence[Condition], before: Sequence[Row], after: Sequen
     return list(dict.fromkeys(one.metric for one in conditions if one.metric))
 
 
-def _checked(
+def _check_case(
     pair: tuple[Row | None, Row | None],
     compared: ComparedRow,
     failures: dict[str, str],
@@ -146,7 +146,7 @@ def _checked(
     if not (muted := rules.muted(row.name)):
         for one in conditions:
             found += _breaches(one, pair, compared, failure, rules)
-    return Checked(name=row.label, compared=compared, breaches=_once(found), failure=failure, muted=muted)
+    return Checked(name=row.label, compared=compared, breaches=_without_repeats(found), failure=failure, muted=muted)
 
 
 def _breaches(
@@ -168,12 +168,12 @@ def _breaches(
 
 
 def _worsening(metric: ComparedMetric) -> float:
-    """By which share it became worse; a throughput that halved became worse by a half."""
+    """By which share a metric became worse; a throughput that halved became worse by a half."""
     assert metric.ratio is not None
     return 1 - metric.ratio.point if metric.better is Better.HIGHER else metric.ratio.point - 1
 
 
-def _once(found: Sequence[Breach]) -> tuple[Breach, ...]:
+def _without_repeats(found: Sequence[Breach]) -> tuple[Breach, ...]:
     """Each metric's breach once, though several conditions name it."""
     first: dict[tuple[str, str], Breach] = {}
     for breach in found:
@@ -181,7 +181,7 @@ def _once(found: Sequence[Breach]) -> tuple[Breach, ...]:
     return tuple(first.values())
 
 
-def _failure(row: Row) -> str:
+def _describe_failure(row: Row) -> str:
     if not row.failures:
         return ""
     result, failure = row.failures[0]

@@ -49,13 +49,13 @@ EVERY = FACTS | {
 }
 
 
-def words(name: str) -> str:
+def name_fact(name: str) -> str:
     """What a fact is called."""
     return EVERY[name].words if name in EVERY else name.replace("_", " ")
 
 
-def value(name: str, given: Value) -> str:
-    """A fact as people write it, with its unit; None is what could not be told."""
+def describe_value(name: str, given: Value) -> str:
+    """The value of a fact as people write it, with its unit; None is a value that could not be measured."""
     if given is None:
         return "unknown"
     if isinstance(given, bool):
@@ -67,7 +67,7 @@ def value(name: str, given: Value) -> str:
         return str(given)
     fact = EVERY.get(name, Fact(name))
     if fact.unit:
-        return shown(found, fact)
+        return format_fact(found, fact)
     return f"{given:,}" if isinstance(given, int) else f"{found:.6g}"
 
 
@@ -75,7 +75,7 @@ def _verdict(judged: Value) -> str:
     return "met" if isinstance(judged, dict) and judged.get("met") else "missed"
 
 
-def shown(found: float, fact: Fact) -> str:
+def format_fact(found: float, fact: Fact) -> str:
     """The number in the unit that suits it."""
     if fact.unit == "%" and 0 < found * fact.factor < LEAST_PERCENT:
         return f"below {LEAST_PERCENT:g}%"

@@ -70,7 +70,7 @@ def directions_of(metrics: Iterable[Metric]) -> dict[str, str | None]:
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """The names, those of most interest first; what nobody ranked keeps its order."""
+    """The names, those of most interest first; names of equal rank keep their order."""
     return sorted(names, key=rank)
 
 

@@ -1,20 +1,22 @@
-"""What belongs below a table: warnings, failures, and what the instrument says about itself."""
+"""The notes below a table: warnings, failures, objectives, and what the instrument says about itself."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchwright import errors
-from benchwright.analysis.instrument_facts import FACTS, shown
-from benchwright.analysis.ranges import most_common
+from benchwright.analysis.instrument_facts import FACTS, format_fact
 from benchwright.analysis.rows import Row
 from benchwright.records import Arrivals, Case, Failure, Metric, Mode, Objective, Result, Run, Status, Value
 from benchwright.units import format_value
 from benchwright.units.numbers import number
 from benchwright.units.objectives import describe, holds
 
+# A number on its own: no part of a name (p99, float32), of a signed number or of a power of ten.
+_NUMBER = re.compile(r"(?<![\w.,±-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w]|[.,]\d)")
 LONGEST = 500  # characters of a failure's message; the log has the rest
 
 _OUR_KINDS = {"start", "signal", "exit", "timeout", "channel", "interrupted", *Status} | {
@@ -35,14 +37,14 @@ class WarningKind:
     @property
     def text(self) -> str:
         """What was seen, in one line: numbers that differ as a range, what is worded otherwise counted."""
-        text, times = most_common(self.seen)
+        text, times = most_common_wording(self.seen)
         more = self.count - times
         return f"{text} ({times} of them); and {more} more like it" if more else text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """One reason for missing numbers, and the rounds of a case it took."""
+    """One reason for missing numbers, and the rounds of a case that it made fail."""
 
     case: str
     rounds: tuple[int, ...]
@@ -99,14 +101,14 @@ def failures(table: Iterable[Row]) -> list[Failed]:
     return found
 
 
-def told(failed: Failed) -> str:
+def describe_failure(failed: Failed) -> str:
     """How it ended, in which rounds (the first is 1), and why: `failed in round 1: no such file`."""
-    rounds = f"round{'s' * (len(failed.rounds) > 1)} {_listed(failed.rounds)}"
+    rounds = f"round{'s' * (len(failed.rounds) > 1)} {_list_rounds(failed.rounds)}"
     why = reason(failed.failure)
     return f"{failed.status} in {rounds}" + (f": {why}" if why else "")
 
 
-def _listed(rounds: Sequence[int]) -> str:
+def _list_rounds(rounds: Sequence[int]) -> str:
     """Rounds as people count them, long stretches by their ends: `1, 3, 6 to 3000`."""
     stretches: list[list[int]] = []
     for n in rounds:
@@ -127,37 +129,37 @@ def reason(failure: Failure) -> str:
     return ": ".join(part for part in (kind, message) if part)
 
 
-def incomplete(run: Run) -> str:
-    """What is missing of a run that ended before all of it was measured; empty when it is whole."""
+def describe_missing_results(run: Run) -> str:
+    """How many results are missing of a run that ended early, in words; empty when all of it was measured."""
     if len(run.results) >= run.planned:
         return ""
-    return f"incomplete: {len(run.results)} of {run.planned} results; it was cut off, or is still being measured"
+    return f"incomplete: {len(run.results)} of {run.planned} results; it was interrupted, or is still being measured"
 
 
-def instrument(results: Sequence[Result]) -> str:
+def describe_instrument(results: Sequence[Result]) -> str:
     """One line: the verdict, and the worst of each fact that was measured; empty when nothing was stated."""
     stated = [r.instrument for r in results if r.instrument]
     if not stated:
         return ""
-    parts = [verdict(results)]
+    parts = [describe_verdicts(results)]
     for name, fact in FACTS.items():
         numbers = [n for facts in stated if (n := number(facts.get(name))) is not None]
         if numbers:
-            parts.append(f"{fact.words} {'at most ' if len(numbers) > 1 else ''}{shown(max(numbers), fact)}")
-    rates = [r for facts in stated if (r := _delivered(facts.get("intended_rate"), facts.get("delivered_rate")))]
+            parts.append(f"{fact.words} {'at most ' if len(numbers) > 1 else ''}{format_fact(max(numbers), fact)}")
+    rates = [r for facts in stated if (r := _delivered_share(facts.get("intended_rate"), facts.get("delivered_rate")))]
     if rates:
         parts.append(f"delivered {min(rates):.2%} of the rate drawn")
     return " · ".join(parts)
 
 
-def means(table: Sequence[Row]) -> str:
-    """What percentiles are of where calls are too short to be timed one by one; empty where none are."""
+def describe_means(table: Sequence[Row]) -> str:
+    """Over how many calls each timed value is a mean, where calls are too short to be timed one by one."""
     found = {row.label: loops for row in table if (loops := _loops(row))}
     if not found:
         return ""
     counts = sorted({n for loops in found.values() for n in loops})
     most = f"{counts[0]:,} to {counts[-1]:,}" if len(counts) > 1 else f"{counts[0]:,}"
-    where = "" if len(found) == sum(bool(row.ok) for row in table) else f" [{some(list(found))}]"
+    where = "" if len(found) == sum(bool(row.ok) for row in table) else f" [{list_some(list(found))}]"
     return f"percentiles are of means of {most} calls{where}"
 
 
@@ -170,7 +172,7 @@ def objectives(table: Sequence[Row]) -> list[ObjectiveVerdict]:
             missed = sum(not _keeps(row.case, bound, result) for result in row.ok)
             if row.ok:
                 groups.setdefault(describe(bound, metric), []).append((row, metric, missed))
-    return [_kept(text, found) for text, found in groups.items()]
+    return [_judge_objective(text, found) for text, found in groups.items()]
 
 
 def _keeps(case: Case, bound: Objective, result: Result) -> bool:
@@ -181,28 +183,30 @@ def _keeps(case: Case, bound: Objective, result: Result) -> bool:
     return metric is not None and holds(bound, metric.estimate.point)
 
 
-def _kept(text: str, found: Sequence[tuple[Row, Metric | None, int]]) -> ObjectiveVerdict:
+def _judge_objective(text: str, found: Sequence[tuple[Row, Metric | None, int]]) -> ObjectiveVerdict:
     met = [(row, metric) for row, metric, missed in found if not missed]
     several = len(found) > 1
     parts = []
     if met:
         count = "every case" if len(met) == len(found) else f"{len(met)} of {len(found)} cases"
         who = f" by {count}" if several else ""
-        shown = [_point(metric, row) for row, metric in met]
-        parts.append(f"met{who} ({some(list(dict.fromkeys(shown)))})")
-    failed = [(row, _missed(row, metric, missed)) for row, metric, missed in found if missed]
+        shown = [_format_point(metric, row) for row, metric in met]
+        parts.append(f"met{who} ({list_some(list(dict.fromkeys(shown)))})")
+    failed = [(row, _describe_miss(row, metric, missed)) for row, metric, missed in found if missed]
     if failed:
         parts.append(
-            f"missed by {some([f'{row.label} {why}' for row, why in failed])}" if several else f"missed {failed[0][1]}"
+            f"missed by {list_some([f'{row.label} {why}' for row, why in failed])}"
+            if several
+            else f"missed {failed[0][1]}"
         )
     return ObjectiveVerdict(objective=text, met=len(met) == len(found), verdict="; ".join(parts))
 
 
-def _missed(row: Row, metric: Metric | None, rounds: int) -> str:
-    return f"({_point(metric, row)}{f', in {rounds} of {len(row.ok)} rounds' if len(row.ok) > 1 else ''})"
+def _describe_miss(row: Row, metric: Metric | None, rounds: int) -> str:
+    return f"({_format_point(metric, row)}{f', in {rounds} of {len(row.ok)} rounds' if len(row.ok) > 1 else ''})"
 
 
-def _point(metric: Metric | None, row: Row) -> str:
+def _format_point(metric: Metric | None, row: Row) -> str:
     if metric is None:
         return "not measured"
     value = format_value(metric.estimate.point, metric.unit)
@@ -213,10 +217,10 @@ def _point(metric: Metric | None, row: Row) -> str:
 
 def rates(table: Iterable[Row]) -> list[str]:
     """For each case of an open loop the rate that was asked for, the one drawn, and the one delivered."""
-    return [f"{row.label}: {said}" for row in table if (said := _rates(row))]
+    return [f"{row.label}: {said}" for row in table if (said := _describe_rates(row))]
 
 
-def _rates(row: Row) -> str:
+def _describe_rates(row: Row) -> str:
     load = row.case.load
     drawn, delivered = (_facts(row, name) for name in ("intended_rate", "delivered_rate"))
     if load.mode is not Mode.OPEN or not drawn or not delivered:
@@ -226,47 +230,47 @@ def _rates(row: Row) -> str:
     else:
         first = "searched, drawn" if load.find_rate else "from a trace of"
     how = " (Poisson, each round its own)" if load.arrivals is Arrivals.POISSON and len(drawn) > 1 else ""
-    return f"{first} {_span(drawn)}{how}, delivered {_span(delivered)}"
+    return f"{first} {_format_span(drawn)}{how}, delivered {_format_span(delivered)}"
 
 
 def _facts(row: Row, name: str) -> list[float]:
     return [n for result in row.ok if (n := number(result.instrument.get(name))) is not None]
 
 
-def _span(found: Sequence[float]) -> str:
+def _format_span(found: Sequence[float]) -> str:
     low, high = format_value(min(found), "/s"), format_value(max(found), "/s")
     return low if low == high else f"{low} to {high}"
 
 
-def some(labels: Sequence[str], most: int = 3) -> str:
+def list_some(labels: Sequence[str], most: int = 3) -> str:
     """The first labels, and how many more there are."""
     left = len(labels) - most
     more = f", and {left} more case{'s' * (left > 1)}" if left > 0 else ""
     return ", ".join(labels[:most]) + more
 
 
-def distrust(sides: Mapping[str, Sequence[Result]]) -> str:
+def describe_distrust(sides: Mapping[str, Sequence[Result]]) -> str:
     """Which of two named runs the instrument does not trust, in words; empty where it trusts both."""
-    return distrusted([name for name, results in sides.items() if unreliable(results)])
+    return name_unreliable_runs([name for name, results in sides.items() if is_unreliable(results)])
 
 
-def distrusted(named: Sequence[str]) -> str:
-    """That the instrument does not trust these of two runs, in words; empty where it trusts both."""
+def name_unreliable_runs(named: Sequence[str]) -> str:
+    """The sentence that the instrument does not trust these of two runs; empty where it trusts both."""
     return f"the instrument calls the {' and the '.join(named)} run unreliable" if named else ""
 
 
-def unreliable(results: Sequence[Result]) -> bool:
-    """Whether the instrument trusts no majority of the results that have numbers."""
-    return doubtful([str(r.instrument.get("verdict", "")) for r in results if r.status is Status.OK])
+def is_unreliable(results: Sequence[Result]) -> bool:
+    """Whether the instrument calls at least half of the results that have numbers unreliable."""
+    return is_doubtful([str(r.instrument.get("verdict", "")) for r in results if r.status is Status.OK])
 
 
-def doubtful(verdicts: Sequence[str]) -> bool:
-    """Whether no majority of the instrument's verdicts is one of trust."""
+def is_doubtful(verdicts: Sequence[str]) -> bool:
+    """Whether at least half of the instrument's verdicts are `unreliable`."""
     doubted = sum(_kind(verdict) == "unreliable" for verdict in verdicts)
     return bool(verdicts) and 2 * doubted >= len(verdicts)
 
 
-def verdict(results: Sequence[Result]) -> str:
+def describe_verdicts(results: Sequence[Result]) -> str:
     """The instrument's verdicts: the one they share, or each with its count, the worst first."""
     verdicts = Counter(str(r.instrument["verdict"]) for r in results if "verdict" in r.instrument)
     if not verdicts:
@@ -297,12 +301,12 @@ def _badness(kind: str) -> int:
     return {"unreliable": 0, "noisy": 1}.get(kind, 2)
 
 
-def _delivered(intended: Value, delivered: Value) -> float | None:
+def _delivered_share(intended: Value, delivered: Value) -> float | None:
     a, b = number(intended), number(delivered)
     return b / a if a and b is not None else None
 
 
-def files(results: Iterable[Result]) -> list[str]:
+def list_files(results: Iterable[Result]) -> list[str]:
     """Where each result's files lie, with the kinds that a person would open."""
     lines = []
     for result in results:
@@ -313,3 +317,22 @@ def files(results: Iterable[Result]) -> list[str]:
             count = len(result.artifacts)
             lines.append(f"Files of {result.case.name}, round {result.round + 1}: {count} in {folder} ({kinds})")
     return lines
+
+
+# ---- sentences that differ in their numbers only, as one sentence with ranges ----
+
+
+def most_common_wording(texts: Sequence[str]) -> tuple[str, int]:
+    """The wording that occurs most, with `140 to 158` where its numbers differ, and how many of the texts it covers."""
+    groups: dict[str, list[str]] = {}
+    for text in texts:
+        groups.setdefault(_NUMBER.sub("0", text), []).append(text)
+    largest = max(groups.values(), key=len)
+    ranges = [_format_range(numbers) for numbers in zip(*map(_NUMBER.findall, largest), strict=True)]
+    left = iter(ranges)
+    return _NUMBER.sub(lambda _: next(left), largest[0]), len(largest)
+
+
+def _format_range(numbers: Sequence[str]) -> str:
+    low, *_, high = sorted([numbers[0], *numbers], key=lambda text: float(text.replace(",", "")))
+    return low if low == high else f"{low} to {high}"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from benchwright.analysis.comparison import SMALLEST, ComparedMetric, ComparedRow, compare_rows
-from benchwright.analysis.operators import LATENCIES, OUTSIDE, Recorded, by_family, recorded
+from benchwright.analysis.operators import LATENCIES, OUTSIDE, Recorded, by_family, recorded_operators
 from benchwright.analysis.rows import Row, rows
 from benchwright.errors import OptionError
 from benchwright.records import Operator, Run, Verdict
@@ -66,14 +66,14 @@ class ChangedCase:
         return self.compared.metrics[0] if self.compared.metrics else None
 
 
-def changed(a: Run, b: Run, *, smallest: float = SMALLEST, case: str = "") -> list[ChangedCase]:
+def compare_operators(a: Run, b: Run, *, smallest: float = SMALLEST, case: str = "") -> list[ChangedCase]:
     """Every case whose operators both runs know, `b` against `a`; `case` is a part of its label.
 
     The same case measured by another runtime counts as the same here.
     """
-    pairs = _paired(_known(a, case), _known(b, case))
+    pairs = _pair_cases(_cases_with_operators(a, case), _cases_with_operators(b, case))
     judged = compare_rows([(x.row, y.row) for x, y in pairs], smallest=smallest, metrics=LATENCIES)
-    return [_changed_case(x, y, row) for (x, y), row in zip(pairs, judged, strict=True)]
+    return [_compare_case(x, y, row) for (x, y), row in zip(pairs, judged, strict=True)]
 
 
 def check_in_common(found: Sequence[ChangedCase]) -> None:
@@ -86,11 +86,13 @@ def check_in_common(found: Sequence[ChangedCase]) -> None:
 
 
 def became_worse(found: Sequence[ChangedCase]) -> bool:
-    """Whether the latency of a case did."""
+    """Whether the latency of any case became worse."""
     return any(case.latency is not None and case.latency.verdict is Verdict.WORSE for case in found)
 
 
-def matched(before: Sequence[Operator], after: Sequence[Operator]) -> list[tuple[Operator | None, Operator | None]]:
+def match_operators(
+    before: Sequence[Operator], after: Sequence[Operator]
+) -> list[tuple[Operator | None, Operator | None]]:
     """Operators of both sides in pairs: those alike in everything first, then by name, then by kind and shapes.
 
     Of several that are alike, the first goes with the first. What one side alone has stands without a partner.
@@ -110,7 +112,7 @@ def matched(before: Sequence[Operator], after: Sequence[Operator]) -> list[tuple
     return [*left, *((None, o) for i, o in enumerate(after) if i not in taken)]
 
 
-def sentence(changes: Sequence[OperatorChange], latency: ComparedMetric | None) -> str:
+def explain_latency(changes: Sequence[OperatorChange], latency: ComparedMetric | None) -> str:
     """Which operators are behind a change of the latency, when that is real; otherwise why none is named."""
     if latency is None:
         return "One run has no latency, so no operator is named."
@@ -124,24 +126,24 @@ def sentence(changes: Sequence[OperatorChange], latency: ComparedMetric | None) 
     head = f"A call takes {format_value(abs(whole), 's')} {'more' if whole > 0 else 'less'}"
     if explained / whole < EXPLAINS:
         return (
-            f"{head}, and operators do not explain it: together they take {_signed(explained)}. "
+            f"{head}, and operators do not explain it: together they take {_format_signed(explained)}. "
             "Look outside operators: the framework, copies of inputs and outputs, threads, the machine."
         )
-    return f"{head}: {_responsible(inside, whole, explained)}."
+    return f"{head}: {_name_responsible_operators(inside, whole, explained)}."
 
 
 # ---- which case goes with which ----
 
 
-def _known(run: Run, case: str) -> list[Recorded]:
-    return [found for row in rows(run) if case in row.label and (found := recorded(row))]
+def _cases_with_operators(run: Run, case: str) -> list[Recorded]:
+    return [found for row in rows(run) if case in row.label and (found := recorded_operators(row))]
 
 
-def _paired(before: Sequence[Recorded], after: Sequence[Recorded]) -> list[tuple[Recorded, Recorded]]:
+def _pair_cases(before: Sequence[Recorded], after: Sequence[Recorded]) -> list[tuple[Recorded, Recorded]]:
     """Cases of equal key; then those that differ in nothing but the runtime and what it was told."""
     left, right = list(before), list(after)
     found: list[tuple[Recorded, Recorded]] = []
-    keys: tuple[Callable[[Row], Hashable], ...] = (lambda row: row.key, _whatever_runtime)
+    keys: tuple[Callable[[Row], Hashable], ...] = (lambda row: row.key, _key_without_runtime)
     for key in keys:
         for x in list(left):
             if same := next((y for y in right if key(y.row) == key(x.row)), None):
@@ -151,8 +153,8 @@ def _paired(before: Sequence[Recorded], after: Sequence[Recorded]) -> list[tuple
     return found
 
 
-def _whatever_runtime(row: Row) -> Hashable:
-    """The same for a case in every runtime; those call inputs by names of their own."""
+def _key_without_runtime(row: Row) -> Hashable:
+    """A key that a case has in every runtime; names of inputs are left out, as runtimes name them differently."""
     case = row.case
     params = sorted((name, str(value)) for name, value in case.params.items() if name != "runtime")
     given = case.inputs.batch_size, tuple(sorted(case.inputs.shapes.values()))
@@ -170,22 +172,22 @@ def _whatever_runtime(row: Row) -> Hashable:
 # ---- one case ----
 
 
-def _changed_case(x: Recorded, y: Recorded, row: ComparedRow) -> ChangedCase:
+def _compare_case(x: Recorded, y: Recorded, row: ComparedRow) -> ChangedCase:
     latency = row.metrics[0] if row.metrics else None
     families = x.row.case.target.runtime != y.row.case.target.runtime
     sides = (by_family(x.operators), by_family(y.operators)) if families else (x.operators, y.operators)
-    pairs = matched(*sides)
+    pairs = match_operators(*sides)
     real = latency is not None and latency.verdict in (Verdict.BETTER, Verdict.WORSE)
     whole = latency.after.point - latency.before.point if latency and real else None
-    found = sorted((_change(a, b, whole) for a, b in pairs), key=lambda change: -abs(change.difference))
+    found = sorted((_compare_operator(a, b, whole) for a, b in pairs), key=lambda change: -abs(change.difference))
     if x.outside is not None and y.outside is not None:
         share = (y.outside - x.outside) / whole if whole else None
         found.append(OperatorChange(name=OUTSIDE, kind="", shapes="", before=x.outside, after=y.outside, share=share))
-    said = sentence(found, latency)
+    said = explain_latency(found, latency)
     return ChangedCase(before=x, after=y, compared=row, changes=tuple(found), families=families, sentence=said)
 
 
-def _change(a: Operator | None, b: Operator | None, whole: float | None) -> OperatorChange:
+def _compare_operator(a: Operator | None, b: Operator | None, whole: float | None) -> OperatorChange:
     one = b or a
     assert one is not None
     before, after = (None if o is None else o.seconds for o in (a, b))
@@ -194,7 +196,7 @@ def _change(a: Operator | None, b: Operator | None, whole: float | None) -> Oper
     return OperatorChange(name=one.name, kind=one.kind, shapes=one.shapes, before=before, after=after, share=share)
 
 
-def _responsible(changes: Sequence[OperatorChange], whole: float, explained: float) -> str:
+def _name_responsible_operators(changes: Sequence[OperatorChange], whole: float, explained: float) -> str:
     """The fewest operators that make up most of what operators explain."""
     same_way = sorted((c for c in changes if c.difference * whole > 0), key=lambda c: -abs(c.difference))
     chosen: list[OperatorChange] = []
@@ -202,16 +204,16 @@ def _responsible(changes: Sequence[OperatorChange], whole: float, explained: flo
         chosen.append(change)
         if abs(sum(c.difference for c in chosen)) >= MOST_OF_IT * abs(explained):
             break
-    words = [f"{_named(c)} {_signed(c.difference)}{f' ({c.state})' if c.state else ''}" for c in chosen]
+    words = [f"{_name_operator(c)} {_format_signed(c.difference)}{f' ({c.state})' if c.state else ''}" for c in chosen]
     others = len(same_way) - len(chosen)
     rest = abs(sum(c.difference for c in chosen)) < MOST_OF_IT * abs(explained)
     more = f", and {others} more, each with less" if rest and others else ""
     return ", ".join(words) + more
 
 
-def _named(change: OperatorChange) -> str:
+def _name_operator(change: OperatorChange) -> str:
     return printable(change.name if change.kind in change.name else f"{change.name} ({change.kind})")
 
 
-def _signed(seconds: float) -> str:
+def _format_signed(seconds: float) -> str:
     return f"{'+' if seconds >= 0 else '-'}{format_value(abs(seconds), 's')}"

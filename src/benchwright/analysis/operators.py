@@ -1,4 +1,4 @@
-"""Where the time of a model goes, and which operators changed between two runs. Pure.
+"""The operators of a case: where the time of its model goes. Pure.
 
 Operators come from a pass of its own, the latency of a call from the measured rounds. What a call takes beyond its
 operators is outside operators: the framework's own work, copies, the caller.
@@ -34,7 +34,7 @@ FAMILIES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """The operators of one case, beside what a call was measured to take."""
+    """The operators of one case, and how long a measured call takes."""
 
     row: Row
     operators: tuple[Operator, ...]  # the longest first
@@ -54,20 +54,20 @@ class Recorded:
         return None if self.latency is None else self.latency - self.total
 
     @property
-    def crowded(self) -> bool:
-        """Whether measured calls had others beside them, which recorded ones had not."""
+    def is_crowded(self) -> bool:
+        """Whether measured calls ran beside other calls, while recorded ones ran alone."""
         load = self.row.case.load
         return load.workers * load.copies > 1 or load.mode not in (Mode.CLOSED, Mode.SINGLE)
 
     @property
-    def slowed(self) -> float | None:
-        """How many times as long a recorded call took, where that is worth telling."""
+    def slowdown(self) -> float | None:
+        """How many times as long a recorded call took as a measured one; None where that is not worth a note."""
         if not self.passed or not self.latency or self.passed < _SLOWED * self.latency:
             return None
         return self.passed / self.latency
 
 
-def recorded(row: Row) -> Recorded | None:
+def recorded_operators(row: Row) -> Recorded | None:
     """The operators of a case, its rounds combined where several have them; None when no round has any."""
     found = [result for result in row.ok if result.operators]
     if not found:
@@ -78,7 +78,7 @@ def recorded(row: Row) -> Recorded | None:
     calls = number(told.get("calls"))
     return Recorded(
         row=row,
-        operators=tuple(_combined([result.operators for result in found])),
+        operators=tuple(_combine_rounds([result.operators for result in found])),
         latency=row.metrics[metric].estimate.point if metric else None,
         metric=metric,
         passed=number(told.get("latency")),
@@ -115,7 +115,7 @@ def by_family(operators: Iterable[Operator]) -> list[Operator]:
     return by_kind(replace(operator, kind=family(operator.kind)) for operator in operators)
 
 
-def _combined(rounds: Sequence[Sequence[Operator]]) -> list[Operator]:
+def _combine_rounds(rounds: Sequence[Sequence[Operator]]) -> list[Operator]:
     """Each operator once, with the middle one of its times; one that a round lacks took no time there."""
     if len(rounds) == 1:
         return list(rounds[0])

@@ -1,4 +1,4 @@
-"""The view model: one row for each case of a run, its rounds combined."""
+"""The rows of a run: one for each case, its rounds combined, with what tells the cases apart."""
 
 from __future__ import annotations
 
@@ -8,11 +8,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchwright import schema
-from benchwright.analysis.thread_gains import thread_warnings
-from benchwright.records import Case, Estimate, Failure, Metric, Result, ResultWarning, Run, Scalar, Status
+from benchwright.records import (
+    Better,
+    Case,
+    Estimate,
+    Failure,
+    Metric,
+    Mode,
+    Result,
+    ResultWarning,
+    Run,
+    Scalar,
+    Status,
+)
+from benchwright.stats.compare import compare
 from benchwright.stats.summary import combine, groups, within_limits
 from benchwright.units import QuantityLimits, format_value, limits
 
+_WORTH_IT = 1.1  # what several threads must gain over one to be worth it
 # The smallest and largest call of all rounds is a fact about them together, not an average over them.
 _EXTREMES = {"latency_min": min, "latency_max": max}
 
@@ -68,14 +81,15 @@ class Row:
         return (*(warning for result in self.results for warning in result.warnings), *self._speeds(), *self.beside)
 
     def _speeds(self) -> Iterable[ResultWarning]:
-        """That the rounds fall into two groups: a mean between them is no process's."""
+        """A warning where the rounds fall into two groups: no process has the mean that lies between them."""
         medians = [m.estimate for result in self.ok if (m := result.metric("latency_p50"))]
         if two := groups(medians):
             lower, higher = (format_value(sum(group) / len(group), "s") for group in two)
             seen = (
                 f"two speeds seen: {lower} in {len(two[0])} and {higher} in {len(two[1])} of {len(medians)} processes"
             )
-            yield ResultWarning(code="two-speeds", seen=seen, remedy="give more --rounds: what decides is set at start")
+            remedy = "give more --rounds: each process takes one of the two speeds when it starts"
+            yield ResultWarning(code="two-speeds", seen=seen, remedy=remedy)
 
     @property
     def failures(self) -> tuple[tuple[Result, Failure], ...]:
@@ -93,17 +107,17 @@ def rows(run: Run) -> list[Row]:
         # The key leaves the folder out, so that runs on two machines match; within one run two files are two cases.
         groups.setdefault((schema.case_key(result.case), result.case.target.uri), []).append(result)
     cases = [results[0].case for results in groups.values()]
-    params = _told_apart(cases)
+    params = _find_distinguishing_params(cases)
     ok = [result for result in run.results if result.status is Status.OK]
     return [
         Row(
             key=key,
             case=results[0].case,
             params=params[i],
-            metrics=_combined([r for r in results if r.status is Status.OK]),
+            metrics=_combine_metrics([r for r in results if r.status is Status.OK]),
             statuses=Counter(r.status for r in results),
             results=tuple(sorted(results, key=lambda r: r.round)),
-            beside=tuple(thread_warnings(results[0].case, [r for r in results if r.status is Status.OK], ok)),
+            beside=tuple(_warn_of_threads(results[0].case, [r for r in results if r.status is Status.OK], ok)),
             only_name=len(cases) > 1 and len({case.name for case in cases}) == 1,
         )
         for i, ((key, _), results) in enumerate(groups.items())
@@ -115,8 +129,8 @@ def param_names(table: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(name for row in table for name in row.params))
 
 
-def together(name: str, unit: str, rounds: Sequence[Estimate], *, least: float | None = None) -> Estimate:
-    """What all rounds say of the metric of that name; a single one speaks for itself.
+def combine_estimates(name: str, unit: str, rounds: Sequence[Estimate], *, least: float | None = None) -> Estimate:
+    """All rounds of the metric of that name as one estimate; of a single round it is that round's.
 
     `least` is a value below which no interval of this metric can end, where one is known.
     """
@@ -138,7 +152,7 @@ def show_scalar(value: Scalar) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _combined(results: Sequence[Result]) -> dict[str, Metric]:
+def _combine_metrics(results: Sequence[Result]) -> dict[str, Metric]:
     """Each metric once, over the rounds that have it."""
     found: dict[str, list[Metric]] = {}
     for result in results:
@@ -146,16 +160,16 @@ def _combined(results: Sequence[Result]) -> dict[str, Metric]:
             found.setdefault(metric.name, []).append(metric)
     shortest = min((m.estimate.point for m in found.get("latency_min", ())), default=None)
     return {
-        name: _one(metrics, shortest if name == "latency" or name.startswith("latency_p") else None)
+        name: _combine_metric(metrics, shortest if name == "latency" or name.startswith("latency_p") else None)
         for name, metrics in found.items()
     }
 
 
-def _one(metrics: Sequence[Metric], least: float | None) -> Metric:
+def _combine_metric(metrics: Sequence[Metric], least: float | None) -> Metric:
     first = metrics[0]
     if len(metrics) == 1:
-        return replace(first, estimate=together(first.name, first.unit, [first.estimate]))
-    estimate = together(first.name, first.unit, [m.estimate for m in metrics], least=least)
+        return replace(first, estimate=combine_estimates(first.name, first.unit, [first.estimate]))
+    estimate = combine_estimates(first.name, first.unit, [m.estimate for m in metrics], least=least)
     values = tuple(value for m in metrics for value in m.values)
     return replace(first, estimate=estimate, count=sum(m.count for m in metrics), values=values)
 
@@ -163,7 +177,7 @@ def _one(metrics: Sequence[Metric], least: float | None) -> Metric:
 # ---- what tells rows apart ----
 
 
-def _told_apart(cases: Sequence[Case]) -> list[dict[str, Scalar]]:
+def _find_distinguishing_params(cases: Sequence[Case]) -> list[dict[str, Scalar]]:
     """For each case the params that vary; where those do not suffice, the fields of the case that differ."""
     varying = [name for name in dict.fromkeys(n for c in cases for n in c.params) if _varies(name, cases)]
     chosen: list[dict[str, Scalar]] = [{n: c.params[n] for n in varying if n in c.params} for c in cases]
@@ -184,16 +198,56 @@ def _varies(name: str, cases: Sequence[Case]) -> bool:
 
 
 def _add_differences(chosen: list[dict[str, Scalar]], cases: Sequence[Case], indices: Sequence[int]) -> None:
-    flat = {i: _flat(schema.encode(replace(cases[i], params={}, tags=(), version=""))) for i in indices}
+    flat = {i: _flatten(schema.encode(replace(cases[i], params={}, tags=(), version=""))) for i in indices}
     for name in dict.fromkeys(n for fields in flat.values() for n in fields):
         if len({repr(fields.get(name)) for fields in flat.values()}) > 1:
             for i in indices:
                 chosen[i][name.rpartition(".")[2]] = flat[i].get(name)
 
 
-def _flat(value: Any, prefix: str = "") -> dict[str, Scalar]:
+def _flatten(value: Any, prefix: str = "") -> dict[str, Scalar]:
     if isinstance(value, dict):
-        return {k: v for name, item in value.items() for k, v in _flat(item, f"{prefix}{name}.").items()}
+        return {k: v for name, item in value.items() for k, v in _flatten(item, f"{prefix}{name}.").items()}
     if isinstance(value, list):
         return {prefix.rstrip("."): ", ".join(map(str, value))}
     return {prefix.rstrip("."): value}
+
+
+# ---- what several threads gain over one, said of all rounds, as the table shows them ----
+
+
+def _warn_of_threads(case: Case, rounds: Sequence[Result], run: Sequence[Result]) -> list[ResultWarning]:
+    """A warning where several threads gain next to nothing over one, if the same run measured the case with one.
+
+    `rounds` are those of the case that have numbers, `run` all results that have. Nothing is claimed without one
+    thread to compare with (what a warm-up tells of it is not what a measurement would), nor where the interval of the
+    gain reaches as many times as there are threads.
+    """
+    workers = case.load.workers
+    if workers == 1 or case.load.mode not in (Mode.CLOSED, Mode.OFFLINE):
+        return []
+    single = _with_one_worker(case)
+    many, one = _throughputs(rounds), _throughputs([result for result in run if result.case == single])
+    if not many or not one or min(e.point for e in (*many, *one)) <= 0:
+        return []
+    gain = _mean_point(many) / _mean_point(one)
+    ratio = compare(one, many, better=Better.HIGHER).ratio
+    if gain >= _WORTH_IT or ratio is None or ratio.low is None or ratio.high is None or ratio.high >= workers:
+        return []
+    span = f"95 % interval {ratio.low:.2f} to {ratio.high:.2f}"
+    seen = f"{workers} threads reach {gain:.2f} times the throughput of one ({span}), as measured in this run"
+    remedy = f"use processes instead: --copies {workers} --workers 1"
+    return [ResultWarning(code="threads-hurt", seen=seen, remedy=remedy)]
+
+
+def _throughputs(results: Sequence[Result]) -> list[Estimate]:
+    return [metric.estimate for result in results if (metric := result.metric("throughput"))]
+
+
+def _mean_point(rounds: Sequence[Estimate]) -> float:
+    return sum(estimate.point for estimate in rounds) / len(rounds)
+
+
+def _with_one_worker(case: Case) -> Case:
+    params = {**case.params, "workers": 1} if "workers" in case.params else case.params
+    return replace(case, params=params, load=replace(case.load, workers=1))

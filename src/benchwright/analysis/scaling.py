@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -36,23 +37,25 @@ class Advice:
             said = f"{self.aim}: no case"
             if self.near is not None:
                 value = self.near.metrics[self.metric]
-                said += f"; closest is {_name(self.near)} with {_short(self.metric)} {_with_ends(value)}"
+                said += (
+                    f"; closest is {_name(self.near)} with {_short_name(self.metric)} {_format_with_interval(value)}"
+                )
             return said
         if self.rivals:
             alike = (self.row, *self.rivals)
             named = ", ".join(f"{_name(row)} ({_value(row, self.by)})" for row in alike[:_MOST_NAMED])
             more = f" and {len(alike) - _MOST_NAMED} more" if len(alike) > _MOST_NAMED else ""
-            return f"{self.aim}: one of {len(alike)} that cannot be told apart by {_short(self.by)}: {named}{more}"
-        shown = [f"{_short(m)} {_value(self.row, m)}" for m in dict.fromkeys((LATENCY, self.metric, THROUGHPUT))]
+            return f"{self.aim}: one of {len(alike)} that cannot be told apart by {_short_name(self.by)}: {named}{more}"
+        shown = [f"{_short_name(m)} {_value(self.row, m)}" for m in dict.fromkeys((LATENCY, self.metric, THROUGHPUT))]
         return f"{self.aim}: {_name(self.row)} ({', '.join(shown)})"
 
 
 def cautions(table: Sequence[Row]) -> list[str]:
     """What a reader must know before choosing by these measurements; empty where they are sound."""
-    known, found = _known(table), []
+    known, found = _rows_with_both_metrics(table), []
     if len(known) < 2:
         return []
-    doubted = sum(notes.unreliable(row.results) for row in known)
+    doubted = sum(notes.is_unreliable(row.results) for row in known)
     if doubted:
         which = "all" if doubted == len(known) else f"{doubted} of"
         found.append(
@@ -71,7 +74,7 @@ def cautions(table: Sequence[Row]) -> list[str]:
 
 def advice(table: Sequence[Row], objective: Objective | None = None) -> list[Advice]:
     """Recommendations among the cases that have both numbers; none where there is nothing to choose from."""
-    known = _known(table)
+    known = _rows_with_both_metrics(table)
     if len(known) < 2:
         return []
     fastest = min(known, key=lambda row: _point(row, LATENCY))
@@ -87,17 +90,17 @@ def advice(table: Sequence[Row], objective: Objective | None = None) -> list[Adv
         raise OptionError(
             f"--objective: no case has {objective.metric!r}", remedy=did_you_mean(objective.metric, measured)
         )
-    return [*found, _within(known, objective)]
+    return [*found, _advise_within_bound(known, objective)]
 
 
-def _known(table: Sequence[Row]) -> list[Row]:
+def _rows_with_both_metrics(table: Sequence[Row]) -> list[Row]:
     return [row for row in table if {LATENCY, THROUGHPUT} <= row.metrics.keys() and _point(row, THROUGHPUT) > 0]
 
 
-def _within(known: Sequence[Row], objective: Objective) -> Advice:
+def _advise_within_bound(known: Sequence[Row], objective: Objective) -> Advice:
     """The highest throughput among the cases whose whole interval keeps the bound."""
     bound = format_value(objective.bound, known[0].metrics.get(objective.metric, known[0].metrics[LATENCY]).unit)
-    aim = f"Highest throughput with {_short(objective.metric)} {objective.relation} {bound}"
+    aim = f"Highest throughput with {_short_name(objective.metric)} {objective.relation} {bound}"
     measured = [row for row in known if objective.metric in row.metrics]
     meeting = [row for row in measured if _holds(row.metrics[objective.metric].estimate, objective)]
     if meeting:
@@ -128,8 +131,8 @@ def _is_worse(row: Row, best: Row, metric: str) -> bool:
     judged = compare(_rounds(best, metric), _rounds(row, metric), better=_BETTER[metric], allowance=ALLOWANCE)
     if judged.verdict is not Verdict.WORSE:
         return False
-    doubted = notes.unreliable(row.results) or notes.unreliable(best.results)
-    return not doubted or doubt.withstands(metric, judged.verdict, judged.ratio)
+    doubted = notes.is_unreliable(row.results) or notes.is_unreliable(best.results)
+    return not doubted or doubt.withstands_noise(metric, judged.verdict, judged.ratio)
 
 
 def _rounds(row: Row, metric: str) -> list[Estimate]:
@@ -145,7 +148,7 @@ def _value(row: Row, metric: str) -> str:
     return format_value(found.estimate.point, found.unit)
 
 
-def _short(metric: str) -> str:
+def _short_name(metric: str) -> str:
     return _WORDS.get(metric, metric.removeprefix("latency_"))
 
 
@@ -153,10 +156,21 @@ def _name(row: Row) -> str:
     return printable(row.short)
 
 
-def _with_ends(metric: Metric) -> str:
-    """The value with its interval: a bound is kept or missed by the interval's end, not by the point."""
+def _format_with_interval(metric: Metric) -> str:
+    """The value with its interval: the end of the interval decides whether a bound is kept, not the point."""
     estimate, unit = metric.estimate, metric.unit
     point = format_value(estimate.point, unit)
     if estimate.low is None or estimate.high is None:
         return point
     return f"{point} ({format_value(estimate.low, unit)} to {format_value(estimate.high, unit)})"
+
+
+def pareto_front(points: Sequence[tuple[float, float]]) -> list[int]:
+    """The indices of the points that no other beats, by ascending first value (lower and higher are better)."""
+    front: list[int] = []
+    best = -math.inf
+    for i in sorted(range(len(points)), key=lambda i: (points[i][0], -points[i][1])):
+        if points[i][1] > best:
+            front.append(i)
+            best = points[i][1]
+    return front

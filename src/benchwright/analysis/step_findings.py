@@ -9,13 +9,13 @@ from statistics import stdev
 from typing import TYPE_CHECKING, Any
 
 from benchwright import schema
-from benchwright.analysis.timeline import Moment
+from benchwright.analysis.timeline import Moment, timeline
 from benchwright.errors import FetchError, TargetError
 from benchwright.records import Better, Estimate, Result, Run
 from benchwright.records.findings import Finding, Suspect
 from benchwright.records.judgement import verdict_of
 from benchwright.stats.distributions import student_quantile
-from benchwright.store import Series
+from benchwright.store import Series, Store
 from benchwright.vcs.history import History
 
 if TYPE_CHECKING:
@@ -38,31 +38,31 @@ class ExaminedSeries:
     changes: tuple[Change, ...]
     drifts: tuple[SlopeSize, ...] = ()
 
-    def level(self) -> list[float]:
-        """The values with drifts taken out: what they would be if only steps had happened."""
-        return [moment.estimate.point / self.along(i) for i, moment in enumerate(self.moments)]
+    def values_without_drift(self) -> list[float]:
+        """The values of the series without its drifts: what they would be if only steps had happened."""
+        return [moment.estimate.point / self.drift_factor(i) for i, moment in enumerate(self.moments)]
 
-    def sloped(self, change: Change) -> Change:
+    def with_drift(self, change: Change) -> Change:
         """A change of these values with the levels that it has among the drifts."""
-        along = self.along(change.index)
+        along = self.drift_factor(change.index)
         return replace(change, before=change.before * along, after=change.after * along)
 
-    def along(self, place: int) -> float:
+    def drift_factor(self, place: int) -> float:
         """By which factor drifts have changed the level up to a place."""
         ways = ((d.effect, (place - d.start) / (d.end - d.start)) for d in self.drifts)
         return float(math.prod(effect ** min(max(way, 0.0), 1.0) for effect, way in ways))
 
-    def around(self, change: Change) -> tuple[str, ...]:
+    def runs_around(self, change: Change) -> tuple[str, ...]:
         """The runs at which the change may have come, and their neighbours, oldest first."""
         places = [i for i, _ in positions(change, len(self.moments))]
         low, high = max(0, min(places) - _NEAR), max(places) + _NEAR
         return tuple(dict.fromkeys(moment.run for moment in self.moments[low : high + 1]))
 
 
-def finding(seen: ExaminedSeries, change: Change, *, repository: History | None, found_at: str) -> Finding:
-    """An open finding, without what differs between its sides."""
+def make_step_finding(seen: ExaminedSeries, change: Change, *, repository: History | None, found_at: str) -> Finding:
+    """A change as an open finding; what differs between its sides is not filled in."""
     series, moments = seen.series, seen.moments
-    revisions, suspects = _behind(moments, positions(change, len(moments)), repository)
+    revisions, suspects = _find_suspects(moments, positions(change, len(moments)), repository)
     verdict = verdict_of(change.effect, Better(series.better))
     first = moments[change.index].run
     return Finding(
@@ -77,7 +77,7 @@ def finding(seen: ExaminedSeries, change: Change, *, repository: History | None,
         unit=series.unit,
         machine=series.machine,
         run=first,
-        runs=seen.around(change),
+        runs=seen.runs_around(change),
         found_at=found_at,
         suspects=suspects,
         confidence=change.confidence,
@@ -85,22 +85,33 @@ def finding(seen: ExaminedSeries, change: Change, *, repository: History | None,
     )
 
 
-def news(
+def outdated_fields(
     seen: ExaminedSeries, change: Change, known: Finding, *, repository: History | None, bisected: bool
 ) -> dict[str, Any]:
     """The fields in which a known finding is out of date; what a bisection found out is left as it is."""
     moments = seen.moments
     fresh: dict[str, Any] = {**_sizes(seen, change), "confidence": change.confidence}
-    fresh["runs"] = tuple(dict.fromkeys([*known.runs, *seen.around(change)]))
+    fresh["runs"] = tuple(dict.fromkeys([*known.runs, *seen.runs_around(change)]))
     if not bisected:
         fresh["run"] = moments[change.index].run
-        revisions, suspects = _behind(moments, positions(change, len(moments)), repository)
+        revisions, suspects = _find_suspects(moments, positions(change, len(moments)), repository)
         if revisions != known.revisions:
             fresh |= {"revisions": revisions, "suspects": suspects}
     return {name: value for name, value in fresh.items() if getattr(known, name) != value}
 
 
-def order(repository: History | None, run: Run) -> tuple[str, ...]:
+def moments_of(
+    store: Store, finding: Finding, *, order: Sequence[str] = (), limit: int = 10_000
+) -> tuple[list[Moment], int | None]:
+    """The moments of a finding's series, and which is the first after the change; None when it is not among them."""
+    found = store.history(finding.case, metrics=[finding.metric], limit=limit)
+    series = next((one for one in found if one.key == finding.series and one.unit == finding.unit), None)
+    moments = timeline(series.points, order=order) if series else []
+    place = next((i for i, moment in enumerate(moments) if moment.run == finding.run and i), None)
+    return moments, place
+
+
+def commit_order(repository: History | None, run: Run) -> tuple[str, ...]:
     """The commits that led to what the run measured, oldest first; none where the repository does not know it."""
     if repository is None or run.revision is None:
         return ()
@@ -110,7 +121,7 @@ def order(repository: History | None, run: Run) -> tuple[str, ...]:
         return ()
 
 
-def named(suspects: Sequence[Suspect], results: Sequence[Result]) -> tuple[Suspect, ...]:
+def add_commit_texts(suspects: Sequence[Suspect], results: Sequence[Result]) -> tuple[Suspect, ...]:
     """The suspects with subject and author where a result knows them."""
     known = {r.revision.id: r.revision for r in results if r.revision}
     return tuple(
@@ -155,28 +166,28 @@ def _level(point: float, side: Sequence[float]) -> Estimate:
 # ---- which revisions ----
 
 
-def _behind(
+def _find_suspects(
     moments: Sequence[Moment], places: Sequence[tuple[int, float]], repository: History | None
 ) -> tuple[tuple[str, ...], tuple[Suspect, ...]]:
-    """The last revision that was as before with those that may have changed it, and how probable each of these is."""
+    """The last revision before the change with those that may have made it, and how probable each suspect is."""
     low, high = places[0][0], places[-1][0]
     measured = [moment.revision for moment in moments[low - 1 : high + 1] if moment.revision]
     revisions = list(dict.fromkeys(measured))
     suspects: dict[str, Suspect] = {}
     for i, probability in places:
-        candidates = between(moments[i - 1].revision, moments[i].revision, repository)
+        candidates = commits_between(moments[i - 1].revision, moments[i].revision, repository)
         for suspect in candidates:
             known = suspects.get(suspect.revision, suspect)
             share = probability / len(candidates)
             suspects[suspect.revision] = replace(known, probability=known.probability + share)
     if repository is not None and len(revisions) > 1:
-        whole = between(revisions[0], revisions[-1], repository)
+        whole = commits_between(revisions[0], revisions[-1], repository)
         revisions = [revisions[0], *(suspect.revision for suspect in whole)]
     ranked = sorted(suspects.values(), key=lambda suspect: -suspect.probability)
     return tuple(revisions), tuple(ranked)
 
 
-def between(old: str, new: str, repository: History | None) -> list[Suspect]:
+def commits_between(old: str, new: str, repository: History | None) -> list[Suspect]:
     """The commits after `old` up to `new`; none when they are one."""
     if not new or old == new:
         return []

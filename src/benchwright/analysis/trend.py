@@ -9,34 +9,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from benchwright.analysis import notes
 from benchwright.analysis.comparison import A_TOTAL, SMALLEST
-from benchwright.analysis.doubt import is_equal, judged_by_size, withstands
+from benchwright.analysis.doubt import is_equal, judge_by_size, withstands_noise
 from benchwright.analysis.judged_metrics import TOTALS
-from benchwright.records import Better, Estimate, Result, Status, Verdict
+from benchwright.analysis.timeline import RoundPoint, combine_rounds, rounds_by_run
+from benchwright.records import Better, Estimate, Result, Verdict
 from benchwright.records.findings import Finding
 from benchwright.stats.compare import RatioComparison, compare
-from benchwright.stats.summary import combine
 from benchwright.units import limits
-
-
-class RoundPoint(Protocol):
-    """One round of one run, as a store hands it out."""
-
-    @property
-    def run(self) -> str: ...
-    @property
-    def result(self) -> str: ...
-    @property
-    def started_at(self) -> str: ...
-    @property
-    def status(self) -> Status: ...
-    @property
-    def revision(self) -> str: ...
-    @property
-    def estimate(self) -> Estimate: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +52,7 @@ class JudgedSeries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judging:
-    """What a verdict depends on beside the values. `results` is asked only where a verdict hangs on it."""
+    """What a verdict depends on beside the values. `results` is called only where a verdict needs it."""
 
     metric: str
     better: Better | None
@@ -78,19 +60,15 @@ class Judging:
     unit: str = ""
 
 
-def steps(points: Iterable[RoundPoint], judging: Judging, *, most: int) -> list[TrendStep]:
+def trend_steps(points: Iterable[RoundPoint], judging: Judging, *, most: int) -> list[TrendStep]:
     """The newest `most` runs that have ok points in a series, oldest first."""
-    by_run: dict[str, list[RoundPoint]] = {}
-    for point in points:
-        if point.status is Status.OK:
-            by_run.setdefault(point.run, []).append(point)
-    runs = list(by_run.values())[-most - 1 :]
-    changes = [_judged(before, after, judging) for before, after in itertools.pairwise(runs)]
+    runs = list(rounds_by_run(points).values())[-most - 1 :]
+    changes = [_compare_neighbours(before, after, judging) for before, after in itertools.pairwise(runs)]
     made = [_step(run, change, judging) for run, change in zip(runs, [None, *changes], strict=False)]
-    return [_changed(step, before) for step, before in zip(made, [None, *made], strict=False)][-most:]
+    return [_with_change(step, before) for step, before in zip(made, [None, *made], strict=False)][-most:]
 
 
-def _changed(step: TrendStep, before: TrendStep | None) -> TrendStep:
+def _with_change(step: TrendStep, before: TrendStep | None) -> TrendStep:
     """The step with its change from the level shown before to the level shown; the verdict is of the rounds."""
     if before is None or min(before.estimate.point, step.estimate.point) <= 0.0:
         return step
@@ -102,21 +80,21 @@ def _changed(step: TrendStep, before: TrendStep | None) -> TrendStep:
     return replace(step, change=change)
 
 
-def _judged(before: Sequence[RoundPoint], after: Sequence[RoundPoint], judging: Judging) -> RatioComparison:
+def _compare_neighbours(before: Sequence[RoundPoint], after: Sequence[RoundPoint], judging: Judging) -> RatioComparison:
     first, second = ([p.estimate for p in run] for run in (before, after))
     seen = compare(first, second, better=judging.better, smallest=SMALLEST)
-    found = judged_by_size(seen, judging.metric, judging.better, first, second)
+    found = judge_by_size(seen, judging.metric, judging.better, first, second)
     if judging.metric in TOTALS:
         return found._replace(verdict=Verdict.UNCLEAR, why=A_TOTAL)
     if found.verdict is not seen.verdict or is_equal(first, second) or found.verdict is Verdict.UNCLEAR:
         return found
-    if withstands(judging.metric, found.verdict, found.ratio):
+    if withstands_noise(judging.metric, found.verdict, found.ratio):
         return found
-    doubt = notes.distrust({"earlier": _results(before, judging), "later": _results(after, judging)})
+    doubt = notes.describe_distrust({"earlier": _results_of(before, judging), "later": _results_of(after, judging)})
     return found._replace(verdict=Verdict.UNCLEAR, why=doubt) if doubt else found
 
 
-def _results(points: Sequence[RoundPoint], judging: Judging) -> list[Result]:
+def _results_of(points: Sequence[RoundPoint], judging: Judging) -> list[Result]:
     wanted = {point.result for point in points}
     return [result for result in judging.results(points[0].run) if result.id in wanted]
 
@@ -127,7 +105,7 @@ def _step(points: Sequence[RoundPoint], change: RatioComparison | None, judging:
         started_at=points[0].started_at,
         revision=points[0].revision,
         rounds=len(points),
-        estimate=combine([point.estimate for point in points], limits=limits(judging.metric, judging.unit)),
+        estimate=combine_rounds(points, limits(judging.metric, judging.unit)),
         change=change.ratio.point - 1 if change and change.ratio else None,
         verdict=change.verdict if change else Verdict.UNCLEAR,
         why=change.why if change else "nothing before it to compare with",

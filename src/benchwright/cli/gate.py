@@ -65,14 +65,16 @@ def open_gate(asked: GateRequest) -> int:
     from benchwright.analysis import baseline, false_alarms, gate
     from benchwright.units import parse_percent
 
-    conditions = [gate.condition(text) for text in asked.fail_on or gate.USUAL]
+    conditions = [gate.parse_condition(text) for text in asked.fail_on or gate.USUAL]
     least = parse_percent(asked.smallest, "--smallest")
-    sides, rules = baseline.found(
+    sides, rules = baseline.find_sides(
         asked.run, asked.against, lambda: opened(asked.store, create=False), repo=Path(asked.repo or ".")
     )
     checked = gate.check(sides, conditions, smallest=least, rules=rules)
     measured = sides.measured.results
-    known = false_alarms.read(lambda: opened(asked.store, create=False), measured[0].environment if measured else None)
+    known = false_alarms.read_calibration(
+        lambda: opened(asked.store, create=False), measured[0].environment if measured else None
+    )
     _print(checked, known, asked)
     if asked.junit is not None:
         from benchwright.report.junit import junit_xml
@@ -82,13 +84,13 @@ def open_gate(asked: GateRequest) -> int:
 
 
 def _print(checked: Gate, known: Calibration | None, asked: GateRequest) -> None:
-    from benchwright.analysis.false_alarms import beside_rounds
+    from benchwright.analysis.false_alarms import describe_for_comparison
     from benchwright.report import gate_text
     from benchwright.report.annotations import github_annotations
     from benchwright.report.ascii import emit_text
     from benchwright.report.table import emit
 
-    beside = beside_rounds(known)
+    beside = describe_for_comparison(known)
     if asked.as_json:
         click.echo(gate_text.gate_json(checked, known))
     elif asked.markdown:

@@ -105,7 +105,7 @@ def show_operators(
     ]
     known = [operator_text.cases_of(found, case) for found in runs]
     if after:
-        changed = operator_changes.changed(runs[0], runs[1], smallest=least, case=case)
+        changed = operator_changes.compare_operators(runs[0], runs[1], smallest=least, case=case)
         operator_changes.check_in_common(changed)
         if as_json:
             click.echo(operator_text.changes_json(runs[0], runs[1], changed, smallest=least))

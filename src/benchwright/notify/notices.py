@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from benchwright.analysis.timeline import combine_rounds, rounds_by_run
 from benchwright.errors import StoreError
 from benchwright.notify.messages import Notice, headline
-from benchwright.records import Estimate, Status
 from benchwright.records.findings import Finding
-from benchwright.stats.summary import combine
 
 if TYPE_CHECKING:
     from benchwright.report.change_picture import SeriesPicture
@@ -56,13 +55,10 @@ def trace_of(finding: Finding, store: Store) -> SeriesPicture | None:
         known = store.history(finding.case, metrics=(finding.metric,))
     except StoreError:
         return None
-    rounds: dict[str, list[Estimate]] = {}
-    for point in next((series.points for series in known if series.key == finding.series), ()):
-        if point.status is Status.OK:
-            rounds.setdefault(point.run, []).append(point.estimate)
+    rounds = rounds_by_run(next((series.points for series in known if series.key == finding.series), ()))
     if finding.run not in rounds:
         return None
-    values = tuple(combine(estimates).point for estimates in rounds.values())
+    values = tuple(combine_rounds(points).point for points in rounds.values())
     until = [*rounds].index(finding.drift.last) if finding.drift and finding.drift.last in rounds else 0
     change = [*rounds].index(finding.run)
     return SeriesPicture(values=values, change=change, title=headline(finding), unit=finding.unit, until=until)

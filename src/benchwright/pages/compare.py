@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from benchwright import schema
 from benchwright.analysis import notes
-from benchwright.analysis.causes import changed
+from benchwright.analysis.causes import changed_facts
 from benchwright.analysis.comparison import (
     ONLY_FIRST,
     ONLY_SECOND,
@@ -25,13 +25,13 @@ from benchwright.analysis.comparison import (
     ComparedRow,
     Rounds,
     cautions,
-    doubted,
+    describe_doubt,
+    drop_chance_changes,
     judge,
     notes_of,
-    standing_out,
 )
 from benchwright.analysis.judged_metrics import judged_metrics, rank
-from benchwright.analysis.rows import show_scalar, together
+from benchwright.analysis.rows import combine_estimates, show_scalar
 from benchwright.errors import StoreError, did_you_mean
 from benchwright.pages import sides
 from benchwright.pages.lines import params_of
@@ -57,7 +57,7 @@ def compare(archive: Archive, a: str, b: str, *, metrics: Sequence[str] = ()) ->
     known = sorted({value.metric for side in filled for value in side.values})
     _check(metrics, known)
     cases = _cases(filled, metrics)
-    rows = standing_out([_row(case) for case in cases])
+    rows = drop_chance_changes([_row(case) for case in cases])
     names = _machine_names(archive, filled)
     lines = sorted((line for pair in zip(cases, rows, strict=True) for line in _lines(*pair, names)), key=_effect)
     return Comparison(
@@ -91,7 +91,7 @@ class _Case:
     params: Mapping[str, Scalar]
     metrics: Sequence[_Metric]
     outcomes: tuple[Sequence[ResultOutcome], Sequence[ResultOutcome]]
-    doubted: bool  # whether the instrument calls any result of the sides unreliable
+    is_doubted: bool  # whether the instrument calls any result of the sides unreliable
     across: frozenset[str]  # the kinds of the sides
 
     @property
@@ -118,14 +118,14 @@ def _cases(filled: tuple[sides.Filled, sides.Filled], wanted: Sequence[str]) -> 
     for pair in pairs:
         groups.setdefault(_case_name(pair.known, kinds), []).append(pair)
     place = wanted.index if wanted else rank
-    doubted = any(notes.doubtful([said]) for said in {one.verdict for side in filled for one in side.outcomes})
+    doubted = any(notes.is_doubtful([said]) for said in {one.verdict for side in filled for one in side.outcomes})
     return [
         _Case(
             name=metrics[0].known.case,
             params=_params(metrics[0].known.params, kinds),
             metrics=sorted(metrics, key=lambda one: place(one.known.metric)),
             outcomes=(ended[0].get(name[:2], ()), ended[1].get(name[:2], ())),
-            doubted=doubted,
+            is_doubted=doubted,
             across=kinds,
         )
         for name, metrics in groups.items()
@@ -223,7 +223,7 @@ def _by_case(outcomes: Iterable[ResultOutcome], kinds: frozenset[str]) -> dict[N
 
 
 def _row(case: _Case) -> ComparedRow:
-    unsure = notes.distrusted(_unreliable(case)) if case.doubted else ""
+    unsure = notes.name_unreliable_runs(_unreliable(case)) if case.is_doubted else ""
     both = [metric for metric in case.metrics if metric.before and metric.after]
     found = tuple([judge(_rounds(metric), unsure=unsure) for metric in both])
     said = list(_failures(case))
@@ -233,7 +233,7 @@ def _row(case: _Case) -> ComparedRow:
     if both and "runtime" not in case.across and all(versions) and versions[0] != versions[1]:
         said.append(OTHER_VERSION)
     if unsure:
-        said.append(doubted(unsure))
+        said.append(describe_doubt(unsure))
     said += cautions(found)
     return ComparedRow(label=case.label, metrics=found, notes=tuple(said), verdict=Verdict.UNCLEAR)
 
@@ -257,7 +257,7 @@ def _unreliable(case: _Case) -> list[str]:
         ("second", case.outcomes[1], [value for metric in case.metrics for value in metric.after]),
     ):
         behind = {value.result for value in values}
-        if notes.doubtful([one.verdict for one in ended if one.result in behind]):
+        if notes.is_doubtful([one.verdict for one in ended if one.result in behind]):
             found.append(name)
     return found
 
@@ -316,7 +316,7 @@ def _line(case: _Case, metric: _Metric, found: ComparedMetric | None, machine: s
 
 
 def _together(values: Sequence[Valued]) -> Estimate | None:
-    return together(values[0].metric, values[0].unit, [value.estimate for value in values]) if values else None
+    return combine_estimates(values[0].metric, values[0].unit, [value.estimate for value in values]) if values else None
 
 
 def _alone(case: _Case, metric: _Metric) -> tuple[Verdict, str]:
@@ -347,7 +347,7 @@ def _differences(archive: Archive, filled: Sequence[sides.Filled]) -> list[Diffe
         return []
     before, after = (_facts(archive.environment_of(result)) for result in newest)
     found = []
-    for what, pair in changed(before, after).items():
+    for what, pair in changed_facts(before, after).items():
         assert isinstance(pair, list)
         found.append(Difference(what=what, before=pair[0], after=pair[1]))
     return sorted(found, key=lambda one: _FACTS.index(one.what.partition(".")[0]))

@@ -41,7 +41,7 @@ def _each(result: Result) -> Iterator[Distribution]:
             unit="s",
             count=found.total,
             edges=edges.tolist(),
-            counts=found.binned(edges).tolist(),
+            counts=found.count_in_bins(edges).tolist(),
             quantiles=list(zip(shares.tolist(), found.quantiles(shares).tolist(), strict=True)),
             over_time=_over_time(result, column),
         )

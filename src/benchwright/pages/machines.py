@@ -24,7 +24,7 @@ MOST = 50  # machines whose noise is looked at: those that measured last
 def machines(archive: Archive) -> MachinesPage:
     """Every machine, the one that measured last first."""
     names = machine_names(archive)
-    found, known = archive.machines(), false_alarms.by_machine(archive)
+    found, known = archive.machines(), false_alarms.calibrations_by_machine(archive)
     return MachinesPage(
         machines=[
             _line(one, names.get(one.key, ""), _noise(archive, one.key, i), known.get(one.key))
@@ -35,9 +35,9 @@ def machines(archive: Archive) -> MachinesPage:
 
 def machine_note(archive: Archive, machines: Collection[str]) -> str:
     """How often runs of equal work were called different where this was measured; "" unless it is known one machine."""
-    known = false_alarms.by_machine(archive) if len(machines) == 1 else {}
+    known = false_alarms.calibrations_by_machine(archive) if len(machines) == 1 else {}
     found = known.get(next(iter(machines), ""))
-    return false_alarms.beside_rounds(found) if found is not None else ""
+    return false_alarms.describe_for_comparison(found) if found is not None else ""
 
 
 def _line(machine: Machine, name: str, noise: Noise, known: Calibration | None) -> MachineLine:
@@ -51,7 +51,7 @@ def _line(machine: Machine, name: str, noise: Noise, known: Calibration | None) 
         first_at=machine.first_at // 1000,
         last_at=machine.last_at // 1000,
         noise=noise,
-        calibration=dict(false_alarms.lines(known, here=False)) if known else {},
+        calibration=dict(false_alarms.describe_calibration(known, here=False)) if known else {},
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchwright.analysis.judged_metrics import in_order
-from benchwright.analysis.rows import show_scalar, together
+from benchwright.analysis.rows import combine_estimates, show_scalar
 from benchwright.errors import StoreError, did_you_mean
 from benchwright.pages.lines import params_of
 from benchwright.pages.names import machine_names
@@ -221,7 +221,7 @@ def _cells(
     shown: Mapping[tuple[str, str], _Place], rows: Sequence[str], columns: Sequence[str], baseline: str
 ) -> list[Cell]:
     values = {
-        key: together(place.rounds[0].metric, place.rounds[0].unit, [v.estimate for v in place.rounds])
+        key: combine_estimates(place.rounds[0].metric, place.rounds[0].unit, [v.estimate for v in place.rounds])
         for key, place in shown.items()
     }
     return [

@@ -19,7 +19,7 @@ LOG_LINES = 10
 
 def show_footer(console: Console, run: Run, table: Sequence[Row], next_steps: str, *, saved: bool = False) -> None:
     """Prints what a reader must know before trusting the numbers above; of a saved run, what shows more of it."""
-    if missing := notes.incomplete(run):
+    if missing := notes.describe_missing_results(run):
         console.print()
         _line(console, missing, "red")
     for noted in notes.warnings(table):
@@ -27,7 +27,7 @@ def show_footer(console: Console, run: Run, table: Sequence[Row], next_steps: st
     for failed in notes.failures(table):
         _show_failure(console, failed, f" (all: benchwright show {run.id} --log)" if saved else "")
     console.print()
-    for said in (_about_intervals(table), notes.means(table)):
+    for said in (_about_intervals(table), notes.describe_means(table)):
         if said:
             _line(console, said, "dim")
     for kept in notes.objectives(table):
@@ -36,10 +36,10 @@ def show_footer(console: Console, run: Run, table: Sequence[Row], next_steps: st
         _line(console, f"Rate of {said}")
     for said in answers.summary(table):
         _line(console, said)
-    if stated := notes.instrument(run.results):
+    if stated := notes.describe_instrument(run.results):
         calm = stated.startswith("trustworthy")
         _line(console, f"Instrument: {stated}", "dim" if calm else "yellow")
-    for said in notes.files(run.results):
+    for said in notes.list_files(run.results):
         _line(console, said)
     if next_steps:
         _line(console, next_steps, "dim")
@@ -73,7 +73,7 @@ def _about_intervals(table: Sequence[Row]) -> str:
 
 def _show_warning(console: Console, noted: notes.WarningKind, cases: int) -> None:
     times = f" ({noted.count} times)" if noted.count > 1 else ""
-    where = "" if len(noted.cases) == cases else f" [{notes.some(noted.cases)}]"
+    where = "" if len(noted.cases) == cases else f" [{notes.list_some(noted.cases)}]"
     console.print()
     _line(console, f"Warning {noted.code}{times}: {noted.text}{where}", "yellow")
     if noted.remedy:
@@ -82,7 +82,7 @@ def _show_warning(console: Console, noted: notes.WarningKind, cases: int) -> Non
 
 def _show_failure(console: Console, failed: notes.Failed, more: str) -> None:
     console.print()
-    _line(console, f"{failed.case}: {notes.told(failed)}", "red")
+    _line(console, f"{failed.case}: {notes.describe_failure(failed)}", "red")
     if failed.failure.remedy:
         _line(console, f"  {failed.failure.remedy}")
     tail = failed.failure.log_tail.splitlines()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchwright import schema
 from benchwright.analysis import instrument_facts, notes
-from benchwright.analysis.operators import recorded
+from benchwright.analysis.operators import recorded_operators
 from benchwright.analysis.rows import Row, rows
 from benchwright.analysis.scaling import advice, cautions
 from benchwright.machine.environment.page import sections
@@ -114,7 +114,7 @@ def _head(run: Run) -> str:
             ("Revision", f"{run.revision.id[:12]} {run.revision.branch}{dirty} {run.revision.subject}".strip())
         )
     known += [("Tags", ", ".join(run.tags)), ("Baseline", run.baseline)]
-    stated = notes.instrument(run.results)
+    stated = notes.describe_instrument(run.results)
     command = shlex.join(run.command)
     again = tag("pre", tag("code", escape(command))) + '<button type="button" data-copy hidden>copy</button>'
     return "".join(
@@ -122,7 +122,7 @@ def _head(run: Run) -> str:
             tag("h1", escape(_title([run]))),
             facts_line([(name, value) for name, value in known if value]),
             tag("div", again, class_="command", aria_label="The command that repeats this run") if command else "",
-            tag("p", escape(missing), class_="note bad") if (missing := notes.incomplete(run)) else "",
+            tag("p", escape(missing), class_="note bad") if (missing := notes.describe_missing_results(run)) else "",
             tag("p", tag("b", "Instrument: ") + escape(stated), class_=f"note {_mood(stated)}") if stated else "",
         ]
     )
@@ -148,12 +148,12 @@ def _notes(run: Run, table: Sequence[Row]) -> str:
         words += tag("p", escape(noted.remedy)) + tag("p", escape(f"In {_cases(noted, len(table))}"), class_="soft")
         parts.append(tag("div", words, class_="note"))
     for failed in notes.failures(table):
-        reason = notes.told(failed)
+        reason = notes.describe_failure(failed)
         words = tag("p", tag("b", escape(failed.case)) + " " + tag("span", escape(reason), class_="failed"))
         words += tag("p", escape(failed.failure.remedy)) if failed.failure.remedy else ""
         words += tag("pre", escape(failed.failure.log_tail)) if failed.failure.log_tail else ""
         parts.append(tag("div", words, class_="note bad"))
-    if said := notes.means(table):
+    if said := notes.describe_means(table):
         parts.append(tag("p", escape(said), class_="note"))
     parts += [tag("p", escape(f"Rate of {said}"), class_="note") for said in notes.rates(table)]
     return tag("h2", "Before you trust these numbers") + "".join(parts) if parts else ""
@@ -212,7 +212,7 @@ def _folded(title: str, inside: str, more: str = "", *, is_open: bool = False) -
 
 
 def _operators(row: Row) -> str:
-    found = recorded(row)
+    found = recorded_operators(row)
     if found is None:
         return ""
     lines = {
@@ -243,8 +243,8 @@ def _instrument(row: Row) -> str:
         return ""
     names = list(dict.fromkeys(name for r in stated for name in r.instrument))
     lines = {
-        instrument_facts.words(name): [
-            instrument_facts.value(name, r.instrument[name]) if name in r.instrument else "" for r in stated
+        instrument_facts.name_fact(name): [
+            instrument_facts.describe_value(name, r.instrument[name]) if name in r.instrument else "" for r in stated
         ]
         for name in names
     }

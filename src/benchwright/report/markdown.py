@@ -52,22 +52,22 @@ def escaped(text: str) -> str:
 
 def _notes(run: Run) -> list[str]:
     table = rows(run)
-    parts = [f"**{escaped(missing)}**"] if (missing := notes.incomplete(run)) else []
+    parts = [f"**{escaped(missing)}**"] if (missing := notes.describe_missing_results(run)) else []
     if warned := notes.warnings(table):
         parts.append(
             "\n".join(f"- **{escaped(w.code)}** (×{w.count}): {escaped(w.text)} {escaped(w.remedy)}" for w in warned)
         )
     for failed in notes.failures(table):
-        said = f"**{escaped(failed.case)}**: {escaped(notes.told(failed))}"
+        said = f"**{escaped(failed.case)}**: {escaped(notes.describe_failure(failed))}"
         parts.append(f"{said} {escaped(failed.failure.remedy)}".rstrip())
         if failed.failure.log_tail:
             parts.append(_fenced(failed.failure.log_tail))
-    if said := notes.means(table):
+    if said := notes.describe_means(table):
         parts.append(escaped(said))
     parts += [escaped(f"Objective {kept}") for kept in notes.objectives(table)]
     parts += [escaped(f"Rate of {said}") for said in notes.rates(table)]
     parts += [escaped(said) for said in answers.summary(table)]
-    if stated := notes.instrument(run.results):
+    if stated := notes.describe_instrument(run.results):
         parts.append(f"Instrument: {escaped(stated)}")
     if run.id:
         parts.append(f"Run {escaped(run.id)}, benchwright {escaped(run.harness)}")

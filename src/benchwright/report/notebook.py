@@ -38,16 +38,17 @@ def html_table(run: Run) -> str:
     if not table:
         return tag("p", "no results: nothing was measured")
     parts = [results_table(table, swatches=False)]
-    if missing := notes.incomplete(run):
+    if missing := notes.describe_missing_results(run):
         parts.append(tag("p", f"<b>{escape(missing)}</b>"))
     parts += [
         tag("p", f"<b>{escape(noted.code)}</b> ×{noted.count}: {escape(noted.text)} <i>{escape(noted.remedy)}</i>")
         for noted in notes.warnings(table)
     ]
     parts += [
-        tag("p", f"<b>{escape(failed.case)}</b>: {escape(notes.told(failed))}") for failed in notes.failures(table)
+        tag("p", f"<b>{escape(failed.case)}</b>: {escape(notes.describe_failure(failed))}")
+        for failed in notes.failures(table)
     ]
-    if stated := notes.instrument(run.results):
+    if stated := notes.describe_instrument(run.results):
         parts.append(tag("p", f"Instrument: {escape(stated)}"))
     return tag("div", "".join(parts))
 

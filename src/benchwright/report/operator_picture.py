@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchwright.analysis.operators import OUTSIDE, Recorded, by_kind, family, recorded
+from benchwright.analysis.operators import OUTSIDE, Recorded, by_kind, family, recorded_operators
 from benchwright.analysis.rows import Row
 from benchwright.errors import NotInstalledError, OptionError
 from benchwright.records import Operator
@@ -96,7 +96,7 @@ def icicle(
 
 def case_icicle(row: Row, index: int) -> Plot | None:
     """The picture of one case of a report; None when its operators were not recorded."""
-    found = recorded(row)
+    found = recorded_operators(row)
     if found is None:
         return None
     drawn = icicle([found], name=f"operators-{index}", title=f"Operators of {printable(row.label)}", width=IN_REPORT)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchwright import schema
 from benchwright.analysis.operator_changes import ChangedCase
-from benchwright.analysis.operators import OUTSIDE, Recorded, by_kind, recorded
+from benchwright.analysis.operators import OUTSIDE, Recorded, by_kind, recorded_operators
 from benchwright.analysis.rows import rows
 from benchwright.errors import OptionError
 from benchwright.records import Operator, Run
@@ -35,7 +35,7 @@ def cases_of(run: Run, case: str = "") -> list[Recorded]:
     if not table:
         listed = "; ".join(printable(row.label) for row in rows(run)[:8])
         raise OptionError(f"no case of {run.id} has {case!r} in its name", remedy=f"its cases: {listed}")
-    found = [known for row in table if (known := recorded(row))]
+    found = [known for row in table if (known := recorded_operators(row))]
     if found:
         return found
     told = [w for row in table for w in row.warnings if w.code == "operators"]
@@ -98,10 +98,10 @@ def in_words(found: Recorded) -> Iterator[str]:
         yield f"{head}; {OUTSIDE} {format_value(found.outside, 's')} ({100 * found.outside / found.latency:.0f} %)"
     else:
         yield f"{head}; nothing {OUTSIDE}: these ran beside each other, or slower while they were recorded"
-    if found.crowded:
+    if found.is_crowded:
         yield f"calls were measured beside others and recorded alone: waiting for others counts as {OUTSIDE}"
-    elif found.slowed:
-        yield f"a recorded call took {found.slowed:.2f} times as long as a measured one: trust shares more than times"
+    elif found.slowdown:
+        yield f"a recorded call took {found.slowdown:.2f} times as long as a measured one: trust shares more than times"
 
 
 def run_json(run: Run, found: Sequence[Recorded], *, by: str = BOTH, top: int = TOP) -> str:

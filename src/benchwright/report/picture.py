@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchwright.analysis.pareto import pareto
 from benchwright.analysis.rows import Row
+from benchwright.analysis.scaling import pareto_front
 from benchwright.errors import NotInstalledError, OptionError
 from benchwright.report.destination import check_target
 from benchwright.units.numbers import printable, scale_of
@@ -39,7 +39,7 @@ def write_scaling(table: Sequence[Row], path: Path, *, latency: str = "latency_p
     figure = Figure(figsize=SIZE, dpi=DOTS, layout="constrained")
     axes = figure.add_subplot()
     points = [_mark(axes, row, latency, across.factor, up.factor) for row in named]
-    front = pareto(points)
+    front = pareto_front(points)
     axes.step(*zip(*(points[i] for i in front), strict=True), where="post", color="0.45", linewidth=1, zorder=1)
     for i in front[:_NAMED]:
         axes.annotate(printable(named[i].short), points[i], textcoords="offset points", xytext=(6, 5), fontsize=7)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchwright.analysis.calls import WeightedLatencies, calls
-from benchwright.analysis.pareto import pareto
 from benchwright.analysis.rows import Row, show_scalar
+from benchwright.analysis.scaling import pareto_front
 from benchwright.records import Estimate
 from benchwright.report.axes import Axis, axis, bottom, exact, frame
 from benchwright.report.svg import Plot, colour, element, path, text, tips
@@ -86,7 +86,7 @@ def tradeoff(table: Sequence[Row], latency: str = "latency_p50", words: str = "m
         return None
     across = axis((v for p in points for v in _span(p[2])), "s", LEFT, WIDTH - RIGHT)
     up = axis((v for p in points for v in _span(p[3])), "/s", HEIGHT - BOTTOM, TOP)
-    front = pareto([(p[2].point, p[3].point) for p in points])
+    front = pareto_front([(p[2].point, p[3].point) for p in points])
     body = frame(across, up, words, "throughput")
     places = [(across.at(points[k][2].point), up.at(points[k][3].point)) for k in front]
     steps = [q for a, b in itertools.pairwise(places) for q in (a, (b[0], a[1]))] + places[-1:]
@@ -111,7 +111,7 @@ def tradeoff(table: Sequence[Row], latency: str = "latency_p50", words: str = "m
 def _strip(across: Axis, base: float, i: int, row: Row, found: WeightedLatencies) -> str:
     places = np.linspace(across.start, across.end, BINS + 1)
     edges = np.array([_value_at(across, x) for x in places])
-    counts = found.binned(edges)
+    counts = found.count_in_bins(edges)
     tall = (STRIP - 24) / max(1, int(counts.max()))
     tops = [base - float(c) * tall for c in counts]
     filled = [k for k, c in enumerate(counts) if c]
@@ -122,7 +122,7 @@ def _strip(across: Axis, base: float, i: int, row: Row, found: WeightedLatencies
     middles = [(float(places[k] + places[k + 1]) / 2, tops[k]) for k in filled]
     label = printable(row.short)
     said = [
-        f"{label}\n{exact(edges[k], 's')} to {exact(edges[k + 1], 's')}\n{found.counted(int(counts[k]))}"
+        f"{label}\n{exact(edges[k], 's')} to {exact(edges[k + 1], 's')}\n{found.describe_count(int(counts[k]))}"
         for k in filled
     ]
     body = text(across.start, base - STRIP + 16, label, class_="strip-label")

@@ -87,14 +87,14 @@ def _show(console: Console, run: Run, next_steps: str, saved: bool) -> None:
 def _show_operators(console: Console, run: Run, table: Sequence[Row], *, saved: bool) -> None:
     if not any(result.operators for row in table for result in row.results):
         return
-    from benchwright.analysis.operators import recorded
+    from benchwright.analysis.operators import recorded_operators
     from benchwright.report.operator_text import IN_SHORT, show_cases
 
     more = (
         f"All operators, and a picture: benchwright show {run.id} --operators --top 0 -o operators.svg" if saved else ""
     )
     console.print()
-    show_cases(console, [found for row in table if (found := recorded(row))], top=IN_SHORT, last=more)
+    show_cases(console, [found for row in table if (found := recorded_operators(row))], top=IN_SHORT, last=more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchwright.analysis.calls import Floats, WeightedLatencies, calls
-from benchwright.analysis.pareto import pareto
 from benchwright.analysis.rows import Row
+from benchwright.analysis.scaling import pareto_front
 from benchwright.units import format_number
 from benchwright.units.numbers import Scale, line_up, printable, scale_of
 
@@ -27,7 +27,7 @@ def sparkline(found: WeightedLatencies, width: int = 12) -> str:
     low, high = found.shortest, float(found.quantiles(np.array([0.99]))[0])
     if high <= low:
         return "█".ljust(width)
-    counts = found.binned(_edges(low, high, width))
+    counts = found.count_in_bins(_edges(low, high, width))
     top = counts.max()
     return "".join(BLOCKS[math.ceil(count / top * 8)] for count in counts)
 
@@ -44,12 +44,12 @@ def histogram(found: WeightedLatencies, title: str, width: int = 80, bins: int =
     """Horizontal bars from the smallest call to the 99.5th percentile, and one line for everything beyond."""
     low, cut = found.shortest, float(found.quantiles(np.array([0.995]))[0])
     edges = _edges(low, cut if cut > low else low + max(low, 1e-9) * 1e-3, bins)
-    counts = found.binned(edges)
+    counts = found.count_in_bins(edges)
     beyond = found.total - int(counts.sum())
     scale = scale_of([low, cut], "s")
     labels = _edge_labels(edges, scale)
     room = max(10, width - len(labels[0]) - len(f"{found.total:,}") - 6)
-    lines = [f"{printable(title)}   {found.counted(found.total)}, {scale.unit}"]
+    lines = [f"{printable(title)}   {found.describe_count(found.total)}, {scale.unit}"]
     lines += [f"  {labels[i]} {_bar(int(c), int(counts.max()), room)} {int(c):,}" for i, c in enumerate(counts)]
     if beyond:
         longest = format_number(found.longest / scale.factor)
@@ -73,7 +73,7 @@ def scatter(table: Sequence[Row], width: int = 80, height: int = 16) -> str:
         i = _place(x, [p[0] for p in points], columns)
         j = height - 1 - _place(y, [p[1] for p in points], height)
         grid[j][i] = letter if grid[j][i] == " " else "*"
-    front = set(pareto([(p[0], p[1]) for p in points]))
+    front = set(pareto_front([(p[0], p[1]) for p in points]))
     left = [ends[0], *[""] * (height - 2), ends[1]]
     lines = ["throughput against median latency, both logarithmic; * = several cases"]
     lines += [f"{text:>{margin}} │{''.join(line)}" for text, line in zip(left, grid, strict=True)]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchwright.analysis.calls import Track, over_time, thin
+from benchwright.analysis.calls import Track, thin, track_latency
 from benchwright.analysis.rows import Row
 from benchwright.records import Timeline
 from benchwright.report.axes import Axis, axis, exact, frame
@@ -34,7 +34,7 @@ TITLES = {
 def latency_over_time(row: Row, index: int) -> Plot | None:
     """Latency against the moment a call ended: a line through the middle, a band from smallest to largest."""
     slots = max(20, SLOTS // max(1, len(row.ok)))
-    tracks = [(r.round, t) for r in row.ok if (t := over_time(r, slots))]
+    tracks = [(r.round, t) for r in row.ok if (t := track_latency(r, slots))]
     return _plot(f"case-{index}-latency", "Latency over time", row, index, tracks, "s", zero=False)
 
 

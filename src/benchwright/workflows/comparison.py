@@ -50,7 +50,7 @@ class ComparedRuns:
     @property
     def beside(self) -> str:
         """What is known of the machine's own false alarms, in words; "" where nothing is."""
-        return false_alarms.beside_rounds(self.calibration) if self.calibration else ""
+        return false_alarms.describe_for_comparison(self.calibration) if self.calibration else ""
 
     def print(self, file: TextIO | None = None) -> None:
         """Writes the table and its notes, coloured on a terminal."""
@@ -103,7 +103,7 @@ def compare(
     if before.id != after.id:  # a run without a case is still the same as itself
         comparison.check_in_common(rows)
     environment = after.results[0].environment if after.results else None
-    known = false_alarms.read(lambda: opened(store), environment)
+    known = false_alarms.read_calibration(lambda: opened(store), environment)
     return ComparedRuns(control=before, treatment=after, rows=tuple(rows), smallest=least, calibration=known)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from benchwright.analysis import drift_detection
 from benchwright.analysis.judged_metrics import headline_metrics
-from benchwright.analysis.trend import JudgedSeries, Judging, steps
+from benchwright.analysis.trend import JudgedSeries, Judging, trend_steps
 from benchwright.records import Better, Result
 from benchwright.store import Miss, Series, Store
 from benchwright.store.lookup import look_up
@@ -91,8 +91,8 @@ def _judged(results: Store, series: Series, results_of: Callable[[str], Sequence
         unit=series.unit,
         better=series.better,
         machine=series.machine,
-        steps=tuple(steps(series.points, judging, most=most)),
-        drifts=tuple(drift_detection.seen_in(results, series)),
+        steps=tuple(trend_steps(series.points, judging, most=most)),
+        drifts=tuple(drift_detection.drifts_in(results, series)),
     )
 
 

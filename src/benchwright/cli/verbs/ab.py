@@ -63,7 +63,7 @@ def command(**given: Any) -> int:
         from benchwright.report.picture import check_picture
 
         check_picture(picture, force=True)
-    from benchwright.analysis.false_alarms import beside_pairs
+    from benchwright.analysis.false_alarms import describe_for_ab
     from benchwright.execution.session import Plan
     from benchwright.workflows.ab.run import contend
     from benchwright.workflows.run import command_line
@@ -90,9 +90,9 @@ def command(**given: Any) -> int:
     elif given["markdown"]:
         from benchwright.report.ascii import emit_text
 
-        emit_text(sys.stdout, ab.trial_markdown(trial, beside=beside_pairs(known)))
+        emit_text(sys.stdout, ab.trial_markdown(trial, beside=describe_for_ab(known)))
     else:
-        ab.print_trial(trial, saved=not given["no_save"], beside=beside_pairs(known))
+        ab.print_trial(trial, saved=not given["no_save"], beside=describe_for_ab(known))
     return 130 if trial.interrupted else int(not trial.ok)
 
 
@@ -100,7 +100,7 @@ def _calibration(given: Mapping[str, Any]) -> Calibration | None:
     from benchwright.analysis import false_alarms
     from benchwright.machine import environment
 
-    return false_alarms.read(lambda: opened(given["store"], create=False), environment.collect())
+    return false_alarms.read_calibration(lambda: opened(given["store"], create=False), environment.collect())
 
 
 def _side(given: Mapping[str, Any], name: str) -> SideRequest:

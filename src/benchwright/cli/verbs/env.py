@@ -72,7 +72,9 @@ def command(
 
     here = environment.collect()
     floor = _measured_noise(seconds) if noise or not (quick or self_test or calibrate) else None
-    known = _calibrated(seconds, store, here) if calibrate else false_alarms.read(lambda: _there(store), here)
+    known = (
+        _calibrated(seconds, store, here) if calibrate else false_alarms.read_calibration(lambda: _there(store), here)
+    )
     tested = noises.self_test() if self_test else None
     remedies = noises.advice(here, floor)
     if as_json:
@@ -89,7 +91,7 @@ def command(
     if tested is not None:
         _print("Self-test", self_test_lines(tested))
     if known is not None:
-        _print("False alarms on this machine", false_alarms.lines(known))
+        _print("False alarms on this machine", false_alarms.describe_calibration(known))
     _print_advice(remedies)
     return _status(calibrate, known)
 

@@ -84,7 +84,7 @@ def judge_(context: click.Context, run: str, repo: str | None, smallest: str, st
 @click.pass_context
 def show(context: click.Context, finding: str, store: str | None, as_json: bool) -> None:
     """One finding in full: the graph of its series, the commits that may be behind it, what differs, its story."""
-    from benchwright.analysis.timeline import moments_of
+    from benchwright.analysis.step_findings import moments_of
     from benchwright.report import findings as text
     from benchwright.report.table import emit
 
