@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 import benchwright
 from benchwright import _moved, adapters, plugins
-from benchwright.records.findings import Finding, FindingChanges, Mute, Remark, State, Threshold
 
 MOST_ENTRIES = 36
 BESIDE = {"browser", "readers", "support", "tensorflow"}  # folders of tests that no folder of the package answers to
@@ -118,7 +117,6 @@ _FOR_TYPE_CHECKERS = {
     "NDArray": NDArray,
     "float64": float64,
     "int64": int64,
-    **{kind.__name__: kind for kind in (Finding, FindingChanges, Mute, Remark, State, Threshold)},
 }  # imported by modules for them alone
 
 

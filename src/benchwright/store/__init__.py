@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, Unpack
+from typing import Protocol, Unpack
 
 from benchwright import plugins
 from benchwright.records import Estimate, Result, Revision, Run, Samples, Status
-
-if TYPE_CHECKING:  # a run that is saved needs none of them
-    from benchwright.records.findings import Finding, FindingChanges, Mute, Remark, State, Threshold
+from benchwright.records.findings import Finding, FindingChanges, Mute, Remark, State, Threshold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
