@@ -76,12 +76,13 @@ class Ended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedTime:
-    """After a process, where a precision was asked for: what it still takes until all is known as well."""
+    """Where a precision was asked for, before the first process and after each: what it still takes to reach it."""
 
     seconds: float
     processes: int  # in all, those that are done included
     length: float  # seconds that the next one measures, the longest of all cases
     reached: bool  # False: not even so many are expected to be enough
+    guessed: bool = False  # before any process has shown how long it must be
 
 
 Event = ExpectedTime | Fetching | Noted | Planned | Imported | Staged | Began | Reached | Ended

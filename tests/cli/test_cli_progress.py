@@ -74,11 +74,14 @@ def test_the_time_until_a_precision_is_shown_shrinking_and_nothing_of_it_in_a_pi
     for stream in (shown, pipe):
         progress = ProgressLine(stream)
         progress(Planned(total=5))
+        progress(ExpectedTime(seconds=20.0, processes=5, length=3.0, reached=True, guessed=True))
+        progress(Reached(index=0, phase="loading"))
         for seconds, processes, reached in ((40.0, 7, True), (20.0, 7, True), (5.0, 20, False)):
             progress(ExpectedTime(seconds=seconds, processes=processes, length=0.1, reached=reached))
             progress(Reached(index=0, phase="loading"))
     lines = shown.getvalue().split("\r\033[K")
     assert [line.partition(":")[0] for line in lines if "loading" in line] == [
+        "[1/5] loading, about 20 s left, a guess until the first process has ended",
         "[1/7] loading, about 40 s left",
         "[1/7] loading, about 20 s left",
         "[1/20] loading, about 5.0 s left at most, and perhaps not as precise as asked",

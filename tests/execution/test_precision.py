@@ -149,4 +149,6 @@ def test_several_processes_for_a_precision_are_as_short_as_they_may_be() -> None
     assert sum(calls[:5]) < 2 * sum(samples.calls for samples in alone.results[0].samples)
     assert all(result.case == case for result in run.results)  # the record keeps what was asked for
     told = [event for event in events if isinstance(event, ExpectedTime)]
-    assert len(told) == len(run.results) and told[0].seconds > told[-1].seconds == 0.0
+    assert [event.guessed for event in told] == [True] + [False] * len(run.results)
+    assert isinstance(events[1], ExpectedTime) and events[1].guessed  # right after what is planned
+    assert told[1].seconds > told[-1].seconds == 0.0

@@ -39,10 +39,12 @@ class ProgressLine:
                 self._total, self._done = total, done
                 if not done:
                     self._begin = time.monotonic()
-            case ExpectedTime(processes=total, seconds=seconds, reached=reached):
+            case ExpectedTime(processes=total, seconds=seconds, reached=reached, guessed=guessed):
                 self._total = max(total, self._done)
                 self._ends = time.monotonic() + seconds
                 self._doubt = "" if reached else " at most, and perhaps not as precise as asked"
+                if guessed:
+                    self._doubt = ", a guess until the first process has ended"
             case Began(case=case, round=number):
                 chosen = " ".join(f"{k}={v}" for k, v in case.params.items())
                 self._label = f"{case.name} {chosen} round {number + 1}"

@@ -13,12 +13,14 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from benchwright.events import ExpectedTime
 from benchwright.records import Case, Load, Mode, Result, ResultWarning
 
 PILOT = 3.0  # seconds that the first process measures at most, where several are to be measured
 LONGEST = 60.0  # seconds that any process measures at most
 SHORTEST = 0.02
 CALLS = 20  # of a process at least: an interval of its own takes some
+_START = 1.0  # seconds that a process takes to start and to warm up, as long as nobody knows
 _EASE = 0.7  # of what each of several processes must know, so that all together know enough
 _GUESS = 0.4  # of the precision: how far processes lie apart, as long as nobody knows; it counts like one process
 _PATIENCE = 2  # times the rounds, before it is given up
@@ -89,6 +91,21 @@ def next_load(case: Case, results: Sequence[Result], rounds: int, most: int) -> 
         return replace(load, precision=None, duration=ahead.length)
     enough = min(0.5, max(1.0, _EASE * math.sqrt(rounds)) * load.precision)
     return replace(load, precision=enough, duration=min(PILOT, load.duration or PILOT))
+
+
+def guess(cases: Sequence[Case], rounds: int) -> ExpectedTime | None:
+    """What the processes take before any of them has shown how long it must be; None where their length is given."""
+    loads = [case.load for case in cases if _is_chosen(case.load, rounds)]
+    if not loads:
+        return None
+    lengths = [min(PILOT, load.duration or PILOT) for load in loads]
+    return ExpectedTime(
+        seconds=rounds * sum(length + _START for length in lengths),
+        processes=rounds * len(cases),
+        length=max(lengths),
+        reached=True,
+        guessed=True,
+    )
 
 
 def outlook(case: Case, results: Sequence[Result], rounds: int, most: int) -> Outlook | None:

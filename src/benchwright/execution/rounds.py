@@ -48,6 +48,8 @@ def execute(
     """
     measuring = Measuring(plan, open_store, listener, looks_ready=looks_ready)
     listener(Planned(total=sum(1 for _ in _planned(measuring))))
+    if ahead := _expected(measuring):
+        listener(ahead)
     with measuring:
         planned = _interleaved(measuring)
         for case, number in planned:
@@ -86,7 +88,7 @@ def _expected(measuring: Measuring) -> ExpectedTime | None:
     found = [precision.outlook(case, results, plan.rounds, MORE * plan.rounds) for case in plan.cases]
     ahead = [one for one in found if one is not None]
     if not ahead:
-        return None
+        return None if results else precision.guess(plan.cases, plan.rounds)
     return ExpectedTime(
         seconds=sum(one.seconds for one in ahead)
         * len(found)
