@@ -1,4 +1,4 @@
-"""Whoever builds is killed: the build ends, and does not go on beside the next one."""
+"""Whoever builds or plans is killed: that ends too, and does not go on beside the next one."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ from benchwright.system.scratch import JOB_VARIABLE
 
 CODE = "import sys; from pathlib import Path; from benchwright.execution.builds import commands; "
 CODE += "commands.run(sys.argv[1], Path(), {}, log=Path('log'), timeout=100, what='it')"
+
+PLAN = "import sys; from pathlib import Path; from benchwright.execution.builds import Built; "
+PLAN += "from benchwright.execution.plan_elsewhere import plan_in; from benchwright.records import Revision; "
+PLAN += "from benchwright.targets.sources import Request; here = Path.cwd(); "
+PLAN += "built = Built(revision=Revision(id='f' * 40, vcs='git'), folder=here, python=sys.executable, log=here); "
+PLAN += "plan_in(built, Request(targets=['bench.py::look']))"
 
 
 def test_a_build_ends_with_whoever_runs_it_however_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,6 +50,20 @@ def test_what_a_build_left_is_ended_before_the_next(tmp_path: Path) -> None:
         log.with_name(".build.log.token").write_text(token)
         commands.end_left_over(log)
         assert left.wait() < 0
+
+
+def test_planning_ends_with_whoever_asked_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bench.py").write_text("import pathlib, time\npathlib.Path('begun').touch()\ntime.sleep(600)\n")
+    with subprocess.Popen([sys.executable, "-c", PLAN]) as planner:
+        while not (tmp_path / "begun").exists():
+            assert planner.poll() is None
+            time.sleep(0.01)
+        started = psutil.Process(planner.pid).children(recursive=True)
+        assert len(started) > 1
+        planner.kill()
+    while any(_lives(process) for process in started):  # or pytest's own limit ends this
+        time.sleep(0.01)
 
 
 def _lives(process: psutil.Process) -> bool:
