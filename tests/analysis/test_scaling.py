@@ -66,18 +66,18 @@ def test_cases_that_intervals_do_not_tell_apart_are_named_too() -> None:
     ],
 )
 def test_a_bound_is_kept_by_the_whole_interval_or_by_none(objective: Objective, said: str) -> None:
-    assert str(advice([SMALL, MIDDLE, LARGE], objective)[-1]) == said
+    assert str(advice([SMALL, MIDDLE, LARGE], [objective])[-1]) == said
 
 
 def test_an_interval_that_reaches_over_the_bound_does_not_keep_it() -> None:
     unsure = _row("unsure", 4e-3, 5000.0, p99=9.99e-3)
-    chosen = advice([SMALL, unsure], Objective(metric="latency_p99", relation="<", bound=10e-3))[-1]
+    chosen = advice([SMALL, unsure], [Objective(metric="latency_p99", relation="<", bound=10e-3)])[-1]
     assert chosen.row is SMALL
 
 
 def test_a_metric_that_nobody_measured_is_refused_with_the_nearest() -> None:
     with pytest.raises(OptionError, match=r"no case has 'latency_p9'\n  did you mean 'latency_p99'"):
-        advice([SMALL, LARGE], Objective(metric="latency_p9", relation="<", bound=1.0))
+        advice([SMALL, LARGE], [Objective(metric="latency_p9", relation="<", bound=1.0)])
 
 
 def test_unreliable_results_name_a_set_and_say_so(run: Run) -> None:

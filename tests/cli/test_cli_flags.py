@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
-from benchwright.cli import main
+from benchwright.cli import HEADINGS, main
+from benchwright.cli.options import RenamedOption
 
 PERCENTAGES = [
     ["ab", "--control", "true", "--treatment", "true", "--smallest"],
@@ -22,6 +27,76 @@ PERCENTAGES = [
     ["run", "model.onnx", "--precision"],
     ["watch", "model.onnx", "--once", "--smallest"],
 ]
+
+# Flags that may have another meaning: the older command lines have the flags of the programs that they stand for.
+TRANSLATED = {*HEADINGS["Older command lines"]}
+# old name -> verbs that were given it for something that another verb means by it
+RENAMED = {
+    "--offline": {"spec check": "--no-network"},
+    "--samples": {"show": "--raw-samples"},
+    "--log": {"show": "--worker-log", "serve": "--log-requests"},
+    "--tag": {"image build": "--image-name"},
+    "--host": {"serve": "--address"},
+}
+
+
+def _commands() -> Iterator[tuple[str, click.Command]]:
+    """Every verb of our own, and every command of a verb that has some, with its name."""
+    for heading, verbs in HEADINGS.items():
+        for verb, (module, _) in verbs.items():
+            command: click.Command = importlib.import_module(module).command
+            if verb not in TRANSLATED:
+                yield verb, command
+                if isinstance(command, click.Group):
+                    yield from ((f"{verb} {name}", one) for name, one in command.commands.items())
+            else:
+                assert heading == "Older command lines"
+
+
+def _meaning(option: click.Option) -> tuple[str, bool, bool, str | None]:
+    """What a flag says of itself up to the first colon, stop or semicolon, and what may follow it."""
+    said = re.split(r"[.:;]", option.help or "", maxsplit=1)[0]
+    return said, option.is_flag, option.multiple, option.metavar
+
+
+def test_a_flag_has_one_meaning_and_one_kind_on_every_verb() -> None:
+    meanings: dict[str, dict[tuple[str, bool, bool, str | None], list[str]]] = defaultdict(lambda: defaultdict(list))
+    for verb, command in _commands():
+        for option in command.params:
+            if isinstance(option, click.Option) and not option.hidden:
+                for flag in option.opts:
+                    meanings[flag][_meaning(option)].append(verb)
+    assert {flag: dict(found) for flag, found in meanings.items() if len(found) > 1} == {}
+
+
+def test_a_flag_that_was_renamed_is_still_understood_and_not_shown() -> None:
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for verb, command in _commands():
+        with click.Context(command) as context:
+            shown = command.get_help(context)
+            for option in command.params:
+                for old in option.before if isinstance(option, RenamedOption) else ():
+                    found[old][verb] = option.opts[0]
+                    assert re.search(rf"{old}(?![\w-])", shown) is None
+                    assert old in command.make_parser(context)._long_opt
+    assert found == RENAMED
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["ab", "model.onnx", "--metric", "a", "--metric", "b"],
+        ["bisect", "model.onnx", "--good", "a", "--bad", "b", "--metric", "a", "--metric", "b"],
+        ["store", "send", "https://a.example", "--to", "https://b.example", "--to", "https://c.example"],
+    ],
+    ids=" ".join,
+)
+def test_a_flag_that_a_verb_takes_once_is_refused_twice(
+    asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(asked) == 2
+    assert f"{asked[-2]} was given 2 times" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("asked", PERCENTAGES, ids=" ".join)

@@ -26,7 +26,7 @@ def test_only_a_saved_run_can_be_shown_again(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     run_outcome.show(make_run(calls=50), as_json=False, save=save, store=None, report=None)
-    assert ("--log" in capsys.readouterr().out) is save
+    assert ("--worker-log" in capsys.readouterr().out) is save
 
 
 def test_a_report_that_cannot_be_written_names_the_flag_of_this_verb(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_a_reference_and_json(store: Path, show: Call) -> None:
     done = show(store.parent, "last~1", "--store", str(store), "--json")
     assert schema.loads(done.stdout, Run).id == "01AAAA"
     assert schema.loads(done.stdout, Run).results[0].samples == ()
-    with_samples = show(store.parent, "01A", "--store", str(store), "--json", "--samples").stdout
+    with_samples = show(store.parent, "01A", "--store", str(store), "--json", "--raw-samples").stdout
     assert schema.loads(with_samples, Run) == make_run("01AAAA", calls=200)
 
 
@@ -61,8 +61,8 @@ def test_a_file_needs_no_store(tmp_path: Path, show: Call) -> None:
     [
         (["--format", "markdown"], "| case | runtime |"),
         (["--plot"], "600 calls, ms"),
-        (["--log"], "loading shard 0"),
-        (["--samples"], "latency_ns,end_ns"),
+        (["--worker-log"], "loading shard 0"),
+        (["--raw-samples"], "latency_ns,end_ns"),
     ],
 )
 def test_forms(store: Path, arguments: list[str], words: str, show: Call) -> None:

@@ -50,7 +50,9 @@ def test_below_are_warnings_failures_instrument_and_what_next(run: Run) -> None:
     assert "Warning noisy-machine (2 times): others took 12 % of the CPU" in text
     assert "stop what else runs here" in text
     assert "failed in rounds 1, 2, 3: torch cannot read model.onnx" in text
-    assert f"last 10 of 15 lines kept (all: benchwright show {run.id} --log)" in text and "libcudart.so.12" in text
+    assert (
+        f"last 10 of 15 lines kept (all: benchwright show {run.id} --worker-log)" in text and "libcudart.so.12" in text
+    )
     assert "Instrument: noisy in 2 of 12 results" in text
     assert f"Run {run.id} saved in results.db" in text
     assert f"benchwright report {run.id} --store results.db" in text

@@ -271,8 +271,8 @@ def test_a_port_that_is_taken_is_an_error_that_says_what_to_do(inside: Call) -> 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--host", "192.0.2.1", "--port", "0"), "--host"),
-        (("--host", "no such host", "--port", "0"), "--host"),
+        (("--address", "192.0.2.1", "--port", "0"), "--address"),
+        (("--host", "no such host", "--port", "0"), "--address"),
         (("--store", "https://bench.example/", "--port", "0"), "database of its own"),
         (("--store", "missing-scheme://x", "--port", "0"), "missing-scheme"),
     ],

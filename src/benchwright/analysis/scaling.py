@@ -72,8 +72,11 @@ def cautions(table: Sequence[Row]) -> list[str]:
     return found
 
 
-def advice(table: Sequence[Row], objective: Objective | None = None) -> list[Advice]:
-    """Recommendations among the cases that have both numbers; none where there is nothing to choose from."""
+def advice(table: Sequence[Row], objectives: Sequence[Objective] = ()) -> list[Advice]:
+    """Recommendations among the cases that have both numbers; none where there is nothing to choose from.
+
+    Each of `objectives` adds one: the highest throughput of the cases that keep it.
+    """
     known = _rows_with_both_metrics(table)
     if len(known) < 2:
         return []
@@ -83,14 +86,13 @@ def advice(table: Sequence[Row], objective: Objective | None = None) -> list[Adv
         Advice(aim="Lowest latency", row=fastest, rivals=_rivals(fastest, known, LATENCY)),
         Advice(aim="Highest throughput", row=most, rivals=_rivals(most, known, THROUGHPUT), by=THROUGHPUT),
     ]
-    if objective is None:
-        return found
     measured = dict.fromkeys(name for row in known for name in row.metrics)
-    if objective.metric not in measured:
-        raise OptionError(
-            f"--objective: no case has {objective.metric!r}", remedy=did_you_mean(objective.metric, measured)
-        )
-    return [*found, _advise_within_bound(known, objective)]
+    for objective in objectives:
+        if objective.metric not in measured:
+            raise OptionError(
+                f"--objective: no case has {objective.metric!r}", remedy=did_you_mean(objective.metric, measured)
+            )
+    return [*found, *(_advise_within_bound(known, objective) for objective in objectives)]
 
 
 def _rows_with_both_metrics(table: Sequence[Row]) -> list[Row]:

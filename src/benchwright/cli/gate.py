@@ -22,6 +22,10 @@ CONDITIONS = (
     "worse>2% (surely worse, and by more), METRIC>5% (the same of one metric: memory, latency, p99, throughput, or any "
     "other), unclear. What is muted passes, and thresholds count: see benchwright findings."
 )
+AGAINST = (
+    "What the gate judges one run against: a run, a tag, a commit, a file, a branch of the repository, or `history`, "
+    "the runs before it."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +51,11 @@ def gate_options(function: F) -> F:
             "--github", is_flag=True, help="Print annotations for GitHub Actions, and fill the step's summary."
         ),
         click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML to this file."),
-        click.option("--repo", metavar="DIR", help="Where branches are looked up. Default: this folder."),
+        click.option(
+            "--repo",
+            metavar="FOLDER",
+            help="The git or Mercurial repository: branches are looked up there. Default: this folder.",
+        ),
         click.option(
             "--fail-on",
             "fail_on",

@@ -1,8 +1,8 @@
-"""Options that several verbs share."""
+"""Options that several verbs share, in the same words, and options that were renamed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -29,6 +29,46 @@ def store_option(function: F) -> F:
 def json_option(function: F) -> F:
     """`--json`, passed on as `as_json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")(function)
+
+
+class RenamedOption(click.Option):
+    """An option that scripts may also call by its names of `before`, which no help shows."""
+
+    def __init__(self, *arguments: Any, before: Sequence[str], **attributes: Any) -> None:
+        super().__init__(*arguments, **attributes)
+        self.before = tuple(before)
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Lets the parser know the names of before too."""
+        shown = self.opts
+        self.opts = [*shown, *self.before]
+        try:
+            super().add_to_parser(parser, ctx)
+        finally:
+            self.opts = shown
+
+
+def smallest_option(function: F) -> F:
+    """`--smallest PERCENT`, passed on as the text that was typed."""
+    return click.option(
+        "--smallest", default="1%", show_default=True, metavar="PERCENT", help="Smaller changes count as none."
+    )(function)
+
+
+def markdown_option(function: F) -> F:
+    """`--markdown`."""
+    return click.option("--markdown", is_flag=True, help="Print Markdown, fit for a comment on a pull request.")(
+        function
+    )
+
+
+def only_one(values: Sequence[str], flag: str, why: str) -> str:
+    """The only value of a flag that other verbs let people repeat; "" where it was not given."""
+    if len(values) > 1:
+        from benchwright.errors import OptionError
+
+        raise OptionError(f"{flag} was given {len(values)} times: {why}", remedy=f"give one {flag}")
+    return values[0] if values else ""
 
 
 def print_json(kind: str, data: object, *, indent: int | None = 2) -> None:

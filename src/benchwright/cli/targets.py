@@ -1,4 +1,4 @@
-"""What is measured, for verbs that measure more than one revision: fewer options than `benchwright run` has."""
+"""What is measured, for every verb that measures; those that measure revisions have fewer options than `run`."""
 
 from __future__ import annotations
 
@@ -14,20 +14,28 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_OPTIONS = (
-    click.option("--runtime", metavar="A,B", help="Runtimes to measure on. Default: the first that loads it."),
-    click.option("--device", default="cpu", metavar="A,B", help="Devices: cpu, cuda, ... Not used means failed."),
-    click.option("--batch-size", default="1", metavar="N,M", help="Items per call."),
-    click.option("--workers", default="1", metavar="N,M", help="Threads that issue calls."),
-    click.option("--param", multiple=True, metavar="NAME=A,B", help="A callable's own parameter."),
-    click.option("--option", multiple=True, metavar="NAME=VALUE", help="Handed to the runtime."),
-    click.option("--duration", metavar="SECONDS", help="Time calls for so long in each process. Default: 1 s."),
-    click.option("--samples", type=int, help="Stop after so many samples: calls, or loops of them."),
-    click.option("--warmup", metavar="SECONDS", help="Warm up at most so long; 0: not at all. Default: until steady."),
-    click.option("--timeout", metavar="SECONDS", help="Kill a worker that takes longer."),
-    click.option("--cpus", metavar="0,2-3", help="CPUs the workers may use, the same for all."),
-    click.option("--tag", multiple=True, help="A word to find the runs by."),
+RUNTIME = click.option(
+    "--runtime", metavar="A,B", help="Runtimes to measure on. Default: the first installed that loads it."
 )
+DEVICE = click.option("--device", default="cpu", metavar="A,B", help="Devices: cpu, cuda, ... Not used means failed.")
+BATCH_SIZE = click.option("--batch-size", default="1", metavar="N,M", help="Items per call.")
+WORKERS = click.option("--workers", default="1", metavar="N,M", help="Threads that issue calls, per copy.")
+PARAM = click.option("--param", multiple=True, metavar="NAME=A,B", help="A callable's own parameter.")
+OPTION = click.option("--option", multiple=True, metavar="NAME=VALUE", help="Handed to the runtime.")
+DURATION = click.option(
+    "--duration", metavar="SECONDS", help="Time calls for so long in each process. Default: 1 s a round."
+)
+SAMPLES = click.option("--samples", type=int, metavar="N", help="Stop after so many samples: calls, or loops of them.")
+WARMUP = click.option(
+    "--warmup", metavar="SECONDS", help="Warm up at most so long; 0: not at all. Default: until steady, 5 s."
+)
+ROUNDS = click.option(
+    "--rounds", type=int, metavar="N", help="Fresh processes per case, interleaved. Default: 5, 1 if called once."
+)
+TIMEOUT = click.option("--timeout", metavar="SECONDS", help="Kill a worker that takes longer.")
+CPUS = click.option("--cpus", metavar="0,2-3", help="CPUs the workers may use.")
+TAG = click.option("--tag", multiple=True, metavar="WORD", help="A word to find the runs by.")
+_OPTIONS = (RUNTIME, DEVICE, BATCH_SIZE, WORKERS, PARAM, OPTION, DURATION, SAMPLES, WARMUP, TIMEOUT, CPUS, TAG)
 _BUILDING = (
     click.option("--repo", default=".", show_default=True, metavar="FOLDER", help="The git or Mercurial repository."),
     click.option("--build", default="", metavar="COMMAND", help="Run in each revision's own copy and environment."),

@@ -4,30 +4,29 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from benchwright.cli.options import F, opened
+from benchwright.cli.options import F, opened, smallest_option
 
 
 def scaling_options(function: F) -> F:
     """`--objective`, which only the view of the scaling has."""
     return click.option(
-        "--objective", metavar="'p99<20ms'", help="Also the highest throughput of those that keep this bound."
+        "--objective",
+        "objectives",
+        multiple=True,
+        metavar="'p99<20ms'",
+        help="A bound that must hold: also the highest throughput of the cases that keep it. Repeatable.",
     )(function)
 
 
 def operator_options(function: F) -> F:
     """`--case`, `--by`, `--top` and `--smallest`, which only the view of the operators has."""
     for option in (
-        click.option(
-            "--smallest",
-            default="1%",
-            show_default=True,
-            metavar="PERCENT",
-            help="A change of the latency below this is none.",
-        ),
+        smallest_option,
         click.option("--top", type=click.IntRange(min=0), default=20, show_default=True, help="Lines a case; 0: all."),
         click.option(
             "--by",
@@ -43,7 +42,7 @@ def operator_options(function: F) -> F:
 
 
 def show_scaling(
-    run: str, *, objective: str | None, output: Path | None, force: bool, store: str | None, as_json: bool
+    run: str, *, objectives: Sequence[str], output: Path | None, force: bool, store: str | None, as_json: bool
 ) -> None:
     """Prints throughput against latency of the run's cases, and which of them to choose for what."""
     from benchwright.analysis.rows import rows
@@ -54,18 +53,17 @@ def show_scaling(
     from benchwright.store.files.transfer import read_runs
     from benchwright.workflows import arguments
 
-    bound = arguments.objective(objective) if objective else None
+    bounds = [arguments.objective(text) for text in objectives]
     if output is not None:
         from benchwright.report.picture import check_picture, write_scaling
 
         check_picture(output, force)
     (found,) = find_runs(run, lambda: opened(store, create=False), read_runs)[:1]
     table = rows(found)
-    chosen, doubts = advice(table, bound), cautions(table)
+    chosen, doubts = advice(table, bounds), cautions(table)
     if output is not None:
-        write_scaling(
-            table, output, latency=bound.metric if bound and bound.metric.startswith("latency") else "latency_p50"
-        )
+        latency = next((bound.metric for bound in bounds if bound.metric.startswith("latency")), "latency_p50")
+        write_scaling(table, output, latency=latency)
     if as_json:
         click.echo(scaling_json(found, chosen, doubts, picture=output))
         return

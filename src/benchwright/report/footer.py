@@ -25,7 +25,7 @@ def show_footer(console: Console, run: Run, table: Sequence[Row], next_steps: st
     for noted in notes.warnings(table):
         _show_warning(console, noted, len(table))
     for failed in notes.failures(table):
-        _show_failure(console, failed, f" (all: benchwright show {run.id} --log)" if saved else "")
+        _show_failure(console, failed, f" (all: benchwright show {run.id} --worker-log)" if saved else "")
     console.print()
     for said in (_about_intervals(table), notes.describe_means(table)):
         if said:

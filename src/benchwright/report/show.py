@@ -34,7 +34,7 @@ def show(run: Run, wanted: ShowRequest, file: TextIO | None = None) -> None:
     """Writes the run to `file`, standard output by default."""
     out = file or sys.stdout
     if wanted.form != "table" and (wanted.plot or wanted.log):
-        flag = "--plot" if wanted.plot else "--log"
+        flag = "--plot" if wanted.plot else "--worker-log"
         raise OptionError(
             f"{flag} draws text and cannot be part of {wanted.form}", remedy=f"leave out {flag} or the format"
         )

@@ -61,7 +61,7 @@ def listen(host: str, port: int) -> socket.socket:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
     except socket.gaierror as error:
-        raise OptionError(f"--host {host}: {error.strerror}", remedy="give an address of this machine") from None
+        raise OptionError(f"--address {host}: {error.strerror}", remedy="give an address of this machine") from None
     opened = socket.socket(family, kind, protocol)
     try:
         if sys.platform != "win32":  # elsewhere it would let two servers have the same port

@@ -43,12 +43,12 @@ def show(path: Path, draw: random.Random) -> None:
         ("show", file),
         ("show", file, "--json"),
         ("show", file, "--format", "csv"),
-        ("show", file, "--samples"),
+        ("show", file, "--raw-samples"),
         ("show", file, "--format", "markdown"),
         ("show", file, "--format", "perfzero"),
         ("show", file, "--format", "harness"),
         ("show", file, "--plot"),
-        ("show", file, "--log"),
+        ("show", file, "--worker-log"),
         ("compare", file, str(right_document(path))),
         ("compare", str(right_document(path)), file),
         ("report", file, "-o", str(path.with_suffix(".html")), "--force"),
@@ -137,12 +137,12 @@ def tasks(path: Path, draw: random.Random) -> None:
 
 
 def spec(path: Path, draw: random.Random) -> None:
-    call_verb("spec", "check", "--offline", str(path))
+    call_verb("spec", "check", "--no-network", str(path))
 
 
 def older_spec(path: Path, draw: random.Random) -> None:
     ways = (
-        ("spec", "check", "--offline", str(path)),
+        ("spec", "check", "--no-network", str(path)),
         ("spec", "convert", str(path)),
         ("harness", "--benchmark_file", str(path), "--platform", "host", "--framework", "generic", "--dry-run"),
     )

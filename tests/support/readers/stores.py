@@ -101,7 +101,7 @@ def look(path: Path, draw: random.Random) -> None:
         ("list",),
         ("list", "--all"),
         ("show", "last"),
-        ("show", "last~1", "--samples", "--format", "csv"),
+        ("show", "last~1", "--raw-samples", "--format", "csv"),
         ("show", "last", "--format", "harness"),
         ("export", "--all", f"{out}.jsonl", "--force"),
         ("history", "*"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from benchwright.cli.options import json_option, opened, store_option
+from benchwright.cli.options import json_option, markdown_option, only_one, opened, smallest_option, store_option
 from benchwright.cli.targets import build_options, target_options
 
 if TYPE_CHECKING:
@@ -33,18 +33,37 @@ if TYPE_CHECKING:
 @click.option("--treatment-python", metavar="FILE", help="The treatment is measured with this interpreter.")
 @click.option(
     "--metric",
-    default="",
+    "metrics",
+    multiple=True,
     metavar="NAME",
-    help="What to judge. Default: latency_p50; wall_time of what is called once.",
+    help="The metric to judge; only one. Default: latency_p50, wall_time of what is called once.",
 )
-@click.option("--smallest", default="1%", show_default=True, metavar="PERCENT", help="Smaller changes count as none.")
+@smallest_option
 @click.option("--false-alarms", default="1%", show_default=True, metavar="PERCENT", help="How often chance may win.")
-@click.option("--pairs", type=click.IntRange(min=1), default=40, show_default=True, help="At most, per case and look.")
+@click.option(
+    "--pairs",
+    type=click.IntRange(min=1),
+    default=40,
+    show_default=True,
+    metavar="N",
+    help="Pairs at most: per case and look.",
+)
 @click.option("--no-verify", is_flag=True, help="Name a change after one look, without a second one.")
-@click.option("--seed", type=int, help="Of the order inside the pairs. Default: another one each time.")
-@click.option("--no-save", is_flag=True, help="Do not keep the runs in the store.")
-@click.option("--markdown", is_flag=True, help="Print a GitHub table.")
-@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Also draw the pairs: .png, .svg or .pdf.")
+@click.option(
+    "--seed",
+    type=int,
+    metavar="N",
+    help="Seed of what is drawn at random: the order inside the pairs. Default: another one each time.",
+)
+@click.option("--no-save", is_flag=True, help="Keep nothing in the store.")
+@markdown_option
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    metavar="FILE",
+    help="The file to write: a picture of the pairs, .png, .svg or .pdf.",
+)
 @store_option
 @json_option
 def command(**given: Any) -> int:
@@ -118,7 +137,7 @@ def _rules(given: Mapping[str, Any]) -> AbRules:
         smallest=parse_percent(given["smallest"], "--smallest", zero=False),
         false_alarms=parse_percent(given["false_alarms"], "--false-alarms", zero=False),
         pairs=given["pairs"],
-        metric=given["metric"],
+        metric=only_one(given["metrics"], "--metric", "a trial judges one metric"),
         seed=fresh_seed() if given["seed"] is None else given["seed"],
         verify=not given["no_verify"],
     )

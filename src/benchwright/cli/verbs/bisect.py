@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from benchwright.cli.options import json_option, store_option
+from benchwright.cli.options import json_option, only_one, store_option
 from benchwright.cli.targets import build_options, target_options
 
 if TYPE_CHECKING:
@@ -21,17 +21,34 @@ if TYPE_CHECKING:
 @click.option("--good", default="", metavar="REV", help="The last revision that was as before.")
 @click.option("--bad", default="", metavar="REV", help="A later revision that shows the change.")
 @click.option("--finding", default="", metavar="ID", help="A finding, when targets are named too.")
-@click.option("--case", default="", metavar="NAME", help="The one to bisect, where the targets have several cases.")
+@click.option("--case", default="", metavar="WORDS", help="Only cases with these words in their name: one is bisected.")
 @build_options
 @click.option(
     "--confidence", default="98%", show_default=True, metavar="PERCENT", help="End when one commit is so sure."
 )
 @click.option("--most-runs", type=click.IntRange(min=2), default=200, show_default=True, help="End after so many.")
-@click.option("--all", "every", is_flag=True, help="Go on to the next culprit when one is named.")
-@click.option("--metric", default="", metavar="NAME", help="What to judge. Default: the first that compare judges.")
-@click.option("--seed", type=int, help="Of the order inside the pairs. Default: another one each time.")
-@click.option("--no-save", is_flag=True, help="Keep nothing in the store, and use nothing that is there.")
-@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Also draw it: .png, .svg or .pdf.")
+@click.option("--all", "every", is_flag=True, help="All of them: go on to the next culprit when one is named.")
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="The metric to judge; only one. Default: the first that compare judges.",
+)
+@click.option(
+    "--seed",
+    type=int,
+    metavar="N",
+    help="Seed of what is drawn at random: the order inside the pairs. Default: another one each time.",
+)
+@click.option("--no-save", is_flag=True, help="Keep nothing in the store; use nothing that is there either.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    metavar="FILE",
+    help="The file to write: a picture of the search, .png, .svg or .pdf.",
+)
 @store_option
 @json_option
 def command(**given: Any) -> int:
@@ -97,7 +114,7 @@ def _terms(given: dict[str, Any]) -> Terms:
     return Terms(
         confidence=parse_percent(given["confidence"], "--confidence", zero=False),
         most_runs=given["most_runs"],
-        metric=given["metric"],
+        metric=only_one(given["metrics"], "--metric", "a bisection judges one metric"),
         every=given["every"],
         seed=fresh_seed() if given["seed"] is None else given["seed"],
     )

@@ -78,8 +78,8 @@ def verify(repair: bool, folder: str | None, as_json: bool) -> int:
 @click.option("--older-than", metavar="TIME", help="What was not used for so long goes: 30d, 12h.")
 @click.option("--larger-than", metavar="SIZE", help="What is larger goes: 500MB.")
 @click.option("--keep", metavar="SIZE", help="What was used longest ago goes, until so much is left: 10GB.")
-@click.option("--all", "everything", is_flag=True, help="Everything goes.")
-@click.option("--dry-run", is_flag=True, help="Say what would go, and remove nothing.")
+@click.option("--all", "everything", is_flag=True, help="All of them: everything goes.")
+@click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing.")
 @cache_option
 @json_option
 def prune(

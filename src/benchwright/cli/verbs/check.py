@@ -6,20 +6,15 @@ from typing import Any
 
 import click
 
-from benchwright.cli.gate import CONDITIONS, GateRequest, gate_options, open_gate
-from benchwright.cli.options import json_option, store_option
+from benchwright.cli.gate import AGAINST, CONDITIONS, GateRequest, gate_options, open_gate
+from benchwright.cli.options import json_option, markdown_option, smallest_option, store_option
 
 
 @click.command("check", epilog=CONDITIONS)
 @click.argument("run", default="last", metavar="[RUN]")
-@click.option(
-    "--against",
-    required=True,
-    metavar="WHAT",
-    help="A run, a tag, a commit, a file, a branch of the repository, or `history`: the runs before it.",
-)
-@click.option("--smallest", default="1%", show_default=True, metavar="PERCENT", help="A change below this is none.")
-@click.option("--markdown", is_flag=True, help="Print Markdown, fit for a comment on a pull request.")
+@click.option("--against", required=True, metavar="WHAT", help=AGAINST)
+@smallest_option
+@markdown_option
 @gate_options
 @store_option
 @json_option

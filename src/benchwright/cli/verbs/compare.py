@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from benchwright.cli.gate import CONDITIONS, GateRequest, gate_options, open_gate
-from benchwright.cli.options import json_option, store_option
+from benchwright.cli.gate import AGAINST, CONDITIONS, GateRequest, gate_options, open_gate
+from benchwright.cli.options import json_option, markdown_option, smallest_option, store_option
 from benchwright.errors import OptionError
 
 
@@ -17,17 +17,10 @@ from benchwright.errors import OptionError
 @click.argument("after", default="", metavar="[B]")
 @store_option
 @json_option
-@click.option("--markdown", is_flag=True, help="Print a GitHub table.")
-@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Judge this metric; may be repeated.")
-@click.option(
-    "--smallest", default="1%", show_default=True, metavar="PERCENT", help="A change below this counts as none."
-)
-@click.option(
-    "--against",
-    metavar="WHAT",
-    help="A gate for one run: a run, a tag, a commit, a file, a branch of the repository, or `history`: the runs "
-    "before it.",
-)
+@markdown_option
+@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="The metric to judge; repeatable.")
+@smallest_option
+@click.option("--against", metavar="WHAT", help=AGAINST)
 @gate_options
 def command(
     *,

@@ -45,7 +45,7 @@ class _NeverStale(click.Command):
 @click.option("--command-to-execute", metavar="LINE", help="A shell line instead of the section's command.")
 @click.option("--data-set", help="Read for the sake of older command lines; nothing is downloaded.")
 @click.option("--timeout", metavar="SECONDS", help="End a task that takes longer. Default: the task's own, else a day.")
-@click.option("--no-save", is_flag=True, help="Do not keep the run in the store.")
+@click.option("--no-save", is_flag=True, help="Keep nothing in the store.")
 @store_option
 @json_option
 def command(**given: Any) -> int:

@@ -21,12 +21,12 @@ OURS = ("jsonl", "jsonl.gz", "parquet")
     "--format",
     metavar="NAME",
     default="",
-    help=f"How to write them: {', '.join(OURS)}; or as another tool reads them: "
+    help=f"The format: {', '.join(OURS)}; or as another tool reads them: "
     f"{', '.join(plugins.BUILTIN['exporters'])}. Default: what the file's ending says.",
 )
-@click.option("--all", "everything", is_flag=True, help="Every run in the store.")
+@click.option("--all", "everything", is_flag=True, help="All of them: every run in the store.")
 @click.option("--no-samples", is_flag=True, help="Leave the raw samples out.")
-@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--force", is_flag=True, help="Replace what is there.")
 @store_option
 def command(
     names: tuple[str, ...], format: str, everything: bool, no_samples: bool, force: bool, store: str | None

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import click
 
-from benchwright.cli.options import json_option, opened, print_json, store_option
+from benchwright.cli.options import json_option, opened, print_json, smallest_option, store_option
 from benchwright.records.findings import Mute, Remark, State, Threshold
 
 WHO = "BENCHWRIGHT_USER"
@@ -23,7 +23,14 @@ comment_option = click.option("--comment", default="", metavar="TEXT", help="Wha
     type=click.Choice([*(state.value for state in State), "all"]),
     help="Only these; repeatable. Default: open and acknowledged.",
 )
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="The newest so many.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    metavar="N",
+    help="At most so many, the newest.",
+)
 @store_option
 @json_option
 @click.pass_context
@@ -49,9 +56,12 @@ def command(context: click.Context, states: tuple[str, ...], limit: int, store: 
 @command.command("judge")
 @click.argument("run", default="last", metavar="[RUN]")
 @click.option(
-    "--repo", default=None, metavar="DIR", help="The repository that is measured: its commits give the order."
+    "--repo",
+    default=None,
+    metavar="FOLDER",
+    help="The git or Mercurial repository: its commits give the order. Default: the runs themselves do.",
 )
-@click.option("--smallest", default="1%", show_default=True, metavar="PERCENT", help="A change below this is none.")
+@smallest_option
 @store_option
 @json_option
 @click.pass_context
@@ -148,7 +158,7 @@ def comment_(context: click.Context, finding: str, text: str, store: str | None)
 
 @command.command("mute")
 @click.argument("what", metavar="CASE|SERIES")
-@click.option("--reason", default="", metavar="TEXT", help="Why, for those who wonder later.")
+@click.option("--reason", default="", metavar="TEXT", help="Why, for those who look later.")
 @click.option("--off", is_flag=True, help="Report changes there again.")
 @store_option
 @click.pass_context
@@ -165,21 +175,25 @@ def mute(context: click.Context, what: str, reason: str, off: bool, store: str |
 @command.command("threshold")
 @click.argument("case", metavar="CASE")
 @click.argument("smallest", metavar="PERCENT")
-@click.option("--metric", default="", metavar="NAME", help="Only for this metric.")
+@click.option(
+    "--metric", "metrics", multiple=True, metavar="NAME", help="The metric to judge; repeatable. Default: every metric."
+)
 @store_option
 @click.pass_context
-def threshold(context: click.Context, case: str, smallest: str, metric: str, store: str | None) -> None:
+def threshold(context: click.Context, case: str, smallest: str, metrics: tuple[str, ...], store: str | None) -> None:
     """Report only changes of at least PERCENT (5%) for the cases of that name; `none` takes it away."""
     from benchwright.units import parse_percent
 
     least = None if smallest == "none" else parse_percent(smallest, "PERCENT")
     with closing(opened(store or context.obj, create=False)) as results:
-        if least is None:
-            gone = results.drop_threshold(case, metric)
-            click.echo(f"{case}: {'no threshold any more' if gone else 'had no threshold'}")
-            return
-        results.set_threshold(Threshold(case=case, metric=metric, smallest=least))
-    click.echo(f"{case}: changes {f'of {metric} ' if metric else ''}below {100 * least:g} % are not reported")
+        for metric in metrics or ("",):
+            if least is None:
+                gone = results.drop_threshold(case, metric)
+                click.echo(f"{case}: {'no threshold any more' if gone else 'had no threshold'}")
+            else:
+                results.set_threshold(Threshold(case=case, metric=metric, smallest=least))
+                of = f"of {metric} " if metric else ""
+                click.echo(f"{case}: changes {of}below {100 * least:g} % are not reported")
 
 
 @command.command("rules")

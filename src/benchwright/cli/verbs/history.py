@@ -22,10 +22,17 @@ if TYPE_CHECKING:
     "metrics",
     multiple=True,
     metavar="NAME",
-    help="Default: the median, the throughput, the wall time of what is called once, and what the target reports. "
-    "Repeatable.",
+    help="The metric to judge; repeatable. Default: the median, the throughput, the wall time of what is called once, "
+    "and what the target reports.",
 )
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Newest runs per series.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="At most so many, the newest; runs of each series.",
+)
 @store_option
 @json_option
 def command(target: str, metrics: tuple[str, ...], limit: int, store: str | None, as_json: bool) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from benchwright.cli.options import json_option, opened, print_json, store_option
+from benchwright.cli.options import RenamedOption, json_option, opened, print_json, store_option
 
 if TYPE_CHECKING:
     from benchwright.records import Environment
@@ -23,7 +23,14 @@ def command() -> None:
 @click.option(
     "--base", default="", metavar="IMAGE", help="An image with Python. Default: python:X.Y-slim of the record."
 )
-@click.option("--tag", default="", metavar="NAME", help="The image's name. Default: one made from its content.")
+@click.option(
+    "--image-name",
+    cls=RenamedOption,
+    before=["--tag"],
+    default="",
+    metavar="NAME",
+    help="The image's name. Default: one made from its content.",
+)
 @click.option("--packages", metavar="A,B", help="Install only these, as recorded, and what they need; or: none.")
 @click.option("--build-arg", multiple=True, metavar="NAME=VALUE", help="A build argument, such as PIP_INDEX_URL.")
 @click.option("--no-cache", is_flag=True, help="Build every step anew, on a base that is asked for again.")
@@ -40,7 +47,7 @@ def build(**given: Any) -> None:
         raise OptionError("--from-run and --here name two environments", remedy="leave one of them out")
     wanted = orders.Wanted(
         base=given["base"],
-        tag=given["tag"],
+        tag=given["image_name"],
         packages=orders.chosen(given["packages"]),
         arguments=orders.arguments(given["build_arg"], "--build-arg"),
         cache=not given["no_cache"],

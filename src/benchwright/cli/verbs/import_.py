@@ -21,7 +21,7 @@ OURS = "benchwright"
     "--format",
     metavar="NAME",
     default="",
-    help=f"What wrote the files: {OURS}, {', '.join(plugins.BUILTIN['importers'])}. Default: it is recognised.",
+    help=f"The format: {OURS}, {', '.join(plugins.BUILTIN['importers'])}. Default: it is recognised.",
 )
 @store_option
 @json_option

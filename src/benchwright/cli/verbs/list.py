@@ -17,9 +17,23 @@ BACKUP = "restore this one from a backup of the store, if there is one"
 
 @click.command("list")
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
-@click.option("--runtime", metavar="NAME,...", default="", help="Runtimes to plan for, instead of the default one.")
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many runs to list.")
-@click.option("--all", "tries", is_flag=True, help="Also tries that were refused before anything was measured.")
+@click.option(
+    "--runtime",
+    metavar="A,B",
+    default="",
+    help="Runtimes to measure on: cases are planned for them. Default: the first installed that loads it.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="At most so many, the newest; runs.",
+)
+@click.option(
+    "--all", "tries", is_flag=True, help="All of them: also tries that were refused before anything was measured."
+)
 @store_option
 @json_option
 def command(targets: tuple[str, ...], runtime: str, limit: int, tries: bool, store: str | None, as_json: bool) -> int:

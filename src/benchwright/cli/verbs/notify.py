@@ -34,7 +34,7 @@ def command() -> None:
 @command.command("send")
 @click.argument("findings", nargs=-1, metavar="[FINDING]...")
 @click.option(
-    "--to", multiple=True, metavar="URL", help="Tell this target in place of the configured ones. Repeatable."
+    "--to", multiple=True, metavar="URL", help="Where to: this target in place of the configured ones. Repeatable."
 )
 @click.option("--again", is_flag=True, help="Also tell targets that were told of it before.")
 @store_option

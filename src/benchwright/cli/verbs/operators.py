@@ -15,8 +15,14 @@ from benchwright.cli.views import operator_options, show_operators
 @click.argument("run", default="last", metavar="[RUN]")
 @click.argument("after", default="", metavar="[RUN]")
 @operator_options
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Draw it: a .svg, .html or .png file.")
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The file to write: a picture, .svg, .html or .png.",
+)
+@click.option("--force", is_flag=True, help="Replace what is there.")
 @store_option
 @json_option
 def command(run: str, after: str, **given: Any) -> int:

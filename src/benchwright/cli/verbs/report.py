@@ -23,6 +23,7 @@ from benchwright.errors import OptionError
     default="benchwright-report.html",
     show_default=True,
     type=click.Path(path_type=Path),
+    metavar="FILE",
     help="The file to write.",
 )
 @click.option("--svg", type=click.Path(path_type=Path, file_okay=False), help="Also write each plot into this folder.")
@@ -35,7 +36,7 @@ from benchwright.errors import OptionError
 @click.option(
     "--runs", "newest", type=click.IntRange(min=1), default=None, help="For --site: so many of the newest. Default: 50."
 )
-@click.option("--force", is_flag=True, help="Replace a file, or write into a folder, that is not Benchwright's.")
+@click.option("--force", is_flag=True, help="Replace what is there: also a file or a folder that is not Benchwright's.")
 def command(
     runs: tuple[str, ...],
     store: str | None,

@@ -10,6 +10,21 @@ from typing import Any
 import click
 
 from benchwright.cli.options import json_option, store_option
+from benchwright.cli.targets import (
+    BATCH_SIZE,
+    CPUS,
+    DEVICE,
+    DURATION,
+    OPTION,
+    PARAM,
+    ROUNDS,
+    RUNTIME,
+    SAMPLES,
+    TAG,
+    TIMEOUT,
+    WARMUP,
+    WORKERS,
+)
 
 COMMAND = "benchwright.command"
 
@@ -27,11 +42,11 @@ class _WithCommand(click.Command):
 
 @click.command(cls=_WithCommand)
 @click.argument("targets", nargs=-1, metavar="[TARGET]... [-- COMMAND...]")
-@click.option("--runtime", metavar="A,B", help="Runtimes to measure on. Default: the first installed that loads it.")
-@click.option("--device", default="cpu", metavar="A,B", help="Devices: cpu, cuda, ... Not used means failed.")
+@RUNTIME
+@DEVICE
 @click.option("--numeric-precision", default="", metavar="A,B", help="fp32, fp16, bf16, where the runtime can.")
-@click.option("--batch-size", default="1", metavar="N,M", help="Items per call.")
-@click.option("--workers", default="1", metavar="N,M", help="Threads that issue calls, per copy.")
+@BATCH_SIZE
+@WORKERS
 @click.option("--copies", default="1", metavar="N,max", help="Processes, each with the model loaded; max: one per CPU.")
 @click.option("--shape", multiple=True, metavar="NAME:1x3x224x224", help="Fills dynamic dimensions of an input.")
 @click.option("--dtype", multiple=True, metavar="NAME:int64", help="Element type of an input.")
@@ -43,29 +58,31 @@ class _WithCommand(click.Command):
     "--feed-back", multiple=True, metavar="INPUT=OUTPUT", help="Each call's OUTPUT is the next call's INPUT: state."
 )
 @click.option("--input-count", type=int, default=1, help="Distinct inputs that calls go through in turn.")
-@click.option("--param", multiple=True, metavar="NAME=A,B", help="A callable's own parameter.")
-@click.option("--option", multiple=True, metavar="NAME=VALUE", help="Handed to the runtime.")
+@PARAM
+@OPTION
 @click.option("--rate", metavar="R,S", help="Open loop: arrivals per second.")
 @click.option("--arrivals", type=click.Choice(["poisson", "constant"]), default="poisson", help="How they are spread.")
 @click.option("--trace", type=click.Path(), help="Open loop: arrival instants in seconds from a file, one a line.")
 @click.option("--find-rate", is_flag=True, help="Search the highest rate that meets the objective.")
-@click.option("--objective", multiple=True, metavar="'p99<20ms'", help="A bound that must hold; missed means exit 1.")
+@click.option(
+    "--objective", multiple=True, metavar="'p99<20ms'", help="A bound that must hold: missed means exit 1. Repeatable."
+)
 @click.option("--streams", type=int, help="Multi-stream: each query is this many calls at once.")
 @click.option("--offline", type=int, metavar="N", help="Offline: N calls, all due at time zero.")
-@click.option("--duration", metavar="SECONDS", help="Time calls for so long. Default: 1 s a round.")
-@click.option("--samples", type=int, help="Stop after so many samples: calls, or loops of them.")
-@click.option("--once", is_flag=True, help="Stop when every input was used once.")
+@DURATION
+@SAMPLES
+@click.option("--once", is_flag=True, help="End after one pass: every input is used once.")
 @click.option("--precision", metavar="1%", help="Stop when the median, or p99:5%, is known this well (95 %).")
-@click.option("--warmup", metavar="SECONDS", help="Warm up at most so long; 0: not at all. Default: until steady, 5 s.")
+@WARMUP
 @click.option("--loops", type=int, default=0, help="Calls per sample. Default: one, more only for very fast callables.")
-@click.option("--rounds", type=int, help="Fresh processes per case, interleaved. Default: 5, 1 if called once.")
+@ROUNDS
 @click.option("--retries", type=click.IntRange(min=0), default=0, help="Try a failed case again so often.")
-@click.option("--timeout", metavar="SECONDS", help="Kill a worker that takes longer.")
-@click.option("--cpus", metavar="0,2-3", help="CPUs the workers may use.")
+@TIMEOUT
+@CPUS
 @click.option("--memory-limit", metavar="4GiB", help="Address space a worker may use.")
 @click.option("--monitor", metavar="A,B", help="What watches the workers. Default: process, pressure, gpu, power.")
 @click.option(
-    "--operators", is_flag=True, help="Record where a model's time goes; `benchwright show --operators` shows it."
+    "--operators", is_flag=True, help="Where a model's time goes: record it; `benchwright show --operators` shows it."
 )
 @click.option("--profile", metavar="10:20,30:40", help="Profile these seconds of the timed phase in a pass of its own.")
 @click.option("--profiler", metavar="A,B", help="Profilers: torch, onnxruntime, tensorflow, py-spy, perf.")
@@ -75,15 +92,15 @@ class _WithCommand(click.Command):
 @click.option(
     "--host", metavar="KIND:NAME", help="Where it runs: container:IMAGE, or adb:SERIAL for a command. Default: here."
 )
-@click.option("--seed", type=int, default=0, help="Of random inputs and arrivals.")
+@click.option("--seed", type=int, default=0, metavar="N", help="Seed of what is drawn at random: inputs and arrivals.")
 @click.option(
     "--cost-per-hour", type=float, metavar="1.18", help="The machine's price: adds the cost of 1,000,000 items."
 )
 @click.option("--fork", is_flag=True, help="Import a Python file once a round, and fork for each of its cases.")
 @click.option("--resume", default="", metavar="RUN", help="Go on with RUN: measure what is missing or failed there.")
-@click.option("--tag", multiple=True, help="A word to find this run by.")
-@click.option("--reason", default="", help="Why this run was made.")
-@click.option("--no-save", is_flag=True, help="Do not keep the run in the store.")
+@TAG
+@click.option("--reason", default="", metavar="TEXT", help="Why, for those who look later.")
+@click.option("--no-save", is_flag=True, help="Keep nothing in the store.")
 @click.option("--report", type=click.Path(), metavar="FILE", help="Also write an HTML report.")
 @store_option
 @json_option

@@ -14,8 +14,14 @@ from benchwright.cli.views import scaling_options, show_scaling
 @click.command()
 @click.argument("run", default="last", metavar="[RUN]")
 @scaling_options
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Draw it: a .png, .svg or .pdf file.")
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The file to write: a picture, .png, .svg or .pdf.",
+)
+@click.option("--force", is_flag=True, help="Replace what is there.")
 @store_option
 @json_option
 def command(run: str, **given: Any) -> None:

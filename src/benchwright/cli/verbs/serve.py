@@ -7,12 +7,20 @@ from pathlib import Path
 import click
 
 from benchwright import config
-from benchwright.cli.options import json_option, print_json, store_option
+from benchwright.cli.options import RenamedOption, json_option, print_json, store_option
 from benchwright.system.masking import mask_url
 
 
 @click.command("serve")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on; 0.0.0.0 for all.")
+@click.option(
+    "--address",
+    cls=RenamedOption,
+    before=["--host"],
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="The address to listen on; 0.0.0.0 for all.",
+)
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="The port; 0 takes a free one."
 )
@@ -31,21 +39,27 @@ from benchwright.system.masking import mask_url
     type=click.Path(path_type=Path, file_okay=False),
     help="Where files of results are kept. Default: `artifacts` beside the store's file.",
 )
-@click.option("--log", is_flag=True, help="Print a line for each request: method, path, status, milliseconds.")
+@click.option(
+    "--log-requests",
+    cls=RenamedOption,
+    before=["--log"],
+    is_flag=True,
+    help="Print a line for each request: method, path, status, milliseconds.",
+)
 @json_option
 def command(
-    host: str,
+    address: str,
     port: int,
     store: str | None,
     require_token: bool,
     names: tuple[str, ...],
     artifacts: Path | None,
-    log: bool,
+    log_requests: bool,
     as_json: bool,
 ) -> int:
     """Show a store's results to browsers and take results from elsewhere, until Ctrl-C.
 
-    On this machine alone, whoever reaches the server may do everything. With another --host everyone may read, and
+    On this machine alone, whoever reaches the server may do everything. With another --address everyone may read, and
     changes need a token (benchwright token create); with --require-token, reading needs one too.
 
     Once a day it lets go what [retention] in benchwright.toml says is too old.
@@ -67,26 +81,26 @@ def command(
     new = url.partition("://")[0] in ("sqlite", url) and not database_file(url).exists()
     settings = ServerSettings(
         store_url=url,
-        host=host,
+        host=address,
         require_token=require_token,
         names=tuple(name.lower().rstrip(".") for name in names),
         artifacts=(artifacts or artifacts_of(url)).absolute(),
-        log=log,
+        log=log_requests,
         retention=rules_of(config.load().retention),
     )
 
-    def ready(address: str) -> None:
+    def ready(base: str) -> None:
         shown = mask_url(url)
         if as_json:
-            print_json("server", {"address": address, "store": shown}, indent=None)
+            print_json("server", {"address": base, "store": shown}, indent=None)
         else:
-            click.echo(f"{address}  (store: {shown})")
+            click.echo(f"{base}  (store: {shown})")
         if new:
             click.echo("the store is new and empty: benchwright run TARGET fills it", err=True)
         if not settings.on_loopback:
             who = "a token is needed to read" if require_token else "everyone who reaches it can read"
             click.echo(
-                f"listening on {host}: {who}; put a proxy with TLS before it, or tokens travel in the open", err=True
+                f"listening on {address}: {who}; put a proxy with TLS before it, or tokens travel in the open", err=True
             )
 
     serve(settings, port=port, ready=ready)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from benchwright.cli.options import json_option, opened, store_option
+from benchwright.cli.options import RenamedOption, json_option, opened, store_option
 from benchwright.cli.views import operator_options, scaling_options, show_operators, show_scaling
 from benchwright.errors import OptionError
 
@@ -20,7 +20,7 @@ _OLDER = {
 # view -> the parameters that it alone takes, beside RUN, --store and --json; "" is the run in full
 _TAKEN = {
     "": ("form", "plot", "samples", "log"),
-    "scaling": ("objective", "output", "force"),
+    "scaling": ("objectives", "output", "force"),
     "operators": ("after", "case", "by", "top", "smallest", "output", "force"),
 }
 
@@ -34,11 +34,21 @@ _TAKEN = {
     "--format",
     "form",
     type=click.Choice(["csv", "markdown", "json", "perfzero", "harness"]),
-    help="Print in this format; the last two are those of older systems.",
+    metavar="NAME",
+    help="The format: csv, markdown, json; or that of an older system: perfzero, harness. Default: a table.",
 )
 @click.option("--plot", is_flag=True, help="Draw the distributions below the table.")
-@click.option("--samples", is_flag=True, help="Every recorded call, in CSV; with JSON, the document holds them.")
-@click.option("--log", is_flag=True, help="Print what the workers wrote.")
+@click.option(
+    "--raw-samples",
+    "samples",
+    cls=RenamedOption,
+    before=["--samples"],
+    is_flag=True,
+    help="Every recorded call, in CSV; with JSON, the document holds them.",
+)
+@click.option(
+    "--worker-log", "log", cls=RenamedOption, before=["--log"], is_flag=True, help="Print what the workers wrote."
+)
 @click.option("--scaling", is_flag=True, help="Throughput against latency: which configuration to choose.")
 @scaling_options
 @click.option("--operators", is_flag=True, help="Where a model's time goes; with two runs, what changed.")
@@ -47,9 +57,10 @@ _TAKEN = {
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="Draw the view: a .png or .svg file, .pdf with --scaling, .html with --operators.",
+    metavar="FILE",
+    help="The file to write: a picture of the view, .png or .svg, .pdf with --scaling, .html with --operators.",
 )
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--force", is_flag=True, help="Replace what is there.")
 @click.pass_context
 def command(context: click.Context, /, run: str, store: str | None, as_json: bool, **given: Any) -> int:
     """One run in full. RUN is `last`, `last~1`, `last~1:TARGET`, an id or its beginning, a tag, a commit, or a file.
@@ -98,7 +109,9 @@ def _show_run(
         raise OptionError(f"--json and --format {form} ask for two formats", remedy="leave one of them out")
     form = "json" if as_json else form
     if form in _OLDER and (plot or samples or log):
-        raise OptionError(f"--format {form} prints summaries alone", remedy="leave out --plot, --samples and --log")
+        raise OptionError(
+            f"--format {form} prints summaries alone", remedy="leave out --plot, --raw-samples and --worker-log"
+        )
     wanted = samples or form in (None, "harness")
     found = find_run(run, lambda: opened(store, create=False), read_runs, samples=wanted)
     if form in _OLDER:

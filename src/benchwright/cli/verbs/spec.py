@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from benchwright.cli.options import json_option, print_json
+from benchwright.cli.options import RenamedOption, json_option, print_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,16 +21,22 @@ def command() -> None:
 
 @command.command("check")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--offline", is_flag=True, help="Do not look at what is behind addresses.")
+@click.option(
+    "--no-network",
+    cls=RenamedOption,
+    before=["--offline"],
+    is_flag=True,
+    help="Do not look at what is behind addresses.",
+)
 @json_option
-def check(files: tuple[str, ...], offline: bool, as_json: bool) -> int:
+def check(files: tuple[str, ...], no_network: bool, as_json: bool) -> int:
     """Check spec files, ours and FAI-PEP's, or every one in a folder. Exit code 2 when one has an error."""
     from benchwright.targets.specs import folders
     from benchwright.targets.specs.check import check as check_spec
     from benchwright.targets.specs.problems import errors
 
     paths = [each for file in files for each in (folders.meant(Path(file)) if Path(file).is_dir() else [Path(file)])]
-    problems = [problem for path in paths for problem in check_spec(path, offline=offline, check_older=_check_older)]
+    problems = [problem for path in paths for problem in check_spec(path, offline=no_network, check_older=_check_older)]
     wrong = len(errors(problems))
     if as_json:
         print_json("spec-check", {"files": [str(path) for path in paths], "problems": problems})
@@ -42,16 +48,16 @@ def check(files: tuple[str, ...], offline: bool, as_json: bool) -> int:
     return 2 if wrong else 0
 
 
-def _check_older(path: Path, offline: bool) -> list[SpecProblem]:
+def _check_older(path: Path, no_network: bool) -> list[SpecProblem]:
     from benchwright.compat.harness.specs.check import check
 
-    return check(path, offline=offline)
+    return check(path, offline=no_network)
 
 
 @command.command("convert")
 @click.argument("file", metavar="FILE")
-@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Where to write it. Default: printed.")
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="The file to write. Default: printed.")
+@click.option("--force", is_flag=True, help="Replace what is there.")
 def convert(file: str, output: str | None, force: bool) -> int:
     """Print a spec of FAI-PEP's form in ours. What could not be carried over is told on standard error."""
     from benchwright.compat.harness.specs.conversion import convert as converted

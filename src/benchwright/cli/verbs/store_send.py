@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import click
 
-from benchwright.cli.options import json_option, print_json
+from benchwright.cli.options import json_option, only_one, print_json
 
 
 @click.command()
 @click.argument("url", required=False)
-@click.option("--to", metavar="URL", help="Another server, that takes it in the place of the one at URL.")
+@click.option(
+    "--to",
+    "servers",
+    multiple=True,
+    metavar="URL",
+    help="Where to: a server that takes it in the place of the one at URL; only one.",
+)
 @click.option("--refused", is_flag=True, help="Also what a server refused before: it may take it now.")
 @json_option
-def command(url: str | None, to: str | None, refused: bool, as_json: bool) -> int:
+def command(url: str | None, servers: tuple[str, ...], refused: bool, as_json: bool) -> int:
     """Send what waits on this machine for the server at URL, or for every server: results that it could not take when
     they were measured. Exit code 1 when something still waits or was refused.
     """
     from benchwright.errors import OptionError
     from benchwright.store.remote import pending
 
+    to = only_one(servers, "--to", "what waits is sent to one server") or None
     if to and not url:
         raise OptionError("--to needs the server that it stands for", remedy="benchwright store send URL --to OTHER")
     sent = pending.send(url, to=to, refused=refused)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from benchwright.cli.options import json_option, store_option
+from benchwright.cli.options import json_option, smallest_option, store_option
 from benchwright.cli.targets import build_options, target_options
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @target_options
 @build_options
 @click.option("--interval", default="60", show_default=True, metavar="SECONDS", help="Look for new commits so often.")
-@click.option("--once", is_flag=True, help="Measure what is new, and end.")
+@click.option("--once", is_flag=True, help="End after one pass: what is new is measured.")
 @click.option("--remote", default="origin", show_default=True, help="Where to fetch from; '' for this repository only.")
 @click.option("--branch", default="", help="The branch to follow. Default: the one that is checked out.")
 @click.option("--since", default="", metavar="REV", help="At the first start, begin after REV. Default: at the newest.")
@@ -42,10 +42,15 @@ if TYPE_CHECKING:
     default=20,
     show_default=True,
     metavar="N",
-    help="Measure both sides of a suspected change again, in up to N pairs, before anybody is told. 0: do not.",
+    help="Pairs at most: both sides of a suspected change are measured again before anybody is told. 0: they are not.",
 )
-@click.option("--rounds", type=click.IntRange(min=1), help="Fresh processes per case. Default: 5, 1 if called once.")
-@click.option("--smallest", default="1%", show_default=True, metavar="PERCENT", help="Smaller changes count as none.")
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Fresh processes per case, interleaved. Default: 5, 1 if called once.",
+)
+@smallest_option
 @click.option(
     "--commit-file", metavar="FILE", help="Keeps the last commit that was finished; the first start reads it."
 )

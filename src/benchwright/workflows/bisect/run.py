@@ -44,7 +44,7 @@ class Range:
     finding: str = ""
     good: str = ""
     bad: str = ""
-    case: str = ""  # the name, where the targets have several
+    case: str = ""  # words of the name or the parameters, where the targets have several
 
 
 def bisect(
@@ -226,13 +226,13 @@ def _case_in(
     """How the case is found in a revision; `seen` is told of it where it was planned."""
     if request.targets or request.command or finding is None:
         usual = config.load()
-        name = asked.case or (finding.case if finding else "")
+        name = finding.case if finding and not asked.case else ""
 
         def finished(case: Case) -> Case:
             seen(case)
             return ending(case, usual)
 
-        return planned(request, name=name, finished=finished)
+        return planned(request, name=name, words=asked.case, finished=finished)
     case = _of_finding(finding, run)
     if case is None:
         raise TargetError(
@@ -245,15 +245,23 @@ def _case_in(
     return lambda built: moved(case, builder.repository.root, built)
 
 
-def planned(request: Request, *, name: str = "", finished: Callable[[Case], Case] = lambda case: case) -> CaseIn:
-    """The one case of a request, or the one of that name among several, as each revision has it."""
+def planned(
+    request: Request, *, name: str = "", words: str = "", finished: Callable[[Case], Case] = lambda case: case
+) -> CaseIn:
+    """The one case of a request, or the one of that name or with these words among several, as each revision has it.
+
+    A case whose whole name the words are is meant before those that only hold them.
+    """
     known: list[tuple[str, Mapping[str, Scalar]]] = []
 
     def case_in(built: Built) -> Case:
         cases = plan_in(built, request)
-        wanted = [case for case in cases if case.name == name] if name else cases
         if known:
-            wanted = [case for case in wanted if (case.name, case.params) == known[0]]
+            wanted = [case for case in cases if (case.name, case.params) == known[0]]
+        elif name:
+            wanted = [case for case in cases if case.name == name]
+        else:
+            wanted = [case for case in cases if case.name == words] or [case for case in cases if words in _label(case)]
         if len(wanted) != 1:
             raise _not_one(built, cases, wanted)
         known[:] = [(wanted[0].name, wanted[0].params)]
@@ -266,9 +274,13 @@ def _not_one(built: Built, cases: Sequence[Case], wanted: Sequence[Case]) -> Tar
     where = f"revision {built.revision.id[:12]}"
     if not wanted:
         return TargetError(f"{where} does not have this case", remedy="choose a range in which both ends have it")
-    labels = [" ".join([case.name, *(f"{key}={value}" for key, value in case.params.items())]) for case in cases]
+    labels = [_label(case) for case in cases]
     some = "; ".join(labels[:4]) + ("; ..." if len(labels) > 4 else "")
     return TargetError(f"{where}: {len(wanted)} cases, and one can be bisected: {some}", remedy="name one of them")
+
+
+def _label(case: Case) -> str:
+    return " ".join([case.name, *(f"{key}={value}" for key, value in case.params.items())])
 
 
 def _of_finding(finding: Finding, run: Run | None) -> Case | None:
