@@ -9,7 +9,7 @@ from typing import Any
 from benchwright.errors import OptionError, TargetError, did_you_mean
 from benchwright.schema.parsing import json_mapping
 from benchwright.store import Miss, Series, Store
-from benchwright.store.references import names_of
+from benchwright.store.sql.references import names_of
 
 Directions = Mapping[str, str | None]  # by metric: which direction is better
 _ROUNDS = 50  # as many as a run is expected to have at most

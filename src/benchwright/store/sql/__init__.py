@@ -10,9 +10,8 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 
 from benchwright.errors import StoreError
 from benchwright.records import Result, Run
-from benchwright.store import references
 from benchwright.store.archive import Token
-from benchwright.store.sql import access, browse, counts, read, retention, upsert, write
+from benchwright.store.sql import access, browse, counts, read, references, retention, upsert, write
 from benchwright.store.sql import engine as engines
 from benchwright.store.sql import findings as finding_rows
 from benchwright.store.sql.codec import plain
