@@ -13,6 +13,8 @@ WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")  
 QUICK := $(addprefix tests/,analysis exchange/test_*.py machine/environment pages/test_*.py records report \
   schema targets units worker/engine worker/tasks test_config.py test_decorator.py test_errors.py test_house.py \
   test_layers.py test_plugins.py test_project.py)
+# Images of containers like to set it, and then each of some thousand processes compiles every library anew.
+unexport PYTHONDONTWRITEBYTECODE
 export BENCHWRIGHT_TENSORFLOW_PYTHON ?= $(abspath $(TENSORFLOW))/bin/python
 
 .DEFAULT_GOAL := help

@@ -50,6 +50,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell that starts the tests in the background has Ctrl-C ignored, here and in every child.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and nohup has this one ignored
+    # Where this is set, every child compiles every library anew, which more than doubles what a start costs.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     # A loaded machine is not a failure.
     settings.register_profile("benchwright", deadline=None, max_examples=30, print_blob=True)
     settings.load_profile("benchwright")
