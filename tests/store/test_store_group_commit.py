@@ -14,7 +14,7 @@ from sqlalchemy import event
 from benchwright.errors import StoreError
 from benchwright.records import Result, Run
 from benchwright.store.sql import SqlStore
-from benchwright.store.sql.group_commit import CommitJob, Together
+from benchwright.store.sql.group_commit import CommitJob, GroupCommit
 
 MakeResult = Callable[..., Result]
 MakeRun = Callable[..., Run]
@@ -26,7 +26,7 @@ class Slow:
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
         self.begun, self.go_on = threading.Event(), threading.Event()
-        self.together = Together(self.do)
+        self.together = GroupCommit(self.do)
 
     def do(self, jobs: Sequence[CommitJob[str]]) -> None:
         self.batches.append([job.work for job in jobs])
@@ -41,7 +41,7 @@ class Slow:
                 job.done = True
 
 
-def _wait_for(together: Together[Any], count: int) -> None:
+def _wait_for(together: GroupCommit[Any], count: int) -> None:
     for _ in range(3000):
         if len(together._waiting) == count:
             return

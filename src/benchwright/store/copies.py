@@ -55,10 +55,10 @@ def copy(source: Store, target: Store, tell: Tell = lambda done, total: None) ->
         results += len(run.results)
         if name not in there and target.add_run(run):
             added += 1
-            differing += _compared(run, target.run(name))
+            differing += _differences(run, target.run(name))
             continue
-        completed += _complete(run, target)
-        differing += _compared(_light(run), target.run(name, samples=False))
+        completed += _add_missing_results(run, target)
+        differing += _differences(_without_samples(run), target.run(name, samples=False))
     tell(len(names), len(names))
     findings = _findings(source, target, differing)
     return Copied(
@@ -70,7 +70,7 @@ def copy(source: Store, target: Store, tell: Tell = lambda done, total: None) ->
         mutes=_mutes(source, target),
         thresholds=_thresholds(source, target),
         notes=_notes(source, target),
-        differing=(*differing, *_lacking(names, target)),
+        differing=(*differing, *_missing_runs(names, target)),
     )
 
 
@@ -84,7 +84,7 @@ def _place(url: str) -> str:
     return str(database_file(url)) if "://" not in url or url.startswith("sqlite") else url
 
 
-def _complete(run: Run, target: Store) -> bool:
+def _add_missing_results(run: Run, target: Store) -> bool:
     held = {result.id for result in target.run(run.id, samples=False).results}
     missing = [result for result in run.results if result.id not in held]
     for result in missing:
@@ -92,7 +92,7 @@ def _complete(run: Run, target: Store) -> bool:
     return bool(missing)
 
 
-def _compared(ours: Run, theirs: Run) -> list[str]:
+def _differences(ours: Run, theirs: Run) -> list[str]:
     """Nothing when every result of the one is in the other, the same."""
     wanted = {result.id for result in ours.results}
     common = replace(theirs, results=tuple(result for result in theirs.results if result.id in wanted))
@@ -104,11 +104,11 @@ def _digest(run: Run) -> str:
     return hashlib.sha256(schema.dumps(ordered).encode("ascii")).hexdigest()
 
 
-def _light(run: Run) -> Run:
+def _without_samples(run: Run) -> Run:
     return replace(run, results=tuple(replace(result, samples=()) for result in run.results))
 
 
-def _lacking(names: Iterable[str], target: Store) -> list[str]:
+def _missing_runs(names: Iterable[str], target: Store) -> list[str]:
     return [f"run {name} is not there" for name in sorted({*names} - {*target.run_ids()})]
 
 

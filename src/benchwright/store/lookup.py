@@ -25,7 +25,7 @@ def look_up(
     """
     for name in names_of(target):
         if series := store.history(name, limit=(runs + 1) * _ROUNDS):
-            return _chosen(series, target, metrics, usual), store.misses(name)
+            return _choose_series(series, target, metrics, usual), store.misses(name)
         if misses := store.misses(name):
             return [], misses
     known = store.case_names()
@@ -35,7 +35,7 @@ def look_up(
     )
 
 
-def _chosen(
+def _choose_series(
     series: list[Series], target: str, metrics: Sequence[str], usual: Callable[[Directions], list[str]]
 ) -> list[Series]:
     there = {one.metric for one in series}
@@ -46,10 +46,10 @@ def _chosen(
         known.setdefault((one.case, one.params), {})[one.metric] = one.better
     wanted = {name: list(metrics) or usual(directions) for name, directions in known.items()}
     chosen = [one for one in series if one.metric in wanted[one.case, one.params]]
-    return sorted(chosen, key=lambda one: _order(one, wanted[one.case, one.params]))
+    return sorted(chosen, key=lambda one: _sort_key(one, wanted[one.case, one.params]))
 
 
-def _order(series: Series, metrics: Sequence[str]) -> tuple[Any, ...]:
+def _sort_key(series: Series, metrics: Sequence[str]) -> tuple[Any, ...]:
     """By case, then by params with numbers as numbers, then by metric as asked for."""
     values = json_mapping(series.params).values()
     params = [(0, value, "") if isinstance(value, int | float) else (1, 0, str(value)) for value in values]

@@ -101,7 +101,7 @@ def test_a_server_that_hangs_costs_a_run_little_time(
     desk: Any, results: list[Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[float] = []
-    once = Caller._once
+    once = Caller._ask_once
 
     def noted(self: Caller, request: Any, silence: float) -> Any:
         given.append(silence)
@@ -109,7 +109,7 @@ def test_a_server_that_hangs_costs_a_run_little_time(
 
     store = RemoteStore(desk.address)
     desk.fail(3)
-    monkeypatch.setattr(Caller, "_once", noted)
+    monkeypatch.setattr(Caller, "_ask_once", noted)
     store.begin(_run(results))
     for result in results[:2]:
         store._outbox._not_before = 0.0  # as if time had passed
@@ -152,7 +152,7 @@ def test_what_is_refused_is_moved_aside_and_does_not_block_the_rest(
     desk.answers.append((200, {}, {"id": "x"}))
     desk.fail(1, 413)
     store.close()
-    assert [len(Spool(desk.address)), Spool(desk.address).refused] == [0, 1]
+    assert [len(Spool(desk.address)), Spool(desk.address).refused_count] == [0, 1]
     assert any(f"result {results[1].id} is refused" in text for text in caplog.messages)
     (sent,) = pending.send(refused=True)
     assert (sent.sent, sent.refused, sent.waiting) == (1, 0, 0)
@@ -256,7 +256,7 @@ def test_a_file_that_vanished_or_changed_is_told_of_and_blocks_nothing(
     (tmp_path / "gone.bin").unlink()
     (tmp_path / "shorter.bin").write_bytes(b"1")
     store.close()
-    assert desk.seen[-1][1].endswith("here.bin") and Spool(desk.address).refused == 2
+    assert desk.seen[-1][1].endswith("here.bin") and Spool(desk.address).refused_count == 2
     assert sum("is refused" in text for text in caplog.messages) == 2
 
 

@@ -27,7 +27,7 @@ def _paths(spool: Spool) -> list[str]:
 
 def test_nothing_is_made_before_something_waits(spool_folder: Path) -> None:
     spool = Spool(SERVER)
-    assert spool.is_empty and len(spool) == 0 and spool.entries() == [] and spool.refused == 0
+    assert spool.is_empty and len(spool) == 0 and spool.entries() == [] and spool.refused_count == 0
     assert not spool_folder.exists()
 
 
@@ -64,7 +64,7 @@ def test_what_is_refused_is_kept_with_its_reason_and_can_come_back_in_its_place(
     for number in range(3):
         spool.add(_request(number))
     spool.refuse(spool.entries()[1], "too large")
-    assert _paths(spool) == ["runs/0", "runs/2"] and spool.refused == 1
+    assert _paths(spool) == ["runs/0", "runs/2"] and spool.refused_count == 1
     assert [path.read_text() for path in (spool.folder / "refused").glob("*.txt")] == ["too large\n"]
     assert spool.take_back() == 1
     assert _paths(spool) == ["runs/0", "runs/1", "runs/2"]

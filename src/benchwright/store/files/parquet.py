@@ -40,7 +40,7 @@ def read(path: str) -> Iterator[Run]:
     try:
         with pq.ParquetFile(path) as file:
             _check_columns(file.schema_arrow, path)
-            yield from _grouped(_documents(file), path)
+            yield from _group_runs(_documents(file), path)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # not all that Arrow raises is its own
         message = str(error).strip().splitlines()[0]
         raise DecodeError(f"{path}: not a Parquet file that can be read: {message}") from None
@@ -60,7 +60,7 @@ def _documents(file: Any) -> Iterator[tuple[str | None, str | None]]:
         yield from zip(batch.column("run").to_pylist(), batch.column("result").to_pylist(), strict=True)
 
 
-def _grouped(documents: Iterable[tuple[str | None, str | None]], path: str) -> Iterator[Run]:
+def _group_runs(documents: Iterable[tuple[str | None, str | None]], path: str) -> Iterator[Run]:
     """Rows that follow each other with the same run belong together."""
     header: str | None = None
     run: Run | None = None

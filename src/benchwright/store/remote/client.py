@@ -96,7 +96,7 @@ class Caller:
 
     def introduce(self) -> Sequence[str]:
         """What whoever has this token may do, as the server says; a `StoreError` when it is no server of ours."""
-        response = self._answered(ServerRequest(method="GET", path="about"))
+        response = self._ask(ServerRequest(method="GET", path="about"))
         about = _json(response) if response.ok else None
         if not isinstance(about, dict) or not isinstance(about.get("scopes"), list):
             raise self._stranger(response)
@@ -110,7 +110,7 @@ class Caller:
         A server that says nothing for `silence` seconds is in trouble. Whatever is not in our own words, the page of a
         proxy that wants a login for example, counts as no answer.
         """
-        response = self._answered(request, silence)
+        response = self._ask(request, silence)
         if silent and response.status == 204:
             return {}
         told = _json(response) if response.ok else None
@@ -120,7 +120,7 @@ class Caller:
 
     def document(self, path: str) -> bytes:
         """An answer as it is: a document of `schema`."""
-        response = self._answered(ServerRequest(method="GET", path=path))
+        response = self._ask(ServerRequest(method="GET", path=path))
         if response.ok:
             return response.content
         raise self._complaint(response)
@@ -129,15 +129,15 @@ class Caller:
         """Ends the connections."""
         self._client.close()
 
-    def _answered(self, request: ServerRequest, silence: float = SILENCE) -> ServerAnswer:
+    def _ask(self, request: ServerRequest, silence: float = SILENCE) -> ServerAnswer:
         """A connection that the server had just closed is no trouble yet: the second try has a new one."""
         try:
             try:
-                return self._once(request, silence)
+                return self._ask_once(request, silence)
             except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):
                 if not request.repeatable:
                     raise
-                return self._once(request, silence)
+                return self._ask_once(request, silence)
         except OSError as error:  # while a file was read; of the network's errors none comes so
             raise RefusedError(f"{error.filename or request.file}: {error.strerror}") from None
         except httpx2.TransportError as error:
@@ -150,7 +150,7 @@ class Caller:
                 f"{self.address.url}: {_in_words(error)}", remedy="is it a Benchwright server?"
             ) from None
 
-    def _once(self, request: ServerRequest, silence: float) -> ServerAnswer:
+    def _ask_once(self, request: ServerRequest, silence: float) -> ServerAnswer:
         timeout = httpx2.Timeout(silence, connect=CONNECT)
         headers = {"Content-Type": request.kind} if request.body or request.file else {}
         if request.packed:

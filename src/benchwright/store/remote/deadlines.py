@@ -70,11 +70,11 @@ class _Stream(httpcore2.NetworkStream):
         clock: AnswerClock | None = getattr(_of_thread, "clock", None)
         if clock is None:
             return bytes(self._inner.read(max_bytes, timeout=timeout))
-        left = _left(clock)
+        left = _seconds_left(clock)
         try:
             data = bytes(self._inner.read(max_bytes, timeout=left if timeout is None else min(timeout, left)))
         except httpcore2.ReadTimeout:
-            _left(clock)  # says so when it is not the silence, but all of it that took too long
+            _seconds_left(clock)  # says so when it is not the silence, but all of it that took too long
             raise
         clock.saw(len(data))
         return data
@@ -94,7 +94,7 @@ class _Stream(httpcore2.NetworkStream):
         return self._inner.get_extra_info(info)
 
 
-def _left(clock: AnswerClock) -> float:
+def _seconds_left(clock: AnswerClock) -> float:
     try:
         return clock.left()
     except SlowError as error:

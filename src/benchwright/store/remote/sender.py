@@ -67,7 +67,7 @@ class Outbox:
                 else:
                     self._failures = 0
                     return answer
-            self.spool.add(_kept(request).small())
+            self.spool.add(_copy_small_file(request).small())
             if not self._told:
                 self._told = True
                 why = self._trouble.message if self._trouble else f"{self.spool.server} has not yet had all before this"
@@ -163,7 +163,7 @@ def tell(text: str) -> None:
     sys.stderr.write(f"{clear}benchwright: {text}\n")
 
 
-def _kept(request: ServerRequest) -> ServerRequest:
+def _copy_small_file(request: ServerRequest) -> ServerRequest:
     """A small file is copied, so that it may go where it is; a larger one is read there when it is sent."""
     if not request.file or request.size > COPIED:
         return request

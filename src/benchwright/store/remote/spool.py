@@ -52,7 +52,7 @@ def servers() -> list[str]:
     for path in sorted(top().glob(f"*/{_SERVER}")):
         server = path.read_text(encoding="utf-8").strip()
         spool = Spool(server)
-        if not spool.is_empty or spool.refused:
+        if not spool.is_empty or spool.refused_count:
             found.append(server)
     return found
 
@@ -70,7 +70,7 @@ class Spool:
         return next(self._names(self.folder), None) is None
 
     @property
-    def refused(self) -> int:
+    def refused_count(self) -> int:
         """How many requests were moved aside."""
         return sum(1 for _ in self._names(self.folder / _REFUSED))
 

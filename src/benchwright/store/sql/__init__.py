@@ -17,8 +17,8 @@ from benchwright.store.sql import findings as finding_rows
 from benchwright.store.sql.codec import plain
 from benchwright.store.sql.counts import StoreInfo
 from benchwright.store.sql.database import TIMEOUT, reads, writes
-from benchwright.store.sql.faults import explained
-from benchwright.store.sql.group_commit import CommitJob, Together
+from benchwright.store.sql.faults import explain_errors
+from benchwright.store.sql.group_commit import CommitJob, GroupCommit
 from benchwright.store.sql.page_database import PageDatabase
 from benchwright.store.sql.retention import Pruned, RetentionRules
 from benchwright.store.sql.upsert import Upload
@@ -34,7 +34,7 @@ class SqlStore(PageDatabase):
 
     def __init__(self, url: str, *, create: bool = True, timeout: float = TIMEOUT) -> None:
         self._known = write.KnownIds()
-        self._together = Together(self._put_all)
+        self._together = GroupCommit(self._put_all)
         super().__init__(url, create=create, timeout=timeout)
 
     def begin(self, run: Run) -> None:
@@ -144,7 +144,7 @@ class SqlStore(PageDatabase):
         if not dry_run:
             retention.carry_out(self._writing, plan)
             self._forget()
-            with explained(self._place, self._file):
+            with explain_errors(self._place, self._file):
                 smaller = engines.give_back(self._engine)
         return Pruned(
             runs=tuple(name for _, name in plan.runs),
@@ -159,7 +159,7 @@ class SqlStore(PageDatabase):
         with self._reading() as connection:
             return counts.info(connection, self._place)
 
-    def _rolled_back(self) -> None:
+    def _after_rollback(self) -> None:
         self._known = write.KnownIds()  # ids learnt in a transaction that was rolled back name nothing
 
     def _put_all(self, jobs: Sequence[CommitJob[Upload]]) -> None:

@@ -20,7 +20,7 @@ from benchwright.store.sql.engine import parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sought:
+class RunFilter:
     """Which runs are meant; what is empty does not choose. The rest must hold for one and the same result."""
 
     tag: str = ""
@@ -29,7 +29,7 @@ class Sought:
     environments: tuple[int, ...] | None = None  # rows: the machine's
 
 
-def runs_page(connection: Connection, sought: Sought, *, before: str, limit: int) -> list[RunSummary]:
+def runs_page(connection: Connection, sought: RunFilter, *, before: str, limit: int) -> list[RunSummary]:
     """The newest runs that were added before the run `before`."""
     runs = tables.runs
     query = read.headers().where(read.is_run())
@@ -40,16 +40,16 @@ def runs_page(connection: Connection, sought: Sought, *, before: str, limit: int
         own = select(results.c.run_id).where(results.c.revision == revision)
         query = query.where(or_(runs.c.revision == revision, runs.c.id.in_(own)))
     if sought.case or sought.environments is not None:
-        query = _with_result(connection, query, sought)
+        query = _where_result_fits(connection, query, sought)
     if before:
         number = connection.scalar(select(runs.c.id).where(runs.c.run == plain(before)))
         if number is None:
             raise StoreError(f"no run {before!r} in this store", remedy="begin with the newest runs again")
         query = query.where(runs.c.id < number)
-    return read.summarised(connection, query, limit=limit)
+    return read.summarise(connection, query, limit=limit)
 
 
-def _with_result(connection: Connection, query: Select[Any], sought: Sought) -> Select[Any]:
+def _where_result_fits(connection: Connection, query: Select[Any], sought: RunFilter) -> Select[Any]:
     results = tables.results
     conditions = [results.c.run_id == tables.runs.c.id]
     if sought.environments is not None:
@@ -76,7 +76,7 @@ def header(connection: Connection, run_id: str) -> Run:
 
 def result(connection: Connection, result_id: str) -> tuple[str, Result]:
     """One result without its samples, and its run's id."""
-    found = read.kept(connection, result_id)
+    found = read.find_result(connection, result_id)
     if found is None:
         raise StoreError(f"no result {result_id!r} in this store")
     return found.run, found.result

@@ -31,18 +31,18 @@ def _points(connection: Connection, above: int, upto: int) -> dict[int, int]:
     return {row[0]: row[1] for row in connection.execute(query)}
 
 
-def listed(connection: Connection, chosen: SeriesFilter, counts: Mapping[int, int]) -> list[ListedSeries]:
+def list_series(connection: Connection, chosen: SeriesFilter, counts: Mapping[int, int]) -> list[ListedSeries]:
     """The series that were chosen, in the order of their numbers; those without points only where keys name them."""
     table, points = tables.series, tables.points
     first, last = (_instant(order(points.c.at)) for order in (Column.asc, Column.desc))
-    query = _chosen(select(table, first.label("first"), last.label("last")), chosen)
+    query = _apply_filter(select(table, first.label("first"), last.label("last")), chosen)
     if not chosen.words and "*" not in chosen.case + chosen.metric:
         rows: Sequence[Row[Any]] = connection.execute(query.order_by(table.c.id).limit(chosen.limit)).all()
     else:
-        numbers = _fitting(connection, chosen)
+        numbers = _fitting_numbers(connection, chosen)
         rows = [row for part in parts(numbers) for row in connection.execute(query.where(table.c.id.in_(part))).all()]
         rows.sort(key=lambda row: row.id)
-    return [_listed(row, counts.get(row.id, 0)) for row in rows]
+    return [_listed_series(row, counts.get(row.id, 0)) for row in rows]
 
 
 def _instant(order: Any) -> Any:
@@ -51,7 +51,7 @@ def _instant(order: Any) -> Any:
     return inner.correlate(tables.series).scalar_subquery()
 
 
-def _chosen(query: Select[Any], chosen: SeriesFilter) -> Select[Any]:
+def _apply_filter(query: Select[Any], chosen: SeriesFilter) -> Select[Any]:
     """What the database can choose by itself."""
     table, points = tables.series, tables.points
     query = query.where(table.c.id > chosen.after)
@@ -65,14 +65,14 @@ def _chosen(query: Select[Any], chosen: SeriesFilter) -> Select[Any]:
     return query.where(exists().where(points.c.series_id == table.c.id))
 
 
-def _fitting(connection: Connection, chosen: SeriesFilter) -> list[int]:
+def _fitting_numbers(connection: Connection, chosen: SeriesFilter) -> list[int]:
     """The numbers of the first `limit` series that fit patterns and words too, whatever the database."""
     table = tables.series
     columns = (table.c.id, table.c.case_name, table.c.params, table.c.metric)
     case, metric = pattern(chosen.case or "*"), pattern(chosen.metric or "*")
     words = plain(chosen.words).casefold().split()
     found: list[int] = []
-    for row in connection.execute(_chosen(select(*columns), chosen).order_by(table.c.id)):
+    for row in connection.execute(_apply_filter(select(*columns), chosen).order_by(table.c.id)):
         text = f"{row.case_name} {row.params} {row.metric}".casefold() if words else ""
         if case.fullmatch(row.case_name) and metric.fullmatch(row.metric) and all(word in text for word in words):
             found.append(row.id)
@@ -86,7 +86,7 @@ def pattern(name: str) -> re.Pattern[str]:
     return re.compile(".*".join(map(re.escape, plain(name).split("*"))), re.DOTALL)
 
 
-def _listed(row: Any, count: int) -> ListedSeries:
+def _listed_series(row: Any, count: int) -> ListedSeries:
     return ListedSeries(
         number=row.id,
         series=read.series_of(row),
@@ -132,7 +132,7 @@ def around(connection: Connection, places: Sequence[tuple[str, str]], *, points:
     """
     numbers = dict(_numbers(connection, list(dict.fromkeys(key for key, _ in places))))
     began = dict(_beginnings(connection, list(dict.fromkeys(run for _, run in places))))
-    about = _about(points // 2)
+    about = _select_around(points // 2)
     found = []
     for key, run in places:
         number, at = numbers.get(key), began.get(run)
@@ -149,7 +149,7 @@ def _beginnings(connection: Connection, runs: Sequence[str]) -> Iterator[tuple[s
         )
 
 
-def _about(most: int) -> Any:
+def _select_around(most: int) -> Any:
     """The points of a `series` before an instant, `begin`, and from there on; `most` of each, in no order."""
     points, results = tables.points, tables.results
     series, begin = (bindparam(name, type_=BigInteger) for name in ("series", "begin"))

@@ -34,7 +34,7 @@ class _Cell(TypeDecorator[Any]):
         return type(self)._read if dialect.name == "sqlite" else super().result_processor(dialect, coltype)
 
 
-def checked(rows: Sequence[tuple[Any, ...]], kinds: Sequence[Kinds]) -> Sequence[tuple[Any, ...]]:
+def check_rows(rows: Sequence[tuple[Any, ...]], kinds: Sequence[Kinds]) -> Sequence[tuple[Any, ...]]:
     """Rows of a bare cursor, which is quicker by far; a `StoreError` unless each column holds what it should."""
     for column, kind in zip(zip(*rows, strict=True), kinds, strict=False):
         if not {*map(type, column)} <= kind:
@@ -53,7 +53,7 @@ def _bytes(value: Any) -> Any:
     return value if type(value) is bytes or value is None else str(value).encode("utf-8", "replace")
 
 
-def _whole(value: Any) -> Any:
+def _whole_number(value: Any) -> Any:
     return value if type(value) is int or value is None else _refuse(value, "a whole number")
 
 
@@ -86,21 +86,21 @@ class Whole(_Cell):
     """A whole number of 64 bits."""
 
     impl, cache_ok = BigInteger, True
-    _read = staticmethod(_whole)
+    _read = staticmethod(_whole_number)
 
 
 class Small(_Cell):
     """A whole number of 16 bits."""
 
     impl, cache_ok = SmallInteger, True
-    _read = staticmethod(_whole)
+    _read = staticmethod(_whole_number)
 
 
 class Position(_Cell):
     """A whole number of 32 bits."""
 
     impl, cache_ok = Integer, True
-    _read = staticmethod(_whole)
+    _read = staticmethod(_whole_number)
 
 
 class Number(_Cell):

@@ -75,14 +75,14 @@ def environment_row(environment: Environment) -> EnvironmentRow:
     lasting = {k: v for k, v in schema.encode(environment).items() if k not in _MOMENTARY}
     return EnvironmentRow(
         hash=schema.fingerprint({"format": schema.FORMAT, "environment": lasting}),
-        document=_compressed(lasting),
+        document=_compress(lasting),
         key=schema.environment_key(environment),
     )
 
 
 def read_environment(document: bytes, *, where: str) -> Environment:
     """The inverse of `environment_row`: without knobs and the moment."""
-    return schema.decode(Environment, _loads(_expanded(document, where), where), where=where)
+    return schema.decode(Environment, _loads(_expand(document, where), where), where=where)
 
 
 def result_document(result: Result) -> bytes:
@@ -90,13 +90,13 @@ def result_document(result: Result) -> bytes:
     nowhere = replace(result.environment, machine={}, system={}, accelerators=(), runtimes={}, packages={})
     data = schema.encode(replace(result, samples=(), environment=nowhere))
     data["environment"] = {k: data["environment"][k] for k in _MOMENTARY}
-    return _compressed(data)
+    return _compress(data)
 
 
 def read_result(document: bytes, version: int, environment: bytes, *, where: str) -> Result:
     """The inverse of `result_document` and `environment_row`."""
-    data = _loads(_expanded(document, where), where)
-    data["environment"] = _loads(_expanded(environment, where), where) | data["environment"]
+    data = _loads(_expand(document, where), where)
+    data["environment"] = _loads(_expand(environment, where), where) | data["environment"]
     return schema.open_document(_envelope("result", version, data), Result, where=where)
 
 
@@ -116,16 +116,16 @@ def glance(document: bytes, status: str, *, where: str) -> Glance:
     declaration. What stands before its `status` is the id, the case and the round; after `instrument` and `error` come
     records that have no keys of these names.
     """
-    text = _expanded(document, where)
+    text = _expand(document, where)
     end = text.find(b'"status":"%b","environment":{' % status.encode())
     start, stop = text.find(b'"case":', 0, end), text.rfind(b',"round":', 0, end)
     if end < 0 or start < 0 or stop < 0:
-        raise _damaged(where, ValueError("not a result"))
+        raise _damage_error(where, ValueError("not a result"))
     try:
         params, version = _case(text[start + len(b'"case":') : stop])
-        error, instrument = _last(text, b'"error":'), _last(text, b'"instrument":')
+        error, instrument = _last_value(text, b'"error":'), _last_value(text, b'"instrument":')
     except ValueError as fault:
-        raise _damaged(where, fault) from None
+        raise _damage_error(where, fault) from None
     return Glance(
         params=params,
         version=version,
@@ -134,7 +134,7 @@ def glance(document: bytes, status: str, *, where: str) -> Glance:
     )
 
 
-def _last(text: bytes, name: bytes) -> Any:
+def _last_value(text: bytes, name: bytes) -> Any:
     """What stands behind the last key of that name."""
     start = text.rindex(name) + len(name)
     return None if text.startswith(b"null", start) else _DECODER.raw_decode(text[start:].decode("ascii"))[0]
@@ -150,14 +150,14 @@ def _case(text: bytes) -> tuple[str, str]:
 def samples_rows(samples: tuple[Samples, ...]) -> list[SamplesRow]:
     """The raw samples of a result."""
     return [
-        SamplesRow(document=_compressed(schema.encode(replace(copy, columns={}))), columns=columns.pack(copy.columns))
+        SamplesRow(document=_compress(schema.encode(replace(copy, columns={}))), columns=columns.pack(copy.columns))
         for copy in samples
     ]
 
 
 def read_samples(row: SamplesRow, *, where: str) -> Samples:
     """The inverse of `samples_rows`, for one copy."""
-    about = schema.decode(Samples, _loads(_expanded(row.document, where), where), where=where)
+    about = schema.decode(Samples, _loads(_expand(row.document, where), where), where=where)
     return replace(about, columns=columns.unpack(row.columns, where=where))
 
 
@@ -217,22 +217,22 @@ def _loads(text: str | bytes, where: str) -> Any:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise _damaged(where, error) from None
+        raise _damage_error(where, error) from None
     if not isinstance(data, dict):
-        raise _damaged(where, ValueError("not a mapping"))
+        raise _damage_error(where, ValueError("not a mapping"))
     return data
 
 
-def _compressed(data: Any) -> bytes:
+def _compress(data: Any) -> bytes:
     return zlib.compress(_dumps(data).encode("ascii"), _LEVEL)
 
 
-def _expanded(document: bytes, where: str) -> bytes:
+def _expand(document: bytes, where: str) -> bytes:
     try:
         return inflate(document, most=largest())
     except (ValueError, TypeError) as error:  # damaged, or not even bytes
-        raise _damaged(where, error) from None
+        raise _damage_error(where, error) from None
 
 
-def _damaged(where: str, error: Exception) -> StoreError:
+def _damage_error(where: str, error: Exception) -> StoreError:
     return StoreError(f"{where}: the stored document is damaged: {error}", remedy="restore the store from a backup")

@@ -35,7 +35,7 @@ def pack(columns: Mapping[str, Int64s]) -> dict[str, tuple[str, bytes]]:
     """Each column as (predictor, blob), in an order that `unpack` can follow."""
     import numpy
 
-    arrays = {name: numpy.frombuffer(columns[name], dtype=numpy.int64) for name in _ordered(columns)}
+    arrays = {name: numpy.frombuffer(columns[name], dtype=numpy.int64) for name in _sort_names(columns)}
     packed: dict[str, tuple[str, bytes]] = {}
     known: dict[str, Integers] = {}
     for name, values in arrays.items():
@@ -53,7 +53,7 @@ def pack(columns: Mapping[str, Int64s]) -> dict[str, tuple[str, bytes]]:
 def unpack(packed: Mapping[str, tuple[str, bytes]], *, where: str = "samples") -> dict[str, Int64s]:
     """The inverse of `pack`; a blob that is damaged raises a `StoreError`."""
     known: dict[str, Integers] = {}
-    for name in _ordered(packed):
+    for name in _sort_names(packed):
         predictor, blob = packed[name]
         try:
             known[name] = _RESTORERS[predictor](known, _stretch(blob))
@@ -64,7 +64,7 @@ def unpack(packed: Mapping[str, tuple[str, bytes]], *, where: str = "samples") -
     return {name: _as_array(values) for name, values in known.items()}
 
 
-def _ordered(columns: Mapping[str, Any]) -> list[str]:
+def _sort_names(columns: Mapping[str, Any]) -> list[str]:
     return sorted(columns, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name))
 
 
@@ -119,7 +119,7 @@ def _size(residual: Integers) -> float:
 
     if not len(residual):
         return 0.0
-    folded = _folded(residual).view("u8")
+    folded = _fold_signs(residual).view("u8")
     used = (int(folded.max()).bit_length() + 7) // 8  # the planes above are all zero, and cost nothing
     planes = folded.astype("<u8").view("u1").reshape(-1, 8)[:, :used]
     counts = numpy.bincount((planes + _PLANES_APART * numpy.arange(used)).ravel())
@@ -135,10 +135,10 @@ def _squeeze(values: Integers) -> bytes:
 
 
 def _planes(values: Integers) -> Bytes:
-    return _folded(values).astype("<i8").view("u1").reshape(-1, 8).T
+    return _fold_signs(values).astype("<i8").view("u1").reshape(-1, 8).T
 
 
-def _folded(values: Integers) -> Integers:
+def _fold_signs(values: Integers) -> Integers:
     return (values << 1) ^ (values >> 63)  # 0, -1, 1, -2 ... become 0, 1, 2, 3 ...
 
 

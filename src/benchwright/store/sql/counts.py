@@ -28,7 +28,7 @@ _LASTS = 600.0  # seconds
 _LATELY = 1.0  # seconds
 
 
-class Lately(Generic[V]):
+class RecentValue(Generic[V]):
     """What was found while some result was the newest. It holds for a second: a page asks for the same several times.
 
     Another's transaction may add a result with an older number meanwhile; that shows a second later.
@@ -64,20 +64,20 @@ class Tally(Generic[K, V]):
         self._known: dict[K, V] = {}
         self._upto = 0
         self._since = time.monotonic()
-        self._lately: Lately[dict[K, V]] = Lately()
+        self._lately: RecentValue[dict[K, V]] = RecentValue()
 
     def __call__(self, connection: Connection) -> Mapping[K, V]:
         last = newest(connection)
         if (same := self._lately.get(last)) is not None:
             return same
         with self._lock:  # one thread counts the old part, the others wait for it
-            if not settled(self._upto, last, self._since):
+            if not is_settled(self._upto, last, self._since):
                 self._restart()
             if last - self._upto > 2 * UNSETTLED:
                 found = self._count(connection, self._upto, last - UNSETTLED)
-                self._known, self._upto = self._joined(self._known, found), last - UNSETTLED
+                self._known, self._upto = self._add_up(self._known, found), last - UNSETTLED
             known, upto = self._known, self._upto
-        return self._lately.keep(last, self._joined(known, self._count(connection, upto, EVERYTHING)))
+        return self._lately.keep(last, self._add_up(known, self._count(connection, upto, EVERYTHING)))
 
     def forget(self) -> None:
         """Counts everything the next time."""
@@ -88,7 +88,7 @@ class Tally(Generic[K, V]):
         self._known, self._upto, self._since = {}, 0, time.monotonic()
         self._lately.forget()
 
-    def _joined(self, known: dict[K, V], found: dict[K, V]) -> dict[K, V]:
+    def _add_up(self, known: dict[K, V], found: dict[K, V]) -> dict[K, V]:
         both = dict(known)
         for key, value in found.items():
             both[key] = self._join(both[key], value) if key in both else value
@@ -105,7 +105,7 @@ def _newest() -> Select[tuple[int]]:
     return select(func.max(tables.results.c.id))
 
 
-def settled(upto: int, last: int, since: float) -> bool:
+def is_settled(upto: int, last: int, since: float) -> bool:
     """Whether what was remembered up to a result, `since` an instant, may still be used when `last` is the newest."""
     return upto <= last and time.monotonic() - since < _LASTS
 

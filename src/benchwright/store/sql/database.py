@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from benchwright.errors import StoreError, StoreLostError
 from benchwright.store.probe import database_file
 from benchwright.store.sql import engine as engines
-from benchwright.store.sql.faults import explained
+from benchwright.store.sql.faults import explain_errors
 from benchwright.store.sql.presence import Presence
 from benchwright.store.sql.upgrade import prepare
 
@@ -43,7 +43,7 @@ class Database:
         self._presence: Presence | None = None
         self._has_written = False
         try:
-            with explained(self._place, self._file):
+            with explain_errors(self._place, self._file):
                 prepare(self._engine, self._place)
         except BaseException:
             self.close()
@@ -85,7 +85,7 @@ class Database:
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
         held: Connection | None = getattr(self._held, "connection", None)
-        with explained(self._place, self._file):
+        with explain_errors(self._place, self._file):
             if held is not None:
                 yield held
                 return
@@ -97,7 +97,7 @@ class Database:
         with self._one_writer:
             try:
                 with (
-                    explained(self._place, self._file),
+                    explain_errors(self._place, self._file),
                     self._engine.connect() as connection,
                     engines.writing(connection).begin(),
                 ):
@@ -106,10 +106,10 @@ class Database:
                 self.confirm()
             except BaseException as error:
                 self._has_written = self._has_written and not isinstance(error, StoreLostError)
-                self._rolled_back()
+                self._after_rollback()
                 raise
 
-    def _rolled_back(self) -> None:
+    def _after_rollback(self) -> None:
         """What was learnt in a transaction that is undone now is wrong."""
 
     def _make_folder(self, file: Path, create: bool) -> None:

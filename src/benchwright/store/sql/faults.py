@@ -19,7 +19,7 @@ _MISSING = ("3F000", "42P01", "42703")  # of a schema, a table, a column
 
 
 @contextmanager
-def explained(place: str, file: Path | None) -> Iterator[None]:
+def explain_errors(place: str, file: Path | None) -> Iterator[None]:
     """Turns errors of the database at `place` (its `file`, if it is one) into a `StoreError`."""
     try:
         yield
@@ -28,7 +28,7 @@ def explained(place: str, file: Path | None) -> Iterator[None]:
         raise StoreError(f"{place}: {told}", remedy="is it there already? If not, give it ids of its own") from error
     except SQLAlchemyError as error:
         if file is None:
-            raise _server(place, error) from error
+            raise _server_error(place, error) from error
         raise sqlite_fault(file, error) from error
     except UnicodeDecodeError as error:  # names of tables, or what SQLite says of them
         raise StoreError(f"{place}: the database is damaged: text in it is none", remedy=_BACKUP) from error
@@ -46,10 +46,10 @@ def sqlite_fault(file: Path, error: Exception) -> StoreError:
             remedy="free space, or choose another place with --store",
         )
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return _damaged(file, code)
+        return _damage_error(file, code)
     message, remedy = _SIMPLE.get(code, (_first_line(error), ""))
     if code == sqlite3.SQLITE_ERROR and message.startswith("no such "):
-        return _gone(str(file), message)
+        return _lost_tables_error(str(file), message)
     # A file that was cut, moved or removed under SQLite shows so as well: nobody knows what is left of it.
     is_moved = getattr(cause, "sqlite_errorcode", 0) == sqlite3.SQLITE_READONLY_DBMOVED
     kind = StoreLostError if code == sqlite3.SQLITE_IOERR or is_moved else StoreError
@@ -75,7 +75,7 @@ _SIMPLE = {
 }
 
 
-def _gone(place: str, message: str) -> StoreError:
+def _lost_tables_error(place: str, message: str) -> StoreError:
     """Tables were there when the store was opened; without one of them nobody knows what is left of the others."""
     return StoreLostError(
         f"{place}: the store has lost what it was made of ({message})",
@@ -83,7 +83,7 @@ def _gone(place: str, message: str) -> StoreError:
     )
 
 
-def _damaged(file: Path, code: int) -> StoreError:
+def _damage_error(file: Path, code: int) -> StoreError:
     """Says what a check of the file finds. The check opens it read-only, so nothing in it changes."""
     if code == sqlite3.SQLITE_NOTADB:
         return StoreLostError(
@@ -113,14 +113,14 @@ def _is_full(file: Path) -> bool:
         return False
 
 
-def _server(place: str, error: SQLAlchemyError) -> StoreError:
+def _server_error(place: str, error: SQLAlchemyError) -> StoreError:
     cause = error.orig if isinstance(error, DBAPIError) else None
     if getattr(cause, "sqlstate", None) == _DISK_FULL:
         return StoreFullError(
             f"{place}: the database's disk is full; what was saved before is safe", remedy="free space there"
         )
     if getattr(cause, "sqlstate", None) in _MISSING:
-        return _gone(place, _first_line(error))
+        return _lost_tables_error(place, _first_line(error))
     return StoreError(f"{place}: {_first_line(error)}", remedy="is the server up, and are user and database right?")
 
 

@@ -27,7 +27,7 @@ def newest(
 ) -> list[Finding]:
     """The newest findings first, of these states and series where any are named."""
     table = tables.findings
-    query = _documented()
+    query = _select_documents()
     if states:
         query = query.where(table.c.state.in_([state.value for state in states]))
     if series:
@@ -39,7 +39,7 @@ def newest(
 def find(connection: Connection, reference: str) -> Finding:
     """The finding of that id, or of the only id that begins so."""
     table, word = tables.findings, plain(reference)
-    rows = connection.execute(_documented().where(table.c.finding.startswith(word, autoescape=True))).all()
+    rows = connection.execute(_select_documents().where(table.c.finding.startswith(word, autoescape=True))).all()
     begun = [row for row in rows if word and row.finding.startswith(word)]  # LIKE may have ignored case
     exact = [row for row in begun if row.finding == word]
     if len(exact or begun) == 1:
@@ -98,7 +98,7 @@ def _content(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _documented() -> Select[Any]:
+def _select_documents() -> Select[Any]:
     table = tables.findings
     return select(table.c.finding, table.c.format, table.c.document)
 

@@ -28,7 +28,7 @@ class CommitJob(Generic[T]):
         return self.done is not None or self.error is not None
 
 
-class Together(Generic[T]):
+class GroupCommit(Generic[T]):
     """Does the jobs that came while others were being done, all at once. Nobody waits for company.
 
     One of the threads that wait does the work of all; then it goes its way, and the next one's turn has come.

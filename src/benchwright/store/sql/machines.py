@@ -26,7 +26,7 @@ class Machines:
     """The machines of a store. Environments are kept for ever and never change, so each is read once."""
 
     def __init__(self) -> None:
-        self.results: Tally[_Group, _Sums] = Tally(_grouped, _added)
+        self.results: Tally[_Group, _Sums] = Tally(_group_results, _add_sums)
         self._known: dict[int, tuple[str, Environment]] = {}  # by row
         self._lock = threading.Lock()
         self._made: tuple[Mapping[_Group, _Sums], list[Machine]] | None = None  # what of, and what
@@ -80,7 +80,7 @@ def _machine(key: str, parts: list[tuple[_Group, _Sums]], environments: dict[int
     )
 
 
-def _grouped(connection: Connection, above: int, upto: int) -> dict[_Group, _Sums]:
+def _group_results(connection: Connection, above: int, upto: int) -> dict[_Group, _Sums]:
     table = tables.results
     names = (table.c.environment_id, table.c.case_name, table.c.status)
     query = (
@@ -91,7 +91,7 @@ def _grouped(connection: Connection, above: int, upto: int) -> dict[_Group, _Sum
     return {(row[0], row[1], row[2]): (row[3], row[4], row[5]) for row in connection.execute(query)}
 
 
-def _added(a: _Sums, b: _Sums) -> _Sums:
+def _add_sums(a: _Sums, b: _Sums) -> _Sums:
     return a[0] + b[0], min(a[1], b[1]), max(a[2], b[2])
 
 

@@ -20,7 +20,7 @@ _SILENT = 24 * 3600 * 1_000_000  # microseconds after which a run that said noth
 _LONGEST = 10_000  # characters of a note
 
 
-def beside(connection: Connection, series: str | None) -> list[Annotation]:
+def list_annotations(connection: Connection, series: str | None) -> list[Annotation]:
     """What was written beside a series, or beside all; every annotation for None. In order of what they are about."""
     table = tables.series_notes
     query = select(table).order_by(table.c.at, table.c.id)

@@ -40,7 +40,7 @@ class PageDatabase(Database):
     def series(self, chosen: SeriesFilter) -> list[ListedSeries]:
         """The series that were chosen, in the order of their numbers."""
         with self._reading() as connection:
-            return catalog.listed(connection, chosen, self._points(connection))
+            return catalog.list_series(connection, chosen, self._points(connection))
 
     def columns(self, key: str, unit: str, *, limit: int = 100_000) -> Columns:
         """The newest points of a series that are ok."""
@@ -50,7 +50,7 @@ class PageDatabase(Database):
     def values_of_runs(self, runs: Sequence[str], *, metrics: Sequence[str] = ()) -> list[Valued]:
         """Every value of these runs that is ok, in the order they were kept."""
         with self._reading() as connection:
-            return values.of_runs(connection, self._names, runs, metrics=metrics)
+            return values.read_runs(connection, self._names, runs, metrics=metrics)
 
     def newest_values(
         self, *, metrics: Sequence[str] = (), case: str = "", machine: str = "", revision: str = "", tag: str = ""
@@ -68,7 +68,7 @@ class PageDatabase(Database):
             rows = None
             if machine:
                 rows = tuple(row for row, key in self._machines.keys(connection).items() if key == machine)
-            sought = browse.Sought(tag=tag, case=case, revision=revision, environments=rows)
+            sought = browse.RunFilter(tag=tag, case=case, revision=revision, environments=rows)
             return browse.runs_page(connection, sought, before=before, limit=limit)
 
     def outcomes(self, runs: Sequence[str]) -> list[ResultOutcome]:
@@ -120,7 +120,7 @@ class PageDatabase(Database):
     environment_of = reads(browse.environment_of)
     metric_names = reads(catalog.metric_names)
     newest = reads(counts.newest)
-    annotations = reads(notes.beside)
+    annotations = reads(notes.list_annotations)
     annotate = writes(notes.annotate)
     drop_annotation = writes(notes.drop_annotation)
     tell_progress = writes(notes.tell_progress)

@@ -41,41 +41,41 @@ class Presence:
     def __init__(self, file: Path) -> None:
         self._file, self._log = file, file.with_name(f"{file.name}-wal")
         self._lock = threading.Lock()
-        self._seen, self._log_seen = _look(file), _look(self._log)
+        self._seen, self._log_seen = _identify(file), _identify(self._log)
 
     def confirm(self) -> None:
         """Raises a `StoreLostError` unless what was committed can be found where the store's path points."""
         with self._lock:
-            before, now = self._seen, _look(self._file)
+            before, now = self._seen, _identify(self._file)
             if now is None:
-                raise self._lost("was removed")
+                raise self._loss_error("was removed")
             if before is not None and now[:2] != before[:2]:
-                raise self._lost("was replaced by another file")
+                raise self._loss_error("was replaced by another file")
             if now.size == 0:
-                raise self._lost("was cut to nothing")
+                raise self._loss_error("was cut to nothing")
             self._confirm_log()
             shrunk = before is not None and now.size < before.size
             if (shrunk or now.size <= _CHECKED) and now != before and (fault := _fault(self._file)):
-                raise self._lost(f"was {'cut' if shrunk else 'changed'} by something else ({fault})")
+                raise self._loss_error(f"was {'cut' if shrunk else 'changed'} by something else ({fault})")
             self._seen = now
 
     def _confirm_log(self) -> None:
         """The newest transactions are in the log alone. While anybody has the store open, SQLite never replaces it."""
         if self._log_seen is None:  # a file system on which SQLite keeps no such log
             return
-        now = _look(self._log)
+        now = _identify(self._log)
         if now is None or now[:2] != self._log_seen[:2]:
-            raise self._lost(f"has lost its write-ahead log ({self._log.name} was removed)")
+            raise self._loss_error(f"has lost its write-ahead log ({self._log.name} was removed)")
         if now.size:
             with self._log.open("rb", buffering=0) as log:  # SQLite holds no lock on this one
                 if log.read(4) not in _LOG_MAGIC:
-                    raise self._lost(f"has lost its write-ahead log ({self._log.name} was cut)")
+                    raise self._loss_error(f"has lost its write-ahead log ({self._log.name} was cut)")
 
-    def _lost(self, how: str) -> StoreLostError:
+    def _loss_error(self, how: str) -> StoreLostError:
         return StoreLostError(f"{self._file}: the store {how} while it was in use", remedy=_REMEDY)
 
 
-def _look(file: Path) -> _Seen | None:
+def _identify(file: Path) -> _Seen | None:
     try:
         found = os.stat(file)  # noqa: PTH116 - once for every result
     except OSError:

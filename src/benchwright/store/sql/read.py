@@ -34,7 +34,7 @@ def run(connection: Connection, run_id: str, *, samples: bool = True) -> Run:
 
 def _results(connection: Connection, run_id: int, *, samples: bool) -> Iterator[Result]:
     table = tables.results
-    for row in connection.execute(_documented().where(table.c.run_id == run_id).order_by(table.c.id)):
+    for row in connection.execute(_select_results().where(table.c.run_id == run_id).order_by(table.c.id)):
         result = _result(row)
         yield replace(result, samples=samples_of(connection, row.id, f"result {row.result}")) if samples else result
 
@@ -49,15 +49,15 @@ class KeptResult:
     result: Result  # without samples
 
 
-def kept(connection: Connection, result_id: str) -> KeptResult | None:
+def find_result(connection: Connection, result_id: str) -> KeptResult | None:
     """The result of that id, without samples; None when there is none such."""
     table, runs = tables.results, tables.runs
-    query = _documented(runs.c.run, table.c.run_id).join(runs, runs.c.id == table.c.run_id)
+    query = _select_results(runs.c.run, table.c.run_id).join(runs, runs.c.id == table.c.run_id)
     row = connection.execute(query.where(table.c.result == plain(result_id))).one_or_none()
     return None if row is None else KeptResult(run=row.run, run_number=row.run_id, number=row.id, result=_result(row))
 
 
-def _documented(*others: Column[Any]) -> Select[Any]:
+def _select_results(*others: Column[Any]) -> Select[Any]:
     """What `_result` needs, and other columns."""
     table = tables.results
     return (
@@ -133,7 +133,7 @@ def case_names(connection: Connection) -> list[str]:
 
 
 def headers() -> Select[Any]:
-    """Runs without their results, for `summarised` among others."""
+    """Runs without their results, for `summarise` among others."""
     table = tables.runs
     return select(table.c.id, table.c.run, table.c.at, table.c.format, table.c.document)
 
@@ -155,10 +155,10 @@ def summaries(connection: Connection, *, limit: int = 20, tag: str = "", tries: 
     query = headers() if tries else headers().where(is_run())
     if tag:
         query = query.join(tables.run_tags).where(tables.run_tags.c.tag == plain(tag))
-    return summarised(connection, query, limit=limit)
+    return summarise(connection, query, limit=limit)
 
 
-def summarised(connection: Connection, query: Select[Any], *, limit: int) -> list[RunSummary]:
+def summarise(connection: Connection, query: Select[Any], *, limit: int) -> list[RunSummary]:
     """The newest of the runs that a query of `headers` finds: those that were added last.
 
     Not those that began last: a machine whose clock was ahead once would stay the newest for as long.
@@ -167,14 +167,14 @@ def summarised(connection: Connection, query: Select[Any], *, limit: int) -> lis
     cases: dict[int, dict[str, None]] = defaultdict(dict)
     counts: dict[int, int] = defaultdict(int)
     failed: dict[int, int] = defaultdict(int)
-    for row in _counted(connection, [header.id for header in headers]):
+    for row in _count_statuses(connection, [header.id for header in headers]):
         cases[row.run_id][row.case_name] = None
         counts[row.run_id] += row.number
         failed[row.run_id] += row.number if row.status in _FAILED else 0
     return [_summary(header, tuple(cases[header.id]), counts[header.id], failed[header.id]) for header in headers]
 
 
-def _counted(connection: Connection, numbers: Sequence[int]) -> Iterator[Row[Any]]:
+def _count_statuses(connection: Connection, numbers: Sequence[int]) -> Iterator[Row[Any]]:
     """How often each case of the runs ended in each status, in the order of their first results."""
     table = tables.results
     for part in parts(numbers):
@@ -217,7 +217,7 @@ def _summary(header: Any, cases: tuple[str, ...], results: int, failed: int) -> 
 
 def history(connection: Connection, case: str, *, metrics: Sequence[str] = (), limit: int = 1000) -> list[Series]:
     """The series of the cases that match, each with its newest points, oldest first."""
-    return [series_of(row, _points(connection, row.id, limit)) for row in _matching(connection, case, metrics)]
+    return [series_of(row, _points(connection, row.id, limit)) for row in _matching_series(connection, case, metrics)]
 
 
 def series_of(row: Any, points: tuple[Point, ...] = ()) -> Series:
@@ -234,7 +234,7 @@ def series_of(row: Any, points: tuple[Point, ...] = ()) -> Series:
     )
 
 
-def _matching(connection: Connection, case: str, metrics: Sequence[str]) -> Sequence[Row[Any]]:
+def _matching_series(connection: Connection, case: str, metrics: Sequence[str]) -> Sequence[Row[Any]]:
     table = tables.series
     query = select(table).where(table.c.case_name.in_(matching_names(connection, table.c.case_name, case)))
     if metrics:
@@ -258,7 +258,7 @@ def misses(connection: Connection, case: str, *, limit: int = 20) -> list[Miss]:
     """The newest results of the matching cases that are not ok, oldest first."""
     table = tables.results
     query = (
-        _documented(
+        _select_results(
             tables.runs.c.run, table.c.revision, table.c.round, table.c.case_name, table.c.started_at, table.c.status
         )
         .join(tables.runs, tables.runs.c.id == table.c.run_id)
@@ -301,7 +301,7 @@ def _miss(row: Any) -> Miss:
     )
 
 
-def _newest() -> Select[Any]:
+def _select_newest_points() -> Select[Any]:
     points, results = tables.points, tables.results
     return (
         select(
@@ -327,7 +327,7 @@ def _newest() -> Select[Any]:
 
 
 def _points(connection: Connection, series: int, limit: int) -> tuple[Point, ...]:
-    rows = connection.execute(_newest(), {"series": series, "most": limit}).all()
+    rows = connection.execute(_select_newest_points(), {"series": series, "most": limit}).all()
     return tuple(
         Point(
             run=run,

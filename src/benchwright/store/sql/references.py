@@ -27,7 +27,7 @@ def find(connection: Connection, reference: str) -> str:
     """
     if match := _LAST.fullmatch(reference):
         back = int(match[1] or 0)
-        return _nth_of(connection, back, match[2]) if match[2] else _nth(connection, back)
+        return _nth_run_of(connection, back, match[2]) if match[2] else _nth_run(connection, back)
     word = plain(reference)
     table = tables.runs
     exact = (
@@ -47,7 +47,7 @@ def names_of(target: str) -> list[str]:
     return list(dict.fromkeys([target, last, f"{last}::*"]))
 
 
-def _nth_of(connection: Connection, back: int, target: str) -> str:
+def _nth_run_of(connection: Connection, back: int, target: str) -> str:
     """The run that lies `back` runs before the newest one that measured the target."""
     table = tables.results
     for name in names_of(target):
@@ -68,7 +68,7 @@ def _nth_of(connection: Connection, back: int, target: str) -> str:
     )
 
 
-def _nth(connection: Connection, back: int) -> str:
+def _nth_run(connection: Connection, back: int) -> str:
     found = connection.scalar(_newest_first().where(is_run()).offset(back).limit(1))
     if found is None:
         there = connection.scalar(select(func.count()).select_from(tables.runs).where(is_run()))
@@ -88,14 +88,14 @@ def _by_beginning(connection: Connection, word: str, reference: str) -> str:
             if word and name.startswith(word):  # LIKE may have ignored case
                 meant.setdefault(name, run)
     if not meant:
-        raise StoreError(f"no run, tag or commit {reference!r} in this store", remedy=_nearest(connection, word))
+        raise StoreError(f"no run, tag or commit {reference!r} in this store", remedy=_suggestion(connection, word))
     if len(meant) > 1:
         names = ", ".join(list(meant)[:_SHOWN]) + (" ..." if len(meant) > _SHOWN else "")
         raise StoreError(f"{reference!r} may be any of {len(meant)}", remedy=f"write more of one of: {names}")
     return next(iter(meant.values()))
 
 
-def _nearest(connection: Connection, word: str) -> str:
+def _suggestion(connection: Connection, word: str) -> str:
     newest = connection.scalars(_newest_first().limit(_SHOWN)).all()
     if not newest:
         return "the store holds no runs; benchwright run TARGET makes one"

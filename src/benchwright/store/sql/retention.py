@@ -98,12 +98,12 @@ def plan(connection: Connection, rules: RetentionRules) -> RetentionPlan:
     """What the rules let go now."""
     gone = dict(_old_runs(connection, rules, rules.runs))
     thinned = [number for number, _ in _old_runs(connection, rules, rules.samples) if number not in gone]
-    raw = dict(_raw(connection, thinned))
+    raw = dict(_raw_sizes(connection, thinned))
     return RetentionPlan(
         runs=tuple(gone.items()),
         results=sum(len(_results(connection, part)) for part in parts([*gone])),
         aged=tuple(raw),
-        sample_bytes=sum(size for _, size in _raw(connection, [*gone])) + sum(raw.values()),
+        sample_bytes=sum(size for _, size in _raw_sizes(connection, [*gone])) + sum(raw.values()),
     )
 
 
@@ -120,9 +120,9 @@ def carry_out(writing: Connect, planned: RetentionPlan) -> None:
                 _fold(connection, number)
 
 
-def folded(samples: Samples) -> Samples:
+def fold_samples(samples: Samples) -> Samples:
     """Samples without raw calls: their distributions alone."""
-    counted = {name: _counted(samples.columns[name]) for name in FOLDED if name in samples.columns}
+    counted = {name: _fold_column(samples.columns[name]) for name in FOLDED if name in samples.columns}
     return replace(samples, columns={}, histograms={**counted, **samples.histograms})
 
 
@@ -131,7 +131,7 @@ def aged_out(samples: Samples) -> bool:
     return samples.calls > 0 and not samples.columns
 
 
-def _counted(values: Int64s) -> Histogram:
+def _fold_column(values: Int64s) -> Histogram:
     import numpy
 
     found, counts = numpy.unique(numpy.frombuffer(values, dtype=numpy.int64), return_counts=True)
@@ -141,7 +141,7 @@ def _counted(values: Int64s) -> Histogram:
 def _fold(connection: Connection, number: int) -> None:
     heads, columns = tables.samples, tables.sample_columns
     copies = read.samples_of(connection, number, f"result in row {number}")
-    for position, row in enumerate(codec.samples_rows(tuple(map(folded, copies)))):
+    for position, row in enumerate(codec.samples_rows(tuple(map(fold_samples, copies)))):
         where = (heads.c.result_id == number, heads.c.position == position)
         connection.execute(update(heads).where(*where).values(document=row.document))
     connection.execute(delete(columns).where(columns.c.result_id == number))
@@ -155,12 +155,12 @@ def _old_runs(connection: Connection, rules: RetentionRules, age: float | None) 
     query = select(runs.c.id, runs.c.run).where(runs.c.at < time.time_ns() // 1000 - round(age * 1_000_000))
     if rules.keep_tagged:
         query = query.where(runs.c.id.not_in(select(tables.run_tags.c.run_id)))
-    wanted = set(_cared_for(connection))
+    wanted = set(_runs_cared_for(connection))
     rows = connection.execute(query.order_by(runs.c.at, runs.c.id))
     return [(number, name) for number, name in rows if name not in wanted]
 
 
-def _cared_for(connection: Connection) -> Iterator[str]:
+def _runs_cared_for(connection: Connection) -> Iterator[str]:
     for finding in findings.newest(connection, states=_CARED_FOR, limit=1_000_000):
         yield from (codec.plain(run) for run in (finding.run, *finding.runs))
 
@@ -170,7 +170,7 @@ def _results(connection: Connection, runs: Sequence[int]) -> list[int]:
     return list(connection.scalars(select(table.c.id).where(table.c.run_id.in_(runs))))
 
 
-def _raw(connection: Connection, runs: Sequence[int]) -> Iterator[tuple[int, int]]:
+def _raw_sizes(connection: Connection, runs: Sequence[int]) -> Iterator[tuple[int, int]]:
     """(result, bytes of its raw samples) of those that have any."""
     results, columns = tables.results, tables.sample_columns
     for part in parts(runs):

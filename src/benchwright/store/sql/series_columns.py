@@ -21,7 +21,7 @@ from benchwright.store.archive import Columns
 from benchwright.store.sql import cells, tables
 from benchwright.store.sql.cells import NUMBER, TEXT, WHOLE
 from benchwright.store.sql.codec import plain
-from benchwright.store.sql.counts import UNSETTLED, newest, settled
+from benchwright.store.sql.counts import UNSETTLED, is_settled, newest
 
 if TYPE_CHECKING:
     import numpy
@@ -91,12 +91,12 @@ class Histories:
             kept = self._kept.get(series)
             if kept:
                 self._kept.move_to_end(series)
-        if kept is None or most > kept.most or not settled(kept.upto, last, kept.since):
+        if kept is None or most > kept.most or not is_settled(kept.upto, last, kept.since):
             points = _read(connection, _newest(), {"series": series, "most": most})
             self._remember(series, points, most=most, upto=last - UNSETTLED, since=time.monotonic())
             return points
         fresh = _read(connection, _recent(), {"series": series, "above": kept.upto}, kept.points)
-        points = _joined(kept.points, fresh)
+        points = _join_points(kept.points, fresh)
         if len(fresh) > UNSETTLED:
             self._remember(series, points, most=kept.most, upto=last - UNSETTLED, since=kept.since)
         return points
@@ -121,19 +121,19 @@ def _read(
 
     cursor = connection.execute(query, parameters).cursor
     assert cursor is not None
-    rows = cells.checked(cursor.fetchall(), _KINDS)
+    rows = cells.check_rows(cursor.fetchall(), _KINDS)
     at, result, run, revision, *numbers = zip(*rows, strict=True) if rows else [()] * 7
     runs, revisions = _places(known.runs if known else ()), _places(known.revisions if known else ())
     columns: dict[str, Iterable[int]] = {
         "at": at,
         "result": result,
-        "run": _indexed(run, runs),
-        "revision": _indexed(revision, revisions),
+        "run": _index_names(run, runs),
+        "revision": _index_names(revision, revisions),
     }
     arrays: dict[str, Array] = {name: numpy.array(values, dtype=numpy.int64) for name, values in columns.items()}
     for name, values in zip(("point", "low", "high"), numbers, strict=True):
         arrays[name] = numpy.array(values, dtype=numpy.float64)  # None becomes NaN
-    return _sorted(_Points(arrays, tuple(runs), tuple(revisions)))
+    return _sort_points(_Points(arrays, tuple(runs), tuple(revisions)))
 
 
 _KINDS = (*[WHOLE] * 2, *[TEXT] * 2, *[NUMBER] * 3)  # of the columns of `_points_where`
@@ -143,23 +143,23 @@ def _places(names: Sequence[str]) -> dict[str, int]:
     return {name: place for place, name in enumerate(names)}
 
 
-def _indexed(names: Sequence[str], places: dict[str, int]) -> list[int]:
+def _index_names(names: Sequence[str], places: dict[str, int]) -> list[int]:
     """The places of names; new ones come after those that are known."""
     for name in dict.fromkeys(names):
         places.setdefault(name, len(places))
     return [places[name] for name in names]
 
 
-def _joined(kept: _Points, fresh: _Points) -> _Points:
+def _join_points(kept: _Points, fresh: _Points) -> _Points:
     import numpy
 
     if not len(fresh):
         return kept
     arrays = {name: numpy.concatenate([values, fresh.arrays[name]]) for name, values in kept.arrays.items()}
-    return _sorted(replace(fresh, arrays=arrays))
+    return _sort_points(replace(fresh, arrays=arrays))
 
 
-def _sorted(points: _Points) -> _Points:
+def _sort_points(points: _Points) -> _Points:
     import numpy
 
     at = points.arrays["at"]
@@ -206,8 +206,8 @@ def _points_where(condition: ColumnElement[bool]) -> Select[Any]:
 def _columns(points: _Points) -> Columns:
     """With the names that occur."""
     arrays = points.arrays
-    run, runs = _named(arrays["run"], points.runs)
-    revision, revisions = _named(arrays["revision"], points.revisions)
+    run, runs = _used_names(arrays["run"], points.runs)
+    revision, revisions = _used_names(arrays["revision"], points.revisions)
     return Columns(
         at=arrays["at"],
         point=arrays["point"],
@@ -221,7 +221,7 @@ def _columns(points: _Points) -> Columns:
     )
 
 
-def _named(places: Array, names: tuple[str, ...]) -> tuple[Array, tuple[str, ...]]:
+def _used_names(places: Array, names: tuple[str, ...]) -> tuple[Array, tuple[str, ...]]:
     import numpy
 
     if not len(places):

@@ -68,7 +68,7 @@ def home(connection: Connection, place: str, run_id: str) -> write.Home:
 
 def _put(connection: Connection, known: write.KnownIds, place: str, upload: Upload) -> bool:
     result_id = upload.prepared.result.id
-    kept = read.kept(connection, result_id)
+    kept = read.find_result(connection, result_id)
     if kept is None or (upload.instead_of == result_id and not _is_same(connection, kept, upload)):
         add(connection, known, place, upload)
         return True

@@ -36,10 +36,10 @@ class ValueFilter:
     tag: str = ""
 
 
-def of_runs(connection: Connection, names: RowNames, runs: Sequence[str], *, metrics: Sequence[str]) -> list[Valued]:
+def read_runs(connection: Connection, names: RowNames, runs: Sequence[str], *, metrics: Sequence[str]) -> list[Valued]:
     """Every value of these runs that is ok, in the order they were kept."""
     ids = [*dict.fromkeys(plain(run) for run in runs)]
-    return _valued(connection, names, tables.runs.c.run, ids, ValueFilter(metrics=tuple(metrics)))
+    return _read_values(connection, names, tables.runs.c.run, ids, ValueFilter(metrics=tuple(metrics)))
 
 
 def newest(connection: Connection, names: RowNames, wanted: ValueFilter) -> list[Valued]:
@@ -48,7 +48,7 @@ def newest(connection: Connection, names: RowNames, wanted: ValueFilter) -> list
         numbers = _runs(connection, wanted)
     else:
         numbers = sorted(set(_last_runs(connection, wanted).values()))
-    values = _valued(connection, names, tables.runs.c.id, numbers, wanted)
+    values = _read_values(connection, names, tables.runs.c.id, numbers, wanted)
     ends: dict[tuple[str, str], tuple[int, str]] = {}
     for value in values:
         name = (value.series, value.unit)
@@ -68,7 +68,7 @@ def _last_runs(connection: Connection, wanted: ValueFilter) -> dict[int, int]:
         .correlate(series)
         .scalar_subquery()
     )
-    query = _of_series(select(series.c.id, series.c.case_name, run), wanted)
+    query = _where_series(select(series.c.id, series.c.case_name, run), wanted)
     case = pattern(wanted.case or "*")
     rows = connection.execute(query).all()
     return {number: last for number, name, last in rows if last is not None and case.fullmatch(name)}
@@ -86,7 +86,7 @@ def _runs(connection: Connection, wanted: ValueFilter) -> list[int]:
     return list(connection.scalars(query))
 
 
-def _of_series(query: Select[Any], wanted: ValueFilter) -> Select[Any]:
+def _where_series(query: Select[Any], wanted: ValueFilter) -> Select[Any]:
     series = tables.series
     if wanted.metrics:
         query = query.where(series.c.metric.in_([plain(metric) for metric in wanted.metrics]))
@@ -97,13 +97,13 @@ def _of_series(query: Select[Any], wanted: ValueFilter) -> Select[Any]:
     return query
 
 
-def _valued(
+def _read_values(
     connection: Connection, names: RowNames, column: Column[Any], runs: Sequence[Any], wanted: ValueFilter
 ) -> list[Valued]:
     """The values of the runs that the column names."""
     query = _query().where(column.in_(bindparam("runs", expanding=True)))
     if wanted.metrics or wanted.machine or wanted.case:
-        query = _of_series(query.join(tables.series, tables.series.c.id == tables.points.c.series_id), wanted)
+        query = _where_series(query.join(tables.series, tables.series.c.id == tables.points.c.series_id), wanted)
     if wanted.revision:
         query = query.where(tables.results.c.revision == plain(wanted.revision))
     rows: list[Any] = []
@@ -111,8 +111,8 @@ def _valued(
         cursor = connection.execute(query, {"runs": part}).cursor
         assert cursor is not None
         # By the numbers of result and series, quicker than the database sorts whole rows.
-        rows += sorted(cells.checked(cursor.fetchall(), _KINDS), key=itemgetter(0, 1))
-    return _named(connection, names, rows, wanted.case if "*" in wanted.case else "")
+        rows += sorted(cells.check_rows(cursor.fetchall(), _KINDS), key=itemgetter(0, 1))
+    return _name_values(connection, names, rows, wanted.case if "*" in wanted.case else "")
 
 
 def _query() -> Select[Any]:
@@ -141,7 +141,7 @@ def _query() -> Select[Any]:
 _KINDS = (*[WHOLE] * 2, *[TEXT] * 2, *[WHOLE] * 2, TEXT, *[NUMBER] * 4, WHOLE)  # of the columns of `_query`
 
 
-def _named(connection: Connection, names: RowNames, rows: Sequence[Any], case: str) -> list[Valued]:
+def _name_values(connection: Connection, names: RowNames, rows: Sequence[Any], case: str) -> list[Valued]:
     """From the columns of `_query`, those of cases that fit."""
     series = names.series(connection, [row[1] for row in rows])
     methods = names.methods(connection, [row[11] for row in rows])
@@ -184,7 +184,7 @@ class RowNames:
             if time.monotonic() - self._since > _LASTS:
                 self._series, self._since = {}, time.monotonic()
             known = self._series
-        for row in _missing(connection, query, table.c.id, set(numbers) - known.keys()):
+        for row in _read_rows(connection, query, table.c.id, set(numbers) - known.keys()):
             known[row[0]] = tuple(row[1:])
         return known
 
@@ -192,11 +192,11 @@ class RowNames:
         """The names of these methods, and of others."""
         table = tables.methods
         query = select(table.c.id, table.c.method)
-        for number, method in _missing(connection, query, table.c.id, set(numbers) - self._methods.keys()):
+        for number, method in _read_rows(connection, query, table.c.id, set(numbers) - self._methods.keys()):
             self._methods[number] = method
         return self._methods
 
 
-def _missing(connection: Connection, query: Select[Any], column: Any, numbers: Iterable[int]) -> Iterable[Any]:
+def _read_rows(connection: Connection, query: Select[Any], column: Any, numbers: Iterable[int]) -> Iterable[Any]:
     for part in parts(sorted(numbers)):
         yield from connection.execute(query.where(column.in_(part)))
