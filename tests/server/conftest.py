@@ -27,7 +27,7 @@ class Server(TestClient):
     def __init__(self, settings: ServerSettings) -> None:
         self.settings = settings
         self.made = create_app(settings)
-        self.store: SqlStore = self.made.state.frame.store
+        self.store: SqlStore = self.made.state.context.store
         super().__init__(self.made, base_url="http://127.0.0.1:8765/api/v1/", raise_server_exceptions=True)
 
     def token(self, name: str, scope: str, expires_at: str = "") -> dict[str, str]:

@@ -17,7 +17,7 @@ import perfzero_project
 from benchwright.compat.harness import remote_reporter
 from benchwright.compat.harness.documents import HarnessDocument
 from benchwright.compat.harness.door import main
-from benchwright.compat.harness.merge import merged
+from benchwright.compat.harness.merge import merge_entries
 from benchwright.compat.harness.remote_reporter import SendOptions, send
 from benchwright.compat.perfzero import export
 from benchwright.errors import UploadError
@@ -64,7 +64,7 @@ def document(*values: float, control: bool = False, **more: Any) -> HarnessDocum
         meta |= {"control_commit": "base", "control_commit_time": WHEN - 60}
     entry = {"type": "NET", "metric": "latency", "unit": "us", "values": [*values], **more}
     other = {"NET latency": {**entry, "values": [100.0, 100.0, 100.0]}} if control else None
-    return HarnessDocument(meta=meta, data=merged({"NET latency": entry}, other).data)
+    return HarnessDocument(meta=meta, data=merge_entries({"NET latency": entry}, other).data)
 
 
 def envelope(*documents: HarnessDocument, token: str = "") -> dict[str, str]:

@@ -25,8 +25,8 @@ def test_what_is_too_old_goes_by_itself(serving: Callable[..., Any], tmp_path: P
 
 def test_without_rules_everything_stays(server: Any) -> None:
     runs.fill(server.store, [0.5])
-    tidy(server.made.state.frame)
-    upkeep = Upkeep(server.made.state.frame)
+    tidy(server.made.state.context)
+    upkeep = Upkeep(server.made.state.context)
     upkeep.start()
     upkeep.end()
     assert [*server.store.run_ids()] == ["run-0000"] and server.store.audit() == []

@@ -96,7 +96,7 @@ Options:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The console script. Returns the exit code: 0 all well, 1 something measured is bad, 2 a wrong request."""
     if arguments is None:
-        return _as_process()
+        return _run_as_process()
     argv = [*arguments]  # `list` is a verb's module in this package
     if not argv or argv[0] in ("--help", "-h"):
         sys.stdout.write(top_level_help())
@@ -104,10 +104,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if argv[0] == "--version":
         sys.stdout.write(f"benchwright {VERSION}\n")
         return 0
-    return _call(argv)
+    return _run_verb(argv)
 
 
-def _as_process() -> int:
+def _run_as_process() -> int:
     """The command line as a process of its own: Ctrl-C ends it without a traceback while it starts and while it ends.
 
     An interrupted import leaves half a module behind, and what Python prints then helps nobody. Nothing has begun yet,
@@ -120,7 +120,7 @@ def _as_process() -> int:
         signal.signal(signal.SIGINT, _leave)
     if None in (sys.stdin, sys.stdout, sys.stderr):
         _open_closed_streams()
-    _let_errors_be_lost()
+    _ignore_stderr_failures()
     try:
         return main(sys.argv[1:])
     except KeyboardInterrupt:
@@ -147,7 +147,7 @@ def _open_closed_streams() -> None:
         sys.stderr.write("benchwright: standard output is closed: what would be printed there is not shown\n")
 
 
-def _let_errors_be_lost() -> None:
+def _ignore_stderr_failures() -> None:
     """Lets nothing depend on standard error: its disk may be full, its reader and its terminal gone.
 
     A word that cannot be said there is lost. It would otherwise end a measurement, or change an exit code.
@@ -179,7 +179,7 @@ def _leave(number: int, frame: object) -> None:
     os._exit(130)
 
 
-def _call(argv: list[str]) -> int:
+def _run_verb(argv: list[str]) -> int:
     """Runs a verb. The first worker of `run` starts up while this process still imports click and reads options."""
     import gc
 

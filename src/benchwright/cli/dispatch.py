@@ -39,7 +39,7 @@ def dispatch(argv: list[str], host: LocalHost | None = None) -> int:
         _silence_stdout()
         return 0
     except FileNotFoundError as error:
-        if error.filename or not _is_nowhere():
+        if error.filename or not _is_folder_deleted():
             return _say_os_error(error)
         sys.stderr.write("benchwright: the present folder was deleted\n  cd to one that is there\n")
         return 2
@@ -77,7 +77,7 @@ def _say_os_error(error: OSError) -> int:
     return 1
 
 
-def _is_nowhere() -> bool:
+def _is_folder_deleted() -> bool:
     """Whether the present folder was deleted."""
     try:
         os.getcwd()  # noqa: PTH109

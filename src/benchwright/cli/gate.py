@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from benchwright.cli.options import F, opened
+from benchwright.cli.options import F
+from benchwright.store import open_configured_store
 
 if TYPE_CHECKING:
     from benchwright.analysis.gate import Gate
@@ -76,12 +77,12 @@ def open_gate(asked: GateRequest) -> int:
     conditions = [gate.parse_condition(text) for text in asked.fail_on or gate.USUAL]
     least = parse_percent(asked.smallest, "--smallest")
     sides, rules = baseline.find_sides(
-        asked.run, asked.against, lambda: opened(asked.store, create=False), repo=Path(asked.repo or ".")
+        asked.run, asked.against, lambda: open_configured_store(asked.store), repo=Path(asked.repo or ".")
     )
     checked = gate.check(sides, conditions, smallest=least, rules=rules)
     measured = sides.measured.results
     known = false_alarms.read_calibration(
-        lambda: opened(asked.store, create=False), measured[0].environment if measured else None
+        lambda: open_configured_store(asked.store), measured[0].environment if measured else None
     )
     _print(checked, known, asked)
     if asked.junit is not None:

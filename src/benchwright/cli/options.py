@@ -1,22 +1,20 @@
-"""Options that several verbs share, in the same words, and options that were renamed."""
+"""Options that several verbs share, options that were renamed, and the command whose flags an older system reads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from importlib import import_module
+from typing import Any, TypeVar
 
 import click
 
 from benchwright import config
 
-if TYPE_CHECKING:
-    from benchwright.store import Store
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def store_option(function: F) -> F:
-    """`--store URL`, passed on as `store`; give it to `opened`."""
+    """Adds `--store URL`, passed on as `store`; give it to `open_configured_store`."""
     return click.option(
         "--store",
         metavar="URL",
@@ -27,7 +25,7 @@ def store_option(function: F) -> F:
 
 
 def json_option(function: F) -> F:
-    """`--json`, passed on as `as_json`."""
+    """Adds `--json`, passed on as `as_json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")(function)
 
 
@@ -78,8 +76,23 @@ def print_json(kind: str, data: object, *, indent: int | None = 2) -> None:
     click.echo(envelope(kind, data, indent=indent))
 
 
-def opened(store: str | None, *, create: bool = True) -> Store:
-    """The store that the flag, the environment or the configuration names; verbs that only read pass `create=False`."""
-    from benchwright.store import open_store
+class OlderCommand(click.Command):
+    """A command whose flags are an older system's: click hands every word on, and reads nothing but `--help`."""
 
-    return open_store(config.store_url(store), create=create)
+    def __init__(self, *args: Any, flags: str, is_help: Callable[[list[str]], bool], **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self._flags, self._is_help = flags, is_help
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if self._is_help(args):
+            return super().parse_args(ctx, ["--help"])
+        ctx.args = list(args)
+        return ctx.args
+
+    def get_help(self, ctx: click.Context) -> str:
+        return f"{super().get_help(ctx)}\n\n{import_module(self._flags).help_text().rstrip()}"
+
+
+def asks_for_help(args: list[str]) -> bool:
+    """Whether a word of the command line asks for help."""
+    return "--help" in args or "-h" in args

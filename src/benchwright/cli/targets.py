@@ -71,12 +71,12 @@ _BUILDING = (
 
 def target_options(function: F) -> F:
     """Targets and how each is measured; give what comes in to `request_of` and `cpus_of`."""
-    return click.argument("targets", nargs=-1, metavar="TARGET...")(_with(_OPTIONS, function))
+    return click.argument("targets", nargs=-1, metavar="TARGET...")(_add_options(_OPTIONS, function))
 
 
 def build_options(function: F) -> F:
-    """The repository and how its revisions are made ready; give what comes in to `making_of`."""
-    return _with(_BUILDING, function)
+    """The repository and how its revisions are made ready; give what comes in to `build_spec_of`."""
+    return _add_options(_BUILDING, function)
 
 
 def request_of(given: Mapping[str, Any], command: Sequence[str] = ()) -> Request:
@@ -112,7 +112,7 @@ def cpus_of(given: Mapping[str, Any]) -> Sequence[int]:
     return arguments.cpu_list(given["cpus"]) if given["cpus"] else ()
 
 
-def making_of(given: Mapping[str, Any]) -> BuildSpec:
+def build_spec_of(given: Mapping[str, Any]) -> BuildSpec:
     """How revisions are built, as these options say."""
     from benchwright.execution.builds.surroundings import Surroundings
     from benchwright.workflows import arguments
@@ -133,7 +133,7 @@ def making_of(given: Mapping[str, Any]) -> BuildSpec:
     )
 
 
-def _with(options: Sequence[Callable[[F], F]], function: F) -> F:
+def _add_options(options: Sequence[Callable[[F], F]], function: F) -> F:
     for option in reversed(options):
         function = option(function)
     return function

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from benchwright.cli.options import F, opened, smallest_option
+from benchwright.cli.options import F, smallest_option
+from benchwright.store import open_configured_store
 
 
 def scaling_options(function: F) -> F:
@@ -58,7 +59,7 @@ def show_scaling(
         from benchwright.report.picture import check_picture, write_scaling
 
         check_picture(output, force)
-    (found,) = find_runs(run, lambda: opened(store, create=False), read_runs)[:1]
+    (found,) = find_runs(run, lambda: open_configured_store(store), read_runs)[:1]
     table = rows(found)
     chosen, doubts = advice(table, bounds), cautions(table)
     if output is not None:
@@ -99,7 +100,7 @@ def show_operators(
     if output is not None:
         operator_picture.check_output(output, force)
     runs = [
-        find_run(name, lambda: opened(store, create=False), read_runs, samples=False) for name in (run, after) if name
+        find_run(name, lambda: open_configured_store(store), read_runs, samples=False) for name in (run, after) if name
     ]
     known = [operator_text.cases_of(found, case) for found in runs]
     if after:

@@ -18,7 +18,7 @@ from starlette.concurrency import run_in_threadpool
 
 from benchwright._version import VERSION
 from benchwright.pages.shapes import About
-from benchwright.server.context import frame
+from benchwright.server.context import context_of
 from benchwright.server.errors import refusal
 from benchwright.server.limits import neighbourhood
 from benchwright.store.archive import SCOPES
@@ -41,52 +41,52 @@ class Visitor:
     address: str
 
 
-async def visitor(
+async def find_visitor(
     request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)] = None
 ) -> Visitor:
     """Who asks. A wrong token is refused, slowly; so is whoever asks too often."""
     cookie = request.cookies.get(COOKIE, "")
-    found = await known(request, given.credentials if given else cookie)
+    found = await find_token_owner(request, given.credentials if given else cookie)
     if found is None and given:
-        raise await wrong_token(request)
+        raise await refuse_wrong_token(request)
     # A browser whose cookie is out of date is somebody without a token: it can still read what everyone can.
-    someone = found or Visitor(name="", scopes=_open_to_all(request), address=address(request))
+    someone = found or Visitor(name="", scopes=_open_scopes(request), address=client_address(request))
     request.scope[WHO] = someone.name
-    _not_too_often(request, someone)
+    _limit_rate(request, someone)
     return someone
 
 
-async def known(request: Request, token: str) -> Visitor | None:
+async def find_token_owner(request: Request, token: str) -> Visitor | None:
     """Whose token it is, if anybody's."""
     if not token or len(token) > 200:
         return None
-    found = await run_in_threadpool(frame(request).store.token_find, token)
+    found = await run_in_threadpool(context_of(request).store.token_find, token)
     if found is None:
         return None
     scopes = SCOPES[: SCOPES.index(found.scope) + 1]
-    return Visitor(name=found.name, scopes=scopes, address=address(request))
+    return Visitor(name=found.name, scopes=scopes, address=client_address(request))
 
 
-async def wrong_token(request: Request) -> HTTPException:
+async def refuse_wrong_token(request: Request) -> HTTPException:
     """The refusal of a token that nobody has. Right tokens are never shut out by somebody's wrong ones."""
-    here = frame(request)
-    if wait := here.failed.take(neighbourhood(address(request))):
-        return _later(wait, "too many wrong tokens")
+    here = context_of(request)
+    if wait := here.failed.take(neighbourhood(client_address(request))):
+        return _refuse_for_now(wait, "too many wrong tokens")
     await asyncio.sleep(here.settings.limits.failure_delay)
-    return _unauthorized("this token is not known here, was revoked, or has expired")
+    return _refuse_unauthorized("this token is not known here, was revoked, or has expired")
 
 
-def address(request: Request) -> str:
+def client_address(request: Request) -> str:
     """Where the request comes from."""
     return request.client.host if request.client else ""
 
 
-def introduced(request: Request, someone: Visitor) -> About:
+def describe_visitor(request: Request, someone: Visitor) -> About:
     """Who looks, at what, and what they may do. Where the store lies is told to those who are known."""
     is_known = bool(someone.name) or "admin" in someone.scopes
     return About(
         version=VERSION,
-        store=mask_url(frame(request).settings.store_url) if is_known else "",
+        store=mask_url(context_of(request).settings.store_url) if is_known else "",
         who=someone.name,
         scopes=someone.scopes,
         static=False,
@@ -94,26 +94,26 @@ def introduced(request: Request, someone: Visitor) -> About:
     )
 
 
-def _open_to_all(request: Request) -> tuple[str, ...]:
-    settings = frame(request).settings
+def _open_scopes(request: Request) -> tuple[str, ...]:
+    settings = context_of(request).settings
     if settings.require_token:
         return ()
     forwarded = any(name in request.headers for name in _FORWARDED)
     return SCOPES if settings.trusts_everyone and not forwarded else ("read",)
 
 
-def _not_too_often(request: Request, someone: Visitor) -> None:
+def _limit_rate(request: Request, someone: Visitor) -> None:
     key = f"token {someone.name}" if someone.name else f"address {neighbourhood(someone.address)}"
-    if wait := frame(request).asked.take(key):
-        raise _later(wait, "too many requests")
+    if wait := context_of(request).asked.take(key):
+        raise _refuse_for_now(wait, "too many requests")
 
 
-def _later(wait: float, what: str) -> HTTPException:
+def _refuse_for_now(wait: float, what: str) -> HTTPException:
     seconds = max(1, math.ceil(wait))
     return refusal(429, what, f"wait {seconds} s", {"Retry-After": str(seconds)})
 
 
-def _unauthorized(what: str) -> HTTPException:
+def _refuse_unauthorized(what: str) -> HTTPException:
     remedy = "benchwright token create NAME makes a token; send it as Authorization: Bearer TOKEN"
     return refusal(401, what, remedy, {"WWW-Authenticate": "Bearer"})
 
@@ -123,7 +123,7 @@ def require(someone: Visitor, scope: str, *, what: str = "this") -> Visitor:
     if scope in someone.scopes:
         return someone
     if not someone.name:
-        raise _unauthorized(f"{what} needs a token with the scope {scope!r}")
+        raise _refuse_unauthorized(f"{what} needs a token with the scope {scope!r}")
     told = f"the token {someone.name!r} has the scope {someone.scopes[-1]!r}; {what} needs {scope!r}"
     raise refusal(403, told, "use another token")
 
@@ -134,11 +134,11 @@ class RequiredScope:
 
     scope: str
 
-    async def __call__(self, someone: Annotated[Visitor, Depends(visitor)]) -> Visitor:
+    async def __call__(self, someone: Annotated[Visitor, Depends(find_visitor)]) -> Visitor:
         return require(someone, self.scope)
 
 
-Anyone = Annotated[Visitor, Depends(visitor)]
+Anyone = Annotated[Visitor, Depends(find_visitor)]
 Reads = Annotated[Visitor, Depends(RequiredScope("read"))]
 Triages = Annotated[Visitor, Depends(RequiredScope("triage"))]
 Writes = Annotated[Visitor, Depends(RequiredScope("write"))]

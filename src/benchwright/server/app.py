@@ -45,7 +45,7 @@ OTHERS: tuple[ModuleType, ...] = (metrics, badges)
 
 def create_app(settings: ServerSettings) -> FastAPI:
     """The server's application, with its database open. It closes when the application ends."""
-    here = _frame(settings)
+    here = _make_context(settings)
     app = FastAPI(
         title="Benchwright",
         openapi_url=f"{API}/openapi.json",
@@ -55,9 +55,9 @@ def create_app(settings: ServerSettings) -> FastAPI:
         lifespan=_life,
         redirect_slashes=False,
     )
-    app.state.frame = here
+    app.state.context = here
     app.add_middleware(Shield, here=here)
-    errors.handle(app)
+    errors.handle_errors(app)
     for module in ROUTERS:
         app.include_router(module.router, prefix=API)
     for other in OTHERS:
@@ -67,7 +67,7 @@ def create_app(settings: ServerSettings) -> FastAPI:
     return app
 
 
-def _frame(settings: ServerSettings) -> RequestContext:
+def _make_context(settings: ServerSettings) -> RequestContext:
     store = None if settings.store_url.startswith(("http://", "https://")) else open_store(settings.store_url)
     if not isinstance(store, SqlStore):
         raise OptionError(
@@ -86,7 +86,7 @@ def _frame(settings: ServerSettings) -> RequestContext:
 
 @asynccontextmanager
 async def _life(app: FastAPI) -> AsyncIterator[None]:
-    here = cast(RequestContext, app.state.frame)
+    here = cast(RequestContext, app.state.context)
     anyio.to_thread.current_default_thread_limiter().total_tokens = here.settings.limits.threads
     upkeep = Upkeep(here)
     upkeep.start()

@@ -8,33 +8,33 @@ from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request
 
-from benchwright.server.context import frame
+from benchwright.server.context import context_of
 from benchwright.server.errors import refusal
 from benchwright.server.settings import MIB, RequestLimits
 from benchwright.system import streams
 from benchwright.units import whole_number
 
 
-async def pieces(request: Request, most: int) -> AsyncIterator[bytes]:
+async def read_pieces(request: Request, most: int) -> AsyncIterator[bytes]:
     """The body, unpacked; a refusal when it is larger than `most`, comes too slowly, or is damaged."""
-    limits = frame(request).settings.limits
-    if _declared(request) > most:
-        raise _too_large(most)
+    limits = context_of(request).settings.limits
+    if _declared_size(request) > most:
+        raise _refuse_too_large(most)
     unpack = _unpacker(request.headers.get("content-encoding", ""), limits.ratio)
     total = 0
-    async for piece in _patiently(request, limits):
+    async for piece in _read_patiently(request, limits):
         for part in unpack(piece):
             total += len(part)
             if total > most:
-                raise _too_large(most)
+                raise _refuse_too_large(most)
             yield part
     unpack.end()
 
 
-async def lines(request: Request, most: int, longest: int) -> AsyncIterator[bytes]:
+async def read_lines(request: Request, most: int, longest: int) -> AsyncIterator[bytes]:
     """The body line by line as it comes, without the empty ones; none may be larger than `longest`."""
     begun = bytearray()
-    async for piece in pieces(request, most):
+    async for piece in read_pieces(request, most):
         *ended, rest = piece.split(b"\n")
         for part in ended:
             begun += part
@@ -43,44 +43,44 @@ async def lines(request: Request, most: int, longest: int) -> AsyncIterator[byte
             begun.clear()
         begun += rest
         if len(begun) > longest:
-            raise _too_large(longest)
+            raise _refuse_too_large(longest)
     if begun.strip():
         yield bytes(begun)
 
 
-async def whole(request: Request, most: int) -> bytes:
+async def read_whole(request: Request, most: int) -> bytes:
     """All of the body."""
     body = bytearray()
-    async for piece in pieces(request, most):
+    async for piece in read_pieces(request, most):
         body += piece
     return bytes(body)
 
 
-async def _small(request: Request) -> bytes:
-    return await whole(request, frame(request).settings.limits.small)
+async def _read_small(request: Request) -> bytes:
+    return await read_whole(request, context_of(request).settings.limits.small)
 
 
-async def _document(request: Request) -> bytes:
-    return await whole(request, frame(request).settings.limits.document)
+async def _read_document(request: Request) -> bytes:
+    return await read_whole(request, context_of(request).settings.limits.document)
 
 
-Small = Annotated[bytes, Depends(_small)]  # a change that a person makes
-Document = Annotated[bytes, Depends(_document)]  # a result, or a run without its results
+Small = Annotated[bytes, Depends(_read_small)]  # a change that a person makes
+Document = Annotated[bytes, Depends(_read_document)]  # a result, or a run without its results
 
 
-def _declared(request: Request) -> int:
+def _declared_size(request: Request) -> int:
     size = whole_number(request.headers.get("content-length", "0"))
     if size is None:
         raise refusal(400, "Content-Length is no number")
     return size
 
 
-def _too_large(most: int) -> HTTPException:
+def _refuse_too_large(most: int) -> HTTPException:
     size = f"{most / MIB:g} MiB" if most >= MIB else f"{most} bytes"
     return refusal(413, f"this is more than {size}", "send less at once: results one by one, runs in several streams")
 
 
-async def _patiently(request: Request, limits: RequestLimits) -> AsyncIterator[bytes]:
+async def _read_patiently(request: Request, limits: RequestLimits) -> AsyncIterator[bytes]:
     """The pieces as they come; a refusal when one is late, or all of them take too long."""
     stream = request.stream()
     end = asyncio.get_running_loop().time() + limits.longest
@@ -122,14 +122,14 @@ class _Gunzip(streams.Gunzip):
         except streams.TooLargeError as error:
             raise refusal(413, str(error).replace("it unpacks", "this unpacks"), "send it plain") from None
         except streams.DamagedError:
-            raise _damaged() from None
+            raise _refuse_damaged() from None
 
     def end(self) -> None:
         try:
             super().end()
         except streams.DamagedError:
-            raise _damaged() from None
+            raise _refuse_damaged() from None
 
 
-def _damaged() -> HTTPException:
+def _refuse_damaged() -> HTTPException:
     return refusal(400, "the body is not a whole gzip file", "was it cut off? send it again")

@@ -102,7 +102,9 @@ class Connection(HttpToolsProtocol):
         if self.client is None:  # a socket of this machine's file system
             return
         here = self._place
-        others = [other for other in map(_ours, self.connections) if other is not self and other._is_from(here)]
+        others = [
+            other for other in map(_as_connection, self.connections) if other is not self and other._is_from(here)
+        ]
         silent = [other for other in others if not other._is_working]
         if len(others) >= MOST and not self._comes_through_a_proxy():
             self._refuse(b"503 Service Unavailable", _TOO_MANY)
@@ -115,7 +117,7 @@ class Connection(HttpToolsProtocol):
         Half a body, and an answer that nobody reads, hold a connection as silence does; and they come through a proxy,
         whose connections are not counted, as well.
         """
-        held = [other for other in map(_ours, self.connections) if not other._is_ended]
+        held = [other for other in map(_as_connection, self.connections) if not other._is_ended]
         if self.limit_concurrency is None or len(held) <= self.limit_concurrency - SPARE:
             return
         waiting = [other for other in held if other is not self and other._is_waiting]
@@ -166,6 +168,6 @@ class Connection(HttpToolsProtocol):
         self.transport.abort()
 
 
-def _ours(connection: object) -> Connection:
+def _as_connection(connection: object) -> Connection:
     """One of `connections`, which uvicorn fills with those of its own protocols too; this server has only ours."""
     return cast(Connection, connection)

@@ -42,29 +42,29 @@ class RequestContext:
     stopping: asyncio.Event = field(default_factory=asyncio.Event)  # set when streams should end
 
 
-def frame(request: Request) -> RequestContext:
+def context_of(request: Request) -> RequestContext:
     """What this server's requests share."""
-    found = request.app.state.frame
+    found = request.app.state.context
     assert isinstance(found, RequestContext)
     return found
 
 
 def archive(request: Request) -> SqlStore:
     """The database."""
-    return frame(request).store
+    return context_of(request).store
 
 
-def stopping(request: Request) -> asyncio.Event:
+def stop_event(request: Request) -> asyncio.Event:
     """Set when the server is about to end: streams that go on and on then say goodbye."""
-    return frame(request).stopping
+    return context_of(request).stopping
 
 
 def answer(request: Request, view: Any, *, status: int = 200) -> Response:
     """A record of `views.shapes`, or plain values, as JSON; 304 when the asker has the same already."""
-    return packed(request, encoding.dumps(view), status=status)
+    return pack_response(request, encoding.dumps(view), status=status)
 
 
-def packed(
+def pack_response(
     request: Request,
     body: bytes,
     *,
@@ -92,7 +92,7 @@ def record(request: Request, visitor: Visitor, action: str, what: str = "") -> N
 
 def record_once(request: Request, visitor: Visitor, action: str, what: str = "") -> None:
     """The same for what comes in hundreds, such as the results of a run: one line in ten minutes."""
-    if not frame(request).told.take("\0".join((visitor.name, visitor.address, action, what))):
+    if not context_of(request).told.take("\0".join((visitor.name, visitor.address, action, what))):
         record(request, visitor, action, what)
 
 

@@ -26,8 +26,8 @@ T = TypeVar("T")
 
 def run_of(body: bytes, limits: RequestLimits, *, where: str = "body") -> Run:
     """The run in a versioned document."""
-    document = parsed(body, limits, where=where)
-    _bounded_samples(document, limits)
+    document = parse_json(body, limits, where=where)
+    _check_sample_size(document, limits)
     run = schema.open_document(document, Run, where=where)
     check_run(run, where)
     return run
@@ -35,19 +35,19 @@ def run_of(body: bytes, limits: RequestLimits, *, where: str = "body") -> Run:
 
 def result_of(body: bytes, limits: RequestLimits, *, where: str = "body") -> Result:
     """The result in a versioned document."""
-    document = parsed(body, limits, where=where)
-    _bounded_samples(document, limits)
+    document = parse_json(body, limits, where=where)
+    _check_sample_size(document, limits)
     result = schema.open_document(document, Result, where=where)
-    _check(result, f"{where}: result")
+    _check_result(result, f"{where}: result")
     return result
 
 
 def record_of(kind: type[T], body: bytes, limits: RequestLimits, *, where: str = "body") -> T:
     """A plain JSON object as a record."""
-    return schema.decode(kind, parsed(body, limits, where=where), where=where)
+    return schema.decode(kind, parse_json(body, limits, where=where), where=where)
 
 
-def parsed(body: bytes, limits: RequestLimits, *, where: str = "body") -> Any:
+def parse_json(body: bytes, limits: RequestLimits, *, where: str = "body") -> Any:
     """JSON whose numbers are finite and of 64 bits, and which is not nested without end."""
     try:
         return json_value(body, deepest=limits.depth, most=_MOST)
@@ -56,7 +56,7 @@ def parsed(body: bytes, limits: RequestLimits, *, where: str = "body") -> Any:
         raise DecodeError(f"{where}: {error}", remedy=remedy) from None
 
 
-def _bounded_samples(document: Any, limits: RequestLimits) -> None:
+def _check_sample_size(document: Any, limits: RequestLimits) -> None:
     """Refuses samples that unpack to more than is allowed, before anything unpacks them."""
     total = 0
     for text in _packed_columns(document):
@@ -97,10 +97,10 @@ def check_run(run: Run, where: str) -> None:
     names = {"tag": run.tags, "revision": [run.revision.id] if run.revision else []}
     check_names(names, f"{where}: run")
     for i, result in enumerate(run.results):
-        _check(result, f"{where}: run.results[{i}]")
+        _check_result(result, f"{where}: run.results[{i}]")
 
 
-def _check(result: Result, where: str) -> None:
+def _check_result(result: Result, where: str) -> None:
     check_id(result.id, f"{where}.id")
     if result.round not in _SIGNED:
         raise DecodeError(f"{where}.round: {result.round} is no number of a round")

@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from benchwright.errors import BenchwrightError, DecodeError, NotInstalledError, StoreError, StoreFullError, UserError
-from benchwright.server.context import frame
+from benchwright.server.context import context_of
 
 MOST_SHOWN = 1000  # characters of a message: what was sent is not sent back at length
 
@@ -37,7 +37,7 @@ def status_of(error: BenchwrightError) -> int:
     return 400 if isinstance(error, DecodeError | UserError) else 500
 
 
-def explained(request: Request, error: BenchwrightError) -> tuple[int, str, str]:
+def explain_error(request: Request, error: BenchwrightError) -> tuple[int, str, str]:
     """Status, what is wrong, what to do: for visitors, who need not know where the store lies. The log says it."""
     status = status_of(error)
     if status == 507:
@@ -46,7 +46,7 @@ def explained(request: Request, error: BenchwrightError) -> tuple[int, str, str]
     if status == 503 and isinstance(error, StoreError):
         sys.stderr.write(f"{error.message}\n")
         return status, "the server's database cannot do this now", "try again later; the server's log says why"
-    return status, error.message.removeprefix(f"{frame(request).store.place}: "), error.remedy
+    return status, error.message.removeprefix(f"{context_of(request).store.place}: "), error.remedy
 
 
 def problem(status: int, error: str, remedy: str = "", **more: Any) -> Response:
@@ -56,15 +56,15 @@ def problem(status: int, error: str, remedy: str = "", **more: Any) -> Response:
     return Response(json.dumps(told), status_code=status, headers=headers, media_type="application/json")
 
 
-def handle(app: FastAPI) -> None:
+def handle_errors(app: FastAPI) -> None:
     """Has every error of the app answered in the same shape."""
-    app.add_exception_handler(AnyHTTPException, _refused)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(BenchwrightError, _explained)
-    app.add_exception_handler(ClientDisconnect, _gone)
+    app.add_exception_handler(AnyHTTPException, _answer_refusal)
+    app.add_exception_handler(RequestValidationError, _answer_invalid)
+    app.add_exception_handler(BenchwrightError, _answer_error)
+    app.add_exception_handler(ClientDisconnect, _answer_disconnect)
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _answer_refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, AnyHTTPException)
     detail: Any = error.detail
     if isinstance(detail, str):  # a path or a method that the framework does not know
@@ -74,7 +74,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     return answer
 
 
-async def _invalid(request: Request, error: Exception) -> Response:
+async def _answer_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(map(str, first["loc"][1:])) or str(first["loc"][0])
@@ -125,10 +125,10 @@ class _Unknown(dict[str, Any]):
         return "..."
 
 
-async def _explained(request: Request, error: Exception) -> Response:
+async def _answer_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, BenchwrightError)
-    return problem(*explained(request, error))
+    return problem(*explain_error(request, error))
 
 
-async def _gone(request: Request, error: Exception) -> Response:
+async def _answer_disconnect(request: Request, error: Exception) -> Response:
     return problem(400, "the body ended early", "send it again")

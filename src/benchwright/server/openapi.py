@@ -36,13 +36,13 @@ _PROBLEM = {
 PROBLEMS: dict[int | str, dict[str, Any]] = {"4XX": _PROBLEM, "5XX": _PROBLEM}
 
 
-def told(kind: type, *, status: int = 200, note: str = "") -> dict[int | str, dict[str, Any]]:
-    """`responses=told(Overview)` on a route: it answers with a record of `views.shapes` or of `server.answers`."""
+def answers_with(kind: type, *, status: int = 200, note: str = "") -> dict[int | str, dict[str, Any]]:
+    """Describes a route's answer, a record of `pages` or `server.answers`: `responses=answers_with(Overview)`."""
     content = {"application/json": {"schema": {"$ref": f"{_PLACE}{kind.__name__}"}}}
     return {status: {"description": note or (inspect.getdoc(kind) or "").split("\n\n")[0], "content": content}}
 
 
-def told_document(kind: str) -> dict[int | str, dict[str, Any]]:
+def answers_with_document(kind: str) -> dict[int | str, dict[str, Any]]:
     """The same for a route that answers with a versioned document."""
     content = {"application/json": {"schema": {"$ref": f"{_PLACE}{kind.capitalize()}Document"}}}
     return {200: {"description": f"A {kind}, as `benchwright export` writes it.", "content": content}}

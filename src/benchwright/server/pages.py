@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from benchwright.errors import OptionError
 from benchwright.pages import dashboard
-from benchwright.server.context import packed
+from benchwright.server.context import pack_response
 from benchwright.server.errors import refusal
 
 TYPES = {
@@ -27,28 +27,28 @@ router = APIRouter(include_in_schema=False)
 @router.get("/")
 def index(request: Request) -> Response:
     """The page."""
-    return _sent(request, "index.html")
+    return _send_file(request, "index.html")
 
 
 @router.get("/{name}")
 def file(request: Request, name: str) -> Response:
     """A file that the page asks for."""
-    return _sent(request, name)
+    return _send_file(request, name)
 
 
-def _sent(request: Request, name: str) -> Response:
+def _send_file(request: Request, name: str) -> Response:
     try:
-        found = _read(_stamps()).get(name)
+        found = _read_bundle(_stamps()).get(name)
     except OptionError as error:
         raise refusal(503, error.message, error.remedy) from None
     if found is None or (name == "index.html" and request.url.path != "/"):
         raise refusal(404, f"/{name}: no such page", "the dashboard is at /")
     ending = name[name.rfind(".") :]
-    return packed(request, found, media_type=TYPES.get(ending, "application/octet-stream"))
+    return pack_response(request, found, media_type=TYPES.get(ending, "application/octet-stream"))
 
 
 @lru_cache(maxsize=1)
-def _read(stamps: tuple[int, ...]) -> dict[str, bytes]:
+def _read_bundle(stamps: tuple[int, ...]) -> dict[str, bytes]:
     return dashboard.bundle()
 
 

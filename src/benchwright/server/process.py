@@ -37,7 +37,7 @@ def serve(settings: ServerSettings, *, port: int, ready: Callable[[str], None]) 
 
 def server_for(app: FastAPI) -> uvicorn.Server:
     """A uvicorn server that ends streams when it ends, and writes no access log: query strings may hold secrets."""
-    here = app.state.frame
+    here = app.state.context
     assert isinstance(here, RequestContext)
     options = uvicorn.Config(
         app,
@@ -70,7 +70,7 @@ def listen(host: str, port: int) -> socket.socket:
         opened.listen(BACKLOG)
     except OSError as error:
         opened.close()
-        raise _explained(host, port, error) from None
+        raise _explain_os_error(host, port, error) from None
     return opened
 
 
@@ -81,7 +81,7 @@ def address_of(listening: socket.socket, host: str) -> str:
     return f"http://{name}:{listening.getsockname()[1]}/"
 
 
-def _explained(host: str, port: int, error: OSError) -> OptionError:
+def _explain_os_error(host: str, port: int, error: OSError) -> OptionError:
     if error.errno == errno.EADDRINUSE:
         return OptionError(
             f"port {port} is in use on {host}", remedy="is a server running already? --port 0 takes a free port"

@@ -48,10 +48,12 @@ def sign_story(finding: Finding, visitor: Visitor) -> Finding:
 
     The lines are otherwise as they were told: a story may come from another store, where others wrote it.
     """
-    return replace(finding, remarks=tuple(replace(line, who=_sent(line.who, visitor)) for line in finding.remarks))
+    return replace(
+        finding, remarks=tuple(replace(line, who=_sign_sender(line.who, visitor)) for line in finding.remarks)
+    )
 
 
-def _sent(claimed: str, visitor: Visitor) -> str:
+def _sign_sender(claimed: str, visitor: Visitor) -> str:
     if claimed in ("", OURS) or not visitor.name:
         return sign(visitor, claimed)
     return f"{claimed} (sent by {visitor.name})"

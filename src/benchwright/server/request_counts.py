@@ -12,7 +12,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 
 @dataclass(slots=True)
-class Timed:
+class RouteTimes:
     """The requests of one route: how many ended within each bound, the last of them beyond all."""
 
     buckets: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
@@ -25,14 +25,14 @@ class Traffic:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._counts: dict[tuple[str, str, int], int] = {}
-        self._timed: dict[str, Timed] = {}
+        self._timed: dict[str, RouteTimes] = {}
 
     def note(self, method: str, route: str, status: int, seconds: float) -> None:
         """One request that was answered; `route` is its pattern, never its path."""
         name = (method if method in _METHODS else "other", route, status)
         with self._lock:
             self._counts[name] = self._counts.get(name, 0) + 1
-            timed = self._timed.setdefault(route, Timed())
+            timed = self._timed.setdefault(route, RouteTimes())
             timed.buckets[bisect_left(BOUNDS, seconds)] += 1
             timed.seconds += seconds
 
@@ -41,7 +41,9 @@ class Traffic:
         with self._lock:
             return dict(self._counts)
 
-    def timed(self) -> Mapping[str, Timed]:
+    def times(self) -> Mapping[str, RouteTimes]:
         """How long they took, by route."""
         with self._lock:
-            return {route: Timed(buckets=[*one.buckets], seconds=one.seconds) for route, one in self._timed.items()}
+            return {
+                route: RouteTimes(buckets=[*one.buckets], seconds=one.seconds) for route, one in self._timed.items()
+            }

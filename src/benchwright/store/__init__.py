@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Unpack
 
-from benchwright import plugins
+from benchwright import config, plugins
 from benchwright.records import Estimate, Result, Revision, Run, Samples, Status
 from benchwright.records.findings import Finding, FindingChanges, Mute, Remark, State, Threshold
 
@@ -193,3 +194,8 @@ def open_store(url: str | Path, *, create: bool = True) -> Store:
     adapter: Callable[..., Store] = plugins.load("stores", kind)
     # Other stores are given their URL alone: only a file of our own can be absent without being an error elsewhere.
     return adapter(text, create=False) if kind == "sqlite" and not create else adapter(text)
+
+
+def open_configured_store(store: str | os.PathLike[str] | None, *, create: bool = False) -> Store:
+    """Opens the store that is named, or else the one that the environment or the configuration names."""
+    return open_store(config.store_url(None if store is None else os.fspath(store)), create=create)

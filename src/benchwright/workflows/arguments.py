@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from benchwright import config, plugins
+from benchwright import plugins
 from benchwright.errors import OptionError, did_you_mean
 from benchwright.records import Scalar, Tolerance
 from benchwright.units import parse_percent, parse_quantity
@@ -16,7 +16,6 @@ from benchwright.units.objectives import objective as objective
 
 if TYPE_CHECKING:
     from benchwright.execution.hosts import Host
-    from benchwright.store import Store
 
 T = TypeVar("T")
 
@@ -204,10 +203,3 @@ def whole_number(value: object, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise OptionError(f"{what}: {value!r} is not a whole number of at least 1")
     return value
-
-
-def opened(store: str | os.PathLike[str] | None) -> Store:
-    """The store that is named, or the one that is set up here, to be read."""
-    from benchwright.store import open_store
-
-    return open_store(config.store_url(None if store is None else os.fspath(store)), create=False)

@@ -14,7 +14,8 @@ from benchwright.errors import OptionError
 from benchwright.exchange.named_runs import find_run
 from benchwright.execution.noise.calibration import Calibration
 from benchwright.records import Run, Verdict
-from benchwright.workflows.arguments import one_or_many, opened
+from benchwright.store import open_configured_store
+from benchwright.workflows.arguments import one_or_many
 
 if TYPE_CHECKING:
     import pandas
@@ -103,7 +104,7 @@ def compare(
     if before.id != after.id:  # a run without a case is still the same as itself
         comparison.check_in_common(rows)
     environment = after.results[0].environment if after.results else None
-    known = false_alarms.read_calibration(lambda: opened(store), environment)
+    known = false_alarms.read_calibration(lambda: open_configured_store(store), environment)
     return ComparedRuns(control=before, treatment=after, rows=tuple(rows), smallest=least, calibration=known)
 
 
@@ -114,7 +115,7 @@ def _side(side: object, name: str, store: str | os.PathLike[str] | None) -> Run:
     if isinstance(record, Run):
         return record
     if isinstance(side, str | os.PathLike):
-        return find_run(os.fspath(side), lambda: opened(store), read_runs, samples=False)
+        return find_run(os.fspath(side), lambda: open_configured_store(store), read_runs, samples=False)
     raise OptionError(f"{name}: {side!r} is no run", remedy="give a run, a file, or a reference such as 'last~1'")
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, TextIO
 from benchwright.errors import OptionError, did_you_mean
 from benchwright.records import findings as records
 from benchwright.records.findings import Finding, State
-from benchwright.workflows.arguments import one_or_many, opened, whole_number
+from benchwright.store import open_configured_store
+from benchwright.workflows.arguments import one_or_many, whole_number
 
 if TYPE_CHECKING:
     import pandas
@@ -74,7 +75,7 @@ def findings(
     asked: Sequence[str] = one_or_many(state or None, ())
     wanted = [] if ALL in asked else [_state(word) for word in asked] or list(USUAL)
     most = whole_number(limit, "limit")
-    with closing(opened(store)) as results:
+    with closing(open_configured_store(store)) as results:
         found = results.findings(states=wanted, limit=most)
         suspected = [] if asked else results.findings(states=[State.SUSPECTED], limit=most)
     return FindingList(found=tuple(found), suspected=len(suspected))

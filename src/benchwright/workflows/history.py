@@ -13,9 +13,9 @@ from benchwright.analysis import drift_detection
 from benchwright.analysis.judged_metrics import headline_metrics
 from benchwright.analysis.trend import JudgedSeries, Judging, trend_steps
 from benchwright.records import Better, Result
-from benchwright.store import Miss, Series, Store
+from benchwright.store import Miss, Series, Store, open_configured_store
 from benchwright.store.lookup import look_up
-from benchwright.workflows.arguments import one_or_many, opened, whole_number
+from benchwright.workflows.arguments import one_or_many, whole_number
 
 if TYPE_CHECKING:
     import pandas
@@ -71,7 +71,7 @@ def history(
     """
     most = whole_number(limit, "limit")
     name = _name(target)
-    with closing(opened(store)) as results:
+    with closing(open_configured_store(store)) as results:
         found, misses = look_up(
             results, name, metrics=one_or_many(metrics or None, ()), runs=most, usual=headline_metrics
         )

@@ -90,8 +90,8 @@ def test_the_file_is_one_line_of_json_and_replaced_as_a_whole(tmp_path: Path) ->
         result_file.write(tmp_path, {"demo.x": float("nan")})
     assert json.loads((tmp_path / "dlbenchmark_result.json").read_text(encoding="utf-8")) == {"demo.x": 2}
     assert len(list(tmp_path.iterdir())) == 1
-    stale.invalidate(tmp_path)
-    stale.invalidate(tmp_path)
+    stale.remove_result_file(tmp_path)
+    stale.remove_result_file(tmp_path)
     assert not list(tmp_path.iterdir())
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from benchwright.compat.harness import door, local_reporter
-from benchwright.compat.harness.detection import CommitPoint, points, regressed, threshold
+from benchwright.compat.harness.detection import CommitPoint, find_regressed, read_points, threshold
 from benchwright.compat.harness.documents import HarnessDocument
 from benchwright.compat.harness.escalation import Ladder, Rerun, commits_of
 from benchwright.errors import OptionError
@@ -45,12 +45,12 @@ def test_the_threshold_is_the_highest_of_ten_and_a_tenth_of_their_range() -> Non
     [(15.5, 16, [NET]), (15, 16, []), (16, 14, []), (16, 15, []), (15.5, 15.001, [NET])],
 )
 def test_both_newest_must_exceed_it(second: float, newest: float, found: list[str]) -> None:
-    assert regressed(_points(second, newest)) == found
+    assert find_regressed(_points(second, newest)) == found
 
 
 def test_four_points_of_history_say_nothing_and_five_do() -> None:
-    assert regressed(_points(100, 100, HISTORY[:4])) == []
-    assert regressed(_points(100, 100, HISTORY[:5])) == [NET]
+    assert find_regressed(_points(100, 100, HISTORY[:4])) == []
+    assert find_regressed(_points(100, 100, HISTORY[:5])) == [NET]
 
 
 def test_with_two_controls_the_summaries_are_judged() -> None:
@@ -59,9 +59,9 @@ def test_with_two_controls_the_summaries_are_judged() -> None:
         _point(f"c{i}", 0.0, 0.0, control="base" if i % 2 else "other", summary={"p50": value, "p90": value})
         for i, value in enumerate(numbers)
     ]
-    assert regressed(whole) == [NET]
+    assert find_regressed(whole) == [NET]
     same = [_point(f"c{i}", 0.0, 0.0, summary={"p50": value, "p90": value}) for i, value in enumerate(numbers)]
-    assert regressed(same) == []  # one control: the differences, which are all alike
+    assert find_regressed(same) == []  # one control: the differences, which are all alike
 
 
 def test_an_entry_without_a_difference_falls_back_to_its_summary() -> None:
@@ -69,7 +69,7 @@ def test_an_entry_without_a_difference_falls_back_to_its_summary() -> None:
         CommitPoint(commit=str(i), control="base", entries={NET: {"summary": {"p50": value, "p90": value}}})
         for i, value in enumerate([16.0, 15.5, *map(float, HISTORY)])
     ]
-    assert regressed(whole) == [NET]
+    assert find_regressed(whole) == [NET]
 
 
 def test_commits_are_read_newest_first_in_either_order() -> None:
@@ -105,7 +105,7 @@ def test_the_newest_run_of_each_commit_is_read_whoever_wrote_it(tmp_path: Path) 
     older = local_reporter.write(tmp_path, _document("b", 3.0))
     assert older is not None
     (older / local_reporter.OURS).unlink()  # as the older harness leaves it
-    found = points(tmp_path, _document("a", 0.0), ["b", "nowhere", "a"])
+    found = read_points(tmp_path, _document("a", 0.0), ["b", "nowhere", "a"])
     assert [point.commit for point in found] == ["b", "a"]
     assert [point.entries[NET]["diff_summary"]["p50"] for point in found] == [3.0, 2.0]
     assert {point.control for point in found} == {"base"}

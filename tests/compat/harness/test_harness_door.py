@@ -279,7 +279,7 @@ class TestPlan:
                 if len(usable) > 1:
                     assert core == (usable[left - 1 : left] if left else [])
                 assert ("have every core" in capsys.readouterr().err) == (left == 0 and len(usable) > 1)
-                others.enter_context(cores.claimed(usable))
+                others.enter_context(cores.hold_free_core(usable))
         assert not [*tmp_path.glob("*.lock")]
 
     def test_many_tests_are_told_apart_without_comparing_each_with_each(self) -> None:
@@ -301,7 +301,9 @@ class TestPlan:
         tests = [replace(planned.tests[0], identifier=Name(n)) for n in range(200)] + [*planned.tests[1:]]
         given = harness_info.parse(describe_sides(treatment=write_program("new", GOOD)), needs_program=True)
         where = listing.connected("host")
-        works = running.works(harness_flags.parse([*NEEDED, "-b", "spec.json"]), given, tests, [("host", where[0])])
+        works = running.plan_works(
+            harness_flags.parse([*NEEDED, "-b", "spec.json"]), given, tests, [("host", where[0])]
+        )
         assert [work.case.params.get("number") for work in works] == [None] * 200 + [0, 1]
         assert compared < 5000
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchwright.compat.harness.merge import merged
+from benchwright.compat.harness.merge import merge_entries
 from benchwright.compat.harness.summaries import SummaryRules
 
 
@@ -24,7 +24,7 @@ def part(found: dict[str, Any], **expected: float) -> None:
 
 
 def test_todays_rules() -> None:
-    found = merged(TREATMENT, CONTROL)
+    found = merge_entries(TREATMENT, CONTROL)
     one = found.data["NET latency"]
     assert found.warnings == () and one["control_values"] == [*range(90, 100)] and one["num_runs"] == 10
     part(one["summary"], p10=101.8, p50=109, p90=116.2, mean=109)
@@ -34,14 +34,14 @@ def test_todays_rules() -> None:
 
 
 def test_the_seeds_rules() -> None:
-    one = merged(TREATMENT, CONTROL, rules=SummaryRules.SEED).data["NET latency"]
+    one = merge_entries(TREATMENT, CONTROL, rules=SummaryRules.SEED).data["NET latency"]
     part(one["summary"], p10=102, p90=116)
     part(one["control_summary"], p10=91, p90=98)
     part(one["diff_summary"], p10=4, p90=25)
 
 
 def test_a_percentile_whose_opposite_was_not_asked_for() -> None:
-    one = merged(TREATMENT, CONTROL, statistics=["p90", "p99.9"]).data["NET latency"]
+    one = merge_entries(TREATMENT, CONTROL, statistics=["p90", "p99.9"]).data["NET latency"]
     part(one["diff_summary"], p90=25.3, p50=14.5)
     assert one["diff_summary"]["p99.9"] == pytest.approx(117.982 - 90.009, abs=1e-9)
     assert [*one["control_summary"]] == ["p90", "p99.9", "p50"]
@@ -56,7 +56,7 @@ def test_a_percentile_whose_opposite_was_not_asked_for() -> None:
     ],
 )
 def test_what_cannot_be_compared_keeps_its_summary_and_is_a_warning(control: dict[str, Any], said: str) -> None:
-    found = merged(TREATMENT, control)
+    found = merge_entries(TREATMENT, control)
     one = found.data["NET latency"]
     assert one["summary"]["p50"] == 109 and not {"diff_summary", "control_summary", "control_values"} & one.keys()
     [warning] = found.warnings
@@ -64,16 +64,16 @@ def test_what_cannot_be_compared_keeps_its_summary_and_is_a_warning(control: dic
 
 
 def test_without_a_control_there_is_nothing_to_warn_of() -> None:
-    found = merged({**TREATMENT, "conv op_args": {"type": "conv", "metric": "op_args", "info_string": "x"}})
+    found = merge_entries({**TREATMENT, "conv op_args": {"type": "conv", "metric": "op_args", "info_string": "x"}})
     assert found.warnings == () and [*found.data] == ["NET latency", "conv op_args"]
     text = {"conv op_args": {"type": "conv", "metric": "op_args", "info_string": "x"}}
-    assert merged(text, {}).warnings == ()
-    assert merged({}, CONTROL).data == {}  # what only the control has is not the treatment's
+    assert merge_entries(text, {}).warnings == ()
+    assert merge_entries({}, CONTROL).data == {}  # what only the control has is not the treatment's
 
 
 def test_summaries_that_came_ready() -> None:
     one = {"type": "NET", "metric": "latency", "unit": "us", "values": [], "num_runs": 5}
-    ready = merged(
+    ready = merge_entries(
         {"x": {**one, "summary": {"p0": 5.0, "p100": 9.0, "mean": 0.3, "cv": None}}},
         {"x": {**one, "summary": {"p0": 1.0, "p100": 2.0, "mean": 0.1, "cv": 0.1}}},
     )
@@ -92,7 +92,7 @@ GOLDEN = {
 
 @pytest.mark.parametrize(("rules", "tail"), [(SummaryRules.SEED, 0.05), (SummaryRules.TODAY, 0.04)])
 def test_golden_outputs_differ_element_by_element(rules: SummaryRules, tail: float) -> None:
-    one = merged(GOLDEN, rules=rules).data["softmaxout"]
+    one = merge_entries(GOLDEN, rules=rules).data["softmaxout"]
     expected = {"p0": -0.05, "p10": -tail, "p50": 0.0, "p90": tail, "p100": 0.05}
     assert {name: one["diff_summary"][name] for name in expected} == pytest.approx(expected, abs=1e-12)
     assert one["summary"]["p50"] == 0.2 and one["control_summary"]["p50"] == 0.25 and "diff_values" not in one

@@ -15,8 +15,8 @@ import pytest
 
 from benchwright.compat.harness import remote_reporter
 from benchwright.compat.harness.documents import HarnessDocument
-from benchwright.compat.harness.merge import merged
-from benchwright.compat.harness.remote_post import endpoint
+from benchwright.compat.harness.merge import merge_entries
+from benchwright.compat.harness.remote_post import parse_endpoint
 from benchwright.compat.harness.remote_reporter import WAITS, SendOptions, send
 from benchwright.compat.harness.summaries import SummaryRules
 from benchwright.errors import OptionError, UploadError
@@ -95,7 +95,7 @@ def document(*values: float, identifier: str = "0", **more: Any) -> HarnessDocum
     }
     entry = {"type": "NET", "metric": "latency", "unit": "us", "values": [*values], **more}
     return HarnessDocument(
-        meta=meta, data=merged({"NET latency": entry}, {"NET latency": {**entry, "values": [1.5]}}).data
+        meta=meta, data=merge_entries({"NET latency": entry}, {"NET latency": {**entry, "values": [1.5]}}).data
     )
 
 
@@ -208,7 +208,7 @@ def test_what_a_server_will_never_take_is_set_aside_and_the_rest_goes_on(
     server.script = [503]
     with pytest.raises(UploadError):
         send(address, TOKEN, [document(1.0, identifier="old")], replace(how, waits=()))
-    (how.spool / f"{endpoint(address).key}-0-broken.json").write_text("[]")
+    (how.spool / f"{parse_endpoint(address).key}-0-broken.json").write_text("[]")
     server.posts.clear()
     server.script = [413, 1, 422]  # of: old, first, second, third; the broken one is not sent
     fresh = [document(1.0, identifier=name) for name in ("first", "second", "third")]
@@ -226,7 +226,7 @@ def test_what_a_server_will_never_take_is_set_aside_and_the_rest_goes_on(
 
 def test_entries_that_a_server_counted_are_not_sent_again(server: Server, address: str, how: SendOptions) -> None:
     entry = {"metric": "latency", "unit": "us", "values": [1.0]}
-    data = merged({name: {**entry, "type": name} for name in ("A", "B", "C", "D")}).data
+    data = merge_entries({name: {**entry, "type": name} for name in ("A", "B", "C", "D")}).data
     server.script = [1, 2]
     with pytest.raises(UploadError, match="counted 1 of 4 entries"):
         send(address, TOKEN, [HarnessDocument(meta=document().meta, data=data)], how)
@@ -262,9 +262,9 @@ def test_a_spool_that_cannot_be_written(server: Server, address: str, how: SendO
 
 
 def test_addresses() -> None:
-    assert endpoint(" host.example/path | oss ").url == "https://host.example/path"
-    assert endpoint("http://[::1]:8000/x|oss").url == "http://[::1]:8000/x"
-    assert endpoint("http://localhost/x|oss").category == "oss"
+    assert parse_endpoint(" host.example/path | oss ").url == "https://host.example/path"
+    assert parse_endpoint("http://[::1]:8000/x|oss").url == "http://[::1]:8000/x"
+    assert parse_endpoint("http://localhost/x|oss").category == "oss"
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def _reported(project: Path) -> dict[str, list[dict[str, object]]]:
 @pytest.mark.parametrize(("base", "chosen"), [("", "B"), ("A", "B"), ("C", "C")])
 def test_the_control_is_of_the_treatments_week(project: Path, base: str, chosen: str) -> None:
     repository = open_repository(project)
-    found = control.choose(repository, repository.resolve("T"), base)
+    found = control.choose_control(repository, repository.resolve("T"), base)
     assert found is not None and found.revision.subject == chosen
 
 
@@ -103,7 +103,7 @@ def test_the_control_in_a_mercurial_repository(tmp_path: Path, monkeypatch: pyte
         Path("file").write_text(at)
         subprocess.run(["hg", "commit", "--addremove", "--quiet", "-u", "Ada", "-m", at, "--date", at], check=True)
     repository = open_repository(tmp_path)
-    found = control.choose(repository, repository.resolve("."))
+    found = control.choose_control(repository, repository.resolve("."))
     assert found is not None and found.revision.subject == "2018-03-12 00:00:00 +0000"
 
 

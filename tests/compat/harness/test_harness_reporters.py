@@ -14,7 +14,7 @@ import pytest
 
 from benchwright.compat.harness import local_reporter, screen_reporter
 from benchwright.compat.harness.documents import HarnessDocument
-from benchwright.compat.harness.merge import merged
+from benchwright.compat.harness.merge import merge_entries
 from benchwright.compat.harness.names import file_name, file_names
 from benchwright.compat.harness.summaries import SummaryRules
 from benchwright.errors import DecodeError, UploadError
@@ -47,7 +47,7 @@ def entry(*values: float) -> dict[str, Any]:
 
 @pytest.fixture
 def document() -> HarnessDocument:
-    return HarnessDocument(meta=dict(META), data=merged({"NET latency": entry(18, 10, 14, 12, 16)}).data)
+    return HarnessDocument(meta=dict(META), data=merge_entries({"NET latency": entry(18, 10, 14, 12, 16)}).data)
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ def test_the_simple_one_replaces_its_own_file_only(tmp_path: Path, document: Har
 
 @pytest.mark.usefixtures("far_east")
 def test_the_screen(document: HarnessDocument) -> None:
-    data = merged(
+    data = merge_entries(
         {
             "Conv latency": {**entry(1.0), "type": "Conv", "values": [], "summary": {"mean": 2.0, "stdev": 0.5}},
             "Add op_args": {"type": "Add", "metric": "op_args", "info_string": "axis=1"},
@@ -165,7 +165,7 @@ def test_the_screen(document: HarnessDocument) -> None:
         },
         {"NET latency": entry(9, 5, 7, 6, 8)},
     ).data
-    assert screen_reporter.text(HarnessDocument(meta=document.meta, data=data)).splitlines() == [
+    assert screen_reporter.screen_text(HarnessDocument(meta=document.meta, data=data)).splitlines() == [
         "NET: tiny\tMETRIC: delay\tID: 0",
         "PLATFORM: Linux 6.1/x86_64\tHASH: box",
         "FRAMEWORK: caffe2\tCOMMIT: abc\tTIME: 2018-03-15 09:00:00",
@@ -174,14 +174,16 @@ def test_the_screen(document: HarnessDocument) -> None:
         "Add op_args: axis=1",
         "Conv latency: value mean 2.00000  stdev: 0.50000",
     ]
-    assert json.loads(screen_reporter.simple_text(document)) == document.entries
+    assert json.loads(screen_reporter.simple_screen_text(document)) == document.entries
 
 
 def test_the_seeds_screen(document: HarnessDocument) -> None:
-    data = merged(
+    data = merge_entries(
         {"NET_DELAY": {"type": "NET_DELAY", "values": [1.5]}, "conv": {"values": [0.7]}}, rules=SummaryRules.SEED
     ).data
-    lines = screen_reporter.text(HarnessDocument(meta=document.meta, data=data), rules=SummaryRules.SEED).splitlines()
+    lines = screen_reporter.screen_text(
+        HarnessDocument(meta=document.meta, data=data), rules=SummaryRules.SEED
+    ).splitlines()
     assert lines[3:] == [
         "conv: value p0: 0.70  p10: 0.70  p50: 0.70  p90: 0.70  p100: 0.70",
         "NET_DELAY: value p0: 1.50  p10: 1.50  p50: 1.50  p90: 1.50  p100: 1.50",

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchwright.compat.harness import documents
-from benchwright.compat.harness.documents import MetaFacts, meta, shown_command
-from benchwright.compat.harness.summaries import SummaryRules, summarized, summary
+from benchwright.compat.harness.documents import MetaFacts, mask_command, meta
+from benchwright.compat.harness.summaries import SummaryRules, summarize_entry, summary
 from benchwright.errors import OptionError
 
 
@@ -76,11 +76,11 @@ def test_they_agree_with_others(values: list[float], percent: float) -> None:
 
 def test_an_entry_keeps_its_order_or_its_own_summary() -> None:
     entry = {"type": "NET", "metric": "latency", "unit": "us", "values": [3.0, 1.0, 2.0]}
-    assert summarized(entry)["values"] == [3.0, 1.0, 2.0] and summarized(entry)["num_runs"] == 3
-    assert summarized(entry, rules=SummaryRules.SEED)["values"] == [1.0, 2.0, 3.0]
+    assert summarize_entry(entry)["values"] == [3.0, 1.0, 2.0] and summarize_entry(entry)["num_runs"] == 3
+    assert summarize_entry(entry, rules=SummaryRules.SEED)["values"] == [1.0, 2.0, 3.0]
     own = {**entry, "values": [], "num_runs": 50, "summary": {"p0": 1.0, "mean": 2.0}}
-    assert summarized(own) == own
-    assert summarized({"type": "Conv", "info_string": "shape"}) == {
+    assert summarize_entry(own) == own
+    assert summarize_entry({"type": "Conv", "info_string": "shape"}) == {
         "type": "Conv",
         "info_string": "shape",
         "values": [],
@@ -149,5 +149,5 @@ def test_a_kept_command_holds_no_secret() -> None:
         "-b",
         "https://u:S4@h/x?k=S5",
     ]
-    assert not any(f"S{i}" in word for word in shown_command(words) for i in range(1, 6))
-    assert shown_command(["--remote_reporter", "h/p|c", "-b", "x"]) == ["--remote_reporter", "h/p|c", "-b", "x"]
+    assert not any(f"S{i}" in word for word in mask_command(words) for i in range(1, 6))
+    assert mask_command(["--remote_reporter", "h/p|c", "-b", "x"]) == ["--remote_reporter", "h/p|c", "-b", "x"]

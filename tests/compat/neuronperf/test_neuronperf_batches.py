@@ -239,7 +239,7 @@ def test_the_input_of_an_index_is_the_one_it_was_prepared_with(tmp_path: Path) -
     feeds = Feeds(inputs, asked=None, prepared=False, column=None)
 
     def shapes(size: int, number: int | None) -> list[tuple[int, ...]]:
-        fed = feeds.fed(size, tmp_path, lambda thing, what: "", number)
+        fed = feeds.prepare(size, tmp_path, lambda thing, what: "", number)
         return [each.shape for each in feeding.open_data(fed.kind, fed.source, lambda _: None)]
 
     assert shapes(1, 1) == [(1, 3)] and shapes(1, 0) == [(1, 2)]

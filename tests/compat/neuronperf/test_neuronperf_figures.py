@@ -86,16 +86,16 @@ def test_the_peak_is_looked_for_only_where_every_thread_kept_its_calls() -> None
 
 
 def test_copies_are_pooled_raw_or_counted() -> None:
-    raw = figures.pooled([ns(0.001, 0.002), ns(0.003)])
+    raw = figures.pool_columns([ns(0.001, 0.002), ns(0.003)])
     assert not isinstance(raw, Histogram) and sorted(raw) == [1_000_000, 2_000_000, 3_000_000]
-    counted = figures.pooled([histogram.fold([1_000_000, 2_000_000]), ns(0.003)])
+    counted = figures.pool_columns([histogram.fold([1_000_000, 2_000_000]), ns(0.003)])
     assert isinstance(counted, Histogram) and counted.total == 3
     assert figures.mean_ms(counted) == figures.mean_ms(raw) == 2.0
 
 
 def test_samples_are_taken_at_the_interval() -> None:
     seconds = [0.0, 0.1, 0.5, 0.6, 1.2]
-    assert figures.resampled(seconds, [1, 3, 10, 20, 7], 0.5) == [2, 15, 7]
+    assert figures.resample(seconds, [1, 3, 10, 20, 7], 0.5) == [2, 15, 7]
 
 
 # ---- whole reports, from results as the core gives them ----

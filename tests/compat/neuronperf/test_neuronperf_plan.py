@@ -22,7 +22,7 @@ index = npf.model_index
 
 def pairs(dimensions: CrossedDimensions, pipeline_size: int = 1) -> list[tuple[int, int]]:
     model = Model(filename="m", batch_size=1, pipeline_size=pipeline_size)
-    return [(copies, workers) for _, copies, workers in plan.crossed([model], dimensions)]
+    return [(copies, workers) for _, copies, workers in plan.cross_dimensions([model], dimensions)]
 
 
 def test_worker_counts_are_outer_and_copies_inner() -> None:
@@ -46,13 +46,13 @@ def test_a_pipeline_that_does_not_fit_is_refused() -> None:
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "two", [1, 0], []])
 def test_counts_are_whole_numbers_above_zero(wrong: Any) -> None:
     with pytest.raises(OptionError, match="batch_sizes"):
-        plan.listed(wrong, "batch_sizes")
+        plan.read_whole_numbers(wrong, "batch_sizes")
 
 
 def test_counts_may_be_numpys() -> None:
-    found = plan.listed([np.int64(4), 2, np.uint8(4)], "batch_sizes")
+    found = plan.read_whole_numbers([np.int64(4), 2, np.uint8(4)], "batch_sizes")
     assert found == [4, 2] and {type(each) for each in found} == {int}
-    assert plan.listed(np.int32(3), "batch_sizes") == [3]
+    assert plan.read_whole_numbers(np.int32(3), "batch_sizes") == [3]
 
 
 def test_a_device_that_is_absent_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

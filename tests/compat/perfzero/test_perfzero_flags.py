@@ -55,13 +55,13 @@ def test_methods_are_split_and_kept_in_order_with_duplicates() -> None:
 
 
 def test_the_last_of_a_plain_flag_wins() -> None:
-    assert flags.parse(["--python_path=a", "--python_path=b"]).listed("python_path") == ["b"]
+    assert flags.parse(["--python_path=a", "--python_path=b"]).split("python_path") == ["b"]
 
 
 def test_repositories_may_be_given_one_by_one() -> None:
     """As the README says."""
     given = flags.parse(["--git_repos=a;main", "--git_repos=", "--git_repos", "b,c;;0123"])
-    assert given.listed("git_repos") == ["a;main", "b", "c;;0123"]
+    assert given.split("git_repos") == ["a;main", "b", "c;;0123"]
     assert flags.parse(["--git_repos=a", "--git_repos=b"]).recorded["git_repos"] == "a,b"
     assert flags.parse(["--git_repos=a,b"]).recorded["git_repos"] == "a,b"
     assert "git_repos" not in flags.parse([]).recorded
@@ -137,7 +137,7 @@ def test_every_flag_is_in_the_help() -> None:
     ],
 )
 def test_urls_are_written_down_without_their_secrets(text: str, shown: str) -> None:
-    assert secrets.shown_arguments([f"--git_repos={text}", "--git_repos", text]) == (
+    assert secrets.mask_command([f"--git_repos={text}", "--git_repos", text]) == (
         f"--git_repos={shown}",
         "--git_repos",
         shown,
@@ -149,7 +149,7 @@ def test_of_a_key_only_its_being_there_is_written_down() -> None:
     assert flags.parse(["--gcloud_key_file_url=gs://b/key.json"]).recorded["gcloud_key_file_url"] == "***"
     place = "file:///home/me/key.json"
     typed = [f"--gcloud_key_file_url={place}", "--gcloud", place, "--debug", "--gcloud_key_file_url=", "--store=x"]
-    told = secrets.shown_arguments(typed)
+    told = secrets.mask_command(typed)
     assert told == ("--gcloud_key_file_url=***", "--gcloud", "***", "--debug", "--gcloud_key_file_url=", "--store=x")
     assert flags.parse(told[:4]).key_url == "***"
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from benchwright.compat.perfzero.interrupts import unless_stopped
+from benchwright.compat.perfzero.interrupts import run_unless_stopped
 
 HOOK = """
 import os, pathlib, time
@@ -67,8 +67,8 @@ def test_whoever_handles_a_signal_hears_of_it_afterwards() -> None:
     heard: list[int] = []
     before = signal.signal(signal.SIGTERM, lambda number, frame: heard.append(number))
     try:
-        assert unless_stopped(lambda: 7) == 7
-        assert unless_stopped(lambda: signal.raise_signal(signal.SIGTERM) or heard.append(0)) is None
+        assert run_unless_stopped(lambda: 7) == 7
+        assert run_unless_stopped(lambda: signal.raise_signal(signal.SIGTERM) or heard.append(0)) is None
         assert heard == [signal.SIGTERM]
     finally:
         signal.signal(signal.SIGTERM, before)

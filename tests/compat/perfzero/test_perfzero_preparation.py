@@ -260,7 +260,7 @@ def test_the_version_of_a_tpu_is_asked_of_it(
     url, pages = server
     pages["/requestversion"] = b'{"currentVersion": "abc", "piperOriginRevId": "7"}'
     monkeypatch.setattr(tpus, "PORT", int(url.rpartition(":")[2]))
-    monkeypatch.setattr(tpus, "_healthy", lambda tpu: "127.0.0.1")
+    monkeypatch.setattr(tpus, "_wait_until_healthy", lambda tpu: "127.0.0.1")
     tpu = tpus.parse(json.dumps({**TPU, "using_prestarted_tpu": "true"}))
     assert tpu is not None
     assert tpus.start(tpu) == {"url": "", "hash": "abc", "branch": "nightly", "piper_id": "7"}

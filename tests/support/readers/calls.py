@@ -222,18 +222,18 @@ def process_log(path: Path, draw: random.Random) -> None:
 
 def harness_info(path: Path, draw: random.Random) -> None:
     from benchwright.compat.harness import info
-    from benchwright.compat.harness.flags import json_object, names
+    from benchwright.compat.harness.flags import json_object, parse_names
 
     info._read(str(path))
     text = path.read_bytes().decode("utf-8", "replace")
     json_object(text, "--info")
-    names(text)
+    parse_names(text)
 
 
 def harness_results(path: Path, draw: random.Random) -> None:
     from benchwright.compat.harness import detection
 
-    detection._object(path)
+    detection._read_object(path)
 
 
 def distribution(path: Path, draw: random.Random) -> None:

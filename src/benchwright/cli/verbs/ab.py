@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from benchwright.cli.options import json_option, markdown_option, only_one, opened, smallest_option, store_option
+from benchwright.cli.options import json_option, markdown_option, only_one, smallest_option, store_option
 from benchwright.cli.targets import build_options, target_options
+from benchwright.store import open_configured_store
 
 if TYPE_CHECKING:
     from benchwright.execution.noise.calibration import Calibration
@@ -74,7 +75,7 @@ def command(**given: Any) -> int:
     gives a false alarm, `benchwright env --calibrate` finds out; what it found is quoted here.
     """
     from benchwright.cli.progress import ProgressLine
-    from benchwright.cli.targets import cpus_of, making_of, request_of
+    from benchwright.cli.targets import build_spec_of, cpus_of, request_of
     from benchwright.report import ab
 
     picture = Path(given["output"]) if given["output"] else None
@@ -93,7 +94,7 @@ def command(**given: Any) -> int:
             _side(given, "control"),
             _side(given, "treatment"),
             _rules(given),
-            making_of(given),
+            build_spec_of(given),
             store=given["store"],
             save=not given["no_save"],
             listener=progress,
@@ -119,7 +120,7 @@ def _calibration(given: Mapping[str, Any]) -> Calibration | None:
     from benchwright.analysis import false_alarms
     from benchwright.machine import environment
 
-    return false_alarms.read_calibration(lambda: opened(given["store"], create=False), environment.collect())
+    return false_alarms.read_calibration(lambda: open_configured_store(given["store"]), environment.collect())
 
 
 def _side(given: Mapping[str, Any], name: str) -> SideRequest:

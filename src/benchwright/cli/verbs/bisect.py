@@ -61,7 +61,7 @@ def command(**given: Any) -> int:
     Exit code 1 when no commit is sure enough.
     """
     from benchwright.cli.progress import ProgressLine
-    from benchwright.cli.targets import cpus_of, making_of, request_of
+    from benchwright.cli.targets import build_spec_of, cpus_of, request_of
     from benchwright.execution.session import Plan
     from benchwright.report import bisection
     from benchwright.report.ascii import spelled
@@ -79,7 +79,7 @@ def command(**given: Any) -> int:
             asked,
             request_of(given),
             _terms(given),
-            making_of(given),
+            build_spec_of(given),
             store=given["store"],
             save=not given["no_save"],
             listener=progress,

@@ -41,14 +41,14 @@ def command() -> None:
 @json_option
 def list_(folder: str | None, as_json: bool) -> None:
     """Show what is kept, the most recently used first."""
-    cache = _opened(folder)
+    cache = _open_cache(folder)
     entries = cache.entries()
     if as_json:
         _print_json("cache", cache, entries)
         return
     for entry in entries:
-        click.echo(_line(cache, entry))
-    click.echo(f"{_sum(entries)} in {cache.root}")
+        click.echo(_format_entry(cache, entry))
+    click.echo(f"{_format_total(entries)} in {cache.root}")
 
 
 @command.command("verify")
@@ -59,7 +59,7 @@ def verify(repair: bool, folder: str | None, as_json: bool) -> int:
     """Read every byte and compare it with its digest. Exit code 1 when something is damaged."""
     from benchwright.fetch import cache_upkeep
 
-    cache = _opened(folder)
+    cache = _open_cache(folder)
     looked = [*cache_upkeep.verify(cache, repair=repair)]
     damages = [damage for _, damage in looked if damage]
     if as_json:
@@ -103,18 +103,18 @@ def prune(
     )
     if limits == cache_upkeep.CacheLimits():
         raise click.UsageError("say what may go: --older-than, --larger-than, --keep or --all")
-    cache = _opened(folder)
-    lines = {entry.sha256: _line(cache, entry) for entry in cache.entries()}
+    cache = _open_cache(folder)
+    lines = {entry.sha256: _format_entry(cache, entry) for entry in cache.entries()}
     gone = cache_upkeep.prune(cache, limits, dry_run=dry_run)
     if as_json:
         _print_json("cache-prune", cache, gone, dry_run=dry_run)
         return
     for entry in gone:
         click.echo(lines.get(entry.sha256, entry.sha256))
-    click.echo(f"{_sum(gone)} {'would be removed' if dry_run else 'removed'}")
+    click.echo(f"{_format_total(gone)} {'would be removed' if dry_run else 'removed'}")
 
 
-def _opened(folder: str | None) -> Cache:
+def _open_cache(folder: str | None) -> Cache:
     from benchwright.fetch.cache import Cache
 
     return Cache(config.cache_folder(folder))
@@ -129,13 +129,13 @@ def _amount(text: str | None, unit: str, flag: str) -> float | None:
     return amount
 
 
-def _line(cache: Cache, entry: CachedContent) -> str:
+def _format_entry(cache: Cache, entry: CachedContent) -> str:
     used = _when(cache.shelf.used(entry.sha256)).strftime("%Y-%m-%d %H:%M")
     size = format_value(entry.size, "B")
     return f"{entry.sha256[:12]}  {size:>9}  used {used}  {', '.join(entry.names)}  from {entry.source}"
 
 
-def _sum(entries: list[CachedContent]) -> str:
+def _format_total(entries: list[CachedContent]) -> str:
     files = f"{len(entries)} entr{'y' if len(entries) == 1 else 'ies'}"
     return f"{files}, {format_value(sum(entry.size for entry in entries), 'B')}"
 

@@ -30,7 +30,7 @@ def command(*, platform: str | None, as_json: bool) -> None:
         except NotInstalledError as error:
             click.echo(f"no phones: {error}", err=True)
     if as_json:
-        print_json("devices", [_described(about) for each in found.values() for about in each])
+        print_json("devices", [_describe_device(about) for each in found.values() for about in each])
         return
     for each, devices in found.items():
         for about in devices:
@@ -42,7 +42,7 @@ def command(*, platform: str | None, as_json: bool) -> None:
             click.echo(f"no device of platform {each} can be used now", err=True)
 
 
-def _described(about: DeviceFacts) -> dict[str, str]:
+def _describe_device(about: DeviceFacts) -> dict[str, str]:
     return {
         "kind": about.name,
         "name": str(about.facts.get("model", about.name)),

@@ -23,7 +23,7 @@ class _NeverStale(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--help" not in args:
-            stale.invalidate(Path.cwd())
+            stale.remove_result_file(Path.cwd())
         return super().parse_args(ctx, args)
 
 
@@ -60,7 +60,7 @@ def command(**given: Any) -> int:
     from benchwright.compat.driver.run import DriverRequest, drive
     from benchwright.workflows import arguments
 
-    stale.invalidate(Path.cwd())  # when --help was the value of a flag
+    stale.remove_result_file(Path.cwd())  # when --help was the value of a flag
     names = ("task_name", "num_gpus", "epochs", "kvstore", "dtype", "task_file", "metrics_policy")
     asked = DriverRequest(
         **{name: given[name] for name in names},

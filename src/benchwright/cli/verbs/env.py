@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from benchwright.cli.options import json_option, opened, print_json, store_option
+from benchwright.cli.options import json_option, print_json, store_option
+from benchwright.store import open_configured_store
 
 if TYPE_CHECKING:
     from benchwright.execution.noise import NoiseFloor
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from benchwright.store import Store
 
 
-def _finite(_context: click.Context, _parameter: click.Parameter, seconds: float) -> float:
+def _check_finite(_context: click.Context, _parameter: click.Parameter, seconds: float) -> float:
     if not math.isfinite(seconds):  # a range lets NaN through, and neither would ever be over
         raise click.BadParameter(f"{seconds} is not a finite number.")
     return seconds
@@ -31,7 +32,7 @@ def _finite(_context: click.Context, _parameter: click.Parameter, seconds: float
 @click.option(
     "--seconds",
     type=click.FloatRange(min=1),
-    callback=_finite,
+    callback=_check_finite,
     default=60.0,
     show_default=True,
     help="How long to measure the noise floor, or to calibrate.",
@@ -71,9 +72,11 @@ def command(
     from benchwright.machine import environment
 
     here = environment.collect()
-    floor = _measured_noise(seconds) if noise or not (quick or self_test or calibrate) else None
+    floor = _measure_noise(seconds) if noise or not (quick or self_test or calibrate) else None
     known = (
-        _calibrated(seconds, store, here) if calibrate else false_alarms.read_calibration(lambda: _there(store), here)
+        _calibrate(seconds, store, here)
+        if calibrate
+        else false_alarms.read_calibration(lambda: open_configured_store(store), here)
     )
     tested = noises.self_test() if self_test else None
     remedies = noises.advice(here, floor)
@@ -106,11 +109,11 @@ def diff(*, a: str, b: str, store: str | None, as_json: bool) -> None:
     from benchwright.machine import environment
     from benchwright.machine.environment.page import words
 
-    kept = opened(store, create=False)
+    results = open_configured_store(store)
     try:
-        left, right = (_environment(kept, reference) for reference in (a, b))
+        left, right = (_environment(results, reference) for reference in (a, b))
     finally:
-        kept.close()
+        results.close()
     differences = environment.difference(left, right)
     if as_json:
         print_json("environment-differences", [{"place": place, "a": was, "b": now} for place, was, now in differences])
@@ -118,8 +121,8 @@ def diff(*, a: str, b: str, store: str | None, as_json: bool) -> None:
     if not differences:
         click.echo("no difference")
         return
-    told = [(place, *(words(place.rpartition(".")[2], value) for value in pair)) for place, *pair in differences]
-    _print_table(("", a, b), told)
+    rows = [(place, *(words(place.rpartition(".")[2], value) for value in pair)) for place, *pair in differences]
+    _print_table(("", a, b), rows)
 
 
 def _environment(store: Store, reference: str) -> Environment:
@@ -131,7 +134,7 @@ def _environment(store: Store, reference: str) -> Environment:
     return run.results[0].environment
 
 
-def _measured_noise(seconds: float) -> NoiseFloor:
+def _measure_noise(seconds: float) -> NoiseFloor:
     from benchwright.execution.noise import measure_noise
 
     if not sys.stderr.isatty():
@@ -142,15 +145,11 @@ def _measured_noise(seconds: float) -> NoiseFloor:
         click.echo("\r\033[K", nl=False, err=True)
 
 
-def _there(store: str | None) -> Store:
-    return opened(store, create=False)
-
-
 def _status(calibrate: bool, known: Calibration | None) -> int:
     return 130 if calibrate and known is not None and known.interrupted else 0
 
 
-def _calibrated(seconds: float, store: str | None, here: Environment) -> Calibration:
+def _calibrate(seconds: float, store: str | None, here: Environment) -> Calibration:
     """Measures, judges and keeps it. Ctrl-C keeps what was measured by then, where that is enough to say anything."""
     from benchwright.execution import session
     from benchwright.execution.noise import calibration
@@ -158,21 +157,21 @@ def _calibrated(seconds: float, store: str | None, here: Environment) -> Calibra
 
     terminal = sys.stderr.isatty()
 
-    def told(text: str) -> None:
+    def show(text: str) -> None:
         if terminal:
             click.echo(f"\r\033[K{text}", nl=False, err=True)
 
-    kept = opened(store)  # first: one that cannot be used is told before a minute is spent
+    results = open_configured_store(store, create=True)  # first: one that fails is told before a minute is spent
     try:
         recorded = calibration.record(
-            seconds, lambda share, processes: told(f"measuring equal work {share:4.0%}, {processes} processes")
+            seconds, lambda share, processes: show(f"measuring equal work {share:4.0%}, {processes} processes")
         )
-        told("judging what was recorded")
+        show("judging what was recorded")
         found = calibration.calibration(recorded)
-        kept.add_run(calibration.as_run(found, here, session.new_run_id(), command_line()))
+        results.add_run(calibration.as_run(found, here, session.new_run_id(), command_line()))
     finally:
-        told("")
-        kept.close()
+        show("")
+        results.close()
     return found
 
 

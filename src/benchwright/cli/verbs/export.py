@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from benchwright import plugins
-from benchwright.cli.options import opened, store_option
+from benchwright.cli.options import store_option
 from benchwright.errors import UserError
+from benchwright.store import open_configured_store
 
 OURS = ("jsonl", "jsonl.gz", "parquet")
 
@@ -46,7 +47,7 @@ def command(
 
     if everything and references:
         raise OptionError("--all and RUN exclude each other", remedy="leave one out")
-    with closing(opened(store, create=False)) as results:
+    with closing(open_configured_store(store)) as results:
         runs = list(results.run_ids()) if everything else [results.find(r) for r in references or ["last"]]
         if not format or format in OURS:
             count = export_runs(

@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 
 import click
 
-from benchwright.cli.options import json_option, opened, print_json, smallest_option, store_option
+from benchwright.cli.options import json_option, print_json, smallest_option, store_option
 from benchwright.records.findings import Mute, Remark, State, Threshold
+from benchwright.store import open_configured_store
 
 WHO = "BENCHWRIGHT_USER"
 comment_option = click.option("--comment", default="", metavar="TEXT", help="What to add to its story.")
@@ -76,7 +77,7 @@ def judge_(context: click.Context, run: str, repo: str | None, smallest: str, st
 
     least = parse_percent(smallest, "--smallest")
     repository = open_repository(repo) if repo is not None else None
-    with closing(opened(store or context.obj, create=False)) as results:
+    with closing(open_configured_store(store or context.obj)) as results:
         found = detection.judge(results, results.find(run), repository=repository, smallest=least)
     if as_json:
         click.echo(text.findings_json(found))
@@ -98,7 +99,7 @@ def show(context: click.Context, finding: str, store: str | None, as_json: bool)
     from benchwright.report import findings as text
     from benchwright.report.table import emit
 
-    with closing(opened(store or context.obj, create=False)) as results:
+    with closing(open_configured_store(store or context.obj)) as results:
         found = results.finding(finding)
         moments, index = moments_of(results, found)
     values = [moment.estimate.point for moment in moments]
@@ -108,7 +109,7 @@ def show(context: click.Context, finding: str, store: str | None, as_json: bool)
         emit(sys.stdout, lambda console: text.show_finding(console, found, values, index))
 
 
-def _change_of_state(verb: str, state: State, what: str, line: str) -> None:
+def _add_state_command(verb: str, state: State, what: str, line: str) -> None:
     """Adds a command that puts a finding into a state."""
 
     @command.command(verb, help=line)
@@ -117,15 +118,15 @@ def _change_of_state(verb: str, state: State, what: str, line: str) -> None:
     @store_option
     @click.pass_context
     def change(context: click.Context, finding: str, comment: str, store: str | None) -> None:
-        with closing(opened(store or context.obj, create=False)) as results:
+        with closing(open_configured_store(store or context.obj)) as results:
             changed = results.update_finding(finding, _remark(what, comment), state=state)
         click.echo(f"{changed.id}: {changed.state}")
 
 
-_change_of_state("acknowledge", State.ACKNOWLEDGED, "acknowledged", "It is known and being looked at.")
-_change_of_state("resolve", State.RESOLVED, "resolved", "It was dealt with.")
-_change_of_state("ignore", State.IGNORED, "ignored", "It is as it should be, or does not matter.")
-_change_of_state("reopen", State.OPEN, "reopened", "It is open again.")
+_add_state_command("acknowledge", State.ACKNOWLEDGED, "acknowledged", "It is known and being looked at.")
+_add_state_command("resolve", State.RESOLVED, "resolved", "It was dealt with.")
+_add_state_command("ignore", State.IGNORED, "ignored", "It is as it should be, or does not matter.")
+_add_state_command("reopen", State.OPEN, "reopened", "It is open again.")
 
 
 @command.command("assign")
@@ -136,7 +137,7 @@ _change_of_state("reopen", State.OPEN, "reopened", "It is open again.")
 @click.pass_context
 def assign(context: click.Context, finding: str, who: str, comment: str, store: str | None) -> None:
     """Say who looks after it; '' for nobody."""
-    with closing(opened(store or context.obj, create=False)) as results:
+    with closing(open_configured_store(store or context.obj)) as results:
         said = f"to {who}" if who else "to nobody"
         changed = results.update_finding(
             finding, _remark("assigned", f"{said}. {comment}" if comment else said), assignee=who
@@ -151,7 +152,7 @@ def assign(context: click.Context, finding: str, who: str, comment: str, store: 
 @click.pass_context
 def comment_(context: click.Context, finding: str, text: str, store: str | None) -> None:
     """Add TEXT to its story."""
-    with closing(opened(store or context.obj, create=False)) as results:
+    with closing(open_configured_store(store or context.obj)) as results:
         changed = results.update_finding(finding, _remark("comment", text))
     click.echo(f"{changed.id}: {len(changed.remarks)} remarks")
 
@@ -164,7 +165,7 @@ def comment_(context: click.Context, finding: str, text: str, store: str | None)
 @click.pass_context
 def mute(context: click.Context, what: str, reason: str, off: bool, store: str | None) -> None:
     """Report no change in a series, or in all series of the cases of that name; * stands for anything."""
-    with closing(opened(store or context.obj, create=False)) as results:
+    with closing(open_configured_store(store or context.obj)) as results:
         if off:
             click.echo(f"{what}: {'no longer muted' if results.unmute(what) else 'was not muted'}")
             return
@@ -185,7 +186,7 @@ def threshold(context: click.Context, case: str, smallest: str, metrics: tuple[s
     from benchwright.units import parse_percent
 
     least = None if smallest == "none" else parse_percent(smallest, "PERCENT")
-    with closing(opened(store or context.obj, create=False)) as results:
+    with closing(open_configured_store(store or context.obj)) as results:
         for metric in metrics or ("",):
             if least is None:
                 gone = results.drop_threshold(case, metric)
@@ -205,7 +206,7 @@ def rules(context: click.Context, store: str | None, as_json: bool) -> None:
 
     from benchwright.units.numbers import printable
 
-    with closing(opened(store or context.obj, create=False)) as results:
+    with closing(open_configured_store(store or context.obj)) as results:
         mutes, thresholds = results.mutes(), results.thresholds()
     if as_json:
         print_json("finding-rules", {"mutes": mutes, "thresholds": thresholds})

@@ -6,23 +6,15 @@ import sys
 
 import click
 
-
-class _Untouched(click.Command):
-    """Leaves every word to the door: its flags are the older harness's, and not click's to read."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if any(word in ("--help", "-h") for word in args):
-            return super().parse_args(ctx, ["--help"])
-        ctx.args = list(args)
-        return ctx.args
-
-    def get_help(self, ctx: click.Context) -> str:
-        from benchwright.compat.harness.flags import help_text
-
-        return f"{super().get_help(ctx)}\n\n{help_text().rstrip()}"
+from benchwright.cli.options import OlderCommand, asks_for_help
 
 
-@click.command(cls=_Untouched, options_metavar="-b FILE --framework NAME --platform NAME --model_cache DIR [FLAGS]...")
+@click.command(
+    cls=OlderCommand,
+    flags="benchwright.compat.harness.flags",
+    is_help=asks_for_help,
+    options_metavar="-b FILE --framework NAME --platform NAME --model_cache DIR [FLAGS]...",
+)
 @click.pass_context
 def command(context: click.Context) -> int:
     """FAI-PEP's harness.py with all of its flags: the tests of a model spec, or of a list of specs, on each device.

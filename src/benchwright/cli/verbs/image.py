@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from benchwright.cli.options import RenamedOption, json_option, opened, print_json, store_option
+from benchwright.cli.options import RenamedOption, json_option, print_json, store_option
+from benchwright.store import open_configured_store
 
 if TYPE_CHECKING:
     from benchwright.records import Environment
@@ -52,7 +53,7 @@ def build(**given: Any) -> None:
         arguments=orders.arguments(given["build_arg"], "--build-arg"),
         cache=not given["no_cache"],
     )
-    environment = _of_run(given["from_run"], given["store"]) if given["from_run"] else orders.here()
+    environment = _environment_of_run(given["from_run"], given["store"]) if given["from_run"] else orders.here()
     if given["only_print"]:
         told = {"dockerfile": orders.dockerfile(environment, wanted)}
     elif given["folder"]:
@@ -86,13 +87,13 @@ def list_images(as_json: bool) -> None:
         click.echo("no images yet: benchwright image build makes one", err=True)
 
 
-def _of_run(reference: str, store: str | None) -> Environment:
+def _environment_of_run(reference: str, store: str | None) -> Environment:
     """The environment of the first case of a run that was measured."""
     from benchwright.errors import OptionError
     from benchwright.exchange.named_runs import find_run
     from benchwright.store.files.transfer import read_runs
 
-    run = find_run(reference, lambda: opened(store, create=False), read_runs, samples=False)
+    run = find_run(reference, lambda: open_configured_store(store), read_runs, samples=False)
     for result in run.results:
         if result.environment.packages:
             return result.environment

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from benchwright import plugins
-from benchwright.cli.options import json_option, opened, print_json, store_option
+from benchwright.cli.options import json_option, print_json, store_option
+from benchwright.store import open_configured_store
 
 OURS = "benchwright"
 
@@ -33,7 +34,7 @@ def command(files: tuple[str, ...], format: str, store: str | None, as_json: boo
     from benchwright.store.files import transfer
 
     done = []
-    with closing(opened(store)) as results:
+    with closing(open_configured_store(store, create=True)) as results:
         for file in files:
             ours = format == OURS or (not format and transfer.is_ours(file))
             runs = transfer.read_runs(file) if ours else exchange.read_runs(file, format=format)

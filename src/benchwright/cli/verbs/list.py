@@ -82,7 +82,7 @@ def _cases(targets: tuple[str, ...], runtime: str) -> list[dict[str, Any]]:
     from benchwright.targets.sources.listing import listed
 
     names = tuple(name for name in runtime.split(",") if name)
-    pairs, broken = listed(Request(targets=targets, runtimes=names, listener=_noted, fetching=False))
+    pairs, broken = listed(Request(targets=targets, runtimes=names, listener=_echo_note, fetching=False))
     for module, reason in broken:
         click.echo(f"benchwright: {module} is left out: {reason}", err=True)
     return [
@@ -97,7 +97,7 @@ def _cases(targets: tuple[str, ...], runtime: str) -> list[dict[str, Any]]:
     ]
 
 
-def _noted(event: Any) -> None:
+def _echo_note(event: Any) -> None:
     from benchwright.events import Noted
 
     if isinstance(event, Noted):
@@ -106,15 +106,15 @@ def _noted(event: Any) -> None:
 
 def _runs(store: str | None, limit: int, tries: bool) -> list[dict[str, Any]]:
     from benchwright import config, schema
-    from benchwright.cli.options import opened
+    from benchwright.store import open_configured_store
 
     if store is None and config.store_url() == config.DEFAULT_STORE and not Path(config.DEFAULT_STORE).exists():
         return []  # nothing was asked for by name, and nothing was measured here yet
-    kept = opened(store, create=False)
+    results = open_configured_store(store)
     try:
-        rows: list[dict[str, Any]] = [schema.encode(run) for run in kept.runs(limit=limit, tries=tries)]
+        rows: list[dict[str, Any]] = [schema.encode(run) for run in results.runs(limit=limit, tries=tries)]
     finally:
-        kept.close()
+        results.close()
     return rows
 
 
@@ -127,8 +127,8 @@ def _case_lines(rows: list[dict[str, Any]]) -> Iterator[str]:
             yield f"{owner}: {row['class_summary']}" if row["class_summary"] else f"{owner}:"
         last = owner
         params = " ".join(f"{name}={value}" for name, value in row["params"].items())
-        told = f"  # {row['summary']}" if owner and row.get("summary") else ""
-        yield f"{'  ' if owner else ''}{row['name']}  {params}{told}"
+        summary = f"  # {row['summary']}" if owner and row.get("summary") else ""
+        yield f"{'  ' if owner else ''}{row['name']}  {params}{summary}"
 
 
 def _run_line(row: dict[str, Any]) -> str:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from benchwright.cli.options import json_option, opened, print_json, store_option
+from benchwright.cli.options import json_option, print_json, store_option
+from benchwright.store import open_configured_store
 
 if TYPE_CHECKING:
     from benchwright.notify import MessageDelivery
@@ -52,7 +53,7 @@ def send(findings: tuple[str, ...], to: tuple[str, ...], again: bool, store: str
     settings = replace(settings, targets=to) if to else settings
     if not settings.targets:
         raise OptionError("there is nobody to tell", remedy="name targets in [notify] of benchwright.toml, or --to URL")
-    with closing(opened(store, create=False)) as results:
+    with closing(open_configured_store(store)) as results:
         meant = [results.finding(reference) for reference in findings]
         told = open_notifier(config.store_url(store), settings).tell(meant, results, asked=True, again=again)
     _print(told, as_json)

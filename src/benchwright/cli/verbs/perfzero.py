@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import click
 
-
-class _Untouched(click.Command):
-    """Leaves every word to the door: its flags are PerfZero's, and not click's to read."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if args[:1] in (["--help"], ["-h"]):
-            return super().parse_args(ctx, ["--help"])
-        ctx.args = list(args)
-        return ctx.args
-
-    def get_help(self, ctx: click.Context) -> str:
-        from benchwright.compat.perfzero.flags import help_text
-
-        return f"{super().get_help(ctx)}\n\n{help_text().rstrip()}"
+from benchwright.cli.options import OlderCommand
 
 
-@click.command(cls=_Untouched, options_metavar="[FLAGS]... | setup | cloud | plot | diff | shims")
+@click.command(
+    cls=OlderCommand,
+    flags="benchwright.compat.perfzero.flags",
+    is_help=lambda args: args[:1] in (["--help"], ["-h"]),
+    options_metavar="[FLAGS]... | setup | cloud | plot | diff | shims",
+)
 @click.pass_context
 def command(context: click.Context) -> int:
     """PerfZero's benchmark.py with all of its flags: `benchwright perfzero --benchmark_methods=module.Class.method`.

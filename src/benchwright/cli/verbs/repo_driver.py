@@ -6,24 +6,13 @@ import sys
 
 import click
 
-
-class _Untouched(click.Command):
-    """Leaves every word to the door: its flags are the older driver's, and not click's to read."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if any(word in ("--help", "-h") for word in args):
-            return super().parse_args(ctx, ["--help"])
-        ctx.args = list(args)
-        return ctx.args
-
-    def get_help(self, ctx: click.Context) -> str:
-        from benchwright.compat.harness.driver_flags import help_text
-
-        return f"{super().get_help(ctx)}\n\n{help_text().rstrip()}"
+from benchwright.cli.options import OlderCommand, asks_for_help
 
 
 @click.command(
-    cls=_Untouched,
+    cls=OlderCommand,
+    flags="benchwright.compat.harness.driver_flags",
+    is_help=asks_for_help,
     options_metavar="--framework NAME --platforms A,B --exec_dir DIR --repo_dir DIR [FLAGS]... [FLAGS OF harness]...",
 )
 @click.pass_context

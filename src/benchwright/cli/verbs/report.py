@@ -9,8 +9,9 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from benchwright.cli.options import json_option, opened, print_json, store_option
+from benchwright.cli.options import json_option, print_json, store_option
 from benchwright.errors import OptionError
+from benchwright.store import open_configured_store
 
 
 @click.command("report")
@@ -66,7 +67,7 @@ def command(
 
     check_target(output, force)
     found = [
-        run for name in runs or ("last",) for run in find_runs(name, lambda: opened(store, create=False), read_runs)
+        run for name in runs or ("last",) for run in find_runs(name, lambda: open_configured_store(store), read_runs)
     ]
     written = [write_html(found, output, force=force)]
     if svg:
@@ -88,12 +89,12 @@ def _publish(
 
     if named:
         raise click.UsageError("a site holds the newest runs: --runs says how many")
-    with closing(opened(store, create=False)) as archive:
+    with closing(open_configured_store(store)) as archive:
         if not isinstance(archive, SqlStore):
             raise OptionError(
                 "a site is made from a database", remedy="call it where the server's store is, with --store FILE"
             )
-        counts = publish(archive, site, runs=newest or RUNS, force=force, told=_counting())
+        counts = publish(archive, site, runs=newest or RUNS, force=force, told=_page_counter())
     if sys.stderr.isatty():
         click.echo("\r\033[K", nl=False, err=True)
     if as_json:
@@ -104,7 +105,7 @@ def _publish(
         click.echo(f"wrote {site / 'index.html'} ({size:,.0f} KiB in all; {told})")
 
 
-def _counting() -> Callable[[int], None]:
+def _page_counter() -> Callable[[int], None]:
     """Shows on a terminal how far it is."""
     if not sys.stderr.isatty():
         return lambda done: None

@@ -8,9 +8,10 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from benchwright.cli.options import RenamedOption, json_option, opened, store_option
+from benchwright.cli.options import RenamedOption, json_option, store_option
 from benchwright.cli.views import operator_options, scaling_options, show_operators, show_scaling
 from benchwright.errors import OptionError
+from benchwright.store import open_configured_store
 
 # format -> the module whose `document(run)` writes it
 _OLDER = {
@@ -70,7 +71,7 @@ def command(context: click.Context, /, run: str, store: str | None, as_json: boo
     --smallest belong to it. With two runs, --operators says which operators are behind a change of the latency, and
     exits with 1 when the latency became worse.
     """
-    view = _view(context, given)
+    view = _choose_view(context, given)
     taken = {name: given[name] for name in _TAKEN[view]}
     if view == "scaling":
         show_scaling(run, store=store, as_json=as_json, **taken)
@@ -81,7 +82,7 @@ def command(context: click.Context, /, run: str, store: str | None, as_json: boo
     return 0
 
 
-def _view(context: click.Context, given: dict[str, Any]) -> str:
+def _choose_view(context: click.Context, given: dict[str, Any]) -> str:
     """Which view was asked for; a flag of another view is refused, since it would do nothing."""
     if given["scaling"] and given["operators"]:
         raise OptionError("--scaling and --operators are two views", remedy="leave one of them out")
@@ -113,7 +114,7 @@ def _show_run(
             f"--format {form} prints summaries alone", remedy="leave out --plot, --raw-samples and --worker-log"
         )
     wanted = samples or form in (None, "harness")
-    found = find_run(run, lambda: opened(store, create=False), read_runs, samples=wanted)
+    found = find_run(run, lambda: open_configured_store(store), read_runs, samples=wanted)
     if form in _OLDER:
         from importlib import import_module
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from benchwright import config
-from benchwright.cli.options import json_option, opened, print_json, store_option
+from benchwright.cli.options import json_option, print_json, store_option
 from benchwright.cli.verbs import store_send
 from benchwright.errors import OptionError
+from benchwright.store import open_configured_store
 from benchwright.units import format_value
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def copy(source: str, target: str, as_json: bool) -> int:
 def _database(store: str | None) -> SqlStore:
     from benchwright.store.sql import SqlStore
 
-    found = opened(store, create=False)
+    found = open_configured_store(store)
     if not isinstance(found, SqlStore):
         found.close()
         raise OptionError("this store is reached through a server", remedy="name the database itself with --store")

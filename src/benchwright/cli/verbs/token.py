@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from benchwright.cli.options import json_option, opened, print_json, store_option
+from benchwright.cli.options import json_option, print_json, store_option
+from benchwright.store import open_configured_store
 
 if TYPE_CHECKING:
     from benchwright.store.sql import SqlStore
@@ -34,9 +35,9 @@ def command() -> None:
 @json_option
 def create(name: str, scope: str, expires: str, store: str | None, as_json: bool) -> None:
     """Make a token for NAME, a person or a machine, and print it. It is shown this once."""
-    until = _until(expires)
+    until = _expiry_of(expires)
     with closing(_database(store, create=True)) as results:
-        token = results.token_add(_checked(name), scope, expires_at=until)
+        token = results.token_add(_check_name(name), scope, expires_at=until)
     if as_json:
         print_json("token", {"name": name, "scope": scope, "expires_at": until, "token": token})
     else:
@@ -88,12 +89,12 @@ def _database(store: str | None, *, create: bool = False) -> SqlStore:
         raise OptionError(
             "tokens are made on the server's machine", remedy="give --store the file or database that the server has"
         )
-    found = opened(store, create=create)
+    found = open_configured_store(store, create=create)
     assert isinstance(found, SqlStore)
     return found
 
 
-def _checked(name: str) -> str:
+def _check_name(name: str) -> str:
     from benchwright.errors import OptionError
 
     if not name.strip() or not name.isprintable() or len(name) > 100:
@@ -101,7 +102,7 @@ def _checked(name: str) -> str:
     return name
 
 
-def _until(expires: str) -> str:
+def _expiry_of(expires: str) -> str:
     """The instant, from a length of time; "" for never."""
     from datetime import UTC, datetime, timedelta
 

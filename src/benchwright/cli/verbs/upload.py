@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from benchwright.cli.options import json_option, opened, print_json, store_option
+from benchwright.cli.options import json_option, print_json, store_option
+from benchwright.store import open_configured_store
 from benchwright.system.masking import mask_url
 
 if TYPE_CHECKING:
@@ -36,11 +37,11 @@ def command(run: str, to: tuple[str, ...], store: str | None, as_json: bool) -> 
 
     for url in to:
         stores.check(url)
-    record = find_run(run, lambda: opened(store, create=False), read_runs)
-    if not to and not _says_where(record):
+    record = find_run(run, lambda: open_configured_store(store), read_runs)
+    if not to and not _was_made_by_perfzero(record):
         raise OptionError(f"run {record.id} does not say where it goes", remedy=f"benchwright upload {run} --to URL")
-    sent, failures, left = _to_each(record, to) if to else _again(record)
-    repeat = _command(run, left, store) if failures else ""
+    sent, failures, left = _send_to_each(record, to) if to else _send_again(record)
+    repeat = _repeat_command(run, left, store) if failures else ""
     if as_json:
         print_json("upload", {"run": record.id, "sent": sent, "failures": failures, "repeat": repeat})
     else:
@@ -53,13 +54,13 @@ def command(run: str, to: tuple[str, ...], store: str | None, as_json: bool) -> 
     return 1 if failures else 0
 
 
-def _says_where(run: Run) -> bool:
+def _was_made_by_perfzero(run: Run) -> bool:
     from benchwright.compat.perfzero.uploads import COMMAND
 
     return run.command[:2] == COMMAND
 
 
-def _to_each(run: Run, urls: tuple[str, ...]) -> tuple[list[str], list[str], list[str]]:
+def _send_to_each(run: Run, urls: tuple[str, ...]) -> tuple[list[str], list[str], list[str]]:
     """What arrived, what did not, and the places that this concerns."""
     from benchwright.exchange.uploads.runs import lost, send_run
 
@@ -76,14 +77,14 @@ def _to_each(run: Run, urls: tuple[str, ...]) -> tuple[list[str], list[str], lis
     return sent, failures, left
 
 
-def _again(run: Run) -> tuple[list[str], list[str], list[str]]:
+def _send_again(run: Run) -> tuple[list[str], list[str], list[str]]:
     from benchwright.compat.perfzero.uploads import repeat
 
     delivery = repeat(run)
     return [*delivery.sent], [*delivery.failures], []
 
 
-def _command(run: str, urls: Sequence[str], store: str | None) -> str:
+def _repeat_command(run: str, urls: Sequence[str], store: str | None) -> str:
     """The command that repeats this, without the secrets that an address may hold."""
     words = ["benchwright", "upload", run]
     for url in urls:

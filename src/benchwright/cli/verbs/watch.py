@@ -82,21 +82,21 @@ def command(**given: Any) -> int:
             click.echo(shown(handled))
             sys.stdout.flush()
 
-        ok = loop.watch(_watched(given), interval=interval, listener=progress, tell=tell)
+        ok = loop.watch(_watch_settings(given), interval=interval, listener=progress, tell=tell)
     return 0 if ok or interval is not None else 1
 
 
-def _watched(given: Mapping[str, Any]) -> Watched:
-    from benchwright.cli.targets import cpus_of, making_of, request_of
+def _watch_settings(given: Mapping[str, Any]) -> Watched:
+    from benchwright.cli.targets import build_spec_of, cpus_of, request_of
     from benchwright.units import parse_percent
     from benchwright.workflows import run
     from benchwright.workflows.watch.commits import Following
     from benchwright.workflows.watch.loop import Watched
 
     commit_file, status_file = (Path(given[name]) if given[name] else None for name in ("commit_file", "status_file"))
-    making = making_of(given)
+    build = build_spec_of(given)
     return Watched(
-        repo=making.repo,
+        repo=build.repo,
         request=request_of(given),
         following=Following(
             remote=given["remote"],
@@ -106,11 +106,11 @@ def _watched(given: Mapping[str, Any]) -> Watched:
             catch_up=given["catch_up"],
             commit_file=commit_file,
         ),
-        build=making.command,
-        build_timeout=making.timeout,
-        rebuild=making.again,
-        surroundings=making.surroundings,
-        targets_from=making.targets_from,
+        build=build.command,
+        build_timeout=build.timeout,
+        rebuild=build.again,
+        surroundings=build.surroundings,
+        targets_from=build.targets_from,
         rounds=given["rounds"],
         smallest=parse_percent(given["smallest"], "--smallest", zero=False),
         backfill=given["backfill"],

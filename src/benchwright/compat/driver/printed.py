@@ -14,7 +14,7 @@ from benchwright.worker.tasks.extraction import Extracted, Extractor
 _READ = 1 << 20
 
 
-def empty(log: Path) -> None:
+def empty_log(log: Path) -> None:
     """Takes an earlier run's output out of the log: nothing of it may be found in this one's."""
     try:
         if log.is_file():
@@ -23,7 +23,7 @@ def empty(log: Path) -> None:
         raise OptionError(f"{log} cannot be written: {error.strerror}", remedy="check its owner and mode") from None
 
 
-def with_found(result: Result, log: Path) -> Result:
+def add_printed_metrics(result: Result, log: Path) -> Result:
     """The result with the metrics in the log, when its worker could not tell of them any more.
 
     The log does not say when a line came: a metric that needs the times is left out, and there are no timelines.
@@ -33,13 +33,13 @@ def with_found(result: Result, log: Path) -> Result:
     try:
         if not log.is_file() or not log.stat().st_size:  # it never began: not even a count of 0 is known
             return result
-        found = _found(result, log)
+        found = _extract_metrics(result, log)
     except (UserError, OSError):  # the task's file was changed meanwhile, or is gone
         return result
     return replace(result, metrics=(*result.metrics, *found.metrics), details={**result.details, **found.details})
 
 
-def _found(result: Result, log: Path) -> Extracted:
+def _extract_metrics(result: Result, log: Path) -> Extracted:
     file, _, name = result.case.target.uri.rpartition("::")
     task = reader.read(Path(file), name)[0]
     params = {key: value for key, value in result.case.params.items() if key != "runtime"}

@@ -27,19 +27,19 @@ def keys(result: Result, task: str, *, framework: str | None = None, suffix: str
     A metric of the task that has the name of one of ours wins over `cpu_memory_usage` and the GPUs', and loses against
     `uptime_in_seconds`, as ever. A task that failed also has the key `failed`, 1.
     """
-    found: dict[str, float] = {**_memory(result), **_gpus(result), **_own(result), **_uptime()}
+    found: dict[str, float] = {**_memory(result), **_gpus(result), **_task_metrics(result), **_uptime()}
     if result.status is not Status.OK:
         found["failed"] = 1
     return {".".join(filter(None, (framework, task, name, suffix))): value for name, value in found.items()}
 
 
-def _own(result: Result) -> dict[str, float]:
+def _task_metrics(result: Result) -> dict[str, float]:
     told = result.details.get("log")
     facts: dict[str, Any] = told if isinstance(told, dict) else {}
-    return {_plain(m.name): _number(m, whole=facts[m.name]["whole"]) for m in result.metrics if m.name in facts}
+    return {_plain_name(m.name): _number(m, whole=facts[m.name]["whole"]) for m in result.metrics if m.name in facts}
 
 
-def _plain(name: str) -> str:
+def _plain_name(name: str) -> str:
     """The name in the task file: one that something we measure has was recorded with a word in front."""
     bare = name.removeprefix("log.")
     return bare if recorded(bare) == name else name

@@ -55,7 +55,7 @@ def drive(
     """
     request, log = _request(asked), Path(log_name(asked.task_name))
     _refuse_several(request)
-    printed.empty(log)
+    printed.empty_log(log)
     try:
         plan = Plan(command=command_line())
         run = measure(request, plan, rounds=1, store=store, save=save, listener=listener).record
@@ -64,7 +64,7 @@ def drive(
             raise
         tell(error)
         run = error.measured
-    return replace(run, results=tuple(printed.with_found(result, log) for result in run.results))
+    return replace(run, results=tuple(printed.add_printed_metrics(result, log) for result in run.results))
 
 
 def _refuse_several(request: Request) -> None:

@@ -7,6 +7,6 @@ from pathlib import Path
 NAME = "dlbenchmark_result.json"
 
 
-def invalidate(folder: Path) -> None:
+def remove_result_file(folder: Path) -> None:
     """Takes an earlier run's file away, before anything of a new run can go wrong."""
     (folder / NAME).unlink(missing_ok=True)

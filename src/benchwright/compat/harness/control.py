@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from benchwright.vcs.history import Commit, History
 
 
-def choose(repository: History, treatment: Commit, base: str = "") -> Commit | None:
+def choose_control(repository: History, treatment: Commit, base: str = "") -> Commit | None:
     """`base` when it is of the treatment's week or later, else the first commit of that week that led to the treatment.
 
     The week begins on Monday 00:00 UTC before the treatment was authored; a commit belongs where it was committed.

@@ -11,7 +11,7 @@ from benchwright.system.locks import hold_free_lock
 
 
 @contextmanager
-def claimed(cores: Sequence[int]) -> Iterator[int | None]:
+def hold_free_core(cores: Sequence[int]) -> Iterator[int | None]:
     """The last of these cores that no other harness has at this time; None when each is taken.
 
     It is ours until the end of the block, or of this process, however that ends.

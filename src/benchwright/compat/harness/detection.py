@@ -34,15 +34,15 @@ class CommitPoint:
     command: tuple[str, ...] = ()  # that made it
 
 
-def points(root: Path, document: HarnessDocument, commits: Sequence[str]) -> list[CommitPoint]:
+def read_points(root: Path, document: HarnessDocument, commits: Sequence[str]) -> list[CommitPoint]:
     """What is kept below `root` of the document's test, on its device, for those of the commits that have results."""
     names = ("platform", "framework", "net_name", "metric", "identifier")
     test = root.joinpath(*(file_name(str(document.meta[name])) for name in names))
-    found = (_point(test, commit) for commit in commits[:COMMITS])
+    found = (_read_point(test, commit) for commit in commits[:COMMITS])
     return [point for point in found if point is not None]
 
 
-def regressed(newest_first: Sequence[CommitPoint]) -> list[str]:
+def find_regressed(newest_first: Sequence[CommitPoint]) -> list[str]:
     """The entries in which both newest points are slower than the rest allows."""
     if len(newest_first) < 2 + LEAST:
         return []
@@ -79,12 +79,12 @@ def _value(point: CommitPoint, key: str, which: str, name: str) -> float | None:
 # ---- files ----
 
 
-def _point(test: Path, commit: str) -> CommitPoint | None:
+def _read_point(test: Path, commit: str) -> CommitPoint | None:
     """By the commit alone: whichever date the folder was made for."""
     runs = [run for run in test.glob(f"*/*/*/{file_name(commit)}/*") if whole_number(run.name) is not None]
     if not runs:
         return None
-    read = [_read(run) for run in sorted(runs, key=lambda run: int(run.name))]
+    read = [_read_folder(run) for run in sorted(runs, key=lambda run: int(run.name))]
     meta, data = next(((meta, data) for meta, data in reversed(read) if data), read[-1])  # a failed test has no data
     command = meta.get("command")
     return CommitPoint(
@@ -95,18 +95,18 @@ def _point(test: Path, commit: str) -> CommitPoint | None:
     )
 
 
-def _read(folder: Path) -> tuple[Mapping[str, Any], dict[str, Mapping[str, Any]]]:
+def _read_folder(folder: Path) -> tuple[Mapping[str, Any], dict[str, Mapping[str, Any]]]:
     """A run's folder, ours or the older harness's, which holds a file for each entry."""
-    whole = _object(folder / OURS)
+    whole = _read_object(folder / OURS)
     if whole:
         return whole.get("meta") or {}, whole.get("data") or {}
     files = [file for file in folder.glob("*.txt") if file.stem != META]
-    entries = [entry for entry in map(_object, sorted(files)) if "type" in entry]
+    entries = [entry for entry in map(_read_object, sorted(files)) if "type" in entry]
     keyed = {" ".join(str(entry[name]) for name in ("type", "metric") if name in entry): entry for entry in entries}
-    return _object(folder / f"{META}.txt"), dict(keyed)
+    return _read_object(folder / f"{META}.txt"), dict(keyed)
 
 
-def _object(file: Path) -> dict[str, Any]:
+def _read_object(file: Path) -> dict[str, Any]:
     """A file that is gone or is not what it should be says nothing."""
     try:
         found = json_value(streams.read_text(file), finite=False)

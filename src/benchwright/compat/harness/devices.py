@@ -24,10 +24,10 @@ def check(flags: HarnessFlags) -> None:
         _mapping(flags, "hash_platform_mapping")
         _folder(flags)
     else:
-        chosen(flags)
+        choose_devices(flags)
 
 
-def chosen(flags: HarnessFlags) -> list[tuple[str, DeviceFacts]]:
+def choose_devices(flags: HarnessFlags) -> list[tuple[str, DeviceFacts]]:
     """Each device to measure on, as `devices.open_device` takes it, and what is known of it. At least one."""
     platform = flags.platform
     _check_platform(platform)
@@ -58,7 +58,7 @@ def reboot(flags: HarnessFlags, found: Sequence[tuple[str, DeviceFacts]]) -> Non
             adb_boot.reboot(about.serial)
 
 
-def doubtful(flags: HarnessFlags) -> list[str]:
+def list_doubts(flags: HarnessFlags) -> list[str]:
     """What about the platform is not as it was asked for."""
     expected = {"linux": "linux", "mac": "darwin"}
     rebooted = ["--reboot: this machine is not rebooted"] if flags.reboot and flags.platform.startswith(HOST) else []

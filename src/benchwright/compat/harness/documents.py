@@ -63,7 +63,7 @@ class MetaFacts:
 def meta(facts: MetaFacts) -> dict[str, Any]:
     """The `meta` of a document. `platform` is always a name, and no secret of the command line is in it."""
     now = time.time() if facts.time is None else facts.time
-    command = shown_command(facts.command)
+    command = mask_command(facts.command)
     found: dict[str, Any] = {
         **facts.more,
         "backend": facts.backend,
@@ -90,7 +90,7 @@ def meta(facts: MetaFacts) -> dict[str, Any]:
     return found
 
 
-def shown_command(command: Sequence[str]) -> list[str]:
+def mask_command(command: Sequence[str]) -> list[str]:
     """A command line as it may be kept: no token, and no login or query of an address."""
     found: list[str] = []
     hide_next = False
@@ -108,7 +108,7 @@ def shown_command(command: Sequence[str]) -> list[str]:
 
 def as_json(value: Any) -> str:
     """A part of a document as the older one wrote it; a number that JSON cannot say becomes null."""
-    return json.dumps(_finite(value), indent=2, sort_keys=True, allow_nan=False)
+    return json.dumps(_replace_nonfinite(value), indent=2, sort_keys=True, allow_nan=False)
 
 
 def commit_date(document: HarnessDocument) -> datetime:
@@ -126,11 +126,11 @@ def _platform(facts: MetaFacts) -> str:
     return named[0] if named else "unknown"
 
 
-def _finite(value: Any) -> Any:
+def _replace_nonfinite(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): _finite(item) for key, item in value.items()}
+        return {str(key): _replace_nonfinite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
+        return [_replace_nonfinite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -54,7 +54,7 @@ def main(arguments: Sequence[str], watching: Watching) -> int:
 
     With `regression_commits` in --info and a local reporter, what was measured is judged; a suspicion is verified.
     """
-    done = _once(arguments, watching)
+    done = _run_suite(arguments, watching)
     root = done.flags.texts["local_reporter"]
     commits = escalation.commits_of(done.info.document.get("regression_commits"))
     if not (root and commits and done.documents) or done.run_type != "benchmark" or done.code == INTERRUPTED_CODE:
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str], watching: Watching) -> int:
     ladder = Ladder(
         root=Path(root),
         commits=commits,
-        again=lambda step: _again(step, arguments, watching),
+        again=lambda step: _rerun(step, arguments, watching),
         say=_say,
     )
     return max(done.code, ladder.climb(done.documents))
@@ -82,56 +82,56 @@ class _Done:
         return self.flags.run_type or self.info.run_type or "benchmark"
 
 
-def _again(step: Rerun, arguments: Sequence[str], watching: Watching) -> int:
-    code = _once(step.words(arguments), watching, only=step).code
+def _rerun(step: Rerun, arguments: Sequence[str], watching: Watching) -> int:
+    code = _run_suite(step.words(arguments), watching, only=step).code
     if code == INTERRUPTED_CODE:
         raise KeyboardInterrupt
     return code
 
 
-def _once(arguments: Sequence[str], watching: Watching, *, only: Rerun | None = None) -> _Done:
+def _run_suite(arguments: Sequence[str], watching: Watching, *, only: Rerun | None = None) -> _Done:
     """Runs the suite; with `only`, that test on that device."""
-    flags = _flags(arguments)
+    flags = _read_flags(arguments)
     given = info.parse(
         flags.texts["info"],
         program=flags.texts["program"],
-        libraries=harness_flags.names(flags.texts["shared_libs"]),
+        libraries=harness_flags.parse_names(flags.texts["shared_libs"]),
         needs_program=flags.framework in PROGRAMS and not flags.dry_run,
     )
-    planned = _planned(flags, given)
+    planned = _plan_tests(flags, given)
     if flags.dry_run:
-        sys.stdout.write(planner.described(planned).rstrip() + "\n")
+        sys.stdout.write(planner.describe_plan(planned).rstrip() + "\n")
         sys.stdout.flush()  # before a refusal is said on standard error
-        _refuse(flags, planned)
+        _refuse_impossible(flags, planned)
         return _Done(flags=flags, info=given, code=0)
-    for notice in (*planned.notices, *devices.doubtful(flags), *_in_vain(flags, given)):
+    for notice in (*planned.notices, *devices.list_doubts(flags), *_find_vain_options(flags, given)):
         _say(str(notice))
-    _refuse(flags, planned)
-    where = devices.chosen(flags)
-    tests = _runnable(planned)
+    _refuse_impossible(flags, planned)
+    where = devices.choose_devices(flags)
+    tests = _runnable_tests(planned)
     if only is not None:
         where = [each for each in where if each[1].serial == only.document.meta["platform_hash"]]
         tests = [test for test in tests if only.concerns(test.net, test.identifier, test.metric)]
-    with _core(tests, where) as core:
-        works = running.works(flags, given, tests, where, core=core)
+    with _hold_core(tests, where) as core:
+        works = running.plan_works(flags, given, tests, where, core=core)
         if only is None:
             devices.reboot(flags, where)
-        code, told = _carry_out(flags, given, works, _repeatable(arguments, flags, given), watching)
+        code, told = _carry_out(flags, given, works, _repeatable_arguments(arguments, flags, given), watching)
     complete = only is not None or len(tests) == len(planned.tests)
     return _Done(flags=flags, info=given, code=code or int(not complete), documents=told)
 
 
 @contextmanager
-def _core(tests: Sequence[PlannedTest], where: Sequence[tuple[str, DeviceFacts]]) -> Iterator[int | None]:
+def _hold_core(tests: Sequence[PlannedTest], where: Sequence[tuple[str, DeviceFacts]]) -> Iterator[int | None]:
     """A core for programs that choose none, which no other harness has meanwhile."""
-    wanted = running.cores(tests, where)
-    with cores.claimed(wanted) as core:
+    wanted = running.usable_cores(tests, where)
+    with cores.hold_free_core(wanted) as core:
         if wanted and core is None:
             _say("other harnesses have every core: programs are kept on none, and times disturb each other")
         yield core
 
 
-def _repeatable(arguments: Sequence[str], flags: HarnessFlags, given: InfoDocument) -> Sequence[str]:
+def _repeatable_arguments(arguments: Sequence[str], flags: HarnessFlags, given: InfoDocument) -> Sequence[str]:
     """The command line with --info in full: a file of it may say something else when the run is repeated."""
     inline = not flags.texts["info"] or flags.texts["info"].startswith("{")
     return arguments if inline else [*arguments, "--info", json.dumps(given.document)]
@@ -140,10 +140,10 @@ def _repeatable(arguments: Sequence[str], flags: HarnessFlags, given: InfoDocume
 def _carry_out(
     flags: HarnessFlags, given: InfoDocument, works: Sequence[Work], arguments: Sequence[str], watching: Watching
 ) -> tuple[int, list[HarnessDocument]]:
-    command = documents.shown_command((*COMMAND, *arguments))
+    command = documents.mask_command((*COMMAND, *arguments))
     notes = {running.note_key(work): outcome.notes(flags, given, work, command) for work in works}
     reports = Reports(flags, works)
-    run, failures = _measured(flags, works, notes, command, watching, reports)
+    run, failures = _measure(flags, works, notes, command, watching, reports)
     kept = flags.save and not failures
     reports.finish(run)
     told = reports.told
@@ -151,7 +151,7 @@ def _carry_out(
     failures += reports.failures
     _show(flags, run, kept)
     if not _has_table(flags):  # which says it itself
-        for text in _failed(run, works):
+        for text in _describe_failures(run, works):
             _say(text)
     for text in (*(warning for each in told for warning in each.warnings), *failures):
         _say(text)
@@ -164,7 +164,7 @@ def _carry_out(
     return int(bool(failures) or any(result.status is not Status.OK for result in run.results)), reported
 
 
-def _flags(arguments: Sequence[str], say: Callable[[str], None] | None = None) -> HarnessFlags:
+def _read_flags(arguments: Sequence[str], say: Callable[[str], None] | None = None) -> HarnessFlags:
     """The flags, with those that the spec itself sets where the command line says nothing."""
     file = harness_flags.benchmark_file(arguments)
     if file is not None and not file.is_file():
@@ -181,12 +181,12 @@ def _flags(arguments: Sequence[str], say: Callable[[str], None] | None = None) -
 
 def check(arguments: Sequence[str]) -> None:
     """Raises what a run with these flags would raise before it measures. The program need not be built yet."""
-    flags = _flags(arguments, say=lambda text: None)
+    flags = _read_flags(arguments, say=lambda text: None)
     given = info.parse(flags.texts["info"], program=flags.texts["program"], libraries=(), needs_program=False)
-    _refuse(flags, _planned(flags, given))
+    _refuse_impossible(flags, _plan_tests(flags, given))
 
 
-def _refuse(flags: HarnessFlags, planned: SpecPlan) -> None:
+def _refuse_impossible(flags: HarnessFlags, planned: SpecPlan) -> None:
     """Refuses what cannot be run, as far as that shows without fetching, building or writing; a run and a plan alike.
 
     A phone need not be connected yet.
@@ -200,21 +200,21 @@ def _refuse(flags: HarnessFlags, planned: SpecPlan) -> None:
     _first_runnable(planned)
 
 
-def _planned(flags: HarnessFlags, given: InfoDocument) -> SpecPlan:
-    planned = planner.plan(flags.benchmark_file, _asked(flags, given))
-    return replace(planned, tests=tuple(_with_root(test) for test in planned.tests))
+def _plan_tests(flags: HarnessFlags, given: InfoDocument) -> SpecPlan:
+    planned = planner.plan(flags.benchmark_file, _spec_request(flags, given))
+    return replace(planned, tests=tuple(_require_root(test) for test in planned.tests))
 
 
-def _with_root(test: PlannedTest) -> PlannedTest:
+def _require_root(test: PlannedTest) -> PlannedTest:
     """The test; with a reason not to run it where it needs a folder that nobody names."""
-    named = ROOT in {*lookups.unknown(test)} or any(f"{{{ROOT}}}" in entry.location for entry in test.files)
+    named = ROOT in {*lookups.unknown_names(test)} or any(f"{{{ROOT}}}" in entry.location for entry in test.files)
     if not named or ROOT in os.environ or ROOT in test.tokens or test.reason:
         return test
     told = f"{{{ROOT}}} is in its commands or files, and the environment does not say what it is: export {ROOT}=DIR"
     return replace(test, reason=told)
 
 
-def _asked(flags: HarnessFlags, given: InfoDocument) -> SpecRequest:
+def _spec_request(flags: HarnessFlags, given: InfoDocument) -> SpecRequest:
     root = flags.texts["root_model_dir"]
     return SpecRequest(
         framework=flags.framework,
@@ -230,12 +230,12 @@ def _asked(flags: HarnessFlags, given: InfoDocument) -> SpecRequest:
     )
 
 
-def _in_vain(flags: HarnessFlags, given: InfoDocument) -> Iterator[str]:
+def _find_vain_options(flags: HarnessFlags, given: InfoDocument) -> Iterator[str]:
     if given.control is not None and flags.framework in inprocess.FRAMEWORKS:
         yield f"--info.control is not run: {flags.framework} is a library, of which there is one version here"
 
 
-def _runnable(planned: SpecPlan) -> list[PlannedTest]:
+def _runnable_tests(planned: SpecPlan) -> list[PlannedTest]:
     """The tests that can be run here; why others cannot is said."""
     _first_runnable(planned)
     for test in planned.tests:
@@ -252,7 +252,7 @@ def _first_runnable(planned: SpecPlan) -> PlannedTest:
     raise TargetError(f"{planned.file}: no test can be run here: {reasons}")
 
 
-def _measured(
+def _measure(
     flags: HarnessFlags,
     works: Sequence[Work],
     notes: Notes,
@@ -281,7 +281,7 @@ def _has_table(flags: HarnessFlags) -> bool:
     return not (flags.as_json or flags.screen or flags.simple_screen)
 
 
-def _failed(run: Run, works: Sequence[Work]) -> Iterator[str]:
+def _describe_failures(run: Run, works: Sequence[Work]) -> Iterator[str]:
     """What went wrong in each test, with the end of what its program printed."""
     for work, result in zip(works, run.results, strict=True):
         error = result.error

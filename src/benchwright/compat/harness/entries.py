@@ -24,12 +24,12 @@ def entries(result: Result, *, metric: str = "", operators: bool = True) -> dict
         return {str(key): dict(entry) for key, entry in told.items() if isinstance(entry, Mapping)}
     answers = result.details.get("answers")
     if metric == "error" and isinstance(answers, Mapping):
-        return dict(_answers(answers))
-    found = [*_latency(result)]
+        return dict(_answer_entries(answers))
+    found = [*_latency_entries(result)]
     if not metric:
-        found += [_of_metric(each) for each in result.metrics if not each.name.startswith(LATENCY)]
+        found += [_metric_entry(each) for each in result.metrics if not each.name.startswith(LATENCY)]
     if operators:
-        found += map(_of_operator, result.operators)
+        found += map(_operator_entry, result.operators)
     return {key_of(entry): entry for entry in found}
 
 
@@ -38,7 +38,7 @@ def key_of(entry: Entry) -> str:
     return f"{entry['type']} {entry['metric']}"
 
 
-def _latency(result: Result) -> Iterator[Entry]:
+def _latency_entries(result: Result) -> Iterator[Entry]:
     values = [value for samples in result.samples for value in _microseconds(samples)]
     if values:
         yield _entry(NET, LATENCY, "us", values)
@@ -58,21 +58,21 @@ def _microseconds(samples: Samples) -> Iterator[float]:
     return (value / (1e3 * samples.loops) for value in samples.columns.get(LATENCY, ()))
 
 
-def _of_metric(metric: Metric) -> Entry:
+def _metric_entry(metric: Metric) -> Entry:
     return _entry(NET, metric.name, metric.unit, metric.values or (metric.estimate.point,))
 
 
-def _of_operator(operator: Operator) -> Entry:
+def _operator_entry(operator: Operator) -> Entry:
     entry = _entry(operator.name, LATENCY, "us", (operator.seconds * MICROSECONDS,))
     return {**entry, "info_string": f"{operator.kind} {operator.shapes}".strip()}
 
 
-def _answers(answers: Mapping[str, Any]) -> Iterator[tuple[str, Entry]]:
+def _answer_entries(answers: Mapping[str, Any]) -> Iterator[tuple[str, Entry]]:
     """Each output beside its golden one. Outputs too large to be kept, or not finite, give their errors alone."""
     for name, told in answers.items():
         found, golden = told.get("values"), told.get("golden")
         if _are_numbers(found) and _are_numbers(golden) and len(found) == len(golden):
-            yield name, _compared(name, found, golden)
+            yield name, _output_entry(name, found, golden)
             continue
         for error in ("max_abs", "mean_abs", "max_rel", "mean_rel"):
             if isinstance(told.get(error), int | float):
@@ -84,7 +84,7 @@ def _are_numbers(values: Any) -> bool:
     return isinstance(values, list) and all(isinstance(value, int | float) for value in values)
 
 
-def _compared(name: str, found: Sequence[float], golden: Sequence[float]) -> Entry:
+def _output_entry(name: str, found: Sequence[float], golden: Sequence[float]) -> Entry:
     pairs = zip(found, golden, strict=True)
     return {
         "type": name,

@@ -50,37 +50,37 @@ class Ladder:
     def climb(self, documents: Sequence[HarnessDocument]) -> int:
         """Looks at each test that was benchmarked. The worst exit code of the runs that this took; 0 without any."""
         judged = (document for document in documents if document.meta["metric"] == detection.METRIC)
-        return max((self._look(document) for document in judged), default=0)
+        return max((self._judge(document) for document in judged), default=0)
 
-    def _look(self, document: HarnessDocument) -> int:
-        seen = detection.points(self.root, document, self.commits)
-        suspicious = detection.regressed(seen)
+    def _judge(self, document: HarnessDocument) -> int:
+        seen = detection.read_points(self.root, document, self.commits)
+        suspicious = detection.find_regressed(seen)
         if not suspicious:
             return 0
         label = f"{document.meta['net_name']} {document.meta['identifier']}"
         self.say(f"{label}: {', '.join(suspicious)} may have regressed; measuring {len(seen)} commits again")
-        code = max(self._again(point, VERIFY, document) for point in reversed(seen))
-        seen = detection.points(self.root, document, self.commits)
-        confirmed = detection.regressed(seen)
+        code = max(self._run_again(point, VERIFY, document) for point in reversed(seen))
+        seen = detection.read_points(self.root, document, self.commits)
+        confirmed = detection.find_regressed(seen)
         if not confirmed:
             self.say(f"{label}: no regression, now that every commit was measured again")
             return code
         culprit = seen[1]
         self.say(f"{label}: {', '.join(confirmed)} regressed at {culprit.commit}")
-        return max(code, self._again(culprit, REGRESS, document, tuple(confirmed)))
+        return max(code, self._run_again(culprit, REGRESS, document, tuple(confirmed)))
 
-    def _again(
+    def _run_again(
         self, point: CommitPoint, run_type: str, document: HarnessDocument, regressed: tuple[str, ...] = ()
     ) -> int:
         try:
-            step = Rerun(info=recorded(point), run_type=run_type, document=document, regressed=regressed)
+            step = Rerun(info=recorded_info(point), run_type=run_type, document=document, regressed=regressed)
             return self.again(step)
         except UserError as error:  # a program that was removed meanwhile must not hide what the others say
             self.say(f"{point.commit} cannot be measured again: {error}")
             return 1
 
 
-def recorded(point: CommitPoint) -> dict[str, Any]:
+def recorded_info(point: CommitPoint) -> dict[str, Any]:
     """The `--info` that a commit was measured with, or a `UserError`."""
     text = harness_flags.info_of(point.command)
     document = harness_flags.json_object(text, f"--info of {point.commit}")

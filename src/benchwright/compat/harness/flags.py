@@ -95,14 +95,14 @@ class _Parser(argparse.ArgumentParser):
 def parse(arguments: Sequence[str]) -> HarnessFlags:
     """The flags in `arguments`; an `OptionError` says what is wrong with them."""
     # Ours are read first and in full only, so that every abbreviation means what it meant.
-    ours, rest = _ours(_Parser(add_help=False, allow_abbrev=False)).parse_known_args(arguments)
-    parser = _theirs(_Parser(prog="benchwright harness", add_help=False))
+    ours, rest = _add_our_flags(_Parser(add_help=False, allow_abbrev=False)).parse_known_args(arguments)
+    parser = _add_older_flags(_Parser(prog="benchwright harness", add_help=False))
     needed = [action for action in parser._actions if action.required]
     for action in needed:
         action.required = False  # a flag that nobody knows is told first: it may be a needed one, misspelt
     theirs, unknown = parser.parse_known_args(rest)
     if unknown:
-        raise OptionError(f"unknown: {' '.join(unknown)}", remedy=_nearest(unknown[0]))
+        raise OptionError(f"unknown: {' '.join(unknown)}", remedy=_suggest_flag(unknown[0]))
     missing = [f"--{action.dest}" for action in needed if getattr(theirs, action.dest) is None]
     if missing:
         parser.error(f"missing: {', '.join(missing)}")
@@ -115,11 +115,11 @@ def parse(arguments: Sequence[str]) -> HarnessFlags:
         framework=given["framework"],
         platform=given["platform"],
         model_cache=Path(given["model_cache"]),
-        texts={**texts, "wipe_cache": _wiping(given["wipe_cache"])},
+        texts={**texts, "wipe_cache": _wipe_value(given["wipe_cache"])},
         string_map={name: str(text) for name, text in json_object(texts["string_map"], "--string_map").items()},
         env=dict(map(_pair, given["env"])),
-        devices=_listed(given["devices"]),
-        excluded=_listed(texts["excluded_devices"]),
+        devices=_split_names(given["devices"]),
+        excluded=_split_names(texts["excluded_devices"]),
         android_dir=given["android_dir"] or "",
         cooldown=_seconds(given["cooldown"], "--cooldown", least=0.0),
         timeout=_seconds(given["timeout"], "--timeout", least=1e-3),
@@ -156,7 +156,7 @@ def with_defaults(arguments: Sequence[str], defaults: Mapping[str, Any]) -> list
             words.append(flag)
         elif value is not False and value is not None:
             words.append(f"{flag}={value if isinstance(value, str) else json.dumps(value)}")
-    said, typed = _in_part(words), _in_part(arguments)
+    said, typed = _parse_leniently(words), _parse_leniently(arguments)
     if said.get("remote_reporter") and typed.get("remote_access_token") and not typed.get("remote_reporter"):
         raise OptionError(
             f"the spec sends results to {mask_url(said['remote_reporter'])},"
@@ -177,10 +177,10 @@ def json_object(text: str, what: str) -> dict[str, Any]:
     return found
 
 
-def names(text: str) -> tuple[str, ...]:
+def parse_names(text: str) -> tuple[str, ...]:
     """The names in a flag: a JSON list, or words between commas."""
     if not text.lstrip().startswith("["):
-        return _listed(text)
+        return _split_names(text)
     try:
         return tuple(map(str, json_value(text, finite=False)))
     except ValueError as error:
@@ -189,12 +189,12 @@ def names(text: str) -> tuple[str, ...]:
 
 def info_of(command: Sequence[str]) -> str:
     """The text of `--info` in a command line that was recorded; "" when there is none."""
-    return (_in_part(command).get("info") or "").strip()
+    return (_parse_leniently(command).get("info") or "").strip()
 
 
-def _in_part(words: Sequence[str]) -> dict[str, Any]:
+def _parse_leniently(words: Sequence[str]) -> dict[str, Any]:
     """The older flags among the words, by name; nothing where they cannot be read."""
-    parser = _theirs(_Parser(add_help=False))
+    parser = _add_older_flags(_Parser(add_help=False))
     for action in parser._actions:
         action.required = False
     try:
@@ -206,12 +206,12 @@ def _in_part(words: Sequence[str]) -> dict[str, Any]:
 def help_text() -> str:
     """Every flag, the older harness's and ours, with what it does."""
     parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, add_help=False)
-    _theirs(parser.add_argument_group("flags of harness.py"))
-    _ours(parser.add_argument_group("flags of ours"))
+    _add_older_flags(parser.add_argument_group("flags of harness.py"))
+    _add_our_flags(parser.add_argument_group("flags of ours"))
     return parser.format_help()
 
 
-def _theirs(parser: Any) -> Any:
+def _add_older_flags(parser: Any) -> Any:
     add = parser.add_argument
     add("-b", "--benchmark_file", required=True, metavar="FILE", help="A spec, or a list of specs.")
     add("--framework", required=True, metavar="NAME", help="caffe2, pytorch, generic, tflite, or one of our runtimes.")
@@ -235,7 +235,7 @@ def _theirs(parser: Any) -> Any:
     return parser
 
 
-def _ours(group: Any) -> Any:
+def _add_our_flags(group: Any) -> Any:
     add = group.add_argument
     add("--dry-run", action="store_true", help="Print what would run, with files and commands; do nothing.")
     add("--rules", choices=RULES, default="today", help="Percentiles: interpolated, or as in early 2018.")
@@ -245,23 +245,23 @@ def _ours(group: Any) -> Any:
     return group
 
 
-def _nearest(word: str) -> str:
+def _suggest_flag(word: str) -> str:
     if not word.startswith("-"):
         return f"quote a value that has spaces in it; {word!r} belongs to no flag"
     known = [
         option
-        for parser in (_theirs(_Parser(add_help=False)), _ours(_Parser(add_help=False)))
+        for parser in (_add_older_flags(_Parser(add_help=False)), _add_our_flags(_Parser(add_help=False)))
         for option in parser._option_string_actions
     ]
     return did_you_mean(word.partition("=")[0], known)
 
 
-def _wiping(value: str | None) -> str:
+def _wipe_value(value: str | None) -> str:
     """The value that commands are given; "" when they are not told of it."""
     return "" if not value or value.lower() == "false" else value
 
 
-def _listed(text: str) -> tuple[str, ...]:
+def _split_names(text: str) -> tuple[str, ...]:
     return tuple(part for part in map(str.strip, text.split(",")) if part)
 
 

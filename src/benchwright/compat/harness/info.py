@@ -110,7 +110,7 @@ def _side(given: Mapping[str, Any], name: str, where: str, shared: Sequence[str]
         programs=programs,
         string_map={token: str(text) for token, text in replacing.items()},
         libraries=tuple(
-            _existing(_absolute(path), f"{place}.shared_libs")
+            _check_existing(_absolute(path), f"{place}.shared_libs")
             for path in dict.fromkeys((*shared, *_texts(given.get("shared_libs"), f"{place}.shared_libs")))
         ),
         version=str(given.get("version") or ""),
@@ -133,14 +133,14 @@ def _check_programs(programs: Mapping[str, str], place: str) -> None:
             f"{place} names no program", remedy='add "programs": {"program": {"location": "/path/of/the/binary"}}'
         )
     for name, path in programs.items():
-        _existing(path, f"{place}.programs.{name}")
+        _check_existing(path, f"{place}.programs.{name}")
 
 
 def _absolute(path: str) -> str:
     return str(Path(path).expanduser().absolute())
 
 
-def _existing(path: str, place: str) -> str:
+def _check_existing(path: str, place: str) -> str:
     if not Path(path).is_file():
         raise OptionError(
             f"{place}: there is no file {path}", remedy="build it first; paths start at the present folder"

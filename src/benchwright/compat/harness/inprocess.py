@@ -48,7 +48,7 @@ def case(test: PlannedTest, placed: Mapping[str, Path], params: Mapping[str, Sca
             timeout=test.timeout,
         ),
         version=content.digest(_parts(model)),
-        expected=_expected(test, placed),
+        expected=_expected_outputs(test, placed),
     )
 
 
@@ -83,24 +83,24 @@ def _inputs(test: PlannedTest, placed: Mapping[str, Path]) -> Inputs:
         shapes=dict(test.shapes),
         dtypes={name: _DTYPES.get(kind, kind.removesuffix("_t")) for name, kind in test.dtypes.items()},
         batch_size=leading.pop() if len(leading) == 1 else 1,  # inputs that disagree are no batch
-        files=_named(test, placed, Role.INPUT),
+        files=_files_of_role(test, placed, Role.INPUT),
     )
 
 
-def _expected(test: PlannedTest, placed: Mapping[str, Path]) -> Expected | None:
+def _expected_outputs(test: PlannedTest, placed: Mapping[str, Path]) -> Expected | None:
     if test.metric != "error":
         return None
-    golden = _named(test, placed, Role.GOLDEN)
+    golden = _files_of_role(test, placed, Role.GOLDEN)
     if not golden:
         raise TargetError(
             f"{test.place}: metric error needs `output_files` to compare with",
             remedy="name a golden file for each output",
         )
     unjudged = {"": Tolerance()}  # the older metric tells errors and calls none too large
-    return Expected(outputs=golden, inputs=_named(test, placed, Role.INPUT), tolerances=unjudged)
+    return Expected(outputs=golden, inputs=_files_of_role(test, placed, Role.INPUT), tolerances=unjudged)
 
 
-def _named(test: PlannedTest, placed: Mapping[str, Path], role: Role) -> dict[str, str]:
+def _files_of_role(test: PlannedTest, placed: Mapping[str, Path], role: Role) -> dict[str, str]:
     """The files of a role by the input or output that they are for."""
     found = [(entry.key, placed[entry.key]) for entry in test.files if entry.role is role and entry.key in placed]
     return {key.partition(".")[2]: str(path) for key, path in found}

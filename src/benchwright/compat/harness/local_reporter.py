@@ -30,7 +30,7 @@ def write(root: Path, document: HarnessDocument) -> Path:
             staging.mkdir()
             for name, text in _texts(document).items():
                 (staging / name).write_text(text, encoding="utf-8")
-            return _numbered(staging, folder)
+            return _claim_number(staging, folder)
         finally:
             remove(staging)
     except OSError as error:
@@ -61,7 +61,7 @@ def _texts(document: HarnessDocument) -> dict[str, str]:
     return {**texts, f"{META}.txt": as_json(document.meta), OURS: as_json(whole)}
 
 
-def _numbered(staging: Path, folder: Path) -> Path:
+def _claim_number(staging: Path, folder: Path) -> Path:
     """Gives the folder its number. A rename onto one that somebody filled meanwhile fails, and the next is tried."""
     number = 0
     while True:

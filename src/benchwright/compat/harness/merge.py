@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchwright.compat.harness.specs.statistics import percent_of
-from benchwright.compat.harness.summaries import Summary, SummaryRules, percentile, summarized, summary
+from benchwright.compat.harness.summaries import Summary, SummaryRules, percentile, summarize_entry, summary
 
 DECIMALS = 15
 Entries = Mapping[str, Mapping[str, Any]]
@@ -21,7 +21,7 @@ class Merged:
     warnings: tuple[str, ...] = ()
 
 
-def merged(
+def merge_entries(
     treatment: Entries,
     control: Entries | None = None,
     *,
@@ -36,15 +36,15 @@ def merged(
     data: dict[str, dict[str, Any]] = {}
     warnings: list[str] = []
     for key, entry in treatment.items():
-        one = summarized(entry, rules=rules, statistics=statistics)
+        one = summarize_entry(entry, rules=rules, statistics=statistics)
         if "control_values" in entry:
-            one |= _compared(entry, rules, statistics)
+            one |= _compare_with_golden(entry, rules, statistics)
         elif control is not None:
-            other = summarized(control.get(key, {}), rules=rules, statistics=statistics)
-            if reason := _why_not(one, other, known=key in control):
+            other = summarize_entry(control.get(key, {}), rules=rules, statistics=statistics)
+            if reason := _explain_missing(one, other, known=key in control):
                 warnings.append(f"{key}: {reason}")
             elif other["summary"]:
-                one |= _beside(one, other, rules)
+                one |= _compare_with_control(one, other, rules)
         one.pop("diff_values", None)
         data[key] = one
     return Merged(data=data, warnings=tuple(warnings))
@@ -64,7 +64,7 @@ def difference(treatment: Mapping[str, float | None], control: Mapping[str, floa
     return found
 
 
-def _compared(entry: Mapping[str, Any], rules: SummaryRules, statistics: Sequence[str]) -> dict[str, Any]:
+def _compare_with_golden(entry: Mapping[str, Any], rules: SummaryRules, statistics: Sequence[str]) -> dict[str, Any]:
     """Output beside golden values: the differences are those of the elements, not of the summaries."""
     golden, differences = [*entry["control_values"]], [*entry.get("diff_values", ())]
     found = summary(differences, rules=rules, statistics=statistics)
@@ -75,7 +75,7 @@ def _compared(entry: Mapping[str, Any], rules: SummaryRules, statistics: Sequenc
     }
 
 
-def _beside(one: Mapping[str, Any], other: Mapping[str, Any], rules: SummaryRules) -> dict[str, Any]:
+def _compare_with_control(one: Mapping[str, Any], other: Mapping[str, Any], rules: SummaryRules) -> dict[str, Any]:
     complete = dict(other["summary"])
     ordered = sorted(other["values"])
     for name in one["summary"]:  # the opposite of a percentile that was asked for may not have been asked for
@@ -89,7 +89,7 @@ def _beside(one: Mapping[str, Any], other: Mapping[str, Any], rules: SummaryRule
     }
 
 
-def _why_not(one: Mapping[str, Any], other: Mapping[str, Any], *, known: bool) -> str:
+def _explain_missing(one: Mapping[str, Any], other: Mapping[str, Any], *, known: bool) -> str:
     """Why there is no difference where there should be one, or ""."""
     if not one["summary"]:
         return ""  # a text, which has none

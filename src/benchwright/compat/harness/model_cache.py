@@ -43,32 +43,32 @@ def obtain(
         if not source.exists():
             raise FetchError(f"{source} is not there", remedy="correct the location in the spec")
         return source
-    plain = Path(model_cache).absolute().joinpath(*(_inside(part) for part in (format, model, filename)))
+    plain = Path(model_cache).absolute().joinpath(*(_check_part(part) for part in (format, model, filename)))
     try:
         plain.parent.mkdir(parents=True, exist_ok=True)
         with hold_lock(beside(plain, "lock")):
             if not md5:
-                return _fetched(location, plain, (), model_cache)
+                return _fetch(location, plain, (), model_cache)
             if not wanted:
-                return plain if plain.exists() else _fetched(location, plain, (), model_cache)
-            return _version(location, plain, wanted, model_cache)
+                return plain if plain.exists() else _fetch(location, plain, (), model_cache)
+            return _obtain_version(location, plain, wanted, model_cache)
     except OSError as error:
         raise FetchError(f"{error.filename or plain}: {error.strerror or error}") from error
 
 
-def _version(location: str, plain: Path, wanted: tuple[Digest, ...], root: Path) -> Path:
+def _obtain_version(location: str, plain: Path, wanted: tuple[Digest, ...], root: Path) -> Path:
     """The file under the name that no other version can take, and under its plain name too."""
     versioned = plain.with_name(f"{plain.stem}_{wanted[0].value}{plain.suffix}")
-    if _is(versioned, wanted):
+    if _matches(versioned, wanted):
         if not plain.exists():  # another version that is there stays: somebody may want it again
             _link(versioned, plain)
         return versioned
-    if not _is(plain, wanted):
-        _fetched(location, plain, wanted, root)
+    if not _matches(plain, wanted):
+        _fetch(location, plain, wanted, root)
     return _link(plain, versioned)
 
 
-def _fetched(location: str, plain: Path, wanted: tuple[Digest, ...], root: Path) -> Path:
+def _fetch(location: str, plain: Path, wanted: tuple[Digest, ...], root: Path) -> Path:
     """Replaces what is there, once what comes has been checked."""
     fresh = beside(plain, "fresh")
     try:
@@ -83,7 +83,7 @@ def _fetched(location: str, plain: Path, wanted: tuple[Digest, ...], root: Path)
     return plain
 
 
-def _is(path: Path, wanted: tuple[Digest, ...]) -> bool:
+def _matches(path: Path, wanted: tuple[Digest, ...]) -> bool:
     return path.exists() and content_of(path).mismatch(wanted) is None
 
 
@@ -101,7 +101,7 @@ def _link(known: Path, path: Path) -> Path:
     return path
 
 
-def _inside(part: str) -> PurePosixPath:
+def _check_part(part: str) -> PurePosixPath:
     """A part of the layout, which a spec cannot lead out of the cache."""
     path = PurePosixPath(part)
     if not part or "\0" in part or "\\" in part or path.is_absolute() or ".." in path.parts or not path.parts:

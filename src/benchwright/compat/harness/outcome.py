@@ -10,7 +10,7 @@ from typing import Any
 from benchwright.compat.harness import documents, inprocess, merge, summaries
 from benchwright.compat.harness.documents import HarnessDocument, MetaFacts
 from benchwright.compat.harness.entries import Entry, entries
-from benchwright.compat.harness.flags import HarnessFlags, names
+from benchwright.compat.harness.flags import HarnessFlags, parse_names
 from benchwright.compat.harness.info import CONTROL, TREATMENT, BuildSide, InfoDocument
 from benchwright.compat.harness.run import Work
 from benchwright.compat.harness.summaries import SummaryRules
@@ -30,7 +30,7 @@ class DeviceReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Kept:
+class _Notes:
     """What `notes` left with a result, or what stands for it in a result of another door."""
 
     side: str = TREATMENT
@@ -51,7 +51,7 @@ def notes(flags: HarnessFlags, info: InfoDocument, work: Work, command: Sequence
     test = work.test
     summaries.summary((), statistics=test.statistics)
     run_type = flags.run_type or info.run_type or "benchmark"
-    regressed = info.regressed_types or names(flags.texts["regressed_types"])
+    regressed = info.regressed_types or parse_names(flags.texts["regressed_types"])
     return {
         DETAILS: {
             "side": work.side.name,
@@ -66,17 +66,17 @@ def notes(flags: HarnessFlags, info: InfoDocument, work: Work, command: Sequence
     }
 
 
-def told(run: Run, *, failed: bool = False) -> list[DeviceReport]:
+def make_reports(run: Run, *, failed: bool = False) -> list[DeviceReport]:
     """The documents of a run, one for each test on each device that was measured.
 
     A test that failed has one where `failed` asks for it: its meta data, and no entries.
     """
-    kept = [_kept(run, result) for result in run.results]
+    kept = [_read_notes(run, result) for result in run.results]
     controls = {
         one.pair: result for one, result in zip(kept, run.results, strict=True) if one.side == CONTROL and one.pair
     }
     return [
-        _told(one, result, controls.get(one.pair))
+        _make_report(one, result, controls.get(one.pair))
         for one, result in zip(kept, run.results, strict=True)
         if one.side == TREATMENT and (result.status is Status.OK or (failed and _was_tried(result)))
     ]
@@ -87,15 +87,15 @@ def _was_tried(result: Result) -> bool:
     return result.status is not Status.SKIPPED and (result.error is None or result.error.kind != INTERRUPTED)
 
 
-def _told(kept: _Kept, result: Result, control: Result | None) -> DeviceReport:
+def _make_report(kept: _Notes, result: Result, control: Result | None) -> DeviceReport:
     if result.status is not Status.OK:
         return DeviceReport(document=HarnessDocument(meta=dict(kept.meta), data={}))
     found = entries(result, metric=kept.metric, operators=kept.operators)
     other = None
     if control is not None and control.status is Status.OK:
         other = entries(control, metric=kept.metric, operators=kept.operators)
-    whole = merge.merged(found, other, rules=kept.rules, statistics=kept.statistics)
-    data = {key: _marked(key, entry, kept.regressed) for key, entry in whole.data.items()}
+    whole = merge.merge_entries(found, other, rules=kept.rules, statistics=kept.statistics)
+    data = {key: _mark_regressed(key, entry, kept.regressed) for key, entry in whole.data.items()}
     label = f"{kept.meta['net_name']} {kept.meta['identifier']}"
     said = [f"{label}: {warning}" for warning in whole.warnings]
     said += [f"{label}: {one.seen}; {one.remedy}" for side in (result, control) if side for one in side.warnings]
@@ -104,7 +104,7 @@ def _told(kept: _Kept, result: Result, control: Result | None) -> DeviceReport:
     return DeviceReport(document=HarnessDocument(meta=dict(kept.meta), data=data), warnings=tuple(said))
 
 
-def _marked(key: str, entry: Entry, regressed: Sequence[str]) -> Entry:
+def _mark_regressed(key: str, entry: Entry, regressed: Sequence[str]) -> Entry:
     """An entry that a regression was found in, named by its type or its key."""
     return {**entry, "regressed": 1} if {key, str(entry.get("type"))} & {*regressed} else entry
 
@@ -142,16 +142,16 @@ def _builds(sides: Sequence[BuildSide]) -> Iterator[tuple[str, str]]:
 # ---- results of any door ----
 
 
-def _kept(run: Run, result: Result) -> _Kept:
+def _read_notes(run: Run, result: Result) -> _Notes:
     """What the harness's door kept, checked: a run may come from anyone."""
     found = result.details.get(DETAILS)
     if not isinstance(found, Mapping) or not isinstance(found.get("meta"), Mapping):
-        return _Kept(meta=documents.meta(_of_other_doors(run, result)), pair=result.id)
+        return _Notes(meta=documents.meta(_facts_of_other_door(run, result)), pair=result.id)
     rules = str(found.get("rules"))
     meta = found["meta"]
     assert isinstance(meta, Mapping)
-    usual = documents.meta(_of_other_doors(run, result))
-    return _Kept(
+    usual = documents.meta(_facts_of_other_door(run, result))
+    return _Notes(
         side=str(found.get("side")),
         pair=str(found.get("pair")),
         rules=SummaryRules(rules) if rules in {*SummaryRules} else SummaryRules.TODAY,
@@ -163,7 +163,7 @@ def _kept(run: Run, result: Result) -> _Kept:
     )
 
 
-def _of_other_doors(run: Run, result: Result) -> MetaFacts:
+def _facts_of_other_door(run: Run, result: Result) -> MetaFacts:
     """A result that did not come through this door, in its words."""
     revision, system = result.revision, result.environment.system
     params = [f"{name}={value}" for name, value in result.case.params.items()]

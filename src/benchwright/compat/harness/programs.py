@@ -35,7 +35,7 @@ class BuiltProgram:
 
     def side(self) -> dict[str, Any]:
         """As a treatment or control in an `--info` document, with whatever else the build left beside it."""
-        beside = [file for file in sorted(self.path.parent.iterdir()) if file != self.path and _runs(file)]
+        beside = [file for file in sorted(self.path.parent.iterdir()) if file != self.path and _is_program(file)]
         programs = {"program": self.path} | {file.stem: file for file in beside}
         return {
             "commit": self.commit.revision.id,
@@ -52,7 +52,7 @@ class Programs:
     repository: History
     platform: str
 
-    def of(self, commit: Commit) -> BuiltProgram:
+    def build(self, commit: Commit) -> BuiltProgram:
         """The commit's program: found where it was built before, or built in a working copy of its own."""
         place = self._place(commit)
         place.parent.parent.mkdir(parents=True, exist_ok=True)
@@ -62,15 +62,15 @@ class Programs:
             copy = self.flags.exec_dir / ".work" / f"{commit.revision.id[:12]}-{uuid.uuid4().hex[:8]}"
             try:
                 self.repository.work_copy(commit.revision.id, copy, submodules=ALL)
-                return self._built(commit, copy, place)
+                return self._build(commit, copy, place)
             finally:
                 self.repository.drop(copy)
 
-    def as_it_is(self, commit: Commit) -> BuiltProgram:
+    def build_working_copy(self, commit: Commit) -> BuiltProgram:
         """The user's working copy, always built anew."""
-        return self._built(commit, self.repository.root, self._place(commit))
+        return self._build(commit, self.repository.root, self._place(commit))
 
-    def _built(self, commit: Commit, source: Path, place: Path) -> BuiltProgram:
+    def _build(self, commit: Commit, source: Path, place: Path) -> BuiltProgram:
         """Builds beside the place, and puts it there whole: what was cut off never looks built."""
         script = self._script()
         staging = place.parent.with_name(f".{commit.revision.id}-{uuid.uuid4().hex[:8]}")
@@ -120,11 +120,11 @@ def epoch(instant: str) -> float:
     return datetime.fromisoformat(instant).timestamp()
 
 
-def info(treatment: BuiltProgram, control: BuiltProgram | None, more: Mapping[str, Any]) -> dict[str, Any]:
+def info_document(treatment: BuiltProgram, control: BuiltProgram | None, more: Mapping[str, Any]) -> dict[str, Any]:
     """The `--info` document of a run."""
     compared = {"control": control.side()} if control is not None else {}
     return {"treatment": treatment.side(), **compared, **more}
 
 
-def _runs(file: Path) -> bool:
+def _is_program(file: Path) -> bool:
     return file.is_file() and os.access(file, os.X_OK)

@@ -19,7 +19,7 @@ MOST_ANSWER = 1 << 20  # bytes
 # Refusals of whoever sends, or of the address. Any other 4xx that does not pass is of what was sent.
 _OF_THE_SENDER = frozenset({401, 403, 404, 405, 407})
 
-__all__ = ["Endpoint", "PassingError", "PostRefusedError", "endpoint", "post"]
+__all__ = ["Endpoint", "PassingError", "PostRefusedError", "parse_endpoint", "post"]
 
 
 class PostRefusedError(UploadError):
@@ -34,7 +34,7 @@ class Endpoint:
     category: str
 
     @property
-    def shown(self) -> str:
+    def masked_url(self) -> str:
         """The address as it may be printed."""
         return mask_url(self.url)
 
@@ -44,7 +44,7 @@ class Endpoint:
         return hashlib.sha256(f"{self.url}|{self.category}".encode()).hexdigest()[:16]
 
 
-def endpoint(address: str) -> Endpoint:
+def parse_endpoint(address: str) -> Endpoint:
     """Reads `host/path|category`: https, unless it says http:// and is this machine."""
     url, bar, category = (part.strip() for part in address.partition("|"))
     if not (url and bar and category) or "|" in category:
@@ -74,8 +74,8 @@ def post(to: Endpoint, body: Mapping[str, Any], *, timeout: float) -> Any:
         raise PassingError(f"the server answered {answer.said}")
     if not answer.ok:
         is_final = 400 <= answer.status < 500 and answer.status not in _OF_THE_SENDER
-        raise (PostRefusedError if is_final else UploadError)(f"{to.shown} answered {answer.said}")
+        raise (PostRefusedError if is_final else UploadError)(f"{to.masked_url} answered {answer.said}")
     try:
         return json_value(answer.text, finite=False)
     except ValueError:
-        raise UploadError(f"{to.shown} answered something that is not JSON") from None
+        raise UploadError(f"{to.masked_url} answered something that is not JSON") from None

@@ -47,12 +47,12 @@ def send(address: str, token: str, documents: Sequence[HarnessDocument], how: Se
     rest goes on. Nothing there, and no message, holds the token.
     """
     how = how or SendOptions()
-    endpoint = remote_post.endpoint(address)
+    endpoint = remote_post.parse_endpoint(address)
     waiting = [batch for document in documents if (batch := logs(document, endpoint.category, rules=how.rules))]
     sending = _Sending(endpoint, token, how)
     try:
-        sending.spooled()
-        sending.fresh(waiting)
+        sending.send_spooled()
+        sending.send_new(waiting)
     except (KeyboardInterrupt, OSError):  # waiting may take minutes; a disk may be full
         sending.keep(waiting)
         raise
@@ -68,7 +68,7 @@ def send(address: str, token: str, documents: Sequence[HarnessDocument], how: Se
 
 def keep(address: str, documents: Sequence[HarnessDocument], how: SendOptions) -> None:
     """Puts the entries of each document into the spool, from which the next `send` takes them."""
-    endpoint = remote_post.endpoint(address)
+    endpoint = remote_post.parse_endpoint(address)
     waiting = [batch for document in documents if (batch := logs(document, endpoint.category, rules=how.rules))]
     _Sending(endpoint, "", how).keep(waiting)
 
@@ -114,22 +114,22 @@ class _Sending:
         self.sent = 0
         self.refused: list[str] = []  # why each thing that will never be sent is not
 
-    def fresh(self, waiting: list[list[Log]]) -> None:
+    def send_new(self, waiting: list[list[Log]]) -> None:
         """Sends the batches in order; those that arrived, and those set aside, are no longer among `waiting`."""
         while waiting:
             batch = waiting[0]
-            waiting[0] = self._left(batch, lambda: self.keep(waiting[:1], suffix=REFUSED))
-            self._must_be_all(batch, waiting[0])
+            waiting[0] = self._send_batch(batch, lambda: self.keep(waiting[:1], suffix=REFUSED))
+            self._require_all(batch, waiting[0])
             waiting.pop(0)
 
-    def spooled(self) -> None:
+    def send_spooled(self) -> None:
         """Sends what earlier calls could not."""
         spool, key = self._how.spool, self._endpoint.key
         if not [*spool.glob(f"{key}-*.json")]:
             return
         with hold_lock(spool / f".{key}.lock"):  # two processes would send everything twice
             for path in sorted(spool.glob(f"{key}-*.json")):
-                self._spooled(path)
+                self._send_file(path)
 
     def keep(self, waiting: Sequence[list[Log]], *, suffix: str = "") -> None:
         """Writes what could not be sent; names sort by time. Without the token: it is given again."""
@@ -141,9 +141,9 @@ class _Sending:
                 self._write(spool / name, batch)
         except OSError as error:
             why = f"{error.filename or spool}: {error.strerror or error}"
-            raise UploadError(f"{self._endpoint.shown}: not sent, and not kept either: {why}") from error
+            raise UploadError(f"{self._endpoint.masked_url}: not sent, and not kept either: {why}") from error
 
-    def _spooled(self, path: Path) -> None:
+    def _send_file(self, path: Path) -> None:
         def set_aside() -> None:
             path.replace(f"{path}{REFUSED}")
 
@@ -155,14 +155,14 @@ class _Sending:
             self.refused.append(f"{path} cannot be read: {error}")
             set_aside()
             return
-        left = self._left(batch, set_aside)
+        left = self._send_batch(batch, set_aside)
         if left:
             self._write(path, left)  # the others arrived, and are not sent again
         else:
             path.unlink(missing_ok=True)
-        self._must_be_all(batch, left)
+        self._require_all(batch, left)
 
-    def _left(self, batch: list[Log], set_aside: Callable[[], None]) -> list[Log]:
+    def _send_batch(self, batch: list[Log], set_aside: Callable[[], None]) -> list[Log]:
         """Sends it; what the server, which takes them in order, did not take. Of a refused one nothing is left."""
         try:
             taken = self._post(batch)
@@ -173,9 +173,9 @@ class _Sending:
         self.sent += taken
         return batch[taken:]
 
-    def _must_be_all(self, batch: list[Log], left: list[Log]) -> None:
+    def _require_all(self, batch: list[Log], left: list[Log]) -> None:
         if left:
-            raise UploadError(f"{self._endpoint.shown} counted {len(batch) - len(left)} of {len(batch)} entries")
+            raise UploadError(f"{self._endpoint.masked_url} counted {len(batch) - len(left)} of {len(batch)} entries")
 
     def _post(self, batch: list[Log]) -> int:
         """How many the server counted, after as many attempts as it takes."""
@@ -186,16 +186,16 @@ class _Sending:
                 answer = remote_post.post(endpoint, body, timeout=how.timeout)
             except remote_post.PassingError as trouble:
                 if attempt == len(how.waits):
-                    raise UploadError(f"{endpoint.shown}: {trouble} ({attempt + 1} attempts)") from None
+                    raise UploadError(f"{endpoint.masked_url}: {trouble} ({attempt + 1} attempts)") from None
                 wait = how.waits[attempt]
-                how.say(f"{endpoint.shown}: {trouble}; again in {wait:g} s ({attempt + 1} of {len(how.waits)})")
+                how.say(f"{endpoint.masked_url}: {trouble}; again in {wait:g} s ({attempt + 1} of {len(how.waits)})")
                 how.sleep(wait)
                 continue
             count = answer.get("count") if isinstance(answer, Mapping) else None
             if type(count) is not int or not 0 <= count <= len(batch):
-                raise UploadError(f"{endpoint.shown} counted {count!r} of {len(batch)} entries")
+                raise UploadError(f"{endpoint.masked_url} counted {count!r} of {len(batch)} entries")
             return count
         raise AssertionError("the last attempt answers or raises")
 
     def _write(self, path: Path, batch: list[Log]) -> None:
-        whole_files.write_text(path, json.dumps({"to": self._endpoint.shown, "logs": batch}))
+        whole_files.write_text(path, json.dumps({"to": self._endpoint.masked_url, "logs": batch}))

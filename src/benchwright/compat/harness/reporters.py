@@ -30,7 +30,7 @@ def check(flags: HarnessFlags) -> None:
     if flags.texts["remote_reporter"]:
         from benchwright.compat.harness import remote_post
 
-        remote_post.endpoint(flags.texts["remote_reporter"])
+        remote_post.parse_endpoint(flags.texts["remote_reporter"])
 
 
 class Reports:
@@ -71,11 +71,11 @@ class Reports:
             return
         self._reported.add(pair)
         results = tuple(self._results[index] for index in indexes)
-        for one in outcome.told(replace(run, results=results), failed=True):
+        for one in outcome.make_reports(replace(run, results=results), failed=True):
             self._write(one.document)
             if one.document.data:
                 self.told.append(one)
-                sys.stdout.write(_screen(self._flags, one))
+                sys.stdout.write(_screen_text(self._flags, one))
                 sys.stdout.flush()
                 self._send(one)
 
@@ -103,7 +103,7 @@ class Reports:
             self._server_answers = False
 
     def _try(self, name: str, act: Callable[[], object]) -> None:
-        if (failure := _tried(name, act)) and failure not in self.failures:
+        if (failure := _try_reporter(name, act)) and failure not in self.failures:
             self.failures.append(failure)
 
 
@@ -120,23 +120,23 @@ def send(flags: HarnessFlags, say: Callable[[str], None]) -> list[str]:
     how = remote_reporter.SendOptions(rules=SummaryRules(flags.rules), say=lambda text: say(f"{name}: {text}"))
     address, token = flags.texts["remote_reporter"], flags.texts["remote_access_token"]
     with interrupt.watched(), interrupt.allowed():
-        failure = _tried(name, lambda: remote_reporter.send(address, token, [], how))
+        failure = _try_reporter(name, lambda: remote_reporter.send(address, token, [], how))
     return [failure] if failure else []
 
 
-def _screen(flags: HarnessFlags, one: DeviceReport) -> str:
+def _screen_text(flags: HarnessFlags, one: DeviceReport) -> str:
     """What the screen reporters say of a test; "" when there are none."""
     from benchwright.compat.harness import screen_reporter
 
     texts = []
     if flags.screen:
-        texts.append(screen_reporter.text(one.document, rules=SummaryRules(flags.rules)))
+        texts.append(screen_reporter.screen_text(one.document, rules=SummaryRules(flags.rules)))
     if flags.simple_screen:
-        texts.append(screen_reporter.simple_text(one.document))
+        texts.append(screen_reporter.simple_screen_text(one.document))
     return "".join(text.rstrip("\n") + "\n" for text in texts)
 
 
-def _tried(name: str, act: Callable[[], object]) -> str:
+def _try_reporter(name: str, act: Callable[[], object]) -> str:
     """Why a reporter failed; "" when it did not."""
     try:
         act()

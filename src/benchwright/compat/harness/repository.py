@@ -32,7 +32,7 @@ def main(arguments: Sequence[str], watching: Watching) -> int:
     for platform in flags.platforms:  # a build takes minutes: what is wrong with the rest is said before it
         door.check(flags.words(platform))
     driver = _Driver(flags=flags, repository=repository, watching=watching, say=_say)
-    return driver.once_as_it_is() if flags.single else driver.follow()
+    return driver.measure_working_copy() if flags.single else driver.follow()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,26 +43,26 @@ class _Driver:
     say: Say
     finished: list[str] = field(default_factory=list)  # commits, in the order they were; the file only says the first
 
-    def once_as_it_is(self) -> int:
+    def measure_working_copy(self) -> int:
         """The working copy, whatever is in it."""
         head = self.repository.resolve("HEAD" if self.repository.kind == "git" else ".")
-        return max(self._platform(platform, head, as_it_is=True) for platform in self.flags.platforms)
+        return max(self._handle_platform(platform, head, as_it_is=True) for platform in self.flags.platforms)
 
     def follow(self) -> int:
         """Every commit in order: until none is left, or for ever with an interval."""
         code = 0
-        self.finished += self._in_file()
+        self.finished += self._read_commit_file()
         while True:
-            for commit in self._waiting():
+            for commit in self._new_commits():
                 if files.told_to_stop(self.flags.status_file):
                     return code
-                code = max(code, self._commit(commit))
+                code = max(code, self._handle_commit(commit))
                 if code == INTERRUPTED_CODE:
                     return code
-            if self.flags.interval is None or not self._rested(self.flags.interval):
+            if self.flags.interval is None or not self._rest(self.flags.interval):
                 return code
 
-    def _rested(self, seconds: float) -> bool:
+    def _rest(self, seconds: float) -> bool:
         """Waits; False when it was told to stop."""
         end = time.monotonic() + seconds
         while not files.told_to_stop(self.flags.status_file):
@@ -71,7 +71,7 @@ class _Driver:
             time.sleep(min(left, 1.0))
         return False
 
-    def _waiting(self) -> Iterator[Commit]:
+    def _new_commits(self) -> Iterator[Commit]:
         try:
             newest = self.repository.bring(self.flags.remote, self.flags.branch)
         except (FetchError, TargetError) as error:
@@ -87,7 +87,7 @@ class _Driver:
         fresh = commits.after(self.repository, last, newest, known, lambda: self.say(lost))
         yield from stepped(fresh, self.flags.step)
 
-    def _in_file(self) -> list[str]:
+    def _read_commit_file(self) -> list[str]:
         """The commit that the commit file names; a file that names none is told of, and does not stop anything."""
         name = files.read_commit(self.flags.commit_file)
         if not name:
@@ -99,37 +99,37 @@ class _Driver:
             self.say(f"{self.flags.commit_file} names no commit ({name[:40]!r}): beginning at {begin}")
             return []
 
-    def _commit(self, commit: Commit) -> int:
+    def _handle_commit(self, commit: Commit) -> int:
         code = 0
         for platform in self.flags.platforms:
-            code = max(code, self._platform(platform, commit))
+            code = max(code, self._handle_platform(platform, commit))
             if code == INTERRUPTED_CODE:  # the commit is not finished
                 return code
         self.finished.append(commit.revision.id)
         files.write_commit(self.flags.commit_file, commit.revision.id)
         return code
 
-    def _platform(self, platform: str, commit: Commit, *, as_it_is: bool = False) -> int:
+    def _handle_platform(self, platform: str, commit: Commit, *, as_it_is: bool = False) -> int:
         builds = Programs(flags=self.flags, repository=self.repository, platform=platform)
         turn = files.own_turn() if self.flags.same_host else contextlib.nullcontext()
         with turn:
-            treatment = builds.as_it_is(commit) if as_it_is else builds.of(commit)
-            if self._failed(treatment):
+            treatment = builds.build_working_copy(commit) if as_it_is else builds.build(commit)
+            if self._report_failure(treatment):
                 return 1
             other = None
             if self.flags.regression or self.flags.ab_testing:
-                chosen = control.choose(self.repository, commit, self.flags.base_commit)
-                other = builds.of(chosen) if chosen is not None else None
-                if other is None or self._failed(other):
+                chosen = control.choose_control(self.repository, commit, self.flags.base_commit)
+                other = builds.build(chosen) if chosen is not None else None
+                if other is None or self._report_failure(other):
                     self.say(f"{commit.revision.id[:12]}: there is no control")
                     other = None
-            return self._measured(platform, treatment, other) or int(self._lacks(other))
+            return self._measure(platform, treatment, other) or int(self._lacks_control(other))
 
-    def _lacks(self, other: BuiltProgram | None) -> bool:
+    def _lacks_control(self, other: BuiltProgram | None) -> bool:
         return other is None and (self.flags.regression or self.flags.ab_testing)
 
-    def _measured(self, platform: str, treatment: BuiltProgram, other: BuiltProgram | None) -> int:
-        document = programs.info(treatment, other, dict(self._history(treatment.commit)))
+    def _measure(self, platform: str, treatment: BuiltProgram, other: BuiltProgram | None) -> int:
+        document = programs.info_document(treatment, other, dict(self._regression_commits(treatment.commit)))
         words = [*self.flags.words(platform), "--info", json.dumps(document)]
         self.say(f"{treatment.commit.revision.id[:12]} on {platform}: {treatment.commit.revision.subject}")
         try:
@@ -140,13 +140,13 @@ class _Driver:
             self.say(str(error))
             return 1
 
-    def _history(self, commit: Commit) -> Iterator[tuple[str, list[dict[str, object]]]]:
+    def _regression_commits(self, commit: Commit) -> Iterator[tuple[str, list[dict[str, object]]]]:
         if self.flags.regression:
             found = self.repository.latest(commit.revision.id, detection.COMMITS)[::-1]
             told = [(each.revision.id, programs.epoch(each.revision.committed_at)) for each in found]
             yield "regression_commits", [{"commit": name, "commit_time": at} for name, at in told]
 
-    def _failed(self, program: BuiltProgram) -> bool:
+    def _report_failure(self, program: BuiltProgram) -> bool:
         failure = program.failure
         if failure is not None:
             tail = "".join(f"\n  | {line}" for line in failure.log_tail.splitlines()[-door.TAIL :])

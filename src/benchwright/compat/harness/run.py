@@ -46,7 +46,7 @@ class Work:
         return f"{self.test.name} ({self.test.metric}), {self.side.name} on {self.about.name}"
 
 
-def works(
+def plan_works(
     flags: HarnessFlags,
     info: InfoDocument,
     tests: Sequence[PlannedTest],
@@ -59,8 +59,8 @@ def works(
     On this machine, `core` is for the programs of tests that choose none, treatment and control alike.
     """
     shelves = _Shelves(flags.model_cache)
-    placed = [shelves.placed(test) for test in tests]
-    numbers = _numbers(tests)
+    placed = [shelves.place_files(test) for test in tests]
+    numbers = _number_tests(tests)
     versions = {side.program: _version(Path(side.program)) for side in info.sides}
     found: list[Work] = []
     for text, about in devices:
@@ -72,14 +72,14 @@ def works(
                 if test.framework in inprocess.FRAMEWORKS:
                     case = inprocess.case(test, placed[number], params)
                 else:
-                    one = _pass(flags, test, side, placed[number], core if about.kind == "host" else None)
+                    one = _make_pass(flags, test, side, placed[number], core if about.kind == "host" else None)
                     case = _case(test, text, one, params, versions[side.program])
                 pair = f"{about.serial} {number}"
                 found.append(Work(test=test, side=side, about=about, pair=pair, case=case))
     return found
 
 
-def cores(tests: Sequence[PlannedTest], devices: Sequence[tuple[str, DeviceFacts]]) -> list[int]:
+def usable_cores(tests: Sequence[PlannedTest], devices: Sequence[tuple[str, DeviceFacts]]) -> list[int]:
     """The cores of this machine of which one is wanted: none where no program runs here, or there is but one.
 
     `"cpu-list": -1` in a test lets its program go where it likes.
@@ -150,11 +150,11 @@ class _Shelves:
         self._root = root
         self._found: dict[tuple[str, ...], Path] = {}
 
-    def placed(self, test: PlannedTest) -> dict[str, Path]:
+    def place_files(self, test: PlannedTest) -> dict[str, Path]:
         """Where each file of the test lies, by its key."""
-        return {entry.key: self._placed(test, entry) for entry in test.files if entry.wanted}
+        return {entry.key: self._place_file(test, entry) for entry in test.files if entry.wanted}
 
-    def _placed(self, test: PlannedTest, entry: planner.FileEntry) -> Path:
+    def _place_file(self, test: PlannedTest, entry: planner.FileEntry) -> Path:
         asked = {
             "format": test.format,
             "model": test.net,
@@ -168,7 +168,7 @@ class _Shelves:
         return self._found[key]
 
 
-def _pass(
+def _make_pass(
     flags: HarnessFlags, test: PlannedTest, side: BuildSide, placed: Mapping[str, Path], core: int | None
 ) -> Pass:
     one = planner.to_pass(test, program=side.program, programs=side.programs, libraries=side.libraries, placed=placed)
@@ -187,7 +187,7 @@ def _case(test: PlannedTest, device: str, one: Pass, params: Mapping[str, Scalar
         name=test.net,
         target=Target(runtime="binary", uri=uri, device=device, work=passes.to_text(one)),
         params={"framework": test.framework, **params},
-        load=Load(mode=Mode.SINGLE, timeout=_limit(one)),
+        load=Load(mode=Mode.SINGLE, timeout=_worker_timeout(one)),
         version=version,
     )
 
@@ -212,7 +212,7 @@ def _params(
     return found
 
 
-def _numbers(tests: Sequence[PlannedTest]) -> list[int | None]:
+def _number_tests(tests: Sequence[PlannedTest]) -> list[int | None]:
     """For tests that would be called the same, which of them each is; None for one that stands alone."""
     told = [(test.net, test.identifier, test.metric, frozenset(test.shapes.items())) for test in tests]
     total, seen = Counter(told), Counter[object]()
@@ -247,7 +247,7 @@ def _wants_operators(planned: Sequence[Work]) -> bool:
     return any(map(inprocess.wants_operators, library))
 
 
-def _limit(one: Pass) -> float:
+def _worker_timeout(one: Pass) -> float:
     """Seconds after which a worker hangs: more than all its commands may take, each with its own limit."""
     executions = max(1, one.repeat) * max(1, len(one.commands)) * (1 + max(0, one.iterations))
     steps = [step for step in (one.before, one.before_each, one.after_each, one.after) if step is not None]

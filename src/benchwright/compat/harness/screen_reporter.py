@@ -11,7 +11,7 @@ from benchwright.compat.harness.summaries import OF_THE_SEED, SummaryRules
 _PAIRS = (("p50", "median", "MAD"), ("mean", "mean", "stdev"))
 
 
-def text(document: HarnessDocument, *, rules: SummaryRules = SummaryRules.TODAY) -> str:
+def screen_text(document: HarnessDocument, *, rules: SummaryRules = SummaryRules.TODAY) -> str:
     """Three lines that say what was measured where, then a line for each entry and one for its difference.
 
     The whole model comes first, operators follow by name; the seed had the model last, and all percentiles.
@@ -25,24 +25,24 @@ def text(document: HarnessDocument, *, rules: SummaryRules = SummaryRules.TODAY)
     ]
     last = rules is SummaryRules.SEED
     for key in sorted(document.data, key=lambda key: (key.startswith("NET") is last, key)):
-        lines += _lines(key, document.data[key], rules)
+        lines += _entry_lines(key, document.data[key], rules)
     return "\n".join(lines) + "\n"
 
 
-def simple_text(document: HarnessDocument) -> str:
+def simple_screen_text(document: HarnessDocument) -> str:
     """The entries alone, as JSON."""
     return as_json(document.entries) + "\n"
 
 
-def _lines(key: str, entry: Mapping[str, Any], rules: SummaryRules) -> list[str]:
+def _entry_lines(key: str, entry: Mapping[str, Any], rules: SummaryRules) -> list[str]:
     lines = []
     for label, name in (("value", "summary"), ("diff", "diff_summary")):
-        if said := _said(entry.get(name) or {}, label, rules):
+        if said := _summary_text(entry.get(name) or {}, label, rules):
             lines.append(f"{key}: {said}")
     return lines or [f"{key}: {entry['info_string']}"] if "info_string" in entry else lines
 
 
-def _said(summary: Mapping[str, Any], label: str, rules: SummaryRules) -> str:
+def _summary_text(summary: Mapping[str, Any], label: str, rules: SummaryRules) -> str:
     if rules is SummaryRules.SEED and all(isinstance(summary.get(name), int | float) for name in OF_THE_SEED):
         return f"{label} " + "  ".join(f"{name}: {summary[name]:.2f}" for name in OF_THE_SEED)
     for centre, word, spread in _PAIRS:

@@ -30,14 +30,14 @@ def summary(
     `statistics` names what is wanted by today's rules, `p50` always among it; the seed knew five percentiles only.
     A statistic that does not exist is an `OptionError`.
     """
-    names = _names(statistics) if rules is SummaryRules.TODAY else OF_THE_SEED
+    names = _check_statistics(statistics) if rules is SummaryRules.TODAY else OF_THE_SEED
     if not values:
         return {}
     ordered = sorted(values)
     return {name: _statistic(name, ordered, rules) for name in names}
 
 
-def summarized(
+def summarize_entry(
     entry: Mapping[str, Any], *, rules: SummaryRules = SummaryRules.TODAY, statistics: Sequence[str] = ()
 ) -> dict[str, Any]:
     """An entry with `num_runs` and `summary`; one that came with its own keeps it. The seed sorted the values."""
@@ -64,7 +64,7 @@ def percentile(ordered: Sequence[float], percent: float, rules: SummaryRules = S
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
-def _names(asked: Sequence[str]) -> tuple[str, ...]:
+def _check_statistics(asked: Sequence[str]) -> tuple[str, ...]:
     for name in asked:
         if not is_known(name):
             remedy = f"{did_you_mean(name, USUAL)} A percentile is p0 to p100, also p99.9."

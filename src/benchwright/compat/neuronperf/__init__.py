@@ -23,7 +23,7 @@ from benchwright.compat.neuronperf import (
     torch,
 )
 from benchwright.compat.neuronperf.benchmark_calls import evaluate
-from benchwright.compat.neuronperf.compilation import Compiler, compile_with, made_by
+from benchwright.compat.neuronperf.compilation import Compiler, compile_with, compiler_of
 from benchwright.compat.neuronperf.display import (
     CSV_COLS,
     PRINT_COLS,
@@ -108,11 +108,11 @@ def compile(  # noqa: A001 - the name its users know
     shapes.
     """
     if inputs is _NOT_GIVEN:
-        return compile_with(_compiler(compile_fn), compile_fn, model, *arguments, **named)
-    return compile_with(made_by(compile_fn), model, inputs, *arguments, **named)
+        return compile_with(_choose_compiler(compile_fn), compile_fn, model, *arguments, **named)
+    return compile_with(compiler_of(compile_fn), model, inputs, *arguments, **named)
 
 
-def _in_front(name: str, rest: Callable[..., Any], behind: int) -> inspect.Signature:
+def _prepend_parameter(name: str, rest: Callable[..., Any], behind: int) -> inspect.Signature:
     """The signature of a function that takes one argument before those of another, from its `behind`th on."""
     first = inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     whole = inspect.signature(rest)
@@ -120,11 +120,11 @@ def _in_front(name: str, rest: Callable[..., Any], behind: int) -> inspect.Signa
     return whole.replace(parameters=[first, *others])
 
 
-benchmark.__signature__ = _in_front("load_fn", benchmark_calls.benchmark, 0)  # type: ignore[attr-defined]
-compile.__signature__ = _in_front("compile_fn", compile_with, 1)  # type: ignore[attr-defined]
+benchmark.__signature__ = _prepend_parameter("load_fn", benchmark_calls.benchmark, 0)  # type: ignore[attr-defined]
+compile.__signature__ = _prepend_parameter("compile_fn", compile_with, 1)  # type: ignore[attr-defined]
 
 
-def _compiler(model: Any) -> Compiler:
+def _choose_compiler(model: Any) -> Compiler:
     text = str(model) if hasattr(model, "__fspath__") or isinstance(model, str) else ""
     if text.endswith(".onnx"):
         return onnxruntime.COMPILER

@@ -12,8 +12,8 @@ from benchwright.compat.neuronperf.devices import device_of, usable_type
 from benchwright.compat.neuronperf.guard import refuse_nesting
 from benchwright.compat.neuronperf.measurement import Wish
 from benchwright.compat.neuronperf.messages import USUAL, VOICE
-from benchwright.compat.neuronperf.metrics import asked as asked_metrics
-from benchwright.compat.neuronperf.plan import listed
+from benchwright.compat.neuronperf.metrics import resolve_metrics as asked_metrics
+from benchwright.compat.neuronperf.plan import read_whole_numbers
 from benchwright.compat.neuronperf.reports import Report, get_reports
 from benchwright.errors import OptionError
 from benchwright.records import Scalar
@@ -79,24 +79,26 @@ def benchmark(
         timed = not (eval_metrics and duration == 0)
         device_type = usable_type(device_type)
         settings = BenchmarkSettings(
-            batch_sizes=None if batch_sizes is None else listed(batch_sizes, "batch_sizes"),
-            pipeline_sizes=None if pipeline_sizes is None else listed(pipeline_sizes, "pipeline_sizes"),
+            batch_sizes=None if batch_sizes is None else read_whole_numbers(batch_sizes, "batch_sizes"),
+            pipeline_sizes=None if pipeline_sizes is None else read_whole_numbers(pipeline_sizes, "pipeline_sizes"),
             performance_levels=performance_levels,
             cast_modes=cast_modes,
-            column=_column(eval_metrics, eval_target_col),
+            column=_target_column(eval_metrics, eval_target_col),
             prepared=preprocess_fn is not None,
             loader=dataset_loader_fn,
             is_loaded_by_name=load_fn is not None,
             model_name=model_name,
             device_type=device_type,
-            n_models=choice.copies_asked(n_models),
-            workers_per_model=None if workers_per_model is None else listed(workers_per_model, "workers_per_model"),
-            duration=choice.positive(duration, "duration") if timed else 0.0,
-            stats_interval=choice.positive(stats_interval, "stats_interval"),
+            n_models=choice.read_copies(n_models),
+            workers_per_model=None
+            if workers_per_model is None
+            else read_whole_numbers(workers_per_model, "workers_per_model"),
+            duration=choice.check_positive(duration, "duration") if timed else 0.0,
+            stats_interval=choice.check_positive(stats_interval, "stats_interval"),
             multiprocess=multiprocess,
             multiinterpreter=multiinterpreter,
         )
-        chosen = choice.chosen_models(model_filename, inputs, settings)
+        chosen = choice.choose_models(model_filename, inputs, settings)
         functions = {
             "env_setup": env_setup_fn,
             "setup": setup_fn,
@@ -106,7 +108,7 @@ def benchmark(
             "dataset_loader": dataset_loader_fn,
         }
         wish = Wish(
-            runtime=OBJECT if load_fn is not None else _runtime(runtime, chosen),
+            runtime=OBJECT if load_fn is not None else _choose_runtime(runtime, chosen),
             models=chosen.handles,
             feeds=chosen.feeds,
             functions={name: function for name, function in functions.items() if function is not None},
@@ -116,7 +118,7 @@ def benchmark(
             loop=loop_dataset,
             column=settings.column,
             metrics=asked_metrics(eval_metrics),
-            max_infers=None if max_infers is None else listed(max_infers, "max_infers")[0],
+            max_infers=None if max_infers is None else read_whole_numbers(max_infers, "max_infers")[0],
             timeout=timeout,
             store=store,
             save=save or store is not None,
@@ -124,7 +126,7 @@ def benchmark(
         configurations = choice.configurations(chosen, settings, pinned=wish.pinned)
         pairs = measurement.measure(wish, configurations) if timed else measurement.evaluate(wish, configurations)
     if return_timers:
-        return [(configuration.shown(), raw) for configuration, raw in pairs]
+        return [(configuration.as_dict(), raw) for configuration, raw in pairs]
     return get_reports(pairs, cost_per_hour=cost_per_hour)
 
 
@@ -149,7 +151,7 @@ def evaluate(
     )
 
 
-def _runtime(asked: str | None, chosen: choice.ChosenModels) -> str:
+def _choose_runtime(asked: str | None, chosen: choice.ChosenModels) -> str:
     """The inner runtime, installed."""
     name = asked or choice.runtime_of(chosen.handles)
     if name != OBJECT:
@@ -157,7 +159,7 @@ def _runtime(asked: str | None, chosen: choice.ChosenModels) -> str:
     return name
 
 
-def _column(asked: Any, column: int | None) -> int | None:
+def _target_column(asked: Any, column: int | None) -> int | None:
     if not asked:
         return None
     return LAST if column is None else column

@@ -14,7 +14,15 @@ from benchwright import plugins
 from benchwright.compat.neuronperf import model_index
 from benchwright.compat.neuronperf.devices import count_devices
 from benchwright.compat.neuronperf.feeds import Feeds
-from benchwright.compat.neuronperf.plan import MAX, Configuration, CrossedDimensions, Model, crossed, fitting, listed
+from benchwright.compat.neuronperf.plan import (
+    MAX,
+    Configuration,
+    CrossedDimensions,
+    Model,
+    count_fitting,
+    cross_dimensions,
+    read_whole_numbers,
+)
 from benchwright.errors import OptionError, TargetError
 from benchwright.targets.sources.content import existing
 from benchwright.worker.runtimes.pipeline import OBJECT
@@ -52,11 +60,11 @@ class ChosenModels:
     feeds: Feeds
 
 
-def chosen_models(model: Any, inputs: Any, settings: BenchmarkSettings) -> ChosenModels:
+def choose_models(model: Any, inputs: Any, settings: BenchmarkSettings) -> ChosenModels:
     """The models that were named: a class or function, one file, or those of an index that fit."""
     path = os.fspath(model) if isinstance(model, str | os.PathLike) else ""
     if path.endswith(model_index.ENDING):
-        return _from_index(path, inputs, settings)
+        return _choose_from_index(path, inputs, settings)
     feeds = Feeds(
         inputs,
         asked=settings.batch_sizes,
@@ -68,7 +76,7 @@ def chosen_models(model: Any, inputs: Any, settings: BenchmarkSettings) -> Chose
     for size in sizes:
         feeds.check(size)
     if path:
-        shown, handle = path, _path(path, settings)
+        shown, handle = path, _model_path(path, settings)
     elif settings.is_loaded_by_name:
         raise TargetError(
             f"load_fn loads what a name stands for; model_filename is {model!r}",
@@ -86,7 +94,7 @@ def chosen_models(model: Any, inputs: Any, settings: BenchmarkSettings) -> Chose
     return ChosenModels(name=name, models=models, handles={shown: handle}, feeds=feeds)
 
 
-def _from_index(path: str, inputs: Any, settings: BenchmarkSettings) -> ChosenModels:
+def _choose_from_index(path: str, inputs: Any, settings: BenchmarkSettings) -> ChosenModels:
     """Batch sizes and the like choose among what was prepared."""
     index = model_index.filter(
         path,
@@ -106,7 +114,7 @@ def _from_index(path: str, inputs: Any, settings: BenchmarkSettings) -> ChosenMo
     )
     models, handles, devices = [], {}, count_devices(settings.device_type)
     for config in index["model_configs"]:
-        file, error = _prepared(config, path, devices, settings)
+        file, error = _locate_prepared(config, path, devices, settings)
         models.append(
             Model(
                 filename=config["filename"],
@@ -124,13 +132,15 @@ def _from_index(path: str, inputs: Any, settings: BenchmarkSettings) -> ChosenMo
     return ChosenModels(name=settings.model_name or index["model_name"], models=models, handles=handles, feeds=feeds)
 
 
-def _prepared(config: Mapping[str, Any], index: str, devices: int, settings: BenchmarkSettings) -> tuple[str, str]:
+def _locate_prepared(
+    config: Mapping[str, Any], index: str, devices: int, settings: BenchmarkSettings
+) -> tuple[str, str]:
     """A config's file, or why it cannot be measured: that is the report of this one, and the others go on."""
     if config["status"] == "error":
         return "", str(config.get("error") or "it could not be prepared")
     try:
-        fitting(config["pipeline_size"], devices)
-        return _path(str(model_index.find(config, index)), settings), ""
+        count_fitting(config["pipeline_size"], devices)
+        return _model_path(str(model_index.find(config, index)), settings), ""
     except (OptionError, TargetError) as error:
         return "", f"{error.message}; {error.remedy}" if error.remedy else error.message
 
@@ -160,7 +170,7 @@ def configurations(chosen: ChosenModels, settings: BenchmarkSettings, *, pinned:
             duration=settings.duration,
             error=model.error,
         )
-        for model, copies, workers in crossed(chosen.models, dimensions)
+        for model, copies, workers in cross_dimensions(chosen.models, dimensions)
     ]
     for each in found:
         if pinned and not each.error and each.n_models * each.pipeline_size > devices:
@@ -172,7 +182,7 @@ def configurations(chosen: ChosenModels, settings: BenchmarkSettings, *, pinned:
     return found
 
 
-def _path(text: str, settings: BenchmarkSettings) -> str:
+def _model_path(text: str, settings: BenchmarkSettings) -> str:
     """A model's absolute path; a SavedModel's folder stands for the file in it, unless a load_fn loads it."""
     path = Path(text).expanduser()
     if settings.is_loaded_by_name:
@@ -208,18 +218,20 @@ def runtime_of(handles: Mapping[str, Any]) -> str:
     return "torch" if is_module else OBJECT
 
 
-def copies_asked(asked: int | str | Sequence[int | str] | None) -> list[int | str] | None:
+def read_copies(asked: int | str | Sequence[int | str] | None) -> list[int | str] | None:
     """Numbers of copies, of which one may be `max`."""
     if asked is None:
         return None
     several = list(asked) if isinstance(asked, Iterable) and not isinstance(asked, str) else [asked]
     found: list[int | str] = []
     for each in several:
-        found += [each.lower()] if isinstance(each, str) and each.lower() == MAX else listed(each, "n_models")
+        found += (
+            [each.lower()] if isinstance(each, str) and each.lower() == MAX else read_whole_numbers(each, "n_models")
+        )
     return found
 
 
-def positive(value: float, name: str) -> float:
+def check_positive(value: float, name: str) -> float:
     """The value as a float, or an error that names it."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
         raise OptionError(f"{name}: {value!r} is not a number above 0")

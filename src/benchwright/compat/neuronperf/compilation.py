@@ -23,7 +23,7 @@ from benchwright.compat.neuronperf import model_index
 from benchwright.compat.neuronperf.devices import refuse_target
 from benchwright.compat.neuronperf.guard import refuse_nesting
 from benchwright.compat.neuronperf.messages import INFO, USUAL, VOICE
-from benchwright.compat.neuronperf.plan import listed
+from benchwright.compat.neuronperf.plan import read_whole_numbers
 from benchwright.errors import OptionError, TargetError
 from benchwright.system import whole_files
 from benchwright.worker.runtimes import check_installed
@@ -88,11 +88,11 @@ def compile_with(
     if compiler.runtime:
         check_installed(compiler.runtime)
     _check_index_name(filename)
-    chosen = _examples(inputs, batch_sizes)
+    chosen = _choose_examples(inputs, batch_sizes)
     name = model_name or _name(model)
-    levels = [DEFAULT_LEVEL] if performance_levels is None else _levels(performance_levels)
-    casts = _casts(cast_modes)
-    stages = [1] if pipeline_sizes is None else listed(pipeline_sizes, "pipeline_sizes")
+    levels = [DEFAULT_LEVEL] if performance_levels is None else _check_levels(performance_levels)
+    casts = _check_casts(cast_modes)
+    stages = [1] if pipeline_sizes is None else read_whole_numbers(pipeline_sizes, "pipeline_sizes")
     folder = Path(models_dir)
     folder.mkdir(parents=True, exist_ok=True)
     configs = []
@@ -110,7 +110,7 @@ def compile_with(
                     cast=cast,
                     example=example,
                 )
-                told = _written(compiler, job)
+                told = _compile_file(compiler, job)
                 for each, size in itertools.product([level] if compiler.levels else levels, stages):
                     config = {"batch_size": batch_size(example), "pipeline_size": size, "performance_level": each}
                     told_of = {**config, "cast_mode": cast, "input_idx": number}
@@ -119,7 +119,7 @@ def compile_with(
     return model_index.save(index, filename)
 
 
-def made_by(function: Callable[..., Any]) -> Compiler:
+def compiler_of(function: Callable[..., Any]) -> Compiler:
     """The compiler that a caller's own function is.
 
     It is called with the model, an example, a path without an ending, and the compiler_args by name. It writes the
@@ -137,11 +137,11 @@ def made_by(function: Callable[..., Any]) -> Compiler:
 # ---- one file, whole or not at all ----
 
 
-def _written(compiler: Compiler, job: CompileJob) -> dict[str, Any]:
+def _compile_file(compiler: Compiler, job: CompileJob) -> dict[str, Any]:
     began = time.perf_counter()
     try:
         _refuse_cast(compiler, job.cast)
-        kept = _kept(compiler, job)
+        kept = _write_whole(compiler, job)
     except Exception as error:  # the border to the framework and the user's model: a reason, not an end
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         VOICE.tell(f"{job.path.name}: {reason}")
@@ -153,7 +153,7 @@ def _written(compiler: Compiler, job: CompileJob) -> dict[str, Any]:
     return {"filename": str(kept), "compile_s": took}
 
 
-def _kept(compiler: Compiler, job: CompileJob) -> Path:
+def _write_whole(compiler: Compiler, job: CompileJob) -> Path:
     """Has the file written beside where it will be, and gives it the name that its content tells."""
     with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=job.path.parent) as folder:
         unfinished = replace(job, path=Path(folder) / job.path.name)
@@ -164,10 +164,10 @@ def _kept(compiler: Compiler, job: CompileJob) -> Path:
         files.sort(key=lambda file: file == unfinished.path)  # the model last: what it needs is there by then
         base, digest = job.path.name.removesuffix(compiler.ending), _digest(files)
         stems = itertools.chain([digest], (f"{digest}-{number}" for number in itertools.count(1)))
-        return next(kept for stem in stems if (kept := _placed(files, base, job.path.parent, f"{base}_{stem}")))
+        return next(kept for stem in stems if (kept := _place_files(files, base, job.path.parent, f"{base}_{stem}")))
 
 
-def _placed(files: Sequence[Path], base: str, folder: Path, stem: str) -> Path | None:
+def _place_files(files: Sequence[Path], base: str, folder: Path, stem: str) -> Path | None:
     """Where the last of the files is then: all of them get one name in place of `base`. None when that is taken."""
     placed: list[Path] = []
     for file in files:
@@ -193,13 +193,13 @@ def _digest(files: Sequence[Path]) -> str:
 # ---- what was asked for ----
 
 
-def _examples(inputs: Any, batch_sizes: int | Sequence[int] | None) -> list[tuple[int, Any]]:
+def _choose_examples(inputs: Any, batch_sizes: int | Sequence[int] | None) -> list[tuple[int, Any]]:
     """The examples that the model is prepared with, each with its number among the inputs."""
     examples = list(enumerate(inputs if isinstance(inputs, list) else [inputs]))
     if batch_sizes is None:
         return examples
     sizes = {number: batch_size(example) for number, example in examples}
-    asked = listed(batch_sizes, "batch_sizes")
+    asked = read_whole_numbers(batch_sizes, "batch_sizes")
     for size in asked:
         if size not in sizes.values():
             have = ", ".join(map(str, dict.fromkeys(sizes.values())))
@@ -210,7 +210,7 @@ def _examples(inputs: Any, batch_sizes: int | Sequence[int] | None) -> list[tupl
     return [(number, example) for size in asked for number, example in examples if sizes[number] == size]
 
 
-def _levels(asked: int | Sequence[int]) -> list[int]:
+def _check_levels(asked: int | Sequence[int]) -> list[int]:
     levels = [asked] if isinstance(asked, int) else list(asked)
     for level in levels:
         if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level <= 3:
@@ -218,7 +218,7 @@ def _levels(asked: int | Sequence[int]) -> list[int]:
     return levels
 
 
-def _casts(asked: str | Sequence[str] | None) -> list[str]:
+def _check_casts(asked: str | Sequence[str] | None) -> list[str]:
     modes = [asked] if isinstance(asked, str) else list(asked or [model_index.DEFAULT_CAST])
     for mode in modes:
         if not isinstance(mode, str):
@@ -263,6 +263,6 @@ def existing_file(model: Any, ending: str) -> str:
     return os.fspath(model)
 
 
-def made(model: Any) -> Any:
+def make_model(model: Any) -> Any:
     """The model; a class or a function without arguments is called for it."""
     return model() if inspect.isclass(model) or inspect.isfunction(model) else model

@@ -45,7 +45,7 @@ def print_reports(
         raise OptionError(f"sort_by: no report has {sort_by!r}", remedy=did_you_mean(sort_by, known))
     ordered = sorted((r for r in listed if r.get(sort_by) is not None), key=lambda r: r[sort_by], reverse=reverse)
     ordered += [report for report in listed if report.get(sort_by) is None]
-    rows = [list(cols), *([_shown(report.get(name)) for name in cols] for report in ordered)]
+    rows = [list(cols), *([_format_cell(report.get(name)) for name in cols] for report in ordered)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(cols))]
     for row in rows:
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
@@ -61,25 +61,25 @@ def write_csv(
 ) -> str:
     """Writes one row for each report and returns the file's name."""
     listed = list(reports)
-    path = Path(filename) if filename else Path(_name(listed, "csv"))
+    path = Path(filename) if filename else Path(_default_name(listed, "csv"))
     table = io.StringIO(newline="")
     writer = csv.writer(table)
     writer.writerow(cols)
     for report in listed:
         writer.writerow([MISSING if report.get(name) is None else report[name] for name in cols])
-    _put(path, table.getvalue())
+    _write_text(path, table.getvalue())
     return str(path)
 
 
 def write_json(reports: Iterable[Report], filename: str | os.PathLike[str] | None = None) -> str:
     """Writes the reports whole and returns the file's name."""
     listed = list(reports)
-    path = Path(filename) if filename else Path(_name(listed, "json"))
-    _put(path, json.dumps(listed, indent=2, allow_nan=False) + "\n")
+    path = Path(filename) if filename else Path(_default_name(listed, "json"))
+    _write_text(path, json.dumps(listed, indent=2, allow_nan=False) + "\n")
     return str(path)
 
 
-def _put(path: Path, text: str) -> None:
+def _write_text(path: Path, text: str) -> None:
     """All of the text or, if that fails, what was there before. A link stays one; a device or pipe is written to."""
     if path.exists() and not path.is_file():
         path.write_text(text, encoding="utf-8", newline="")
@@ -87,7 +87,7 @@ def _put(path: Path, text: str) -> None:
     whole_files.write_text(path.resolve(), text)
 
 
-def _name(reports: Sequence[Report], ending: str) -> str:
+def _default_name(reports: Sequence[Report], ending: str) -> str:
     name = str(reports[0].get("model_name") or "model") if reports else "model"
     return f"{Path(name).name}.results-{datetime.now():%Y%m%d-%H%M%S}.{ending}"
 
@@ -97,7 +97,7 @@ def _is_number_field(name: str) -> bool:
     return name in REPORT_COLS or name.startswith(("latency_ms_", "infer_ms_"))
 
 
-def _shown(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     if value is None:
         return MISSING
     return f"{value:.3f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)

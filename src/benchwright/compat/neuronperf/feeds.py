@@ -27,7 +27,7 @@ class Fed:
 
 
 class Feeds:
-    """The caller's inputs. `batch_sizes` are those there is something for; `fed(size)` makes it ready.
+    """The caller's inputs. `batch_sizes` are those there is something for; `prepare(size)` makes it ready.
 
     An array, a mapping or a tuple is one example, a list is several; anything else that has items or can be iterated,
     and a function that makes such a thing, is a data set.
@@ -50,16 +50,18 @@ class Feeds:
         self._examples: list[Any] = [] if self.is_dataset else (inputs if listed else [inputs])
         if not self.is_dataset and not self._examples:
             raise OptionError("inputs is an empty list", remedy="give at least one example")
-        self.batch_sizes = self._sizes()
+        self.batch_sizes = self._find_sizes()
 
-    def fed(self, size: int, folder: Path, refer: Refer, number: int | None = None) -> Fed:
+    def prepare(self, size: int, folder: Path, refer: Refer, number: int | None = None) -> Fed:
         """What a configuration of this batch size is fed; examples are written below `folder`.
 
         `number` is that of the input which its index names: that one is used if it has the size.
         """
         key = (0, None) if self.is_dataset else (size, number)
         if key not in self._made:
-            self._made[key] = self._data_set(folder, refer) if self.is_dataset else self._written(size, number, folder)
+            self._made[key] = (
+                self._data_set(folder, refer) if self.is_dataset else self._write_examples(size, number, folder)
+            )
         return self._made[key]
 
     def check(self, size: int) -> None:
@@ -71,7 +73,7 @@ class Feeds:
                 remedy="give a list of inputs with one for each batch size",
             )
 
-    def _sizes(self) -> list[int]:
+    def _find_sizes(self) -> list[int]:
         if self._prepared and self._asked:  # what preprocess is given need not look like what the model gets
             return list(self._asked)
         if not self.is_dataset:
@@ -79,31 +81,31 @@ class Feeds:
         if self._asked:  # the worker compares it with the first item
             return list(self._asked)
         if self._loader is not None:
-            return [self._loaders_size(self._loader)]
+            return [self._loader_batch_size(self._loader)]
         data, item = self._first_item()
-        with _told_of_inputs():
+        with _blame_inputs():
             feeds.without_target(item, self._column)  # refuses an item without a target
         return [batches.natural_size(data, item, self._column)]
 
     def _first_item(self) -> tuple[Any, Any]:
-        data = _made(self._inputs)
+        data = _make_data_set(self._inputs)
         for item in feeds.items_of(data):
-            self._inputs = _again(self._inputs, data, item)
+            self._inputs = _put_back(self._inputs, data, item)
             return data, item
         raise OptionError("the data set is empty")
 
-    def _loaders_size(self, loader: Callable[[Any, int], Any]) -> int:
+    def _loader_batch_size(self, loader: Callable[[Any, int], Any]) -> int:
         """What the user's own loader makes of the data set has this size."""
         if hasattr(self._inputs, "__next__"):
             raise OptionError(
                 "the batch size of dataset_loader_fn's batches is not known before the data set is used up",
                 remedy="give batch_sizes",
             )
-        for item in feeds.items_of(feeds.loaded_by(loader, _made(self._inputs), 1)):
+        for item in feeds.items_of(feeds.loaded_by(loader, _make_data_set(self._inputs), 1)):
             return examples.batch_size(feeds.without_target(item, self._column))
         raise OptionError("dataset_loader_fn gives no batch")
 
-    def _written(self, size: int, number: int | None, folder: Path) -> Fed:
+    def _write_examples(self, size: int, number: int | None, folder: Path) -> Fed:
         chosen = self._examples
         if not (self._prepared and self._asked):
             chosen = [each for each in chosen if examples.batch_size(each) == size]
@@ -119,10 +121,10 @@ class Feeds:
         if not once:  # what can be iterated once only must do for every configuration
             with contextlib.suppress(TargetError):
                 return Fed(source=refer(self._inputs, "inputs"), kind=feeds.DATA_SET)
-        return self._write(folder / "items", feeds.items_of(_made(self._inputs)))
+        return self._write(folder / "items", feeds.items_of(_make_data_set(self._inputs)))
 
     def _write(self, folder: Path, items: Any) -> Fed:
-        with _told_of_inputs():
+        with _blame_inputs():
             count, complete = examples.write(folder, items)
         if not count:
             raise OptionError("the data set is empty")
@@ -135,7 +137,7 @@ class Feeds:
 
 
 @contextlib.contextmanager
-def _told_of_inputs() -> Iterator[None]:
+def _blame_inputs() -> Iterator[None]:
     """What is wrong with the inputs is the caller's to mend, before anything is measured."""
     try:
         yield
@@ -147,7 +149,7 @@ def _is_example(inputs: Any) -> bool:
     return isinstance(inputs, tuple | Mapping | str | bytes | int | float) or examples.is_array(inputs)
 
 
-def _made(inputs: Any) -> Any:
+def _make_data_set(inputs: Any) -> Any:
     """The data set; a function or class is called for it."""
     data = inputs() if inspect.isroutine(inputs) or inspect.isclass(inputs) else inputs
     if not (hasattr(data, "__iter__") or hasattr(data, "__getitem__")):
@@ -158,7 +160,7 @@ def _made(inputs: Any) -> Any:
     return data
 
 
-def _again(inputs: Any, data: Any, first: Any) -> Any:
+def _put_back(inputs: Any, data: Any, first: Any) -> Any:
     """The inputs with the item that was looked at still in them: an iterator gives it only once."""
     return _Resumed(first, data) if inputs is data and hasattr(data, "__next__") else inputs
 

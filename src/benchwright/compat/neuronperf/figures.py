@@ -58,7 +58,7 @@ def mean_ms(values: Nanoseconds | Histogram) -> float | None:
     return float(np.mean(values)) / 1e6 if len(values) else None
 
 
-def pooled(columns: Sequence[Any]) -> Nanoseconds | Histogram:
+def pool_columns(columns: Sequence[Any]) -> Nanoseconds | Histogram:
     """One column of what several copies saw: one by one, or a histogram once any of them had to count."""
     if any(isinstance(column, Histogram) for column in columns):
         whole = histogram.empty()
@@ -87,7 +87,7 @@ def median(samples: Sequence[float]) -> float | None:
     return float(np.percentile(samples, 50)) if samples else None
 
 
-def resampled(seconds: Sequence[float], values: Sequence[float], interval: float) -> list[float]:
+def resample(seconds: Sequence[float], values: Sequence[float], interval: float) -> list[float]:
     """One sample for each interval: the mean of what was seen in it."""
     bins: dict[int, list[float]] = {}
     for at, value in zip(seconds, values, strict=True):

@@ -30,7 +30,9 @@ def reference(thing: Any, what: str) -> str:
         found = _global_name(thing)
         if found:
             return found
-        raise TargetError(f"{what}: {_shown(thing)} has no name that a fresh process could import", remedy=_REMEDY)
+        raise TargetError(
+            f"{what}: {_describe_object(thing)} has no name that a fresh process could import", remedy=_REMEDY
+        )
     if inspect.isfunction(thing) and ("<lambda>" in name or "<locals>" in name):
         return _place_in_file(thing, what)
     if "<locals>" in name:
@@ -40,13 +42,13 @@ def reference(thing: Any, what: str) -> str:
             remedy=_REMEDY,
         )
     place = _place(module, what, name)
-    if _named(sys.modules.get(module), name) != thing:  # a method of an object, or replaced by its decorator
+    if _look_up(sys.modules.get(module), name) != thing:  # a method of an object, or replaced by its decorator
         raise TargetError(f"{what}: {module}.{name} names something else", remedy=_REMEDY)
     return f"{place}{name}"
 
 
 @contextmanager
-def keeping() -> Iterator[Refer]:
+def keep_objects() -> Iterator[Refer]:
     """References to objects of this process, good until the end of the block."""
     names: list[str] = []
 
@@ -107,12 +109,12 @@ def _global_name(thing: Any) -> str:
     return f"{_place(module.__name__, names[0], names[0])}{names[0]}" if names else ""
 
 
-def _named(module: Any, name: str) -> Any:
+def _look_up(module: Any, name: str) -> Any:
     found = module
     for part in name.split("."):
         found = getattr(found, part, None)
     return found
 
 
-def _shown(thing: Any) -> str:
+def _describe_object(thing: Any) -> str:
     return f"{type(thing).__module__}.{type(thing).__qualname__} object"

@@ -20,7 +20,7 @@ _loading = threading.Lock()  # copies load one after another: what they are told
 
 
 class ThreadHost:
-    """Starts workers as threads; `process_kept` undoes what they change of the process."""
+    """Starts workers as threads; `restore_process` undoes what they change of the process."""
 
     def launch(self, job: Job) -> ThreadWorker:
         made = ThreadWorker()
@@ -132,7 +132,7 @@ def _work(line: _Line, control: int, answer: int) -> None:
 
 
 @contextlib.contextmanager
-def process_kept() -> Iterator[None]:
+def restore_process() -> Iterator[None]:
     """Afterwards this process has the paths and the environment that it had before."""
     path, variables = list(sys.path), dict(os.environ)
     try:

@@ -66,16 +66,16 @@ class RawResults:
 def measure(wish: Wish, configurations: Sequence[Configuration]) -> list[tuple[Configuration, RawResults]]:
     """One pair for each configuration, in order. After Ctrl-C, those that were finished."""
     with _workshop(configurations) as (folder, refer):
-        return _paired(configurations, _Work(wish, folder, refer).timed(configurations))
+        return _pair_results(configurations, _Work(wish, folder, refer).measure(configurations))
 
 
 def evaluate(wish: Wish, configurations: Sequence[Configuration]) -> list[tuple[Configuration, RawResults]]:
     """The same with how right each model is, and nothing timed."""
     with _workshop(configurations) as (folder, refer):
-        return _paired(configurations, _Work(wish, folder, refer).evaluated(configurations))
+        return _pair_results(configurations, _Work(wish, folder, refer).evaluate(configurations))
 
 
-def _paired(
+def _pair_results(
     configurations: Sequence[Configuration], found: Mapping[int, RawResults]
 ) -> list[tuple[Configuration, RawResults]]:
     pairs = [(configuration, found[number]) for number, configuration in enumerate(configurations) if number in found]
@@ -88,12 +88,12 @@ def _paired(
 def _workshop(configurations: Sequence[Configuration]) -> Iterator[tuple[Path, Refer]]:
     """A private folder for the exchange, and how objects are referred to."""
     apart = all(each.multiprocess for each in configurations)
-    undone = nullcontext() if apart else inprocess.process_kept()
+    undone = nullcontext() if apart else inprocess.restore_process()
     with tempfile.TemporaryDirectory(prefix="benchwright-") as folder, undone:
         if apart:
             yield Path(folder), handover.reference
         else:
-            with handover.keeping() as refer:
+            with handover.keep_objects() as refer:
                 yield Path(folder), refer
 
 
@@ -105,30 +105,30 @@ class _Work:
         self._kept = Path.cwd() / ARTIFACTS / new_run_id() if wish.save else folder / "output"
         self._interrupted = False
 
-    def timed(self, configurations: Sequence[Configuration]) -> dict[int, RawResults]:
+    def measure(self, configurations: Sequence[Configuration]) -> dict[int, RawResults]:
         """By their number, all configurations that came to an end."""
-        found, planned = self._planned(configurations)
+        found, planned = self._plan(configurations)
         progress = _Progress([each.configuration for each in planned])
         for cpus, group in itertools.groupby(planned, key=lambda each: self._cpus(each.configuration)):
-            for each, result in self._executed(list(group), cpus, progress):
+            for each, result in self._execute(list(group), cpus, progress):
                 if not self._is_interruption(result):
                     copies = parts.read(self._output(each.number))
-                    found[each.number] = self._measured(each, result, copies)
+                    found[each.number] = self._raw_results(each, result, copies)
             if self._interrupted:
                 return found
-        return self._with_accuracy(planned, found) if self._wish.metrics else found
+        return self._add_accuracy(planned, found) if self._wish.metrics else found
 
-    def evaluated(self, configurations: Sequence[Configuration]) -> dict[int, RawResults]:
+    def evaluate(self, configurations: Sequence[Configuration]) -> dict[int, RawResults]:
         """The same without the timing."""
-        found, planned = self._planned(configurations)
-        return self._with_accuracy(planned, found)
+        found, planned = self._plan(configurations)
+        return self._add_accuracy(planned, found)
 
-    def _planned(self, configurations: Sequence[Configuration]) -> tuple[dict[int, RawResults], list[_Planned]]:
+    def _plan(self, configurations: Sequence[Configuration]) -> tuple[dict[int, RawResults], list[_Planned]]:
         """Those that cannot be begun, and the cases of the others."""
         found = {n: RawResults(result=None, error=each.error) for n, each in enumerate(configurations) if each.error}
         return found, [_Planned(n, each, self._case(each)) for n, each in enumerate(configurations) if not each.error]
 
-    def _executed(
+    def _execute(
         self, planned: Sequence[_Planned], cpus: tuple[int, ...], listener: Listener
     ) -> Iterator[tuple[_Planned, Result]]:
         """Runs the cases in one run of the core's."""
@@ -146,31 +146,31 @@ class _Work:
         run = execute(plan, store=self._wish.store, save=self._wish.save, listener=listener)
         return zip(planned, run.results, strict=True)
 
-    def _with_accuracy(self, planned: Sequence[_Planned], found: dict[int, RawResults]) -> dict[int, RawResults]:
+    def _add_accuracy(self, planned: Sequence[_Planned], found: dict[int, RawResults]) -> dict[int, RawResults]:
         """Adds how right each model is, which neither copies nor workers change: one pass for each file and size."""
         passes: dict[tuple[str, int], _Planned] = {}
         for each in planned:
             passes.setdefault(each.model, replace(each, number=-1 - len(passes), case=self._evaluation(each)))
         if not passes:
             return found
-        VOICE.tell(f"accuracy: {_counted(len(passes), 'pass', 'passes')} over the data set")
-        results = {each.model: result for each, result in self._executed(list(passes.values()), (), nobody)}
+        VOICE.tell(f"accuracy: {_count_text(len(passes), 'pass', 'passes')} over the data set")
+        results = {each.model: result for each, result in self._execute(list(passes.values()), (), nobody)}
         for each in planned:
             if not self._is_interruption(results[each.model]):
-                timed = found.get(each.number) or self._measured(each, None)
+                timed = found.get(each.number) or self._raw_results(each, None)
                 found[each.number] = replace(timed, evaluation=results[each.model])
         return found
 
-    def _measured(
+    def _raw_results(
         self, planned: _Planned, result: Result | None, copies: Sequence[parts.CopyReport] = ()
     ) -> RawResults:
-        fed = self._fed(planned.configuration)
+        fed = self._feed(planned.configuration)
         return RawResults(result=result, copies=copies, cut=fed.cut, items=fed.count if fed.cut else 0)
 
     # ---- cases ----
 
     def _case(self, configuration: Configuration) -> Case:
-        fed, wish = self._fed(configuration), self._wish
+        fed, wish = self._feed(configuration), self._wish
         return Case(
             name=configuration.model_name,
             target=self._target(configuration, fed),
@@ -206,7 +206,7 @@ class _Work:
         wish, options = self._wish, dict[str, Scalar]()
         for name, function in wish.functions.items():
             options[name] = self._refer(function, f"{name}_fn")
-        options |= {"inner": wish.runtime, "data": fed.kind, "config": json.dumps(configuration.shown())}
+        options |= {"inner": wish.runtime, "data": fed.kind, "config": json.dumps(configuration.as_dict())}
         options |= {"loop": True} if wish.loop else {}
         options |= {"batched": True} if wish.feeds.is_dataset else {}
         options |= {"target": wish.column} if wish.column is not None else {}
@@ -217,9 +217,9 @@ class _Work:
         uri = model if isinstance(model, str) else self._refer(model, "the model")
         return Target(runtime="pipeline", uri=uri, device=wish.device, options=options)
 
-    def _fed(self, configuration: Configuration) -> Fed:
+    def _feed(self, configuration: Configuration) -> Fed:
         size, number = configuration.batch_size, configuration.input_idx
-        return self._wish.feeds.fed(size, self._folder / "inputs", self._refer, number)
+        return self._wish.feeds.prepare(size, self._folder / "inputs", self._refer, number)
 
     @property
     def _is_loaded(self) -> bool:
@@ -268,8 +268,9 @@ class _Progress:
             now = self._all[self._done]
             VOICE.tell(
                 f"{self._done + 1}/{len(self._all)} {now.model_name}: batch {now.batch_size}, "
-                f"{_counted(now.n_models, 'copy', 'copies')}, {_counted(now.workers_per_model, 'worker', 'workers')}; "
-                f"about {_shown(self._left())} left"
+                f"{_count_text(now.n_models, 'copy', 'copies')}, "
+                f"{_count_text(now.workers_per_model, 'worker', 'workers')}; "
+                f"about {_duration_text(self._left())} left"
             )
         elif isinstance(event, Reached):
             VOICE.tell(f"  {event.phase}", DEBUG)
@@ -285,9 +286,9 @@ class _Progress:
         return sum(max(0.0, each.duration + extra) for each in self._all[self._done :])
 
 
-def _counted(count: int, one: str, many: str) -> str:
+def _count_text(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
 
-def _shown(seconds: float) -> str:
+def _duration_text(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"

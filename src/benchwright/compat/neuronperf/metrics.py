@@ -9,9 +9,9 @@ from typing import Any
 from benchwright.errors import OptionError, did_you_mean
 from benchwright.stats.accuracy import BUILT_IN
 
-Asked = Mapping[str, Any]  # name, metric (a built-in's name, or a class), init
+MetricSpec = Mapping[str, Any]  # name, metric (a built-in's name, or a class), init
 
-_registered: dict[str, Asked] = {}
+_registered: dict[str, MetricSpec] = {}
 
 
 class BaseEvalMetric:
@@ -32,7 +32,7 @@ def list_metrics() -> None:
     rows = [("Name", "Description")]
     for name, (_, formula, aliases) in _DOCUMENTED.items():
         rows += [(name, formula), *((alias, f"Alias for {name}") for alias in aliases)]
-    rows += [(name, f"{_kind(told)}, registered here") for name, told in _registered.items()]
+    rows += [(name, f"{_describe_metric(told)}, registered here") for name, told in _registered.items()]
     width = max(len(name) for name, _ in rows)
     for name, text in rows:
         sys.stdout.write(f"{name.ljust(width)}  {text}\n")
@@ -52,21 +52,21 @@ def register_metric(name: str, cls: type) -> None:
 
 def register_metric_from_existing(old: str, new: str, **init: Any) -> None:
     """Makes `new` stand for the metric `old` with other arguments, for instance `topk` with `k=3`."""
-    known = _found(old)
+    known = _resolve_metric(old)
     _registered[new.lower()] = {"metric": known["metric"], "init": {**known["init"], **init}}
 
 
-def asked(metrics: Iterable[Any] | str | None) -> list[Asked]:
+def resolve_metrics(metrics: Iterable[Any] | str | None) -> list[MetricSpec]:
     """The metrics of a call: names, or classes of the user's own."""
     listed = [metrics] if isinstance(metrics, str) else list(metrics or ())
-    return [{"name": _name(each), **_found(each)} for each in listed]
+    return [{"name": _name(each), **_resolve_metric(each)} for each in listed]
 
 
 def _name(metric: Any) -> str:
     return metric if isinstance(metric, str) else str(getattr(metric, "__name__", metric))
 
 
-def _found(metric: Any) -> Asked:
+def _resolve_metric(metric: Any) -> MetricSpec:
     if not isinstance(metric, str):
         return {"metric": metric, "init": {}}
     name = metric.lower()
@@ -85,7 +85,7 @@ def _long_names() -> dict[str, str]:
     }
 
 
-def _kind(told: Asked) -> str:
+def _describe_metric(told: MetricSpec) -> str:
     kind = told["metric"] if isinstance(told["metric"], str) else told["metric"].__name__
     given = ", ".join(f"{key}={value!r}" for key, value in told["init"].items())
     return f"{kind}({given})" if given else str(kind)

@@ -80,7 +80,7 @@ def append(*indexes: Given) -> Index:
     """One index with the configs of all in order; of exact duplicates one, with a warning. The first gives the name."""
     if not indexes:
         raise OptionError("append needs an index", remedy="give at least one")
-    loaded = [_loaded(index) for index in indexes]
+    loaded = [_as_index(index) for index in indexes]
     configs: list[dict[str, Any]] = []
     for config in (config for index in loaded for config in index["model_configs"]):
         if config in configs:
@@ -95,7 +95,7 @@ def filter(index: Given, **wanted: Any) -> Index:  # noqa: A001 - the name its u
 
     A key may stand in the plural: `batch_sizes=[1, 8]` is `batch_size=[1, 8]`.
     """
-    whole, asked = _loaded(index), dict[str, Any]()
+    whole, asked = _as_index(index), dict[str, Any]()
     known = {*DEFAULTS, *_FURTHER, *(key for config in whole["model_configs"] for key in config)}
     for key, value in wanted.items():
         name = key if key in known else key.removesuffix("s")
@@ -114,7 +114,7 @@ def save(
 
     Unless a name is given it tells the content, so that the index of another model is not overwritten.
     """
-    whole = _loaded(index)
+    whole = _as_index(index)
     text = json.dumps(whole, indent=2) + "\n"
     path = Path(root_dir or "", filename or _generated_name(whole["model_name"], text))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -135,7 +135,7 @@ def load(path: str | os.PathLike[str]) -> Index:
         raise TargetError(f"{os.fspath(path)}: {error.strerror or error}") from None
     except ValueError as error:
         raise DecodeError(f"{os.fspath(path)}: {error}") from None
-    return _whole(told, os.fspath(path))
+    return _complete_index(told, os.fspath(path))
 
 
 def copy(old_index: Given, new_index: str, new_dir: str | os.PathLike[str]) -> str:
@@ -143,7 +143,7 @@ def copy(old_index: Given, new_index: str, new_dir: str | os.PathLike[str]) -> s
 
     No file in the folder is overwritten: a model whose name is taken there gets a number behind its name.
     """
-    return _moved(old_index, new_index, new_dir, shutil.copy2)
+    return _carry_index(old_index, new_index, new_dir, shutil.copy2)
 
 
 def move(old_index: Given, new_index: str, new_dir: str | os.PathLike[str]) -> str:
@@ -151,7 +151,7 @@ def move(old_index: Given, new_index: str, new_dir: str | os.PathLike[str]) -> s
 
     No file in the folder is overwritten, as with `copy`.
     """
-    made = _moved(old_index, new_index, new_dir, shutil.move)
+    made = _carry_index(old_index, new_index, new_dir, shutil.move)
     if not isinstance(old_index, Mapping) and Path(old_index).resolve() != Path(made).resolve():
         Path(old_index).unlink()
     return made
@@ -177,8 +177,8 @@ def find(config: Mapping[str, Any], index: Given) -> Path:
     return beside if beside.exists() else named
 
 
-def _moved(old: Given, new_name: str, new_dir: str | os.PathLike[str], carry: _Carry) -> str:
-    whole, files, folder = copying.deepcopy(_loaded(old)), _files(old), Path(new_dir)
+def _carry_index(old: Given, new_name: str, new_dir: str | os.PathLike[str], carry: _Carry) -> str:
+    whole, files, folder = copying.deepcopy(_as_index(old)), _files(old), Path(new_dir)
     folder.mkdir(parents=True, exist_ok=True)
     carried: dict[Path, Path] = {}
     for config in whole["model_configs"]:
@@ -186,14 +186,14 @@ def _moved(old: Given, new_name: str, new_dir: str | os.PathLike[str], carry: _C
             model = files[config["filename"]]
             where = model.parent.resolve() / model.name  # however each config spells it, a file is carried once
             if where not in carried:
-                carried[where] = _carried(where, folder, carry)
+                carried[where] = _carry_model(where, folder, carry)
             config["filename"] = str(carried[where])
     file = Path(new_name)
     whole["model_name"] = file.stem if file.suffix == ".json" else new_name
     return save(whole, file.name if file.suffix == ".json" else f"{new_name}.json", folder)
 
 
-def _carried(model: Path, folder: Path, carry: _Carry) -> Path:
+def _carry_model(model: Path, folder: Path, carry: _Carry) -> Path:
     """Where the model is then: under its own name, or the first with a number that nothing else has."""
     files = _with_companions(model)
     names = itertools.chain([model.stem], (f"{model.stem}-{number}" for number in itertools.count(1)))
@@ -217,15 +217,15 @@ def _with_companions(model: Path) -> list[Path]:
 
 def _files(index: Given) -> dict[str, Path]:
     """The files that exist, by the names that configs have for them."""
-    found = {str(c["filename"]): find(c, index) for c in _loaded(index)["model_configs"] if c["filename"]}
+    found = {str(c["filename"]): find(c, index) for c in _as_index(index)["model_configs"] if c["filename"]}
     return {name: path for name, path in found.items() if path.is_file()}
 
 
-def _loaded(index: Given) -> Index:
-    return _whole(index, "index") if isinstance(index, Mapping) else load(index)
+def _as_index(index: Given) -> Index:
+    return _complete_index(index, "index") if isinstance(index, Mapping) else load(index)
 
 
-def _whole(told: Any, where: str) -> Index:
+def _complete_index(told: Any, where: str) -> Index:
     """With every key that has a default; others, which another tool may have written, are kept in the configs."""
     if not isinstance(told, Mapping) or not isinstance(told.get("model_configs"), list):
         raise DecodeError(f"{where}: not a model index", remedy="it needs a list model_configs")

@@ -47,7 +47,7 @@ class Configuration:
     input_idx: int | None = None
     error: str = ""
 
-    def shown(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """As the user's functions and reports get it."""
         return {name: value for name, value in asdict(self).items() if name not in ("error", "input_idx")}
 
@@ -61,18 +61,18 @@ class CrossedDimensions:
     devices: int = 1
 
 
-def crossed(models: Iterable[Model], dimensions: CrossedDimensions) -> Iterator[tuple[Model, int, int]]:
+def cross_dimensions(models: Iterable[Model], dimensions: CrossedDimensions) -> Iterator[tuple[Model, int, int]]:
     """(model, copies, workers) in order: models outermost, then worker counts, copies innermost."""
     for model in models:
-        most = 1 if model.error else fitting(model.pipeline_size, dimensions.devices)
+        most = 1 if model.error else count_fitting(model.pipeline_size, dimensions.devices)
         for workers in dimensions.workers_per_model or default_workers(1 if model.error else model.pipeline_size):
-            for copies in _copies(dimensions.n_models, most):
+            for copies in _count_copies(dimensions.n_models, most):
                 yield model, copies, workers
 
 
-def fitting(pipeline_size: Any, devices: int) -> int:
+def count_fitting(pipeline_size: Any, devices: int) -> int:
     """How many copies of that many devices each there is room for; an error when it is none."""
-    (size,) = listed([pipeline_size], "pipeline_size")
+    (size,) = read_whole_numbers([pipeline_size], "pipeline_size")
     if size > devices:
         raise OptionError(
             f"a pipeline size of {size} needs as many devices; there are {devices}",
@@ -86,16 +86,16 @@ def default_workers(pipeline_size: int) -> list[int]:
     return [1, 2] if pipeline_size == 1 else [max(1, pipeline_size - 1)]
 
 
-def listed(value: Any, name: str) -> list[int]:
+def read_whole_numbers(value: Any, name: str) -> list[int]:
     """One whole number above 0, or several; numbers of NumPy and the like too."""
     given = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
-    values = [_whole(each, name) for each in given]
+    values = [_read_whole_number(each, name) for each in given]
     if not values:
         raise OptionError(f"{name} is empty", remedy="leave it out for the default")
     return list(dict.fromkeys(values))
 
 
-def _whole(value: Any, name: str) -> int:
+def _read_whole_number(value: Any, name: str) -> int:
     if not isinstance(value, bool):
         with contextlib.suppress(TypeError):
             if (number := operator.index(value)) > 0:
@@ -103,6 +103,6 @@ def _whole(value: Any, name: str) -> int:
     raise OptionError(f"{name}: {value!r} is not a whole number above 0")
 
 
-def _copies(asked: Sequence[int | str] | None, most: int) -> list[int]:
+def _count_copies(asked: Sequence[int | str] | None, most: int) -> list[int]:
     wanted = [most if each == MAX else int(each) for each in (asked or (1, MAX))]
     return list(dict.fromkeys(wanted))

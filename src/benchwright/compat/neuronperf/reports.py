@@ -39,13 +39,13 @@ def get_reports(
     for each result. Throughput, items and cost are of these.
     """
     listed = list(results)
-    sizes = _corrected(batch_sizes, len(listed))
+    sizes = _check_batch_sizes(batch_sizes, len(listed))
     return [
         report_of(config, measured, cost_per_hour, size) for (config, measured), size in zip(listed, sizes, strict=True)
     ]
 
 
-def _corrected(batch_sizes: int | Sequence[int] | None, count: int) -> list[int | None]:
+def _check_batch_sizes(batch_sizes: int | Sequence[int] | None, count: int) -> list[int | None]:
     if batch_sizes is None:
         return [None] * count
     given = list(batch_sizes) if isinstance(batch_sizes, Sequence) else [batch_sizes] * count
@@ -53,7 +53,7 @@ def _corrected(batch_sizes: int | Sequence[int] | None, count: int) -> list[int 
         raise OptionError(
             f"batch_sizes has {len(given)} numbers for {count} results", remedy="give one, or one for each result"
         )
-    return [plan.listed(size, "batch_sizes")[0] for size in given]
+    return [plan.read_whole_numbers(size, "batch_sizes")[0] for size in given]
 
 
 def get_report_by_tag(reports: Iterable[Report], tag: str) -> Report:
@@ -75,7 +75,7 @@ def report_of(
     batch_size: int | None = None,
 ) -> Report:
     """One configuration's report: its fields, its status and its numbers, which are None where nothing was timed."""
-    shown = config.shown() if isinstance(config, Configuration) else dict(config)
+    shown = config.as_dict() if isinstance(config, Configuration) else dict(config)
     if batch_size is not None:
         shown["batch_size"] = batch_size
     report: Report = {
@@ -87,7 +87,7 @@ def report_of(
     result = measured.result
     if result is not None and result.status is Status.OK:
         report |= _numbers(result, measured, shown, cost_per_hour)
-        report["notes"] |= _grouping_told(result)
+        report["notes"] |= _grouping_notes(result)
     else:
         why = "the configuration failed" if report["status"] == FAILED else "duration is 0"
         report["notes"]["timing"] = f"nothing was timed: {why}"
@@ -96,7 +96,7 @@ def report_of(
     return report
 
 
-def _grouping_told(result: Result) -> dict[str, str]:
+def _grouping_notes(result: Result) -> dict[str, str]:
     """What was done to make batches of a data set's items."""
     together, left_out = result.details.get("items_a_call"), result.details.get("items_left_out")
     told = [f"{together} items of the data set were put together for each call"] if together else []
@@ -150,7 +150,7 @@ def _numbers(result: Result, measured: RawResults, shown: Mapping[str, Any], cos
     samples, size = result.samples, int(shown["batch_size"])
     elapsed = max(each.elapsed for each in samples)
     calls = sum(each.calls for each in samples)
-    latency = figures.pooled([each.histograms.get("latency", each.columns["latency"]) for each in samples])
+    latency = figures.pool_columns([each.histograms.get("latency", each.columns["latency"]) for each in samples])
     peak, until = _peak(samples, size, elapsed)
     average = figures.throughput_avg(calls, size, elapsed / 1e9)
     notes = {} if peak is not None else {"throughput_peak": f"there is no whole second in {until / 1e9:.3g} s"}
@@ -164,7 +164,7 @@ def _numbers(result: Result, measured: RawResults, shown: Mapping[str, Any], cos
         "total_s": elapsed / 1e9,
         "e2e_avg_ms": figures.mean_ms(latency),
         **_parts(measured, latency),
-        **_once(result, measured),
+        **_once_per_copy(result, measured),
         **_machine(result, float(shown["stats_interval"])),
         "cost_per_1m_inf": figures.cost_per_1m(cost_per_hour, average),
         "notes": notes,
@@ -182,7 +182,7 @@ def _peak(samples: Sequence[Samples], size: int, elapsed: int) -> tuple[float | 
 def _parts(measured: RawResults, latency: figures.Nanoseconds | Histogram) -> Report:
     """The parts of a call, over all copies; where nothing was apart the model's call is all there is."""
     copies = [copy.parts for copy in measured.copies if copy.parts]
-    columns = {name: figures.pooled([copy[name] for copy in copies]) for name in NAMES} if copies else {}
+    columns = {name: figures.pool_columns([copy[name] for copy in copies]) for name in NAMES} if copies else {}
     infer = columns.get("infer", latency)
     found: Report = {f"infer_ms_p{q}": value for q, value in figures.percentiles_ms(infer).items()}
     for name, shown in _SHOWN.items():
@@ -191,7 +191,7 @@ def _parts(measured: RawResults, latency: figures.Nanoseconds | Histogram) -> Re
     return found
 
 
-def _once(result: Result, measured: RawResults) -> Report:
+def _once_per_copy(result: Result, measured: RawResults) -> Report:
     """What each copy does once, on average over the copies."""
     loads, warmups = [copy.load for copy in measured.copies], [copy.warmup for copy in measured.copies]
     for name, told in (("load_time", loads), ("warmup_time", warmups)):
@@ -223,7 +223,7 @@ def _machine(result: Result, interval: float) -> Report:
 
 def _samples(result: Result, name: str, interval: float) -> list[float]:
     found: Timeline | None = next((line for line in result.timelines if line.name == name), None)
-    return [] if found is None else figures.resampled(found.seconds, found.values, interval)
+    return [] if found is None else figures.resample(found.seconds, found.values, interval)
 
 
 def _instance_type(result: Result | None) -> str | None:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from benchwright.compat.neuronperf import benchmark_calls
-from benchwright.compat.neuronperf.compilation import CompileJob, Compiler, compile_with, made
+from benchwright.compat.neuronperf.compilation import CompileJob, Compiler, compile_with, make_model
 
 benchmark = partial(benchmark_calls.benchmark, runtime="torch")
 evaluate = partial(benchmark_calls.evaluate, runtime="torch")
@@ -16,7 +16,7 @@ evaluate = partial(benchmark_calls.evaluate, runtime="torch")
 def _write(job: CompileJob) -> None:
     import torch
 
-    model = made(job.model)
+    model = make_model(job.model)
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"{type(model).__name__} is not a torch.nn.Module")
     given = tuple(torch.as_tensor(array) for array in job.args)

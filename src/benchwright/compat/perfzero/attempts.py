@@ -60,17 +60,17 @@ class MethodAttempt:
             self._echo.stop()
         self.lasted = self._timings(result)
         self.summary = summary.build(facts, self._execution(facts, result), result)
-        told = [*_missing_words(result, self.folder / LOG), (logging.INFO, self._whole(result))]
-        if self._write(self.folder, _make):  # a method may have cleaned up too well
+        told = [*_missing_records(result, self.folder / LOG), (logging.INFO, self._completion_text(result))]
+        if self._write(self.folder, _make_folder):  # a method may have cleaned up too well
             self._write(self.folder / PROCESS_INFO, lambda path: _write_text(path, processes.lines(result)))
             if self._write(self.folder / SUMMARY, lambda path: summary.write(self.summary, path)):
                 told.append((logging.INFO, f"Wrote summary to file {self.folder / SUMMARY}"))
             for level, message in told:
-                record = partial(console.append_record, level=level, message=message + _printed(result, level))
+                record = partial(console.append_record, level=level, message=message + _quote_output(result, level))
                 self._write(self.folder / LOG, record)
         for level, message in told:
             log.log(level, "%s", message)
-        self._tell_more(facts, result)
+        self._log_extras(facts, result)
         names = (LOG, PROCESS_INFO, SUMMARY)
         ours = [found for name in names if (found := _artifact(self.folder / name))]
         artifacts = (*(a for a in result.artifacts if a.name not in names), *ours)
@@ -85,10 +85,10 @@ class MethodAttempt:
             output_url=f"{mask_url(url).rstrip('/')}/{self.folder.name}/" if url else "",
         )
 
-    def _whole(self, result: Result) -> str:
+    def _completion_text(self, result: Result) -> str:
         return f"Benchmark execution for {result.case.name} completed with summary:\n {summary.text_of(self.summary)}"
 
-    def _tell_more(self, facts: RunFacts, result: Result) -> None:
+    def _log_extras(self, facts: RunFacts, result: Result) -> None:
         for warning in result.warnings:
             if warning.code.startswith(_SHOWN_WARNINGS):
                 log.warning("%s; %s", warning.seen, warning.remedy)
@@ -121,10 +121,10 @@ class MethodAttempt:
         return {name: round(seen[name], 6) for name in ("class_initialization", "method_execution")}
 
 
-def _missing_words(result: Result, log_file: Path) -> list[tuple[int, str]]:
+def _missing_records(result: Result, log_file: Path) -> list[tuple[int, str]]:
     """What the method's own log does not say: how its process ended, or that nothing was reported."""
     name = result.case.name
-    if result.error is not None and not _is_told(result.error, _end_of(log_file)):
+    if result.error is not None and not _is_in_log(result.error, _read_end(log_file)):
         reason = f"{result.error.kind}: {result.error.message}"
         return [(logging.ERROR, f"Benchmark execution for {name} failed due to error:\n {reason}")]
     if result.status is Status.OK and summary.has_exception(result):
@@ -133,19 +133,19 @@ def _missing_words(result: Result, log_file: Path) -> list[tuple[int, str]]:
     return []
 
 
-def _printed(result: Result, level: int) -> str:
+def _quote_output(result: Result, level: int) -> str:
     """The end of what a method printed, to stand behind the reason in its log: the console has shown it."""
     tail = result.error.log_tail.rstrip() if result.error is not None and level == logging.ERROR else ""
     return f"\nThe end of what it printed:\n{tail}" if tail else ""
 
 
-def _is_told(failure: Failure, told: str) -> bool:
+def _is_in_log(failure: Failure, told: str) -> bool:
     """Whether a log has the failure: in its own words, or in those of the user's code, which a `LoadError` quotes."""
     quoted = failure.message.partition(": ")[2] if failure.kind == LoadError.__name__ else ""
     return failure.message in told or bool(quoted and quoted in told)
 
 
-def _end_of(path: Path) -> str:
+def _read_end(path: Path) -> str:
     try:
         with path.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - MOST_READ))
@@ -158,7 +158,7 @@ def _write_text(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def _make(folder: Path) -> None:
+def _make_folder(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 

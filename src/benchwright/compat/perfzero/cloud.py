@@ -79,14 +79,14 @@ class _Cloud:
 
     def status(self) -> int:
         wanted = f"--filter=name={self._name} AND zone:{self.flags.zone}"
-        count = self._listed([*self._instances("list"), wanted, self._project])
+        count = self._show_list([*self._instances("list"), wanted, self._project])
         say(f"Found {count} gcloud computing instance with name {self._name}")
         if count == 1:
             self._show_ssh()
         return 0
 
     def list_all(self) -> int:
-        count = self._listed([*self._instances("list"), f"--filter=name ~ {PREFIX}", self._project])
+        count = self._show_list([*self._instances("list"), f"--filter=name ~ {PREFIX}", self._project])
         say(f"Found {count} gcloud computing instance of project {self.flags.project} created for PerfZero test")
         return 0
 
@@ -130,7 +130,7 @@ class _Cloud:
         sys.stderr.write(f"Cannot ssh to the computing instance after {PROBES} attempts:\n{said}\n")
         return False
 
-    def _listed(self, command: list[str]) -> int:
+    def _show_list(self, command: list[str]) -> int:
         """Shows the list, and says how many are in it; its first line is a heading."""
         shown = self._call(command)
         return max(0, len(shown.splitlines()) - 1)
@@ -193,7 +193,9 @@ def _parser() -> _Parser:
     for name, line in COMMANDS.items():
         one = verbs.add_parser(name, help=line, description=line)
         one.add_argument("--debug", action="store_true", help="Show every gcloud call.")
-        one.add_argument("--project", type=_or("google.com:tensorflow-performance"), default="", help="Project name.")
+        one.add_argument(
+            "--project", type=_default_to("google.com:tensorflow-performance"), default="", help="Project name."
+        )
         if name != "list_all":
             _add_machine(one)
         if name == "create":
@@ -209,7 +211,7 @@ def _add_machine(parser: argparse.ArgumentParser) -> None:
         default="",
         help="Whose machine. Default: the login name.",
     )
-    add("--zone", type=_or("us-west1-b"), default="", help="Zone of the machine.")
+    add("--zone", type=_default_to("us-west1-b"), default="", help="Zone of the machine.")
     add("--ssh-internal-ip", action="store_true", help="Reach it by its internal address.")
     add("--ssh-key-file", default=None, help="Key for ssh.")
 
@@ -217,15 +219,15 @@ def _add_machine(parser: argparse.ArgumentParser) -> None:
 def _add_creation(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--accelerator_count", type=_count(1), default="", help="How many accelerators.")
-    add("--accelerator_type", type=_or("nvidia-tesla-v100"), default="", help="Which accelerators.")
+    add("--accelerator_type", type=_default_to("nvidia-tesla-v100"), default="", help="Which accelerators.")
     add("--cpu_min_platform", default=None, help="Oldest CPU platform.")
     add("--machine_type", default=None, help="Default: n1-standard with 8 CPUs for each accelerator.")
-    add("--image", type=_or("tf-ubuntu-1604-20180927-410"), default="", help="Image of the boot disk.")
+    add("--image", type=_default_to("tf-ubuntu-1604-20180927-410"), default="", help="Image of the boot disk.")
     add("--nvme_count", type=_count(0), default="", help="How many local NVMe drives.")
     add("--boot_ssd_size", type=_count(0), default="", help="Size of an SSD boot disk in GB.")
 
 
-def _or(default: str) -> Callable[[str], str]:
+def _default_to(default: str) -> Callable[[str], str]:
     """Text that, when it is empty, was not set."""
     return lambda text: text or default
 

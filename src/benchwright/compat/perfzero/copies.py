@@ -70,12 +70,12 @@ def _make_room(target: Path, wanted: str) -> None:
         if present and present == _mark(target).read_text(encoding="ascii"):
             shutil.rmtree(target)
             return
-    aside = next(path for path in _names(target) if not os.path.lexists(path))
+    aside = next(path for path in _aside_names(target) if not os.path.lexists(path))
     target.rename(aside)
     log.warning("%s was changed by hand: it is kept as %s", target, aside)
 
 
-def _names(target: Path) -> Iterator[Path]:
+def _aside_names(target: Path) -> Iterator[Path]:
     count = 1
     while True:
         yield target.with_name(f"{target.name}.kept-{count}")

@@ -72,7 +72,7 @@ class SummaryDestination:
         return self._wanted and self._failure is not None
 
     @property
-    def repeats(self) -> str:
+    def repeat_command(self) -> str:
         """The command that sends this run again; "" when no store has it."""
         if self._store is None or not self.run_id:
             return ""

@@ -74,7 +74,7 @@ def main(arguments: Sequence[str]) -> int:
     else:
         from benchwright.report.ascii import emit_text
 
-        emit_text(sys.stdout, "\n\n".join("\n".join(_text(difference)) for difference in found) + "\n")
+        emit_text(sys.stdout, "\n\n".join("\n".join(_difference_lines(difference)) for difference in found) + "\n")
     return 0
 
 
@@ -108,10 +108,12 @@ def _difference(method: str, trials: list[_Trial]) -> MethodDifference:
     labels = sorted({trial.label for trial in trials})
     if len(labels) != 2:
         why = "there is nothing to compare it with" if len(labels) == 1 else "two are needed"
-        return MethodDifference(method=method, notes=(f"{_counted(len(labels), 'label')}, {', '.join(labels)}: {why}",))
+        return MethodDifference(
+            method=method, notes=(f"{_count_text(len(labels), 'label')}, {', '.join(labels)}: {why}",)
+        )
     sides = [[trial for trial in trials if trial.label == label] for label in labels]
     notes = [
-        f"{label}: {_counted(bad, 'trial')} of {len(side)} failed and {'is' if bad == 1 else 'are'} left out"
+        f"{label}: {_count_text(bad, 'trial')} of {len(side)} failed and {'is' if bad == 1 else 'are'} left out"
         for label, side in zip(labels, sides, strict=True)
         if (bad := sum(trial.failed for trial in side))
     ]
@@ -161,7 +163,7 @@ def _points(values: tuple[float, ...]) -> list[Estimate]:
     return [Estimate(point=value, low=None, high=None) for value in values]
 
 
-def _text(difference: MethodDifference) -> Iterator[str]:
+def _difference_lines(difference: MethodDifference) -> Iterator[str]:
     yield difference.method
     if difference.changes:
         yield f"  control: {difference.control}, treatment: {difference.treatment}"
@@ -183,5 +185,5 @@ def _percent(change: MetricChange) -> str:
     return f"{change.percent:+.2f}%{interval}"
 
 
-def _counted(count: int, noun: str) -> str:
+def _count_text(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

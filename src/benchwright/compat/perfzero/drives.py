@@ -45,32 +45,32 @@ def mount_drives(folder: Path) -> None:
             remedy=f"mount {folder} yourself, or leave --gce_nvme_raid out",
         )
     device = empty[0] if len(empty) == 1 else _array(empty)
-    _run("mkfs.ext4", "-F", device)
+    _run_or_refuse("mkfs.ext4", "-F", device)
     folder.mkdir(parents=True, exist_ok=True)
-    _run("mount", device, str(folder))
+    _run_or_refuse("mount", device, str(folder))
     folder.chmod(folder.stat().st_mode | 0o222)
     log.info("%s is mounted at %s", device, folder)
 
 
 def drives() -> Iterator[Drive]:
     """Every NVMe drive of this machine."""
-    told = json.loads(_run("lsblk", "--json", "--paths", "--output", "NAME,TYPE,FSTYPE,PTTYPE,MOUNTPOINT"))
+    told = json.loads(_run_or_refuse("lsblk", "--json", "--paths", "--output", "NAME,TYPE,FSTYPE,PTTYPE,MOUNTPOINT"))
     for device in told["blockdevices"]:
         if device["type"] == "disk" and Path(device["name"]).name.startswith("nvme"):
-            yield Drive(path=device["name"], held=_held(device))
+            yield Drive(path=device["name"], held=_describe_content(device))
 
 
-def _held(device: dict[str, Any]) -> str:
+def _describe_content(device: dict[str, Any]) -> str:
     """What is on a drive. The kernel's view comes first; then its first blocks are read, which needs no udev."""
     for part in device.get("children", ()):
-        inner = _held(part)
+        inner = _describe_content(part)
         return f"it has {part['name']}{f', {inner}' if inner else ''}"
     if device.get("mountpoint"):
         return f"mounted at {device['mountpoint']}"
     for key, what in (("fstype", "file system"), ("pttype", "partition table")):
         if device.get(key):
             return f"it holds a {what}: {device[key]}"
-    probed = _called(["blkid", "--probe", device["name"]])
+    probed = _call_program(["blkid", "--probe", device["name"]])
     if probed.returncode == NOTHING_FOUND:
         return ""
     return f"blkid says {probed.stdout.strip() or probed.stderr.strip() or f'exit code {probed.returncode}'}"
@@ -78,20 +78,20 @@ def _held(device: dict[str, Any]) -> str:
 
 def _array(members: list[str]) -> str:
     device = next(path for path in (f"/dev/md{n}" for n in range(MOST_ARRAYS)) if not os.path.lexists(path))
-    _run("mdadm", "--create", device, "--run", "--level=0", f"--raid-devices={len(members)}", *members)
+    _run_or_refuse("mdadm", "--create", device, "--run", "--level=0", f"--raid-devices={len(members)}", *members)
     return device
 
 
-def _run(*command: str) -> str:
+def _run_or_refuse(*command: str) -> str:
     """Runs a program and returns what it printed; one that fails ends the set-up."""
     log.debug("executing %s", command)
-    ended = _called(list(command))
+    ended = _call_program(list(command))
     if ended.returncode != 0:
         raise OptionError(f"{command[0]} failed with code {ended.returncode}: {ended.stderr.strip()}")
     return ended.stdout
 
 
-def _called(command: list[str]) -> subprocess.CompletedProcess[str]:
+def _call_program(command: list[str]) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     except FileNotFoundError:

@@ -79,7 +79,7 @@ def _benchmark_result(result: Result, failed: bool, *, told_only: bool) -> dict[
     return {
         "name": result.case.name,
         "wall_time": _wall_time(result),
-        "succeeded": all(map(summary.holds, metrics)),
+        "succeeded": all(map(summary.is_within_bounds, metrics)),
         "extras": extras,
         "metrics": metrics,
         "trial_id": result.round + 1,
@@ -97,8 +97,8 @@ def _wall_time(result: Result) -> float:
 def _metric(case: Case, metric: Metric) -> dict[str, Any]:
     """A metric with its bounds: its benchmark's own and the load's objectives, whichever is tighter."""
     mine = [objective for objective in case.load.objectives if objective.metric == metric.name]
-    least = max([o.bound for o in mine if o.relation in _LOWER] + _given(metric.least), default=-math.inf)
-    most = min([o.bound for o in mine if o.relation in _UPPER] + _given(metric.most), default=math.inf)
+    least = max([o.bound for o in mine if o.relation in _LOWER] + _bounds_given(metric.least), default=-math.inf)
+    most = min([o.bound for o in mine if o.relation in _UPPER] + _bounds_given(metric.most), default=math.inf)
     return {
         "name": metric.name,
         "value": metric.estimate.point,
@@ -107,7 +107,7 @@ def _metric(case: Case, metric: Metric) -> dict[str, Any]:
     }
 
 
-def _given(bound: float | None) -> list[float]:
+def _bounds_given(bound: float | None) -> list[float]:
     return [] if bound is None else [bound]
 
 

@@ -72,7 +72,7 @@ class PerfZeroFlags:
         """Seconds that a method, or importing a class to look into it, may take; PerfZero knows no limit."""
         return self.timeout or YEAR
 
-    def listed(self, name: str) -> list[str]:
+    def split(self, name: str) -> list[str]:
         """The parts of a comma-separated flag."""
         return [part for part in map(str.strip, self.texts[name].split(",")) if part]
 
@@ -93,8 +93,8 @@ def parse(arguments: Sequence[str]) -> PerfZeroFlags:
         sys.stdout.write(help_text())
         raise SystemExit(0)
     # Ours are read first and in full only, so that every abbreviation means what it meant to PerfZero.
-    ours, rest = _ours(_parser(allow_abbrev=False)).parse_known_args(arguments)
-    theirs, unknown = _theirs(_parser()).parse_known_args(rest)
+    ours, rest = _add_our_flags(_parser(allow_abbrev=False)).parse_known_args(arguments)
+    theirs, unknown = _add_perfzero_flags(_parser()).parse_known_args(rest)
     if unknown:
         message = f"Arguments {[mask_url(word) for word in unknown]} are not recognized"
         raise UnknownFlagError(message, remedy="benchwright perfzero --help lists those that are")
@@ -113,7 +113,7 @@ def parse(arguments: Sequence[str]) -> PerfZeroFlags:
         store=ours.store or None,
         cost_per_hour=ours.cost_per_hour,
         dry=ours.list,
-        recorded={name: secrets.shown_flag(name, value) for name, value in given.items() if value is not None},
+        recorded={name: secrets.mask_flag(name, value) for name, value in given.items() if value is not None},
     )
     json_object(flags.texts["perfzero_constructor_args"], "perfzero_constructor_args")
     if bool(flags.texts["bigquery_project_name"]) != bool(flags.texts["bigquery_dataset_table_name"]):
@@ -138,8 +138,8 @@ def json_object(text: str, flag: str) -> dict[str, Any]:
 def help_text() -> str:
     """Every flag, PerfZero's and ours, with what it does."""
     parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, add_help=False)
-    _theirs(parser.add_argument_group("PerfZero's flags"))
-    _ours(parser.add_argument_group("flags of ours"))
+    _add_perfzero_flags(parser.add_argument_group("PerfZero's flags"))
+    _add_our_flags(parser.add_argument_group("flags of ours"))
     return parser.format_help()
 
 
@@ -152,7 +152,7 @@ def _parser(*, allow_abbrev: bool = True) -> argparse.ArgumentParser:
     return argparse.ArgumentParser(prog="benchwright perfzero", add_help=False, allow_abbrev=allow_abbrev)
 
 
-def _theirs(parser: Any) -> Any:
+def _add_perfzero_flags(parser: Any) -> Any:
     add = parser.add_argument
     add("--benchmark_methods", action="append", default=[], metavar="M", help="module.Class.method,... Repeatable.")
     add("--benchmark_num_trials", type=_count, default=1, metavar="N", help="How often the whole list is run.")
@@ -165,7 +165,7 @@ def _theirs(parser: Any) -> Any:
     return parser
 
 
-def _ours(group: Any) -> Any:
+def _add_our_flags(group: Any) -> Any:
     group.add_argument("--fail_on_bounds", action="store_true", help="Exit 1 also when only a bound does not hold.")
     group.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="End a method that takes longer.")
     group.add_argument("--store", metavar="URL", help="Where results are kept too, instead of the usual store.")

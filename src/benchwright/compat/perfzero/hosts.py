@@ -30,11 +30,11 @@ class Hosting:
         """Starts a fresh process with this job."""
         if self.refusal is not None:
             raise self.refusal
-        worker: Any = self._local.launch(self._redirected(job) if self._scratch else job)
+        worker: Any = self._local.launch(self._redirect(job) if self._scratch else job)
         self._follow(worker.duplicate_log())
         return worker  # type: ignore[no-any-return]
 
-    def _redirected(self, job: Job) -> Job:
+    def _redirect(self, job: Job) -> Job:
         target = job.case.target
         given = json.loads(str(target.options.get("constructor") or "{}"))
         given["output_dir"] = f"{self._scratch}/{Path(job.folder).name}"

@@ -66,7 +66,7 @@ class ImageRequest:
 
 def build(request: ImageRequest) -> None:
     """Builds the image that PerfZero's own command line builds."""
-    further = orders.arguments(_valued(request.arguments), "--extra_docker_build_args")
+    further = orders.arguments(_fill_in_values(request.arguments), "--extra_docker_build_args")
     dockerfile = _dockerfile(request)
     request.resources.mkdir(parents=True, exist_ok=True)
     spec, wheel = _tensorflow(request)
@@ -92,7 +92,7 @@ def build(request: ImageRequest) -> None:
 
 
 @contextmanager
-def fetched(url: str, timed: AbstractContextManager[None]) -> Iterator[Path]:
+def fetch_image(url: str, timed: AbstractContextManager[None]) -> Iterator[Path]:
     """The saved image behind `url`, while it is needed; a file of this machine needs no fetching."""
     if not addresses.scheme_of(url):
         with timed:
@@ -150,7 +150,7 @@ def _tensorflow(request: ImageRequest) -> tuple[str, str]:
     return name, name
 
 
-def _valued(arguments: tuple[str, ...]) -> Iterator[str]:
+def _fill_in_values(arguments: tuple[str, ...]) -> Iterator[str]:
     """A build argument without a value takes that of the variable, as docker does; one that is not set is left out."""
     for argument in arguments:
         if "=" in argument:

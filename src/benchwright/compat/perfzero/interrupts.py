@@ -11,7 +11,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def unless_stopped(step: Callable[[], T]) -> T | None:
+def run_unless_stopped(step: Callable[[], T]) -> T | None:
     """What the step returns; None when Ctrl-C, SIGTERM or SIGHUP ended it.
 
     Whoever handles these otherwise hears of it then.

@@ -34,7 +34,7 @@ class Folders:
         """A new folder: `<id>`, `<id>-2`, ..., or the present local time. An `OSError` when it cannot be made."""
         if self._names is None:
             self._names = (
-                self._numbered() if self._id and self._claimed() else _times(f"{self._id}-" if self._id else "")
+                self._numbered_names() if self._id and self._claim_id() else _times(f"{self._id}-" if self._id else "")
             )
         while True:
             name = next(self._names)
@@ -54,7 +54,7 @@ class Folders:
             self._claim.close()
             self._claim = None
 
-    def _claimed(self) -> bool:
+    def _claim_id(self) -> bool:
         """Whether the id is this run's; then nothing of an earlier one is left."""
         claim = Claim.take(self._workspace.root, self._id)
         if claim is None:
@@ -68,7 +68,7 @@ class Folders:
         self._claim = claim
         return True
 
-    def _numbered(self) -> Iterator[str]:
+    def _numbered_names(self) -> Iterator[str]:
         yield self._id
         yield from (f"{self._id}-{number}" for number in count(2))
 

@@ -70,7 +70,7 @@ def _use_key(path: Path) -> None:
 def download_data(flags: PerfZeroFlags) -> None:
     """Everything that `--gcs_downloads` and then `--data_downloads` name; what is there already stays as it is."""
     root = Path(flags.texts["root_data_dir"] or DATA)
-    entries = [*parse_downloads(flags.listed("gcs_downloads")), *parse_downloads(flags.listed("data_downloads"))]
+    entries = [*parse_downloads(flags.split("gcs_downloads")), *parse_downloads(flags.split("data_downloads"))]
     for entry in entries:
         target = root / entry.path
         if target.exists():
@@ -91,7 +91,7 @@ def parse_downloads(parts: list[str]) -> list[Download]:
 def checkout_repositories(flags: PerfZeroFlags, workspace: Workspace) -> dict[str, dict[str, str]]:
     """Clones or updates every repository; what is recorded of each. Local edits are never lost."""
     found = {}
-    for repository in map(checkouts.Repository.parse, flags.listed("git_repos")):
+    for repository in map(checkouts.Repository.parse, flags.split("git_repos")):
         folder = workspace.packages / repository.name
         folder.parent.mkdir(parents=True, exist_ok=True)
         log.info("Checking out repository from %s to %s", mask_url(repository.url), folder)

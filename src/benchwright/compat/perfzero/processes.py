@@ -32,14 +32,14 @@ def lines(result: Result) -> str:
         line = {
             "time": round(at, 6),
             "rss": int(value),
-            "vms": int(_at(vms, at)),
-            "cpu_percent": round(_at(cpu, at), 1),
+            "vms": int(_value_at(vms, at)),
+            "cpu_percent": round(_value_at(cpu, at), 1),
         }
         told.append(json.dumps(line) + "\n")
     return "".join(told)
 
 
-def _at(timeline: Timeline | None, instant: float) -> float:
+def _value_at(timeline: Timeline | None, instant: float) -> float:
     """The newest value at that instant; the first one before there is any, but 0 for what needs a stretch of time."""
     if timeline is None:
         return 0.0

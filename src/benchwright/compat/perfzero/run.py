@@ -29,7 +29,7 @@ def main(arguments: Sequence[str], project: Path) -> int:
         console.start_logging(perfzero_flags.level(flags))
         workspace = Workspace(project=project, name=flags.texts["workspace"])
         if flags.dry:
-            return _list(flags, workspace)
+            return _list_methods(flags, workspace)
         return _run(flags, workspace, arguments)
     except BenchwrightError as error:
         log.error("%s", error)
@@ -40,11 +40,11 @@ def main(arguments: Sequence[str], project: Path) -> int:
 
 def import_paths(flags: PerfZeroFlags, workspace: Workspace) -> tuple[str, ...]:
     """Where classes are imported from after Python's own places: `--python_path`, then the present folder."""
-    return (*workspace.python_path(flags.listed("python_path")), str(Path.cwd()))
+    return (*workspace.python_path(flags.split("python_path")), str(Path.cwd()))
 
 
-def _list(flags: PerfZeroFlags, workspace: Workspace) -> int:
-    for method in _expanded(flags, import_paths(flags, workspace)):
+def _list_methods(flags: PerfZeroFlags, workspace: Workspace) -> int:
+    for method in _expand_methods(flags, import_paths(flags, workspace)):
         console.say(method)
     return 0
 
@@ -53,16 +53,16 @@ def _run(flags: PerfZeroFlags, workspace: Workspace, arguments: Sequence[str]) -
     spent: Spent = {}
     uploads.check(flags)
     tpu = tpus.parse(flags.texts["tpu_parameters"])
-    for path in flags.listed("python_path"):
+    for path in flags.split("python_path"):
         log.info("Adding path %s to sys.path", path)
-    with _timed(spent, "activate_gcloud_service"):
+    with _time_operation(spent, "activate_gcloud_service"):
         preparation.activate_key(flags, workspace)
-    _make(workspace.output)
-    with _timed(spent, "download_data"):
+    _make_folder(workspace.output)
+    with _time_operation(spent, "download_data"):
         preparation.download_data(flags)
-    with _timed(spent, "checkout_repository"):
+    with _time_operation(spent, "checkout_repository"):
         packages = preparation.checkout_repositories(flags, workspace)
-    with _started(tpu, spent, packages) as deleted:
+    with _hold_tpu(tpu, spent, packages) as deleted:
         code = _measure(flags, workspace, arguments, packages, spent)
     return code if all(deleted) else 1
 
@@ -75,7 +75,7 @@ def _measure(
     spent: Spent,
 ) -> int:
     paths = import_paths(flags, workspace)
-    methods = _expanded(flags, paths)
+    methods = _expand_methods(flags, paths)
     if not methods:
         log.warning("there is no method to run: give --benchmark_methods")
     log.info("The following benchmark methods will be executed: %s", methods)
@@ -100,13 +100,13 @@ def _measure(
     return code
 
 
-def _make(folder: Path) -> None:
+def _make_folder(folder: Path) -> None:
     if not folder.exists():
         folder.mkdir(parents=True)
         log.info("Created directory %s", folder)
 
 
-def _expanded(flags: PerfZeroFlags, paths: Sequence[str]) -> list[str]:
+def _expand_methods(flags: PerfZeroFlags, paths: Sequence[str]) -> list[str]:
     return [found for method in flags.methods for found in _named(flags, method, paths)]
 
 
@@ -115,14 +115,14 @@ def _named(flags: PerfZeroFlags, method: str, paths: Sequence[str]) -> list[str]
 
 
 @contextmanager
-def _started(tpu: Tpu | None, spent: Spent, packages: dict[str, dict[str, str]]) -> Iterator[list[bool]]:
+def _hold_tpu(tpu: Tpu | None, spent: Spent, packages: dict[str, dict[str, str]]) -> Iterator[list[bool]]:
     """A TPU inside, if one was asked for; the list tells afterwards whether it is gone again."""
     deleted: list[bool] = []
     if tpu is None:
         yield deleted
         return
     try:
-        with _timed(spent, "start_tpu"):
+        with _time_operation(spent, "start_tpu"):
             packages["tpu_version"] = tpus.start(tpu)
         yield deleted
     finally:
@@ -130,7 +130,7 @@ def _started(tpu: Tpu | None, spent: Spent, packages: dict[str, dict[str, str]])
 
 
 @contextmanager
-def _timed(spent: Spent, operation: str) -> Iterator[None]:
+def _time_operation(spent: Spent, operation: str) -> Iterator[None]:
     begin = time.perf_counter()
     yield
     spent[operation] = round(time.perf_counter() - begin, 6)

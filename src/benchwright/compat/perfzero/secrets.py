@@ -11,10 +11,10 @@ DEFAULT_KEY = "gs://tf-performance/auth_tokens/benchmark_upload_gce.json"  # Per
 _KEY_FLAG = "gcloud_key_file_url"
 
 
-def shown_flag(name: str, value: Any) -> Any:
+def mask_flag(name: str, value: Any) -> Any:
     """A flag's value as it may be kept and uploaded: addresses without secrets; of a key only that there was one."""
     if isinstance(value, list):
-        return [shown_flag(name, item) for item in value]
+        return [mask_flag(name, item) for item in value]
     if not isinstance(value, str):
         return value
     if name == _KEY_FLAG and value not in ("", DEFAULT_KEY):
@@ -22,7 +22,7 @@ def shown_flag(name: str, value: Any) -> Any:
     return mask_url(value)
 
 
-def shown_arguments(arguments: Iterable[str]) -> tuple[str, ...]:
+def mask_command(arguments: Iterable[str]) -> tuple[str, ...]:
     """A command line as it may be kept beside its results."""
     shown: list[str] = []
     key_follows = False
@@ -30,9 +30,9 @@ def shown_arguments(arguments: Iterable[str]) -> tuple[str, ...]:
         flag, equals, value = word.partition("=")
         is_key_flag = not key_follows and flag.startswith("--g") and f"--{_KEY_FLAG}".startswith(flag)  # or abbreviated
         if key_follows:
-            shown.append(shown_flag(_KEY_FLAG, word))
+            shown.append(mask_flag(_KEY_FLAG, word))
         elif is_key_flag and equals:
-            shown.append(f"{flag}={shown_flag(_KEY_FLAG, value)}")
+            shown.append(f"{flag}={mask_flag(_KEY_FLAG, value)}")
         else:
             shown.append(mask_url(word))
         key_follows = is_key_flag and not equals

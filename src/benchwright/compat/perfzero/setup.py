@@ -58,22 +58,22 @@ class _Steps:
 
     def run(self) -> None:
         wanted = copies.parse(self._flags.site_package_downloads)
-        with self._timed("download_token"):
+        with self._time_step("download_token"):
             self._get_key()
-        with self._timed("create_drive"):
+        with self._time_step("create_drive"):
             if self._flags.gce_nvme_raid:
                 drives.mount_drives(Path(self._flags.root_data_dir or "/data"))
         for entry in wanted:
             copies.copy(entry, self._workspace.packages)
         if self._flags.dockerfile_path.endswith(".tar.gz"):
-            self._load()
+            self._load_image()
         elif self._flags.dockerfile_path:
-            with self._timed("build_docker"):
+            with self._time_step("build_docker"):
                 images.build(self._request())
 
-    def _load(self) -> None:
-        fetched = images.fetched(self._flags.dockerfile_path, self._timed("fetch_docker"))
-        with fetched as archive, self._timed("load_docker"):
+    def _load_image(self) -> None:
+        fetched = images.fetch_image(self._flags.dockerfile_path, self._time_step("fetch_docker"))
+        with fetched as archive, self._time_step("load_docker"):
             images.load(archive)
 
     def _get_key(self) -> None:
@@ -103,7 +103,7 @@ class _Steps:
         )
 
     @contextmanager
-    def _timed(self, step: str) -> Iterator[None]:
+    def _time_step(self, step: str) -> Iterator[None]:
         begin = time.monotonic()
         yield
         self.seconds[step] = time.monotonic() - begin

@@ -67,7 +67,7 @@ def build(facts: RunFacts, execution: Execution, result: Result) -> dict[str, An
 def _framework(facts: RunFacts, result: Result) -> Any:
     """What the worker told of it; of a method that failed before it had loaded any, what TensorFlow tells."""
     told = result.details.get("framework")
-    return systems.imported_tensorflow(facts.paths) if told is None and result.status is Status.FAILED else told
+    return systems.read_tensorflow_facts(facts.paths) if told is None and result.status is Status.FAILED else told
 
 
 def benchmark_result(result: Result) -> dict[str, Any]:
@@ -77,7 +77,9 @@ def benchmark_result(result: Result) -> dict[str, Any]:
     return {
         "name": result.case.name,
         "wall_time": told.get("wall_time", -1),
-        "succeeded": bool(told) and math.isfinite(_number(told.get("wall_time", -1))) and all(map(holds, metrics)),
+        "succeeded": bool(told)
+        and math.isfinite(_number(told.get("wall_time", -1)))
+        and all(map(is_within_bounds, metrics)),
         "extras": told.get("extras", []),
         "metrics": metrics,
         "trial_id": result.round + 1,
@@ -106,7 +108,7 @@ def entry_of(result: Result) -> dict[str, Any]:
     return told if isinstance(told, dict) else {}
 
 
-def holds(metric: Mapping[str, Any]) -> bool:
+def is_within_bounds(metric: Mapping[str, Any]) -> bool:
     """Whether a metric is a number within its bounds; equality holds."""
     value = _number(metric["value"])
     least, most = _number(metric.get("min_value", -math.inf)), _number(metric.get("max_value", math.inf))

@@ -42,11 +42,11 @@ def harness_info(package: Path = _PACKAGE) -> dict[str, str]:
 def _repository(package: Path) -> dict[str, str]:
     """PerfZero's three keys. A package that only lies within somebody's repository, as in its .venv, is not of it."""
     git = ["git", "-C", str(package)]
-    if not _told([*git, "ls-files", "--error-unmatch", "__init__.py"]):
+    if not _run_program([*git, "ls-files", "--error-unmatch", "__init__.py"]):
         return {}
-    url = _told([*git, "config", "--get", "remote.origin.url"])
-    branch = _told([*git, "rev-parse", "--abbrev-ref", "HEAD"])
-    commit = _told([*git, "rev-parse", "HEAD"])
+    url = _run_program([*git, "config", "--get", "remote.origin.url"])
+    branch = _run_program([*git, "rev-parse", "--abbrev-ref", "HEAD"])
+    commit = _run_program([*git, "rev-parse", "HEAD"])
     return {"url": addresses.bare(url), "branch": branch, "hash": commit} if url and branch and commit else {}
 
 
@@ -94,13 +94,13 @@ def framework_info(told: object, build_label: str) -> dict[str, str]:
     info = {
         "name": str(facts.get("name") or "tensorflow"),
         "version": str(facts.get("version") or _installed_tensorflow()),
-        "build_version": _unwrapped(str(facts.get("build_version") or "")),
+        "build_version": _unwrap_bytes(str(facts.get("build_version") or "")),
     }
     return info | ({"build_label": build_label} if build_label else {})
 
 
 @functools.cache
-def imported_tensorflow(paths: tuple[str, ...]) -> dict[str, str]:
+def read_tensorflow_facts(paths: tuple[str, ...]) -> dict[str, str]:
     """What TensorFlow says of itself, {} where it cannot be imported. A process of its own does so, once for a run.
 
     PerfZero imports it for every summary. Here that is needed for methods that failed before they had loaded it.
@@ -110,7 +110,7 @@ def imported_tensorflow(paths: tuple[str, ...]) -> dict[str, str]:
         return {}
     log.info("Importing TensorFlow in a process of its own, to tell its version")
     code = _IMPORT.format(paths=list(paths))
-    said = _told([sys.executable, "-P", "-c", code], seconds=IMPORTING).rpartition("\n")[2]
+    said = _run_program([sys.executable, "-P", "-c", code], seconds=IMPORTING).rpartition("\n")[2]
     try:
         found = json_value(said) if said else {}
     except ValueError:
@@ -129,14 +129,14 @@ def _installed_tensorflow() -> str:
     return ""
 
 
-def _unwrapped(text: str) -> str:
+def _unwrap_bytes(text: str) -> str:
     """A version that was printed as bytes, without their wrapper."""
     return text[2:-1] if text[:2] in ("b'", 'b"') else text
 
 
 def _accelerators() -> dict[str, Any]:
     """Model, driver and count from the vendor's own program; nothing without one."""
-    return _amd(_told(_ROCM)) or nvidia(_told(_QUERY))
+    return _amd(_run_program(_ROCM)) or nvidia(_run_program(_QUERY))
 
 
 def nvidia(page: str) -> dict[str, Any]:
@@ -174,7 +174,7 @@ def _accelerator(driver: str, model: str, count: int) -> dict[str, Any]:
     return {"accelerator_driver_version": driver, "accelerator_model": model, "accelerator_count": count}
 
 
-def _told(command: list[str], *, seconds: float = TIMEOUT) -> str:
+def _run_program(command: list[str], *, seconds: float = TIMEOUT) -> str:
     """What a program prints; "" when it is absent, fails or takes too long."""
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False)

@@ -57,10 +57,10 @@ def start(tpu: Tpu) -> dict[str, str]:
     """Starts it unless it runs already, waits until it is healthy, and tells its version."""
     if not tpu.prestarted:
         _create(tpu)
-    endpoint = _healthy(tpu)
+    endpoint = _wait_until_healthy(tpu)
     if tpu.version_id:
         _switch(endpoint, tpu.version_id)
-        endpoint = _healthy(tpu)
+        endpoint = _wait_until_healthy(tpu)
     return {"url": "", **_version(endpoint, tpu.version)}
 
 
@@ -70,7 +70,7 @@ def delete(tpu: Tpu) -> bool:
         return True
     done = _gcloud("execution-groups", "delete", tpu.name, *tpu.place(), "--tpu-only", "--quiet")
     if done.returncode != 0:
-        log.error("the TPU %s could not be deleted: %s", tpu.name, _words(done))
+        log.error("the TPU %s could not be deleted: %s", tpu.name, _error_text(done))
     return done.returncode == 0
 
 
@@ -81,17 +81,17 @@ def _create(tpu: Tpu) -> None:
     options += [f"--tf-version={tpu.version}"] if tpu.version else []
     done = _gcloud("execution-groups", "create", "--tpu-only", *options, "--quiet")
     if done.returncode != 0:
-        log.error("the TPU %s could not be created: %s", tpu.name, _words(done))
+        log.error("the TPU %s could not be created: %s", tpu.name, _error_text(done))
 
 
-def _healthy(tpu: Tpu) -> str:
+def _wait_until_healthy(tpu: Tpu) -> str:
     """Waits until it is healthy; the address of its first endpoint, "" when it has none."""
     deadline = time.monotonic() + PATIENCE
     while True:
         done = _gcloud("describe", tpu.name, *tpu.place(), "--format=json")
         if done.returncode != 0:
-            raise OptionError(f"there is no TPU {tpu.name}: {_words(done)}", remedy="see the parameters given")
-        told = _json(done.stdout)
+            raise OptionError(f"there is no TPU {tpu.name}: {_error_text(done)}", remedy="see the parameters given")
+        told = _parse_object(done.stdout)
         if told.get("health", HEALTHY) == HEALTHY and told.get("state", "READY") == "READY":
             endpoints = told.get("networkEndpoints") or [{}]
             return str(endpoints[0].get("ipAddress") or "")
@@ -114,7 +114,7 @@ def _version(endpoint: str, label: str) -> dict[str, str]:
     told: dict[str, Any] = {}
     if endpoint:
         try:
-            told = _json(_ask(endpoint, "", None))
+            told = _parse_object(_ask(endpoint, "", None))
         except (PassingError, UploadError, ValueError) as error:
             log.error("the TPU does not tell its version: %s", error)
     commit = told.get("currentVersion") or told.get("buildLabel") or ""
@@ -139,10 +139,10 @@ def _gcloud(*arguments: str) -> subprocess.CompletedProcess[bytes]:
         raise OptionError(f"gcloud cannot be run: {error.strerror}", remedy="install the Google Cloud CLI") from None
 
 
-def _words(done: subprocess.CompletedProcess[bytes]) -> str:
+def _error_text(done: subprocess.CompletedProcess[bytes]) -> str:
     return done.stderr.decode("utf-8", "replace").strip() or f"gcloud ended with {done.returncode}"
 
 
-def _json(text: bytes) -> dict[str, Any]:
+def _parse_object(text: bytes) -> dict[str, Any]:
     found = json_value(text)
     return found if isinstance(found, dict) else {}

@@ -16,7 +16,7 @@ from benchwright.compat.perfzero.attempts import MethodAttempt
 from benchwright.compat.perfzero.console import log
 from benchwright.compat.perfzero.destination import SummaryDestination
 from benchwright.compat.perfzero.hosts import Hosting
-from benchwright.compat.perfzero.interrupts import unless_stopped
+from benchwright.compat.perfzero.interrupts import run_unless_stopped
 from benchwright.compat.perfzero.outputs import Folders
 from benchwright.compat.perfzero.summary import RunFacts
 from benchwright.compat.perfzero.workspace import DATA, LOG, PROCESS_INFO, SUMMARY, Workspace
@@ -54,12 +54,12 @@ class Trials:
         self._keeping = keeping = SummaryDestination(self._flags.store, self._workspace.project, self._finish)
         with tempfile.TemporaryDirectory(prefix="benchwright-") as empty, contextlib.closing(self._folders):
             self._empty = Path(empty)
-            run = self._executed(methods, arguments, keeping)
+            run = self._execute(methods, arguments, keeping)
         if self._is_interrupted or any(map(_was_interrupted, run.results)):
             return INTERRUPTED_CODE
         return 1 if self._is_bad or keeping.failed else 0
 
-    def _executed(self, methods: Sequence[str], arguments: Sequence[str], keeping: SummaryDestination) -> Run:
+    def _execute(self, methods: Sequence[str], arguments: Sequence[str], keeping: SummaryDestination) -> Run:
         """The run; where the store lost it, the log says in which file it is."""
         try:
             return rounds.execute(self._plan(methods, arguments), lambda: keeping, self._hear)
@@ -81,7 +81,7 @@ class Trials:
             profile_inline=True,
             monitors=(*rounds.MONITORS, "vms"),
             tags=(*config.load(self._workspace.project).tags, *filter(None, [texts["execution_label"]])),
-            command=secrets.shown_arguments((*uploads.COMMAND, *arguments)),
+            command=secrets.mask_command((*uploads.COMMAND, *arguments)),
             directory=self._workspace.project,
             cost_per_hour=self._flags.cost_per_hour,
         )
@@ -141,12 +141,12 @@ class Trials:
     def _close(self, result: Result, attempt: MethodAttempt) -> None:
         """The summary is on disk: uploads may fail now."""
         begin = time.perf_counter()
-        failures = self._uploaded(result, attempt) if uploads.is_asked(self._flags) else ()
+        failures = self._upload(result, attempt) if uploads.is_wanted(self._flags) else ()
         attempt.lasted["log_upload"] = round(time.perf_counter() - begin, 6)
         for failure in failures:
             log.error("%s: %s", result.case.name, failure)
         if failures and not attempt.lost:
-            repeat = self._keeping.repeats if self._keeping else ""
+            repeat = self._keeping.repeat_command if self._keeping else ""
             log.error("the summary is safe in %s%s", attempt.folder / SUMMARY, repeat and f"; to repeat: {repeat}")
         succeeded = bool(attempt.summary["benchmark_result"]["succeeded"])
         failed = bool(attempt.summary["benchmark_info"]["has_exception"] or failures or attempt.lost)
@@ -156,12 +156,12 @@ class Trials:
         self.succeeded[trial][method] = succeeded and self.succeeded[trial].get(method, True)
         self.folders[trial][method] = str(attempt.folder)
 
-    def _uploaded(self, result: Result, attempt: MethodAttempt) -> Sequence[str]:
+    def _upload(self, result: Result, attempt: MethodAttempt) -> Sequence[str]:
         """What could not be sent. Ctrl-C is obeyed here too, and nothing is sent after it."""
         if _was_interrupted(result):
             return ["not uploaded: the run was interrupted"]
         send = partial(uploads.upload_all, self._flags, attempt.folder, attempt.summary, paths=self._paths)
-        delivery = unless_stopped(send)
+        delivery = run_unless_stopped(send)
         self._is_interrupted |= delivery is None
         return ["the upload was interrupted"] if delivery is None else delivery.failures
 

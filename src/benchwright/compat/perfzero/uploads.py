@@ -30,7 +30,7 @@ def upload_all(
     `paths` are where hooks may be imported from, beside the usual places.
     """
     sent, failures = [], []
-    for what, send in _wanted(flags, folder, summary, paths):
+    for what, send in _wanted_uploads(flags, folder, summary, paths):
         try:
             sent.append(send())
         except BenchwrightError as error:
@@ -55,7 +55,7 @@ def repeat(run: Run) -> Delivery:
     if run.command[:2] != COMMAND:
         raise OptionError(f"run {run.id} was not made by benchwright perfzero", remedy="upload it with a URL")
     flags = perfzero_flags.parse(run.command[2:])
-    if not is_asked(flags):
+    if not is_wanted(flags):
         raise OptionError(f"run {run.id} names no place to upload to", remedy="give a URL")
     sent: list[str] = []
     failures: list[str] = []
@@ -63,7 +63,7 @@ def repeat(run: Run) -> Delivery:
         if result.status is Status.SKIPPED:  # it never began
             continue
         try:
-            delivery = _again(flags, result)
+            delivery = _repeat_result(flags, result)
         except UploadError as error:
             failures.append(error.message)
             continue
@@ -72,7 +72,7 @@ def repeat(run: Run) -> Delivery:
     return Delivery(sent=tuple(sent), failures=tuple(failures))
 
 
-def is_asked(flags: PerfZeroFlags) -> bool:
+def is_wanted(flags: PerfZeroFlags) -> bool:
     """Whether anything is to be sent."""
     return any(flags.texts[name] for name in ("output_gcs_url", "bigquery_project_name", "result_upload_methods"))
 
@@ -83,7 +83,7 @@ def folder_of(result: Result) -> Path | None:
     return found[0] if len(found) == 1 else None
 
 
-def _again(flags: PerfZeroFlags, result: Result) -> Delivery:
+def _repeat_result(flags: PerfZeroFlags, result: Result) -> Delivery:
     """One result as when it was new: the same files, places to import hooks from, and key."""
     folder = folder_of(result)
     if folder is None:
@@ -99,17 +99,17 @@ def _again(flags: PerfZeroFlags, result: Result) -> Delivery:
     kept = result.details.get(summary.DETAILS)
     directory = kept.get("directory") if isinstance(kept, Mapping) else None
     here = [directory] if isinstance(directory, str) else []
-    return upload_all(flags, folder, told, paths=(*workspace.python_path(flags.listed("python_path")), *here))
+    return upload_all(flags, folder, told, paths=(*workspace.python_path(flags.split("python_path")), *here))
 
 
-def _wanted(
+def _wanted_uploads(
     flags: PerfZeroFlags, folder: Path, summary: Mapping[str, Any], paths: Sequence[str]
 ) -> Iterator[tuple[str, Callable[[], str]]]:
     """What is to be sent, and what sends it: that tells where it went."""
     project, table = flags.texts["bigquery_project_name"], flags.texts["bigquery_dataset_table_name"]
     if project and table:
         yield "the BigQuery row", lambda: _insert(summary, project, bigquery.present_table(table))
-    if names := flags.listed("result_upload_methods"):
+    if names := flags.split("result_upload_methods"):
         yield "the result upload", lambda: _call(names, summary, paths)
     if url := flags.texts["output_gcs_url"]:
         yield "the copy of the output folder", lambda: _copy(folder, url)

@@ -6,21 +6,21 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from benchwright.pages.shapes import About
-from benchwright.server.access import Admins, Anyone, introduced
+from benchwright.server.access import Admins, Anyone, describe_visitor
 from benchwright.server.answers import AuditLine, AuditPage
 from benchwright.server.context import answer, archive
-from benchwright.server.openapi import told
+from benchwright.server.openapi import answers_with
 
 router = APIRouter(tags=["server"])
 
 
-@router.get("/about", responses=told(About), summary="Who looks, and what they may do")
+@router.get("/about", responses=answers_with(About), summary="Who looks, and what they may do")
 def about(request: Request, visitor: Anyone) -> Response:
     """Answers everyone, also those who may read nothing: a page must know whether to ask for a token."""
-    return answer(request, introduced(request, visitor))
+    return answer(request, describe_visitor(request, visitor))
 
 
-@router.get("/audit", responses=told(AuditPage), summary="Who changed what")
+@router.get("/audit", responses=answers_with(AuditPage), summary="Who changed what")
 def audit(
     request: Request,
     visitor: Admins,

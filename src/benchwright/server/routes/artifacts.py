@@ -15,11 +15,11 @@ from starlette.responses import FileResponse, Response
 from benchwright.records import Artifact
 from benchwright.server.access import Reads, Writes
 from benchwright.server.answers import Kept
-from benchwright.server.bodies import pieces
-from benchwright.server.context import answer, archive, frame, record
+from benchwright.server.bodies import read_pieces
+from benchwright.server.context import answer, archive, context_of, record
 from benchwright.server.documents import LONGEST_ID
 from benchwright.server.errors import refusal
-from benchwright.server.openapi import takes_bytes, told
+from benchwright.server.openapi import answers_with, takes_bytes
 from benchwright.server.settings import ServerSettings
 from benchwright.system import whole_files
 
@@ -39,10 +39,10 @@ _FILE: dict[int | str, dict[str, Any]] = {
 def download(request: Request, visitor: Reads, result_id: Id, name: Name) -> Response:
     """As it was uploaded; or as a run on this machine left it, if it lies in the folder for artifacts."""
     artifact = _artifact(request, result_id, name)
-    settings = frame(request).settings
-    path = _kept(settings, result_id, artifact)
+    settings = context_of(request).settings
+    path = _upload_path(settings, result_id, artifact)
     if not path.is_file():
-        local = _inside(settings.artifacts, artifact.path)
+        local = _path_inside(settings.artifacts, artifact.path)
         if local is None:
             raise refusal(404, f"the file {name!r} is not kept on this server", "look on the machine that measured")
         path = local
@@ -51,19 +51,19 @@ def download(request: Request, visitor: Reads, result_id: Id, name: Name) -> Res
 
 @router.put(
     "/results/{result_id}/artifacts/{name:path}",
-    responses=told(Kept) | told(Kept, status=201),
+    responses=answers_with(Kept) | answers_with(Kept, status=201),
     openapi_extra=takes_bytes("The file, byte for byte as the result tells of it."),
     summary="Send a file of a result",
 )
 async def upload(request: Request, visitor: Writes, result_id: Id, name: Name) -> Response:
     """A file that the result names, of the size and digest that it says. Sending it again does no harm."""
     artifact = await run_in_threadpool(_artifact, request, result_id, name)
-    here = frame(request).settings
-    path = _kept(here, result_id, artifact)
+    here = context_of(request).settings
+    path = _upload_path(here, result_id, artifact)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with whole_files.replace_file(path, mode=0o600) as file:
-            size, digest = await _received(request, file, here.limits.artifact)
+            size, digest = await _receive_file(request, file, here.limits.artifact)
             if size != artifact.size or (artifact.sha256 and digest != artifact.sha256.lower()):
                 raise refusal(400, f"this is not the file {name!r} that the result names", "was it written to since?")
             added = not path.exists()
@@ -74,10 +74,10 @@ async def upload(request: Request, visitor: Writes, result_id: Id, name: Name) -
     return await run_in_threadpool(answer, request, Kept(id=name, added=added), status=201 if added else 200)
 
 
-async def _received(request: Request, file: BinaryIO, most: int) -> tuple[int, str]:
+async def _receive_file(request: Request, file: BinaryIO, most: int) -> tuple[int, str]:
     """Writes the body as it comes; returns its size and its digest once it is on the disk."""
     size, digest = 0, hashlib.sha256()
-    async for piece in pieces(request, most):
+    async for piece in read_pieces(request, most):
         size += len(piece)
         digest.update(piece)
         await run_in_threadpool(file.write, piece)
@@ -99,7 +99,7 @@ def _artifact(request: Request, result_id: str, name: str) -> Artifact:
     raise refusal(404, f"result {result_id!r} names no file {name!r}", f"GET results/{result_id} lists its files")
 
 
-def _kept(settings: ServerSettings, result_id: str, artifact: Artifact) -> Path:
+def _upload_path(settings: ServerSettings, result_id: str, artifact: Artifact) -> Path:
     """Where an upload lies: under its digest, or one of its name where the result tells no digest."""
     digest = artifact.sha256.lower()
     if len(digest) != 64 or not set(digest) <= set("0123456789abcdef"):
@@ -108,7 +108,7 @@ def _kept(settings: ServerSettings, result_id: str, artifact: Artifact) -> Path:
     return settings.artifacts / "uploads" / digest[-64:][:2] / digest
 
 
-def _inside(folder: Path, text: str) -> Path | None:
+def _path_inside(folder: Path, text: str) -> Path | None:
     """The file, if it really lies in the folder, wherever links lead."""
     try:
         path = Path(text).resolve(strict=True)

@@ -12,7 +12,7 @@ from benchwright.exchange.exporters import badge
 from benchwright.records import Verdict
 from benchwright.records.findings import State
 from benchwright.server.access import Reads
-from benchwright.server.context import archive, frame, packed
+from benchwright.server.context import archive, context_of, pack_response
 from benchwright.store.archive import ListedSeries, SeriesFilter
 from benchwright.units import format_value
 
@@ -46,7 +46,7 @@ def newest(
     """The value measured last, with its unit: red while a regression of it is open."""
     store = archive(request)
     chosen = SeriesFilter(case=case, metric=metric, machine=machine, words=words, limit=_MOST)
-    shown = None if not case or "*" in case + metric else _shown(store.series(chosen), metric)
+    shown = None if not case or "*" in case + metric else _choose_series(store.series(chosen), metric)
     points = store.tails([shown.series.key], points=1).get(shown.series.key, ()) if shown else ()
     if shown is None or not points:
         return _picture(request, label or case, "not measured", Verdict.UNCLEAR, status=404)
@@ -57,7 +57,7 @@ def newest(
     return _picture(request, label or case, value, Verdict.WORSE if worse else Verdict.SAME)
 
 
-def _shown(listed: list[ListedSeries], metric: str) -> ListedSeries | None:
+def _choose_series(listed: list[ListedSeries], metric: str) -> ListedSeries | None:
     """The series that was measured last, of the metric that was named or of the most usual one."""
     known = {one.series.metric: one.series.better for one in listed}
     names = [metric] if metric else [*judged_metrics(known), *in_order(known)]
@@ -69,8 +69,8 @@ def _shown(listed: list[ListedSeries], metric: str) -> ListedSeries | None:
 
 def _picture(request: Request, label: str, value: str, verdict: Verdict, *, status: int = 200) -> Response:
     body = badge.svg(label, value, verdict).encode()
-    answer = packed(request, body, media_type="image/svg+xml", status=status, headers=_HEADERS)
+    answer = pack_response(request, body, media_type="image/svg+xml", status=status, headers=_HEADERS)
     # Where everyone may read, whoever passes pictures on may keep one for a while: GitHub does.
-    reach = "private" if frame(request).settings.require_token else "public"
+    reach = "private" if context_of(request).settings.require_token else "public"
     answer.headers["Cache-Control"] = f"{reach}, max-age={300 if status == 200 else 60}"
     return answer

@@ -17,9 +17,9 @@ from benchwright.pages.encoding import dumps
 from benchwright.pages.live import Looking
 from benchwright.pages.shapes import Live
 from benchwright.server.access import Reads
-from benchwright.server.context import answer, archive, frame, stopping
+from benchwright.server.context import answer, archive, context_of, stop_event
 from benchwright.server.errors import refusal
-from benchwright.server.openapi import told
+from benchwright.server.openapi import answers_with
 
 EVENTS = "text/event-stream"
 PERIOD = 0.5  # seconds between two looks at the database, while anybody listens
@@ -29,8 +29,8 @@ _HEAD = b"retry: 2000\n\n"
 _ALIVE = b": alive\n\n"
 
 
-def _told() -> dict[int | str, dict[str, Any]]:
-    found = told(Live)
+def _live_answers() -> dict[int | str, dict[str, Any]]:
+    found = answers_with(Live)
     found[200]["content"][EVENTS] = {"schema": {"type": "string"}}
     return found
 
@@ -38,7 +38,7 @@ def _told() -> dict[int | str, dict[str, Any]]:
 router = APIRouter()
 
 
-@router.get("/live", responses=_told(), summary="What is being measured now", tags=["pages"])
+@router.get("/live", responses=_live_answers(), summary="What is being measured now", tags=["pages"])
 async def live(request: Request, visitor: Reads) -> Response:
     """What runs do that are under way.
 
@@ -48,7 +48,7 @@ async def live(request: Request, visitor: Reads) -> Response:
         look = Looking(archive(request)).look
         return await run_in_threadpool(lambda: answer(request, look()))
     broadcast = _broadcast(request)
-    if broadcast.listeners >= frame(request).settings.limits.listeners:
+    if broadcast.listeners >= context_of(request).settings.limits.listeners:
         raise refusal(503, "too many listen already", "come back later", {"Retry-After": "60"})
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(broadcast.events(), media_type=EVENTS, headers=headers)
@@ -114,5 +114,5 @@ def _broadcast(request: Request) -> Broadcast:
     state = request.app.state
     if not hasattr(state, "broadcast"):
         looking = Looking(archive(request))
-        state.broadcast = Broadcast(lambda: dumps(looking.look()), stopping(request))
+        state.broadcast = Broadcast(lambda: dumps(looking.look()), stop_event(request))
     return cast(Broadcast, state.broadcast)

@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from benchwright._version import VERSION
 from benchwright.server.access import Reads
-from benchwright.server.context import archive, frame, packed
+from benchwright.server.context import archive, context_of, pack_response
 from benchwright.server.request_counts import BOUNDS, Traffic
 from benchwright.store.archive import SeriesFilter
 from benchwright.store.sql import SqlStore
@@ -41,11 +41,11 @@ def metrics(
     When there are more series than the limit, `benchwright_series_cut` is 1.
     """
     chosen = SeriesFilter(case=case, metric=metric, machine=machine, limit=limit + 1)
-    families = [*_series(archive(request), chosen), *_counts(archive(request)), *_requests(frame(request).traffic)]
+    families = [*_series(archive(request), chosen), *_counts(archive(request)), *_requests(context_of(request).traffic)]
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collected(families))
     encode, media_type = choose_encoder(request.headers.get("accept", ""))
-    return packed(request, encode(registry), media_type=media_type)
+    return pack_response(request, encode(registry), media_type=media_type)
 
 
 class _Collected(Collector):
@@ -103,7 +103,7 @@ def _requests(traffic: Traffic) -> Iterator[Metric]:
         counts.add_metric([method, route, str(status)], count)
     yield counts
     times = HistogramMetricFamily("benchwright_request_seconds", "How long answers took.", labels=("route",))
-    for route, timed in sorted(traffic.timed().items()):
+    for route, timed in sorted(traffic.times().items()):
         bounds = [*map(str, BOUNDS), "+Inf"]
         running = itertools.accumulate(timed.buckets)
         times.add_metric([route], list(zip(bounds, running, strict=True)), timed.seconds)

@@ -18,7 +18,7 @@ from benchwright.records import Environment
 from benchwright.records.findings import State
 from benchwright.server.access import Reads
 from benchwright.server.context import answer, archive
-from benchwright.server.openapi import told
+from benchwright.server.openapi import answers_with
 from benchwright.store.archive import SeriesFilter
 
 router = APIRouter(tags=["pages"])
@@ -30,13 +30,13 @@ Limit = Annotated[int, Query(ge=1, le=500)]
 _OWN = frozenset(["metric", "rows", "columns", "baseline"])  # every other parameter of the matrix is a dimension
 
 
-@router.get("/overview", responses=told(shapes.Overview), summary="What is new, what changed, what fails")
+@router.get("/overview", responses=answers_with(shapes.Overview), summary="What is new, what changed, what fails")
 def overview(request: Request, visitor: Reads) -> Response:
     """The newest runs, the largest open changes, the cases that fail, and every suite with a few of its series."""
     return answer(request, first.overview(archive(request)))
 
 
-@router.get("/runs", responses=told(shapes.RunsPage), summary="Runs, the newest first")
+@router.get("/runs", responses=answers_with(shapes.RunsPage), summary="Runs, the newest first")
 def list_runs(
     request: Request,
     visitor: Reads,
@@ -54,25 +54,27 @@ def list_runs(
     return answer(request, view)
 
 
-@router.get("/runs/{reference:path}", responses=told(shapes.RunView), summary="One run with its cases")
+@router.get("/runs/{reference:path}", responses=answers_with(shapes.RunView), summary="One run with its cases")
 def one_run(request: Request, visitor: Reads, reference: Name) -> Response:
     """`reference` is an id, a tag, a commit, `last`, `last~N`, or the beginning of an id or a commit."""
     return answer(request, runs.run_view(archive(request), reference))
 
 
-@router.get("/results/{result:path}", responses=told(shapes.ResultView), summary="One result, everything recorded")
+@router.get(
+    "/results/{result:path}", responses=answers_with(shapes.ResultView), summary="One result, everything recorded"
+)
 def one_result(request: Request, visitor: Reads, result: Name) -> Response:
     """`result` is an id, or the number that a series names it by."""
     return answer(request, results.result_view(archive(request), result))
 
 
-@router.get("/environments/{result:path}", responses=told(Environment), summary="Where a result was measured")
+@router.get("/environments/{result:path}", responses=answers_with(Environment), summary="Where a result was measured")
 def environment(request: Request, visitor: Reads, result: Name) -> Response:
     """The machine and its state when the result of that id was measured."""
     return answer(request, schema.encode(archive(request).environment_of(result)))
 
 
-@router.get("/series", responses=told(shapes.SeriesPage), summary="Series, and what they can be chosen by")
+@router.get("/series", responses=answers_with(shapes.SeriesPage), summary="Series, and what they can be chosen by")
 def list_series(
     request: Request,
     visitor: Reads,
@@ -90,7 +92,7 @@ def list_series(
     return answer(request, series.series_page(archive(request), chosen))
 
 
-@router.get("/series/{key}", responses=told(shapes.SeriesView), summary="One series with its points")
+@router.get("/series/{key}", responses=answers_with(shapes.SeriesView), summary="One series with its points")
 def one_series(
     request: Request,
     visitor: Reads,
@@ -101,7 +103,7 @@ def one_series(
     return answer(request, series.series_view(archive(request), key, unit))
 
 
-@router.get("/compare", responses=told(shapes.Comparison), summary="Two sides against each other")
+@router.get("/compare", responses=answers_with(shapes.Comparison), summary="Two sides against each other")
 def compare(
     request: Request,
     visitor: Reads,
@@ -117,7 +119,7 @@ def compare(
     return answer(request, comparing.compare(archive(request), a, b, metrics=metric or ()))
 
 
-@router.get("/matrix", responses=told(shapes.Matrix), summary="Newest values by two dimensions")
+@router.get("/matrix", responses=answers_with(shapes.Matrix), summary="Newest values by two dimensions")
 def matrix(
     request: Request,
     visitor: Reads,
@@ -134,7 +136,7 @@ def matrix(
     return answer(request, view)
 
 
-@router.get("/findings", responses=told(shapes.FindingsPage), summary="Findings, the newest first")
+@router.get("/findings", responses=answers_with(shapes.FindingsPage), summary="Findings, the newest first")
 def list_findings(
     request: Request,
     visitor: Reads,
@@ -146,13 +148,13 @@ def list_findings(
     return answer(request, triage.findings_page(archive(request), state or (), limit=limit, after=str(after)))
 
 
-@router.get("/findings/{finding}", responses=told(shapes.FindingView), summary="One finding with its picture")
+@router.get("/findings/{finding}", responses=answers_with(shapes.FindingView), summary="One finding with its picture")
 def one_finding(request: Request, visitor: Reads, finding: Name) -> Response:
     """`finding` is an id, or the beginning of one."""
     return answer(request, triage.finding_view(archive(request), finding))
 
 
-@router.get("/machines", responses=told(shapes.MachinesPage), summary="Who measured what")
+@router.get("/machines", responses=answers_with(shapes.MachinesPage), summary="Who measured what")
 def machines(request: Request, visitor: Reads) -> Response:
     """Every machine, the one that measured last first, with its noise over time."""
     return answer(request, measuring.machines(archive(request)))

@@ -15,10 +15,10 @@ from benchwright.records.findings import Finding, FindingChanges
 from benchwright.server.access import Triages
 from benchwright.server.answers import NewNote, Triage
 from benchwright.server.bodies import Small
-from benchwright.server.context import answer, archive, frame, record
+from benchwright.server.context import answer, archive, context_of, record
 from benchwright.server.documents import LONGEST_ASSIGNEE, LONGEST_ID, check_text, record_of
 from benchwright.server.errors import refusal
-from benchwright.server.openapi import takes, told
+from benchwright.server.openapi import answers_with, takes
 from benchwright.server.remarks import describe_changes, name_state, new_remark, now, sign
 from benchwright.store.archive import Annotation, SeriesFilter
 
@@ -28,7 +28,7 @@ _INSTANTS = range(-62_135_596_800_000, 253_402_300_800_000)  # milliseconds: the
 
 @router.patch(
     "/findings/{finding_id}",
-    responses=told(FindingView),
+    responses=answers_with(FindingView),
     openapi_extra=takes(Triage),
     summary="What becomes of a finding",
 )
@@ -36,7 +36,7 @@ def change(
     request: Request, visitor: Triages, finding_id: Annotated[str, Path(max_length=LONGEST_ID)], body: Small
 ) -> Response:
     """Sets its state or who looks after it, and adds what was said to its story."""
-    wish = record_of(Triage, body, frame(request).settings.limits)
+    wish = record_of(Triage, body, context_of(request).settings.limits)
     check_text(wish.comment, "body.comment")
     check_text(wish.assignee or "", "body.assignee", LONGEST_ASSIGNEE)
     store = archive(request)
@@ -50,14 +50,14 @@ def change(
 
 @router.post(
     "/series/{key}/notes",
-    responses=told(Note, status=201, note="The note as it is kept."),
+    responses=answers_with(Note, status=201, note="The note as it is kept."),
     openapi_extra=takes(NewNote),
     status_code=201,
     summary="Write something beside a series",
 )
 def write(request: Request, visitor: Triages, key: Annotated[str, Path(max_length=64)], body: Small) -> Response:
     """A note at an instant of a series, or of every series."""
-    note = record_of(NewNote, body, frame(request).settings.limits)
+    note = record_of(NewNote, body, context_of(request).settings.limits)
     check_text(note.text, "body.text")
     if not note.text.strip():
         raise DecodeError("body: the note says nothing", remedy="write something")
@@ -65,7 +65,7 @@ def write(request: Request, visitor: Triages, key: Annotated[str, Path(max_lengt
         raise DecodeError(f"body: {note.at} is no instant", remedy="give milliseconds since 1970")
     store = archive(request)
     if not note.everywhere:
-        _known_series(request, key)
+        _require_series(request, key)
     kept = store.annotate(
         Annotation(
             id=0,
@@ -113,6 +113,6 @@ def _steps(found: Finding, wish: Triage) -> list[_Step]:
     return steps
 
 
-def _known_series(request: Request, key: str) -> None:
+def _require_series(request: Request, key: str) -> None:
     if not archive(request).series(SeriesFilter(keys=(key,), limit=1)):
         raise refusal(404, f"no series {key!r}", "GET series lists them")

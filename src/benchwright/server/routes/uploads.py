@@ -18,10 +18,10 @@ from benchwright.server import bodies
 from benchwright.server.access import Reads, Writes
 from benchwright.server.answers import Answered, Kept, Uploaded
 from benchwright.server.bodies import Document, Small
-from benchwright.server.context import answer, archive, frame, packed, record, record_once
+from benchwright.server.context import answer, archive, context_of, pack_response, record, record_once
 from benchwright.server.documents import LONGEST_ID, record_of, result_of, run_of
-from benchwright.server.errors import explained, problem, refusal, status_of
-from benchwright.server.openapi import takes, takes_document, told, told_document
+from benchwright.server.errors import explain_error, problem, refusal, status_of
+from benchwright.server.openapi import answers_with, answers_with_document, takes, takes_document
 from benchwright.store.archive import Progress
 from benchwright.store.sql import SqlStore
 
@@ -32,19 +32,19 @@ LINES = "application/x-ndjson"
 
 @router.put(
     "/runs/{run_id}",
-    responses=told(Kept) | told(Kept, status=201),
+    responses=answers_with(Kept) | answers_with(Kept, status=201),
     openapi_extra=takes_document("run"),
     summary="Begin a run",
 )
 def begin(request: Request, visitor: Writes, run_id: Id, body: Document) -> Response:
     """A run without results. The same again is fine; another one under that id is refused with 409."""
-    run = run_of(body, frame(request).settings.limits)
-    _same_id(run.id, run_id)
+    run = run_of(body, context_of(request).settings.limits)
+    _require_same_id(run.id, run_id)
     if run.results:
         raise refusal(
             400, "a run is begun without results", "PUT each below runs/ID/results, or POST the whole to runs"
         )
-    with _clashes(archive(request), run_id):
+    with _refuse_clashes(archive(request), run_id):
         added = archive(request).put_run(run)
     if added:
         record(request, visitor, "upload run", run_id)
@@ -53,7 +53,7 @@ def begin(request: Request, visitor: Writes, run_id: Id, body: Document) -> Resp
 
 @router.put(
     "/runs/{run_id}/results/{result_id}",
-    responses=told(Kept) | told(Kept, status=201),
+    responses=answers_with(Kept) | answers_with(Kept, status=201),
     openapi_extra=takes_document("result"),
     summary="Add a result",
 )
@@ -66,9 +66,9 @@ def add(
     instead_of: Annotated[str, Query(max_length=LONGEST_ID, description="The result that goes for it.")] = "",
 ) -> Response:
     """A result of a run that was begun, raw samples included. The same again is fine; another one is a 409."""
-    result = result_of(body, frame(request).settings.limits)
-    _same_id(result.id, result_id)
-    with _clashes(archive(request), run_id):
+    result = result_of(body, context_of(request).settings.limits)
+    _require_same_id(result.id, result_id)
+    with _refuse_clashes(archive(request), run_id):
         added = archive(request).put(run_id, result, instead_of=instead_of)
     record_once(request, visitor, "upload results", run_id)
     return answer(request, Kept(id=result_id, added=added), status=201 if added else 200)
@@ -76,7 +76,7 @@ def add(
 
 @router.post(
     "/runs",
-    responses=told(Uploaded),
+    responses=answers_with(Uploaded),
     openapi_extra=takes_document("run", LINES, note="One document, or JSON Lines: one document a line."),
     summary="Add whole runs",
 )
@@ -86,9 +86,9 @@ async def add_runs(request: Request, visitor: Writes) -> Response:
     A run that is there already is left alone, but for results that it did not have. Another run or result under an id
     that is taken is refused with 409.
     """
-    limits, store = frame(request).settings.limits, archive(request)
+    limits, store = context_of(request).settings.limits, archive(request)
     as_lines = request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json"
-    source = bodies.lines(request, limits.stream, limits.run) if as_lines else _one(request, limits.run)
+    source = bodies.read_lines(request, limits.stream, limits.run) if as_lines else _read_one(request, limits.run)
     added: list[str] = []
     present: list[str] = []
     number = 0
@@ -102,7 +102,7 @@ async def add_runs(request: Request, visitor: Writes) -> Response:
             if new:
                 await run_in_threadpool(record, request, visitor, "upload run", run.id)
     except BenchwrightError as error:
-        return problem(*explained(request, error), added=added, present=present)
+        return problem(*explain_error(request, error), added=added, present=present)
     except HTTPException as error:
         said: Any = error.detail
         return problem(error.status_code, **said, added=added, present=present)
@@ -114,20 +114,20 @@ async def add_runs(request: Request, visitor: Writes) -> Response:
 @router.put("/runs/{run_id}/progress", status_code=204, openapi_extra=takes(Progress), summary="What a run does now")
 def progress(request: Request, visitor: Writes, run_id: Id, body: Small) -> Response:
     """The last word of a run that is under way, for those who watch; the phase `ended` takes it away."""
-    word = record_of(Progress, body, frame(request).settings.limits)
-    _same_id(word.run, run_id)
+    word = record_of(Progress, body, context_of(request).settings.limits)
+    _require_same_id(word.run, run_id)
     archive(request).tell_progress(word)
     return Response(status_code=204)
 
 
-@router.get("/runs/{run_id}/document", responses=told_document("run"), summary="A run as a document")
+@router.get("/runs/{run_id}/document", responses=answers_with_document("run"), summary="A run as a document")
 def document(request: Request, visitor: Reads, run_id: Id, samples: bool = False) -> Response:
     """The run with its results, as `benchwright export` writes it; with raw samples when they are asked for."""
     run = archive(request).run(run_id, samples=samples)
-    return packed(request, schema.dumps(run).encode())
+    return pack_response(request, schema.dumps(run).encode())
 
 
-@router.get("/results/{result_id}/samples", responses=told(Answered), summary="Raw samples of a result")
+@router.get("/results/{result_id}/samples", responses=answers_with(Answered), summary="Raw samples of a result")
 def samples(request: Request, visitor: Reads, result_id: Id) -> Response:
     """Every call that was measured, as packed arrays of nanoseconds."""
     return answer(request, {"answer": schema.encode(archive(request).samples(result_id))})
@@ -137,13 +137,13 @@ def _keep(store: SqlStore, run: Run) -> bool:
     """Adds the run, or what is missing of it; False when nothing was."""
     if store.add_run(run):
         return True
-    with _clashes(store, run.id):
+    with _refuse_clashes(store, run.id):
         store.put_run(replace(run, results=()))
         return store.put_results(run.id, run.results) > 0
 
 
 @contextmanager
-def _clashes(store: SqlStore, run_id: str) -> Iterator[None]:
+def _refuse_clashes(store: SqlStore, run_id: str) -> Iterator[None]:
     """What a store refuses although it knows the run is something else under the same id."""
     try:
         yield
@@ -161,12 +161,12 @@ def _is_known(store: SqlStore, run_id: str) -> bool:
         return False
 
 
-def _same_id(told_id: str, asked: str) -> None:
+def _require_same_id(told_id: str, asked: str) -> None:
     if told_id != asked:
         raise DecodeError(
             f"body: its id is {told_id[:60]!r}, the address says {asked!r}", remedy="send it to its own address"
         )
 
 
-async def _one(request: Request, most: int) -> AsyncIterator[bytes]:
-    yield await bodies.whole(request, most)
+async def _read_one(request: Request, most: int) -> AsyncIterator[bytes]:
+    yield await bodies.read_whole(request, most)

@@ -19,11 +19,11 @@ from benchwright.records import Value
 from benchwright.records.findings import Finding, Mute, Threshold
 from benchwright.server.access import Reads, Visitor, require
 from benchwright.server.answers import Answered
-from benchwright.server.bodies import whole
-from benchwright.server.context import answer, archive, frame, record
-from benchwright.server.documents import LONGEST_ASSIGNEE, check_id, check_names, check_text, parsed
+from benchwright.server.bodies import read_whole
+from benchwright.server.context import answer, archive, context_of, record
+from benchwright.server.documents import LONGEST_ASSIGNEE, check_id, check_names, check_text, parse_json
 from benchwright.server.errors import refusal
-from benchwright.server.openapi import takes_object, told
+from benchwright.server.openapi import answers_with, takes_object
 from benchwright.server.remarks import TRIAGED, describe_changes, now, sign, sign_remark, sign_story
 from benchwright.store import Store
 
@@ -64,12 +64,14 @@ async def _allowed_body(request: Request, visitor: Reads, verb: str) -> bytes:
     """The body, once it is clear that the visitor may ask this; whoever only reads has little to send."""
     if verb not in VERBS:
         raise refusal(404, f"no verb {verb[:60]!r}", did_you_mean(verb[:60], VERBS))
-    scope, limits = VERBS[verb].scope, frame(request).settings.limits
+    scope, limits = VERBS[verb].scope, context_of(request).settings.limits
     require(visitor, scope)
-    return await whole(request, limits.document if "write" in visitor.scopes and scope != "read" else limits.small)
+    return await read_whole(request, limits.document if "write" in visitor.scopes and scope != "read" else limits.small)
 
 
-@router.post("/store/{verb}", responses=told(Answered), openapi_extra=takes_object(), summary="A verb of the store")
+@router.post(
+    "/store/{verb}", responses=answers_with(Answered), openapi_extra=takes_object(), summary="A verb of the store"
+)
 def call(
     request: Request,
     visitor: Reads,
@@ -78,7 +80,7 @@ def call(
 ) -> Response:
     """The arguments by name, as a JSON object; what the verb returns is the `answer`."""
     asked = VERBS[verb]
-    arguments = arguments_of(verb, parsed(body, frame(request).settings.limits))
+    arguments = arguments_of(verb, parse_json(body, context_of(request).settings.limits))
     if verb == "update_finding":
         return answer(request, {"answer": schema.encode(_update_finding(request, visitor, arguments))})
     if isinstance(finding := arguments.get("finding"), Finding):
@@ -87,11 +89,11 @@ def call(
         arguments["mute"] = replace(mute, who=sign(visitor, mute.who), at=now())
     found = getattr(archive(request), verb)(**arguments)
     if asked.says:
-        record(request, visitor, asked.says, _named(arguments))
-    return answer(request, {"answer": _as_older_clients_know(verb, schema.encode(found))})
+        record(request, visitor, asked.says, _describe_arguments(arguments))
+    return answer(request, {"answer": _drop_unknown_keys(verb, schema.encode(found))})
 
 
-def _as_older_clients_know(verb: str, told: Any) -> Any:
+def _drop_unknown_keys(verb: str, told: Any) -> Any:
     """A client refuses keys that it does not know: what is said of damaged runs alone is said of no other."""
     if verb == "runs":
         return [{key: value for key, value in run.items() if key != "damaged" or value} for run in told]
@@ -131,8 +133,8 @@ def arguments_of(verb: str, data: Any) -> dict[str, Any]:
     if arguments.get("limit", 0) not in _COUNTS:
         raise DecodeError(f"{verb}.limit: {arguments['limit']} is too many")
     for argument in arguments.values():
-        _check(argument, verb)
-    return arguments | _changes(arguments.pop("changes", {}))
+        _check_names_of(argument, verb)
+    return arguments | _read_changes(arguments.pop("changes", {}))
 
 
 @cache
@@ -153,7 +155,7 @@ def _arguments(verb: str) -> tuple[dict[str, Any], frozenset[str]]:
     return kinds, frozenset(required)
 
 
-def _check(record: Any, verb: str) -> None:
+def _check_names_of(record: Any, verb: str) -> None:
     """Names that are kept must be such as can be found again."""
     if isinstance(record, Finding):
         check_id(record.id, f"{verb}.finding.id")
@@ -165,7 +167,7 @@ def _check(record: Any, verb: str) -> None:
         check_names({"threshold": [record.case, record.metric]}, verb)
 
 
-def _changes(given: dict[str, Any]) -> dict[str, Any]:
+def _read_changes(given: dict[str, Any]) -> dict[str, Any]:
     """Fields of a finding that are to change, each of its kind."""
     kinds = typing.get_type_hints(Finding)
     for name in given:
@@ -177,7 +179,7 @@ def _changes(given: dict[str, Any]) -> dict[str, Any]:
     return {name: schema.decode(kinds[name], value, where=f"update_finding.{name}") for name, value in given.items()}
 
 
-def _named(arguments: dict[str, Any]) -> str:
+def _describe_arguments(arguments: dict[str, Any]) -> str:
     """What a verb was about, for the audit log."""
     first = next(iter(arguments.values()), "")
     if isinstance(first, Threshold):

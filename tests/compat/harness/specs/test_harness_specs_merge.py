@@ -6,21 +6,21 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchwright.compat.harness.specs.merge import Hidden, merged
+from benchwright.compat.harness.specs.merge import Hidden, merge_mappings
 
 
 def test_the_nearer_scalar_stays_mappings_recurse_and_lists_are_joined() -> None:
     near = {"a": 1, "deep": {"x": 1}, "list": [1, 2]}
     far = {"a": 2, "deep": {"x": 5, "y": 2}, "list": [2, 3], "new": 0}
 
-    found, hidden = merged(near, far)
+    found, hidden = merge_mappings(near, far)
 
     assert found == {"a": 1, "deep": {"x": 1, "y": 2}, "list": [1, 2, 2, 3], "new": 0}
     assert hidden == (Hidden(path=("a",), kept=1, hidden=2), Hidden(path=("deep", "x"), kept=1, hidden=5))
 
 
 def test_the_rule_of_early_2018_adds_only_missing_items() -> None:
-    assert merged({"list": [1, 2]}, {"list": [2, 3]}, missing_only=True)[0] == {"list": [1, 2, 3]}
+    assert merge_mappings({"list": [1, 2]}, {"list": [2, 3]}, missing_only=True)[0] == {"list": [1, 2, 3]}
 
 
 _VALUES: st.SearchStrategy[Any] = st.recursive(
@@ -36,7 +36,7 @@ _MAPPINGS = st.dictionaries(st.sampled_from("xyz"), _VALUES, max_size=3)
 def test_merging_loses_nothing_near_and_hides_what_differs(near: dict[str, Any], far: dict[str, Any]) -> None:
     before = copy.deepcopy((near, far))
 
-    found, hidden = merged(near, far)
+    found, hidden = merge_mappings(near, far)
 
     assert (near, far) == before
     assert found.keys() == near.keys() | far.keys()
@@ -44,4 +44,4 @@ def test_merging_loses_nothing_near_and_hides_what_differs(near: dict[str, Any],
         if not isinstance(value, dict | list):
             assert found[key] == value
             assert any(one.path == (key,) for one in hidden) == (key in far and far[key] != value)
-    assert merged(near, {}) == (near, ())
+    assert merge_mappings(near, {}) == (near, ())

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchwright.compat.harness.specs import loader
-from benchwright.compat.harness.specs.planner import Role, SpecRequest, described, plan
+from benchwright.compat.harness.specs.planner import Role, SpecRequest, describe_plan, plan
 from benchwright.errors import DecodeError
 
 Write = Callable[..., Path]
@@ -48,7 +48,7 @@ def test_commands_of_today_keep_their_placeholders(write: Write) -> None:
     ]
     assert planned.notices == ()
     filled = "{program} --net {files.predict} --init_net {files.init} --warmup 1 --iter 5"
-    assert f"command: {filled}\n" in described(planned)
+    assert f"command: {filled}\n" in describe_plan(planned)
     assert path.read_bytes() == before
 
 
@@ -129,7 +129,7 @@ def test_a_list_adds_what_the_spec_lacks_and_what_is_hidden_is_told(write: Write
     hidden, unresolved = (str(notice) for notice in planned.notices)
     assert hidden.startswith(f"{listed}:1:") and "'--x 1' of the command line is not applied" in hidden
     assert "{nope}" in unresolved and str(spec) in unresolved
-    assert "--n 500/2 --i {INDEX} --d /d --u {nope} --backend mkl" in described(planned)
+    assert "--n 500/2 --i {INDEX} --d /d --u {nope} --backend mkl" in describe_plan(planned)
     assert (spec.read_bytes(), listed.read_bytes()) == before
 
 
@@ -215,7 +215,9 @@ def test_power_is_in_the_plan_with_the_reason_why_it_cannot_be_run(
     power, delay = planned.tests
     assert said in power.reason and delay.reason == ""
     assert (power.power["method"], power.power["collection_time"], power.power["voltage"]) == (method, seconds, volts)
-    assert "cannot be run: power" in described(planned) and "2 tests, 1 cannot be run here" in described(planned)
+    assert "cannot be run: power" in describe_plan(planned) and "2 tests, 1 cannot be run here" in describe_plan(
+        planned
+    )
 
 
 @pytest.mark.parametrize(

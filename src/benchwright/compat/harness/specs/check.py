@@ -26,16 +26,16 @@ def check(path: Path, framework: str = "", *, offline: bool = True) -> list[Spec
     """
     problems: list[SpecProblem] = []
     tests: list[PlannedTest] = []
-    for spec in loader.specs(path, {}, problems):
-        problems += _slips(spec.value, spec.document)
-        asked = SpecRequest(framework=framework or suggested(spec.value))
+    for spec in loader.load_specs(path, {}, problems):
+        problems += _find_slips(spec.value, spec.document)
+        asked = SpecRequest(framework=framework or suggest_framework(spec.value))
         tests += planner.tests_of_spec(spec, asked, problems, complete=False)
-    problems += [problem for test in tests for problem in _of_test(test)]
-    problems += _files(tests, offline)
+    problems += [problem for test in tests for problem in _find_obstacle(test)]
+    problems += _check_files(tests, offline)
     return sorted(dict.fromkeys(problems), key=lambda problem: _order(problem.where))
 
 
-def suggested(value: Mapping[str, Any]) -> str:
+def suggest_framework(value: Mapping[str, Any]) -> str:
     """The framework that a spec is for, as far as it says."""
     model = value.get("model")
     if not isinstance(model, Mapping):
@@ -44,7 +44,7 @@ def suggested(value: Mapping[str, Any]) -> str:
     return next((str(model[key]) for key in ("framework", "format") if model.get(key) in known), "generic")
 
 
-def _slips(value: Mapping[str, Any], document: PlacedDocument) -> Iterator[SpecProblem]:
+def _find_slips(value: Mapping[str, Any], document: PlacedDocument) -> Iterator[SpecProblem]:
     """Keys that look like another one misspelt. Any key is legal, as a placeholder; one that is used is none."""
     used = {part for text in texts(value) for name in placeholders.names(text) for part in name.split(".")}
     for path, mapping, known in _levels(value):
@@ -78,16 +78,16 @@ def _file_levels(
             yield (*path, name), one, keys.FILE
 
 
-def _of_test(test: PlannedTest) -> Iterator[SpecProblem]:
+def _find_obstacle(test: PlannedTest) -> Iterator[SpecProblem]:
     if test.reason:
         yield SpecProblem(where=test.place, message=f"cannot be run here: {test.reason}", severity="warning")
 
 
-def _files(tests: list[PlannedTest], offline: bool) -> Iterator[SpecProblem]:
+def _check_files(tests: list[PlannedTest], offline: bool) -> Iterator[SpecProblem]:
     """Files that are not there, or are not those that the spec means; each is looked at once."""
     wanted = {(entry.location, entry.md5): entry for test in tests for entry in test.files if entry.wanted}
     for entry in wanted.values():
-        message = _unreachable(entry.location, offline) if _is_url(entry.location) else _wrong(entry)
+        message = _find_unreachable(entry.location, offline) if _is_url(entry.location) else _find_mismatch(entry)
         if message:
             yield SpecProblem(where=entry.place, message=message, remedy="is the location right?")
 
@@ -96,7 +96,7 @@ def _is_url(location: str) -> bool:
     return "://" in location or location.startswith("//")  # the second kind is told as a reason
 
 
-def _unreachable(location: str, offline: bool) -> str:
+def _find_unreachable(location: str, offline: bool) -> str:
     if offline or location.startswith("//"):
         return ""
     from benchwright.fetch.probe import reachable
@@ -107,7 +107,7 @@ def _unreachable(location: str, offline: bool) -> str:
         return error.message
 
 
-def _wrong(entry: FileEntry) -> str:
+def _find_mismatch(entry: FileEntry) -> str:
     path = Path(entry.location)
     if not path.exists():
         return f"{path} is not there"

@@ -7,13 +7,13 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from benchwright.compat.harness.specs.merge import merged
+from benchwright.compat.harness.specs.merge import merge_mappings
 
 PROGRAM = "{program}"
 _DOUBLED = re.compile(r"\{program\}(\s+\{program\})+")
 
 
-def written(test: Mapping[str, Any]) -> tuple[str, ...]:
+def written_commands(test: Mapping[str, Any]) -> tuple[str, ...]:
     """The commands that the test says in words; none when they are to be made from its shapes and flags."""
     if isinstance(test.get("commands"), list):
         return tuple(str(command) for command in test["commands"])
@@ -31,13 +31,13 @@ def flags(test: Mapping[str, Any], model: Mapping[str, Any], framework: str) -> 
         commands = source.get("commands")
         mine = commands.get(framework) if isinstance(commands, Mapping) else None
         if isinstance(mine, Mapping):
-            found, _ = merged(found, mine)
+            found, _ = merge_mappings(found, mine)
     return found
 
 
 def is_seed(test: Mapping[str, Any]) -> bool:
     """Whether the test is written as in early 2018: no command in words, and files as plain paths."""
-    if written(test):
+    if written_commands(test):
         return False
     files = [value for group in ("input_files", "output_files") for value in _values(test.get(group))]
     return not any(isinstance(value, Mapping) for value in files)
@@ -45,15 +45,15 @@ def is_seed(test: Mapping[str, Any]) -> bool:
 
 def commands(test: Mapping[str, Any], model: Mapping[str, Any], framework: str) -> tuple[str, ...]:
     """The main commands with their placeholders, `command_args` of the model among them."""
-    found = [_DOUBLED.sub(PROGRAM, command) for command in written(test)]
-    found = found or [generated(test, model, framework)]
+    found = [_DOUBLED.sub(PROGRAM, command) for command in written_commands(test)]
+    found = found or [generate_command(test, model, framework)]
     if framework == "caffe2" and test.get("metric") == "error" and test.get("output_files"):
-        found = [_with_folder(command) for command in found]
+        found = [_add_output_folder(command) for command in found]
     extra = str(model.get("command_args") or "").strip()
     return tuple(f"{command.rstrip()} {extra}" if extra and PROGRAM in command else command for command in found)
 
 
-def generated(test: Mapping[str, Any], model: Mapping[str, Any], framework: str) -> str:
+def generate_command(test: Mapping[str, Any], model: Mapping[str, Any], framework: str) -> str:
     """The command of a test that says only shapes, files and flags."""
     more = flags(test, model, framework)
     if framework == "tflite":
@@ -115,7 +115,7 @@ def _tflite(test: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _with_folder(command: str) -> str:
+def _add_output_folder(command: str) -> str:
     """Outputs that nobody says where to write are written where they are looked for."""
     said = PROGRAM not in command or "--output_folder" in command or "{TGTDIR}" in command
     return command if said else f"{command.rstrip()} --output_folder {{TGTDIR}}"

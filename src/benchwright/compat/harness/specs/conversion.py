@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from benchwright.compat.harness.specs import commands, loader, lookups, planner, settings
-from benchwright.compat.harness.specs.check import suggested, texts
+from benchwright.compat.harness.specs.check import suggest_framework, texts
 from benchwright.compat.harness.specs.plans import LIBRARIES, FileEntry, PlannedTest, Role, SpecRequest
 from benchwright.errors import TargetError
 from benchwright.targets.specs import form, placeholders, places
@@ -43,19 +43,19 @@ def convert(path: Path) -> tuple[dict[str, Any], list[SpecProblem]]:
     if is_ours(places.read(path).value):
         raise TargetError(f"{path} is a spec of our form already", remedy=f"benchwright spec check {path}")
     problems: list[SpecProblem] = []
-    specs = loader.specs(path, {}, problems)
+    specs = loader.load_specs(path, {}, problems)
     if len(specs) != 1 or specs[0].listed is not None:
         raise TargetError(f"{path} is a list of specs", remedy="convert each of the files that it names")
-    asked = SpecRequest(framework=suggested(specs[0].value))
+    asked = SpecRequest(framework=suggest_framework(specs[0].value))
     tests = planner.tests_of_spec(specs[0], asked, problems)
     if wrong := errors(problems):
         raise refusal(wrong)
-    told = _Told(problems)
-    kept = _kept(tests, told)
+    told = _Losses(problems)
+    kept = _convertible_tests(tests, told)
     return _spec(specs[0], kept, told), told.problems
 
 
-class _Told:
+class _Losses:
     """What could not be carried over; each thing once."""
 
     def __init__(self, problems: list[SpecProblem]) -> None:
@@ -67,7 +67,7 @@ class _Told:
             self.problems.append(problem)
 
 
-def _kept(tests: Sequence[PlannedTest], told: _Told) -> list[PlannedTest]:
+def _convertible_tests(tests: Sequence[PlannedTest], told: _Losses) -> list[PlannedTest]:
     """The tests that our form can say; the others are told."""
     found = []
     for test in tests:
@@ -86,7 +86,7 @@ def _kept(tests: Sequence[PlannedTest], told: _Told) -> list[PlannedTest]:
     return found
 
 
-def _spec(spec: loader.OlderSpec, tests: Sequence[PlannedTest], told: _Told) -> dict[str, Any]:
+def _spec(spec: loader.OlderSpec, tests: Sequence[PlannedTest], told: _Losses) -> dict[str, Any]:
     document = spec.document
     for source, path in (
         (spec.value["model"], ("model",)),
@@ -111,7 +111,7 @@ def _spec(spec: loader.OlderSpec, tests: Sequence[PlannedTest], told: _Told) -> 
     return {**found, "tags": tags} if tags else found
 
 
-def _files(spec: loader.OlderSpec, tests: Sequence[PlannedTest], told: _Told) -> dict[str, Any]:
+def _files(spec: loader.OlderSpec, tests: Sequence[PlannedTest], told: _Losses) -> dict[str, Any]:
     """The model's files and the inputs that commands name, under names that tell them apart."""
     found: dict[str, Any] = {}
     for test in tests:
@@ -128,14 +128,14 @@ def _key(entry: FileEntry) -> str:
     return name if group == "files" else f"{group.removesuffix('_files').removesuffix('.files')}_{name}"
 
 
-def _file(entry: FileEntry, spec: loader.OlderSpec, told: _Told) -> dict[str, Any] | None:
+def _file(entry: FileEntry, spec: loader.OlderSpec, told: _Losses) -> dict[str, Any] | None:
     if not entry.wanted or entry.location.startswith("//"):
         told.add(
             entry.place, f"{entry.key} is not carried over: {entry.location or 'it has no location'}", "give a path"
         )
         return None
     value: dict[str, Any] = (
-        {"url": entry.location} if "://" in entry.location else {"path": _relative(entry.location, spec)}
+        {"url": entry.location} if "://" in entry.location else {"path": _relative_path(entry.location, spec)}
     )
     if entry.md5 and entry.md5 != "directory":
         value["md5"] = entry.md5
@@ -144,12 +144,12 @@ def _file(entry: FileEntry, spec: loader.OlderSpec, told: _Told) -> dict[str, An
     return value
 
 
-def _relative(location: str, spec: loader.OlderSpec) -> str:
+def _relative_path(location: str, spec: loader.OlderSpec) -> str:
     """The path from the spec's folder, unless the spec itself has the whole one."""
     return location if location in texts(spec.value) else os.path.relpath(location, spec.file.absolute().parent)
 
 
-def _inputs(tests: Sequence[PlannedTest], told: _Told) -> dict[str, Any]:
+def _inputs(tests: Sequence[PlannedTest], told: _Losses) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for test in tests:
         for name, shape in test.shapes.items():
@@ -164,7 +164,9 @@ def _inputs(tests: Sequence[PlannedTest], told: _Told) -> dict[str, Any]:
     return found
 
 
-def _golden(spec: loader.OlderSpec, tests: Sequence[PlannedTest], told: _Told) -> tuple[dict[str, Any], dict[str, Any]]:
+def _golden(
+    spec: loader.OlderSpec, tests: Sequence[PlannedTest], told: _Losses
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Golden outputs, and the input files that they belong to: one without the other says nothing."""
     inputs: dict[str, Any] = {}
     outputs: dict[str, Any] = {}
@@ -193,9 +195,9 @@ def _name(entry: FileEntry) -> str:
     return entry.key.partition(".")[2]
 
 
-def _runtimes(tests: Sequence[PlannedTest], files: Mapping[str, Any], told: _Told) -> dict[str, Any]:
+def _runtimes(tests: Sequence[PlannedTest], files: Mapping[str, Any], told: _Losses) -> dict[str, Any]:
     """The program, if the spec is for one, and the runtimes that load one of the files by themselves."""
-    loading_it = _libraries(tests) or _by_ending(files)
+    loading_it = _libraries(tests) or _runtimes_by_ending(files)
     if loading_it and not any(map(_needs_program, tests)):
         if any(_flags(test) for test in tests):
             message = "flags of a framework are not carried over"
@@ -206,7 +208,7 @@ def _runtimes(tests: Sequence[PlannedTest], files: Mapping[str, Any], told: _Tol
 
 def _needs_program(test: PlannedTest) -> bool:
     """Whether something says what a program is to do; elsewhere its command would be its bare name."""
-    if commands.written(test.test) or test.framework not in ("generic", *LIBRARIES):
+    if commands.written_commands(test.test) or test.framework not in ("generic", *LIBRARIES):
         return True
     return test.framework == "generic" and bool(test.flags)
 
@@ -222,13 +224,13 @@ def _flags(test: PlannedTest) -> Mapping[str, Any]:
     return said if isinstance(said, Mapping) else {}
 
 
-def _by_ending(files: Mapping[str, Any]) -> list[str]:
+def _runtimes_by_ending(files: Mapping[str, Any]) -> list[str]:
     names = (str(one.get("name") or one.get("path") or one.get("url")) for one in files.values())
     endings = {PurePosixPath(name).suffix for name in names}
     return [_RUNTIMES[ending] for ending in sorted(endings) if ending in _RUNTIMES]
 
 
-def _program(tests: Sequence[PlannedTest], told: _Told) -> dict[str, Any]:
+def _program(tests: Sequence[PlannedTest], told: _Losses) -> dict[str, Any]:
     said = {tuple(_commands(test)) for test in tests}
     command: Any = list(said.pop()) if len(said) == 1 else "{command}"
     if isinstance(command, list) and len(command) == 1:
@@ -252,7 +254,7 @@ def _program(tests: Sequence[PlannedTest], told: _Told) -> dict[str, Any]:
 def _commands(test: PlannedTest) -> list[str]:
     """The commands in the words of our form: `{iter}` stays one, `{input_files.x}` is a file like others."""
     said = {key: value for key, value in test.test.items() if key != "iter"}
-    filled = [_filled(command, said, test.model) for command in test.commands]
+    filled = [_fill_command(command, said, test.model) for command in test.commands]
     if test.iterations > 0:  # what was written as a number in generated commands
         filled = [re.sub(r"--(iter |num_runs=)\d+\b", r"--\1{iter}", command) for command in filled]
     for entry in test.files:
@@ -261,8 +263,10 @@ def _commands(test: PlannedTest) -> list[str]:
     return filled
 
 
-def _filled(command: str, test: Mapping[str, Any], model: Mapping[str, Any]) -> str:
-    return placeholders.resolve(command, lambda name: lookups.text(test, name) or lookups.text(model, name))[0]
+def _fill_command(command: str, test: Mapping[str, Any], model: Mapping[str, Any]) -> str:
+    return placeholders.resolve(
+        command, lambda name: lookups.look_up_text(test, name) or lookups.look_up_text(model, name)
+    )[0]
 
 
 def _tests(tests: Sequence[PlannedTest], own_commands: bool) -> list[dict[str, Any]]:
@@ -277,11 +281,11 @@ def _tests(tests: Sequence[PlannedTest], own_commands: bool) -> list[dict[str, A
         one: dict[str, Any] = {"name": name}
         one |= {"shapes": {key: [list(shape)] for key, shape in test.shapes.items()}} if test.shapes else {}
         one |= {"iterations": test.iterations} if test.iterations > 0 else {}
-        one |= {"timeout": test.timeout} if _own_timeout(test) else {}
+        one |= {"timeout": test.timeout} if _has_own_timeout(test) else {}
         one |= {"placeholders": {"command": _commands(test)[-1]}} if own_commands else {}
         found.append(one)
     return found
 
 
-def _own_timeout(test: PlannedTest) -> bool:
+def _has_own_timeout(test: PlannedTest) -> bool:
     return any(settings.is_number(source.get("timeout")) for source in (test.test, test.model))

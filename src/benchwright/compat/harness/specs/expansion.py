@@ -13,20 +13,20 @@ Tell = Callable[[Place, str, str], None]  # a problem of the test: where in it, 
 FILE_GROUPS = ("input_files", "output_files")
 
 
-def expanded(test: Mapping[str, Any], tell: Tell) -> list[dict[str, Any]]:
+def expand_test(test: Mapping[str, Any], tell: Tell) -> list[dict[str, Any]]:
     """The tests that one becomes: the i-th has the i-th shape of every input; files in lists are gone through too.
 
     Metric `generic` is one test whatever it says. A test whose shapes do not fit together becomes none, and is told.
     """
     if test.get("metric") == "generic":
         return [dict(test)]
-    count = _shapes(test, tell)
+    count = _count_shapes(test, tell)
     if count is None:
         return []
-    return [last for one in _by_shape(test, count) for last in _by_file(one, tell)]
+    return [last for one in _expand_shapes(test, count) for last in _expand_files(one, tell)]
 
 
-def numbered(tests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def number_tests(tests: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The tests of one file with `{ID}` in their identifiers replaced by their position, from 0."""
     return [dict(test) | _identifier(test, i) for i, test in enumerate(tests)]
 
@@ -37,7 +37,7 @@ def _identifier(test: Mapping[str, Any], position: int) -> dict[str, Any]:
     return {"identifier": str(test["identifier"]).replace("{ID}", str(position))}
 
 
-def _shapes(test: Mapping[str, Any], tell: Tell) -> int | None:
+def _count_shapes(test: Mapping[str, Any], tell: Tell) -> int | None:
     """How many shapes each input has; 1 without inputs, None when they cannot be gone through together."""
     inputs = test.get("inputs", {})
     if not isinstance(inputs, Mapping):
@@ -46,7 +46,7 @@ def _shapes(test: Mapping[str, Any], tell: Tell) -> int | None:
     counts: dict[str, int] = {}
     fine = True
     for name, one in inputs.items():
-        found = list(_wrong(name, one))
+        found = list(_check_input(name, one))
         for path, message, remedy in found:
             tell(path, message, remedy)
         fine = fine and not found
@@ -59,7 +59,7 @@ def _shapes(test: Mapping[str, Any], tell: Tell) -> int | None:
     return next(iter(counts.values()), 1) if fine else None
 
 
-def _wrong(name: str, one: Any) -> Iterator[tuple[Place, str, str]]:
+def _check_input(name: str, one: Any) -> Iterator[tuple[Place, str, str]]:
     """What is wrong with one input."""
     place: Place = ("inputs", name)
     shapes = one.get("shapes") if isinstance(one, Mapping) else None
@@ -69,7 +69,7 @@ def _wrong(name: str, one: Any) -> Iterator[tuple[Place, str, str]]:
     if not isinstance(one.get("type"), str):
         yield place, f"input {name} has no `type`", '"type": "float"'
     for i, shape in enumerate(shapes):
-        if not isinstance(shape, list) or not all(_size(size) for size in shape):
+        if not isinstance(shape, list) or not all(_is_size(size) for size in shape):
             yield (*place, "shapes", i), f"a shape of {name} is not a list of sizes", "such as [1, 3, 224, 224]"
             return
     ranks = sorted({len(shape) for shape in shapes})
@@ -78,11 +78,11 @@ def _wrong(name: str, one: Any) -> Iterator[tuple[Place, str, str]]:
         yield (*place, "shapes"), f"shapes of {name} have {said} dimensions", "give each rank a test of its own"
 
 
-def _size(value: Any) -> bool:
+def _is_size(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= -1
 
 
-def _by_shape(test: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
+def _expand_shapes(test: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
     if not test.get("inputs"):
         return [dict(test)]
     return [
@@ -91,7 +91,7 @@ def _by_shape(test: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
     ]
 
 
-def _by_file(test: dict[str, Any], tell: Tell) -> list[dict[str, Any]]:
+def _expand_files(test: dict[str, Any], tell: Tell) -> list[dict[str, Any]]:
     """One test for each item of the lists among its files. All lists are as long as each other; others stay."""
     groups = {group: test[group] for group in FILE_GROUPS if isinstance(test.get(group), Mapping)}
     lengths = {

@@ -24,9 +24,9 @@ class OlderSpec:
     meta: Mapping[str, Any]
 
 
-def specs(path: Path, string_map: Mapping[str, str], problems: list[SpecProblem]) -> list[OlderSpec]:
+def load_specs(path: Path, string_map: Mapping[str, str], problems: list[SpecProblem]) -> list[OlderSpec]:
     """The spec of a file, or those of a list. What is wrong is added to `problems`; a file that is no JSON raises."""
-    document = opened(path, problems)
+    document = read_document(path, problems)
     content = document.value
     if "benchmarks" not in content:
         return [_spec(path, document, string_map, None, {})]
@@ -49,7 +49,7 @@ def specs(path: Path, string_map: Mapping[str, str], problems: list[SpecProblem]
                 SpecProblem(where=where, message=f"{name} is not a file", remedy="paths start at the list's folder")
             )
             continue
-        inner = opened(file, problems)
+        inner = read_document(file, problems)
         if "benchmarks" in inner.value:
             problems.append(
                 SpecProblem(where=document.at("benchmarks", i), message=f"{name} is a list itself; lists do not nest")
@@ -59,7 +59,7 @@ def specs(path: Path, string_map: Mapping[str, str], problems: list[SpecProblem]
     return found
 
 
-def opened(path: Path, problems: list[SpecProblem]) -> PlacedDocument:
+def read_document(path: Path, problems: list[SpecProblem]) -> PlacedDocument:
     """What the file says: a mapping. Keys that stand twice are warnings, and the last one counts."""
     document = places.read(path)
     if not isinstance(document.value, dict):
@@ -78,7 +78,7 @@ def opened(path: Path, problems: list[SpecProblem]) -> PlacedDocument:
 def default_args(path: Path) -> dict[str, Any]:
     """Flags that the file itself sets where the command line says nothing: `{"--timeout": 500}`."""
     problems: list[SpecProblem] = []
-    document = opened(path, problems)
+    document = read_document(path, problems)
     found = document.value.get("default_args", {})
     if not isinstance(found, dict) or not all(str(name).startswith("-") for name in found):
         raise DecodeError(

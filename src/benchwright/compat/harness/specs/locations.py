@@ -27,7 +27,7 @@ class FileLocation:
     value: Any
 
 
-def found_files(model: Mapping[str, Any], test: Mapping[str, Any], at: int) -> Iterator[FileLocation]:
+def list_files(model: Mapping[str, Any], test: Mapping[str, Any], at: int) -> Iterator[FileLocation]:
     """Every file of a test and its model; `at` is the position of the test in the file."""
     yield from _group("files", Role.MODEL, ("model", "files"), model.get("files"))
     yield from _group("libraries", Role.LIBRARY, ("model", "libraries"), model.get("libraries"))
@@ -41,20 +41,22 @@ def found_files(model: Mapping[str, Any], test: Mapping[str, Any], at: int) -> I
                 yield from _group(f"{before}{name}.files", Role.STEP, (*path, name, "files"), inner.get("files"))
 
 
-def entry(found: FileLocation, *, spec: Path, asked: SpecRequest, metric: str, place: str) -> tuple[FileEntry, str]:
+def make_entry(
+    found: FileLocation, *, spec: Path, asked: SpecRequest, metric: str, place: str
+) -> tuple[FileEntry, str]:
     """The file, and why it cannot be had; "" when it can be or is not needed yet."""
     value = found.value
     said = value if isinstance(value, Mapping) else {"location": value, "filename": _own_name(found, value)}
     raw = str(said.get("location") or "")
-    role = Role.GOLDEN if found.role is Role.OUTPUT and _golden(raw, metric) else found.role
-    location, reason = ("", "") if not raw else _located(raw, role, spec=spec, asked=asked)
+    role = Role.GOLDEN if found.role is Role.OUTPUT and _is_golden(raw, metric) else found.role
+    location, reason = ("", "") if not raw else _resolve_location(raw, role, spec=spec, asked=asked)
     name = str(said.get("filename") or PurePosixPath(raw).name)
     converter = said.get("converter")
     converter = converter if isinstance(converter, Mapping) else {}
     args = converter.get("args")
     made = FileEntry(
         key=found.key,
-        filename=_on_device(raw) or name if role is Role.OUTPUT else name,
+        filename=_device_path(raw) or name if role is Role.OUTPUT else name,
         location=location,
         md5=str(said.get("md5") or "").strip().lower(),
         converter=str(converter.get("name") or ""),
@@ -94,11 +96,11 @@ def _own_name(found: FileLocation, value: Any) -> str:
     return PurePosixPath(str(value)).name
 
 
-def _golden(location: str, metric: str) -> bool:
+def _is_golden(location: str, metric: str) -> bool:
     return metric == "error" and bool(location) and not RUN_TOKENS.intersection(placeholders.names(location))
 
 
-def _located(raw: str, role: Role, *, spec: Path, asked: SpecRequest) -> tuple[str, str]:
+def _resolve_location(raw: str, role: Role, *, spec: Path, asked: SpecRequest) -> tuple[str, str]:
     """An url, an absolute path, or text that only the run can fill in; and why it cannot be had."""
     names = set(placeholders.names(raw))
     unknown = sorted(names - RUN_TOKENS)
@@ -117,7 +119,7 @@ def _located(raw: str, role: Role, *, spec: Path, asked: SpecRequest) -> tuple[s
     return os.path.normpath((spec.parent / raw).absolute()), ""
 
 
-def _on_device(location: str) -> str:
+def _device_path(location: str) -> str:
     """The path of an output below the program's folder, or an absolute one; "" where nothing is said."""
     for token in ("{TGTDIR}", "{TEMPDIR}"):
         if location.startswith(token):

@@ -9,12 +9,12 @@ from benchwright.compat.harness.specs.plans import PlannedTest
 from benchwright.targets.specs import placeholders
 
 
-def filled(command: str, test: PlannedTest) -> tuple[str, tuple[str, ...]]:
+def fill_command(command: str, test: PlannedTest) -> tuple[str, tuple[str, ...]]:
     """The command with all that the test and its model say, and the names that are left."""
-    return placeholders.resolve(command, lambda name: text(test.test, name) or text(test.model, name))
+    return placeholders.resolve(command, lambda name: look_up_text(test.test, name) or look_up_text(test.model, name))
 
 
-def text(root: Mapping[str, Any], name: str) -> str | None:
+def look_up_text(root: Mapping[str, Any], name: str) -> str | None:
     """The text at a dotted path; None where there is none, or where it ends at a file or a group."""
     value: Any = root.get(name)
     if name not in root:
@@ -28,11 +28,11 @@ def text(root: Mapping[str, Any], name: str) -> str | None:
     return str(value) if isinstance(value, str | int | float) and not _is_file(name) else None
 
 
-def unknown(test: PlannedTest) -> Iterator[str]:
+def unknown_names(test: PlannedTest) -> Iterator[str]:
     """Names in the commands of a test, before and after it too, that neither it nor its model or files explain."""
     files = {entry.key.removeprefix("test.").removeprefix("model.") for entry in test.files}
     for command in (*test.commands, *steps(test.model), *steps(test.test)):
-        for name in filled(command, test)[1]:
+        for name in fill_command(command, test)[1]:
             if name not in files and name not in test.tokens:
                 yield name
 

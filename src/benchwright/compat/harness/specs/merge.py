@@ -16,7 +16,7 @@ class Hidden:
     hidden: Any
 
 
-def merged(
+def merge_mappings(
     near: Mapping[str, Any], far: Mapping[str, Any], *, missing_only: bool = False
 ) -> tuple[dict[str, Any], tuple[Hidden, ...]]:
     """`near` with what only `far` has, and what of `far` does not count. Neither argument is changed.
@@ -25,10 +25,10 @@ def merged(
     only items that `near` lacks are added. Anything else stays as `near` has it.
     """
     hidden: list[Hidden] = []
-    return _merged(near, far, (), missing_only, hidden), tuple(hidden)
+    return _merge_levels(near, far, (), missing_only, hidden), tuple(hidden)
 
 
-def _merged(
+def _merge_levels(
     near: Mapping[str, Any], far: Mapping[str, Any], path: tuple[str, ...], missing_only: bool, hidden: list[Hidden]
 ) -> dict[str, Any]:
     found = dict(near)
@@ -38,7 +38,7 @@ def _merged(
             continue
         mine = near[key]
         if isinstance(mine, Mapping) and isinstance(theirs, Mapping):
-            found[key] = _merged(mine, theirs, (*path, key), missing_only, hidden)
+            found[key] = _merge_levels(mine, theirs, (*path, key), missing_only, hidden)
         elif isinstance(mine, list) and isinstance(theirs, list):
             found[key] = mine + [item for item in theirs if not missing_only or item not in mine]
         elif mine != theirs:

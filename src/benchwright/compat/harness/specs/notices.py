@@ -16,7 +16,7 @@ from benchwright.targets.specs.places import PlacedDocument
 from benchwright.targets.specs.problems import SpecProblem
 
 
-def hidden(one: Hidden, where: str, source: str) -> SpecProblem:
+def hidden_value(one: Hidden, where: str, source: str) -> SpecProblem:
     """A value that does not count, because a nearer place has another one."""
     name = ".".join(one.path)
     return _warning(
@@ -26,7 +26,7 @@ def hidden(one: Hidden, where: str, source: str) -> SpecProblem:
     )
 
 
-def of_meta_timeout(spec: OlderSpec, asked: SpecRequest) -> list[SpecProblem]:
+def list_timeout(spec: OlderSpec, asked: SpecRequest) -> list[SpecProblem]:
     """The command line's timeout stands before that of a list, unlike everything else in its `meta`."""
     said = spec.meta.get("timeout")
     if spec.listed is None or said is None or said == asked.timeout or asked.timeout is None:
@@ -39,10 +39,10 @@ def of_meta_timeout(spec: OlderSpec, asked: SpecRequest) -> list[SpecProblem]:
     ]
 
 
-def of_test(test: Mapping[str, Any], at: int, document: PlacedDocument) -> list[SpecProblem]:
+def test_notices(test: Mapping[str, Any], at: int, document: PlacedDocument) -> list[SpecProblem]:
     """What a test says in vain, or twice."""
     found: list[SpecProblem] = []
-    words = commands.written(test)
+    words = commands.written_commands(test)
     if words and isinstance(test.get("commands"), Mapping):
         said = "arguments" if "arguments" in test else "command"
         found.append(
@@ -78,13 +78,13 @@ def equal_names(files: Sequence[FileEntry], where: str) -> list[SpecProblem]:
     return found
 
 
-def unresolved(tests: Sequence[PlannedTest], asked: SpecRequest) -> list[SpecProblem]:
+def unresolved_placeholders(tests: Sequence[PlannedTest], asked: SpecRequest) -> list[SpecProblem]:
     """Placeholders that nobody fills in, each once: they stay as they are written. Those that never end are errors."""
     told = lookups.names_of_info(asked.info)
     found: dict[str, SpecProblem] = {}
     for test in tests:
         try:
-            names = [name for name in lookups.unknown(test) if name not in RUN_TOKENS and name not in told]
+            names = [name for name in lookups.unknown_names(test) if name not in RUN_TOKENS and name not in told]
         except DecodeError as error:
             found[error.message] = SpecProblem(where=test.place, message=error.message, remedy=error.remedy)
             continue

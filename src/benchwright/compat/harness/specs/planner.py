@@ -9,15 +9,15 @@ from typing import Any
 
 from benchwright.compat.harness.specs import commands as running
 from benchwright.compat.harness.specs import expansion, loader, locations, notices, settings
-from benchwright.compat.harness.specs.description import described
-from benchwright.compat.harness.specs.merge import merged
+from benchwright.compat.harness.specs.description import describe_plan
+from benchwright.compat.harness.specs.merge import merge_mappings
 from benchwright.compat.harness.specs.plans import FileEntry, PlannedTest, Role, SpecPlan, SpecRequest
 from benchwright.compat.harness.specs.test_pass import to_pass
 from benchwright.compat.harness.specs.validator import validate
 from benchwright.targets.specs.problems import SpecProblem, errors
 from benchwright.targets.specs.reader import refusal
 
-__all__ = ["FileEntry", "PlannedTest", "Role", "SpecPlan", "SpecRequest", "described", "plan", "to_pass"]
+__all__ = ["FileEntry", "PlannedTest", "Role", "SpecPlan", "SpecRequest", "describe_plan", "plan", "to_pass"]
 
 
 def plan(file: Path, asked: SpecRequest) -> SpecPlan:
@@ -26,7 +26,7 @@ def plan(file: Path, asked: SpecRequest) -> SpecPlan:
     A test that cannot be run here is in the plan, with the reason.
     """
     problems: list[SpecProblem] = []
-    specs = loader.specs(file, asked.string_map, problems)
+    specs = loader.load_specs(file, asked.string_map, problems)
     tests = [test for spec in specs for test in tests_of_spec(spec, asked, problems)]
     wrong = errors(problems)
     if wrong:
@@ -43,7 +43,7 @@ def tests_of_spec(
     """
     wrong = validate(spec.value, spec.document, asked.framework, complete=complete)
     problems += wrong
-    return [] if wrong else _tests(spec, asked, problems)
+    return [] if wrong else _plan_tests(spec, asked, problems)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,25 +56,25 @@ class _Place:
     at: int
 
 
-def _tests(spec: loader.OlderSpec, asked: SpecRequest, problems: list[SpecProblem]) -> list[PlannedTest]:
-    model = _model(spec, asked, problems)
+def _plan_tests(spec: loader.OlderSpec, asked: SpecRequest, problems: list[SpecProblem]) -> list[PlannedTest]:
+    model = _merge_model(spec, asked, problems)
     expanded: list[dict[str, Any]] = []
     at: list[int] = []
     for i, test in enumerate(spec.value["tests"]):
         tell = expansion.problem_of(spec.document.at, "tests", i, problems=problems)
-        several = expansion.expanded(test, tell)
+        several = expansion.expand_test(test, tell)
         expanded += several
         at += [i] * len(several)
-        problems += notices.of_test(test, i, spec.document)
+        problems += notices.test_notices(test, i, spec.document)
     found = [
-        _test(one, _Place(spec=spec, model=model, asked=asked, at=i), problems)
-        for one, i in zip(expansion.numbered(expanded), at, strict=True)
+        _plan_test(one, _Place(spec=spec, model=model, asked=asked, at=i), problems)
+        for one, i in zip(expansion.number_tests(expanded), at, strict=True)
     ]
-    problems += notices.unresolved(found, asked)
+    problems += notices.unresolved_placeholders(found, asked)
     return found
 
 
-def _model(spec: loader.OlderSpec, asked: SpecRequest, problems: list[SpecProblem]) -> dict[str, Any]:
+def _merge_model(spec: loader.OlderSpec, asked: SpecRequest, problems: list[SpecProblem]) -> dict[str, Any]:
     """The model with what the list and the command line add to it; what they say in vain is told."""
     seed = all(running.is_seed(test) for test in spec.value["tests"])
     further: Any = asked.info.get("meta")
@@ -85,26 +85,26 @@ def _model(spec: loader.OlderSpec, asked: SpecRequest, problems: list[SpecProble
         further["command_args"] = typed
     near: Mapping[str, Any] = spec.value["model"]
     listed = {key: value for key, value in spec.meta.items() if key != "timeout"}
-    model, hidden = merged(near, listed, missing_only=seed)
-    problems += [notices.hidden(one, spec.document.at("model", *one.path), "the list's `meta`") for one in hidden]
-    model, hidden = merged(model, further, missing_only=seed)
-    problems += [notices.hidden(one, _said(spec, one.path), "the command line") for one in hidden]
-    problems += notices.of_meta_timeout(spec, asked)
+    model, hidden = merge_mappings(near, listed, missing_only=seed)
+    problems += [notices.hidden_value(one, spec.document.at("model", *one.path), "the list's `meta`") for one in hidden]
+    model, hidden = merge_mappings(model, further, missing_only=seed)
+    problems += [notices.hidden_value(one, _place_of_value(spec, one.path), "the command line") for one in hidden]
+    problems += notices.list_timeout(spec, asked)
     return model
 
 
-def _said(spec: loader.OlderSpec, path: tuple[str, ...]) -> str:
+def _place_of_value(spec: loader.OlderSpec, path: tuple[str, ...]) -> str:
     """Where the value that counts stands: in the model, or in the list that names it."""
     if ("model", *path) in spec.document.places or spec.listed is None:
         return spec.document.at("model", *path)
     return spec.listed.at("meta", *path)
 
 
-def _test(test: Mapping[str, Any], place: _Place, problems: list[SpecProblem]) -> PlannedTest:
+def _plan_test(test: Mapping[str, Any], place: _Place, problems: list[SpecProblem]) -> PlannedTest:
     model, document = place.model, place.spec.document
     framework = place.asked.framework or str(model.get("framework") or "")
     metric, net = str(test["metric"]), str(model["name"])
-    files, reasons = _files(test, place)
+    files, reasons = _resolve_files(test, place)
     problems += notices.equal_names(files, document.at("tests", place.at))
     inputs = test.get("inputs") if metric != "generic" else None
     inputs = inputs if isinstance(inputs, Mapping) else {}
@@ -129,10 +129,10 @@ def _test(test: Mapping[str, Any], place: _Place, problems: list[SpecProblem]) -
         power=settings.power(test),
         reason="; ".join(dict.fromkeys([*notices.obstacles(test, model, framework, files), *reasons])),
     )
-    return _as_asked(found, place.asked)
+    return _apply_request(found, place.asked)
 
 
-def _as_asked(one: PlannedTest, asked: SpecRequest) -> PlannedTest:
+def _apply_request(one: PlannedTest, asked: SpecRequest) -> PlannedTest:
     """The test with how it is run: what it says, what its model says, and what the command line says."""
     test, model = one.test, one.model
     return replace(
@@ -150,11 +150,11 @@ def _as_asked(one: PlannedTest, asked: SpecRequest) -> PlannedTest:
     )
 
 
-def _files(test: Mapping[str, Any], place: _Place) -> tuple[tuple[FileEntry, ...], list[str]]:
+def _resolve_files(test: Mapping[str, Any], place: _Place) -> tuple[tuple[FileEntry, ...], list[str]]:
     entries: list[FileEntry] = []
     reasons: list[str] = []
-    for found in locations.found_files(place.model, test, place.at):
-        entry, reason = locations.entry(
+    for found in locations.list_files(place.model, test, place.at):
+        entry, reason = locations.make_entry(
             found,
             spec=place.spec.file,
             asked=place.asked,

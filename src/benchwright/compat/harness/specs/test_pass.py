@@ -26,7 +26,9 @@ def to_pass(
     placed: Mapping[str, Path],
 ) -> Pass:
     """The test as a pass. `placed` says where each wanted file lies here, by the key of its entry."""
-    files = _distinct([(entry.role, _file(entry, placed)) for entry in test.files if entry.role is not Role.LIBRARY])
+    files = _separate_names(
+        [(entry.role, _file(entry, placed)) for entry in test.files if entry.role is not Role.LIBRARY]
+    )
     own = [_path(entry, placed) for entry in test.files if entry.role is Role.LIBRARY]
     converter = _mapping(test.model.get("converter"))
     return Pass(
@@ -36,9 +38,9 @@ def to_pass(
         program=str(program),
         programs={name: str(path) for name, path in programs.items()},
         libraries=(*(str(path) for path in libraries), *own),
-        files=_of(files, Role.MODEL),
-        input_files=_of(files, Role.INPUT, Role.TEST),
-        output_files=_of(files, Role.OUTPUT, Role.GOLDEN),
+        files=_files_of(files, Role.MODEL),
+        input_files=_files_of(files, Role.INPUT, Role.TEST),
+        output_files=_files_of(files, Role.OUTPUT, Role.GOLDEN),
         model=test.model,
         test=test.test,
         tokens=test.tokens,
@@ -102,7 +104,7 @@ def _path(entry: FileEntry, placed: Mapping[str, Path]) -> str:
     return entry.location
 
 
-def _distinct(files: list[tuple[Role, PassFile]]) -> list[tuple[Role, PassFile]]:
+def _separate_names(files: list[tuple[Role, PassFile]]) -> list[tuple[Role, PassFile]]:
     """Files that would be pushed over each other get folders of their own; what the program makes keeps its name."""
     taken = {file.name for role, file in files if role in (Role.OUTPUT, Role.GOLDEN)}
     found: list[tuple[Role, PassFile]] = []
@@ -115,7 +117,7 @@ def _distinct(files: list[tuple[Role, PassFile]]) -> list[tuple[Role, PassFile]]
     return found
 
 
-def _of(files: list[tuple[Role, PassFile]], *roles: Role) -> tuple[PassFile, ...]:
+def _files_of(files: list[tuple[Role, PassFile]], *roles: Role) -> tuple[PassFile, ...]:
     return tuple(file for role, file in files if role in roles)
 
 

@@ -19,10 +19,10 @@ def validate(
     value: Mapping[str, Any], document: PlacedDocument, framework: str, *, complete: bool = True
 ) -> list[SpecProblem]:
     """What keeps the spec from being run with the framework. Unless `complete`, tokens may still become numbers."""
-    found = _Found(document, complete)
+    found = _Problems(document, complete)
     model, tests = value.get("model"), value.get("tests")
     if isinstance(model, Mapping):
-        _model(model, framework, found)
+        _check_model(model, framework, found)
     else:
         found.add((), "`model` is missing", '"model": {"name": ..., "format": ..., "files": {...}}')
     if not isinstance(tests, list) or not tests:
@@ -30,13 +30,13 @@ def validate(
         return found.problems
     for i, test in enumerate(tests):
         if isinstance(test, Mapping):
-            _test(test, i, framework, found)
+            _check_test(test, i, framework, found)
         else:
             found.add(("tests", i), "a test is a mapping")
     return found.problems
 
 
-class _Found:
+class _Problems:
     def __init__(self, document: PlacedDocument, complete: bool) -> None:
         self.document, self.complete = document, complete
         self.problems: list[SpecProblem] = []
@@ -45,7 +45,7 @@ class _Found:
         self.problems.append(SpecProblem(where=self.document.at(*path), message=message, remedy=remedy))
 
 
-def _model(model: Mapping[str, Any], framework: str, found: _Found) -> None:
+def _check_model(model: Mapping[str, Any], framework: str, found: _Problems) -> None:
     for key in ("name", "format"):
         if not isinstance(model.get(key), str) or not model[key]:
             found.add(("model", key), f"the model has no `{key}`", "name and format say where its files are kept")
@@ -64,14 +64,14 @@ def _model(model: Mapping[str, Any], framework: str, found: _Found) -> None:
     if needed and needed not in files:
         found.add(("model", "files"), f"{framework} needs `model.files.{needed}`")
     for name, one in files.items():
-        _file(one, ("model", "files", name), found, location=True)
+        _check_file(one, ("model", "files", name), found, location=True)
     for key in ("repeat", "cooldown", "timeout"):
-        _number(model, ("model",), key, found)
+        _check_number(model, ("model",), key, found)
     if settings.whole(model.get("repeat"), 1) < 1:
         found.add(("model", "repeat"), "`repeat` is at least 1")
 
 
-def _test(test: Mapping[str, Any], at: int, framework: str, found: _Found) -> None:
+def _check_test(test: Mapping[str, Any], at: int, framework: str, found: _Problems) -> None:
     place: Path = ("tests", at)
     metric = test.get("metric")
     if not isinstance(metric, str) or not metric:
@@ -80,19 +80,19 @@ def _test(test: Mapping[str, Any], at: int, framework: str, found: _Found) -> No
         )
     if metric != "generic" and not test.get("identifier"):
         found.add((*place, "identifier"), "the test has no `identifier`", '"identifier": "{ID}" counts the tests')
-    _exclusive(test, place, found)
+    _check_exclusive(test, place, found)
     for key in ("iter", "warmup", "timeout"):
-        _number(test, place, key, found)
+        _check_number(test, place, key, found)
     if metric != "generic":
-        _counts(test, place, framework, found)
+        _check_counts(test, place, framework, found)
     for group in ("input_files", "output_files", "files"):
-        _files((*place, group), test.get(group), found)
+        _check_files((*place, group), test.get(group), found)
         if framework == "oculus" and group != "files" and isinstance(test.get(group), Mapping):
             found.add((*place, group), f"oculus needs a list of `{group}`")
-    _statistics(test, place, found)
+    _check_statistics(test, place, found)
 
 
-def _exclusive(test: Mapping[str, Any], place: Path, found: _Found) -> None:
+def _check_exclusive(test: Mapping[str, Any], place: Path, found: _Problems) -> None:
     said = [key for key in ("commands", "command", "arguments") if key in test]
     if isinstance(test.get("commands"), Mapping):  # flags, which a command in words makes needless
         said.remove("commands")
@@ -103,8 +103,8 @@ def _exclusive(test: Mapping[str, Any], place: Path, found: _Found) -> None:
         found.add((*place, "commands"), "`commands` is a list of commands, or a mapping of flags by framework")
 
 
-def _counts(test: Mapping[str, Any], place: Path, framework: str, found: _Found) -> None:
-    made = not commands.written(test) and isinstance(test.get("commands", {}), Mapping)
+def _check_counts(test: Mapping[str, Any], place: Path, framework: str, found: _Problems) -> None:
+    made = not commands.written_commands(test) and isinstance(test.get("commands", {}), Mapping)
     if framework == "tflite" or (made and framework in ("caffe2", "pytorch")):
         for key in ("iter", "warmup"):
             if key not in test:
@@ -113,7 +113,7 @@ def _counts(test: Mapping[str, Any], place: Path, framework: str, found: _Found)
         found.add((*place, "inputs"), "the test has neither `commands` nor `inputs`", "say what is to be run")
 
 
-def _files(place: Path, files: Any, found: _Found) -> None:
+def _check_files(place: Path, files: Any, found: _Problems) -> None:
     if files is None:
         return
     if not isinstance(files, Mapping | list):
@@ -122,10 +122,10 @@ def _files(place: Path, files: Any, found: _Found) -> None:
     items: list[tuple[str | int, Any]] = list(files.items() if isinstance(files, Mapping) else enumerate(files))
     for name, value in items:
         for i, one in enumerate(value) if isinstance(value, list) else ((None, value),):
-            _file(one, (*place, name) if i is None else (*place, name, i), found, location=False)
+            _check_file(one, (*place, name) if i is None else (*place, name, i), found, location=False)
 
 
-def _file(one: Any, place: Path, found: _Found, *, location: bool) -> None:
+def _check_file(one: Any, place: Path, found: _Problems, *, location: bool) -> None:
     name = ".".join(str(part) for part in place[-2:])
     if isinstance(one, str):
         if location:
@@ -144,7 +144,7 @@ def _file(one: Any, place: Path, found: _Found, *, location: bool) -> None:
         found.add((*place, "md5"), f"{one['md5']!r} is no md5", "32 hexadecimal digits, or `directory`")
 
 
-def _number(source: Mapping[str, Any], place: Path, key: str, found: _Found) -> None:
+def _check_number(source: Mapping[str, Any], place: Path, key: str, found: _Problems) -> None:
     if key not in source or settings.is_number(source[key]):
         return
     named = placeholders.names(str(source[key]))
@@ -154,7 +154,7 @@ def _number(source: Mapping[str, Any], place: Path, key: str, found: _Found) -> 
         found.add((*place, key), f"nobody says what {{{named[0]}}} is in `{key}`", "--string_map can")
 
 
-def _statistics(test: Mapping[str, Any], place: Path, found: _Found) -> None:
+def _check_statistics(test: Mapping[str, Any], place: Path, found: _Problems) -> None:
     said = test.get("statistics", [])
     if not isinstance(said, list):
         found.add((*place, "statistics"), "`statistics` is a list", '["mean", "p90"]')
