@@ -117,7 +117,7 @@ def _reported(*, loops: int, samples: int) -> float:
     prepared = prepare(Subject(call=subjects.no_op), Load(loops=loops, samples=samples, warmup=0.05))
     measured = prepared.run(prepared.clock.now())
     answer = CopyAnswer(samples=measured.samples, ready={"clock": {"loop": prepared.facts.loop}}, measured={})
-    return statistics.median(metrics.pooled([answer], "latency").tolist()) * 1e9
+    return statistics.median(metrics.pool_columns([answer], "latency").tolist()) * 1e9
 
 
 def _ns(values: Sequence[float]) -> str:

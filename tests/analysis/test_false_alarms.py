@@ -11,7 +11,7 @@ import pytest
 import sample_runs
 from benchwright._version import VERSION
 from benchwright.analysis import false_alarms
-from benchwright.execution.noise.calibration import Calibration, GateRate, as_run, of_run
+from benchwright.execution.noise.calibration import Calibration, GateRate, as_run, calibration_of_run
 from benchwright.machine import environment
 from benchwright.pages.compare import compare
 from benchwright.pages.machines import machine_note, machines
@@ -88,7 +88,7 @@ def test_pages_of_the_dashboard_quote_it(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_passed_over() -> None:
     run = as_run(_calibration(), _other(), "a")
     spoilt = replace(run.results[0], details={"calibration": {"at": "of another time"}})
-    assert of_run(replace(run, results=(spoilt,))) is None
+    assert calibration_of_run(replace(run, results=(spoilt,))) is None
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def run() -> Run:
 
 
 def test_bmf(run: Run) -> None:
-    told = json.loads(exchange.written(run, "bmf"))
+    told = json.loads(exchange.export_run(run, "bmf"))
     jsonschema.validate(told, BMF)
     assert told.keys() == {f"bench.py::encode runtime={name} batch_size=8" for name in ("python", "torch")}
     measures = told["bench.py::encode runtime=python batch_size=8"]
@@ -53,8 +53,8 @@ def test_bmf(run: Run) -> None:
 
 
 def test_github_action_benchmark(run: Run) -> None:
-    smaller = json.loads(exchange.written(run, "customSmallerIsBetter"))
-    bigger = json.loads(exchange.written(run, "customBiggerIsBetter"))
+    smaller = json.loads(exchange.export_run(run, "customSmallerIsBetter"))
+    bigger = json.loads(exchange.export_run(run, "customBiggerIsBetter"))
     assert {entry["name"].rpartition(" - ")[2] for entry in smaller} == {"latency_p50", "latency_p99", "rss_peak"}
     assert [entry["name"].rpartition(" - ")[2] for entry in bigger] == ["throughput", "throughput"]
     first = smaller[0]
@@ -68,7 +68,7 @@ def test_cases_that_are_called_the_same_stay_apart(run: Run) -> None:
     twin = [
         replace(r, id=f"{r.id}-", case=replace(r.case, load=replace(r.case.load, workers=2))) for r in run.results[:2]
     ]
-    told = json.loads(exchange.written(replace(run, results=(*run.results[:2], *twin)), "bmf"))
+    told = json.loads(exchange.export_run(replace(run, results=(*run.results[:2], *twin)), "bmf"))
     assert told.keys() == {"bench.py::encode batch_size=8", "bench.py::encode batch_size=8 #2"}
 
 

@@ -81,10 +81,10 @@ def _changed(data: Any, path: tuple[Any, ...], value: Any) -> Any:
 @pytest.mark.parametrize("kind", ["ready", "measured"])
 def test_a_frame_without_one_of_its_keys_is_refused(kind: str, said: dict[str, Frame]) -> None:
     message = said[kind]
-    assert frames.checked(message) == message
+    assert frames.check_frame(message) == message
     for name in message.data:
         with pytest.raises(ChannelError, match=f"'{kind}' cannot be used: .*{name}"):
-            frames.checked(Frame(kind=kind, data=_changed(message.data, (name,), ...), arrays=message.arrays))
+            frames.check_frame(Frame(kind=kind, data=_changed(message.data, (name,), ...), arrays=message.arrays))
 
 
 @pytest.mark.parametrize("kind", ["ready", "measured"])
@@ -97,7 +97,7 @@ def test_whatever_a_frame_holds_there_is_a_record(kind: str, said: dict[str, Fra
         for number, path in enumerate(_places(message.data)):
             data = _changed(message.data, path, draw.choice([..., *WRONG]))
             try:
-                changed = frames.checked(Frame(kind=kind, data=data, arrays=message.arrays))
+                changed = frames.check_frame(Frame(kind=kind, data=data, arrays=message.arrays))
             except ChannelError:
                 refused += 1
                 continue
@@ -126,7 +126,7 @@ def test_columns_that_do_not_fit_are_refused(arrays: tuple[str, ...], why: str, 
     column = said["measured"].arrays["latency"]
     given = {name: column[:1] if name == "short" else column for name in arrays}
     with pytest.raises(ChannelError, match=why):
-        frames.checked(Frame(kind="measured", data=said["measured"].data, arrays=given))
+        frames.check_frame(Frame(kind="measured", data=said["measured"].data, arrays=given))
 
 
 @pytest.mark.parametrize(

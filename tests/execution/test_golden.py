@@ -14,8 +14,8 @@ from benchwright.analysis.rows import rows
 from benchwright.errors import OptionError
 from benchwright.events import Ended, Event
 from benchwright.execution import rounds
-from benchwright.execution.golden import applied, is_runtime, outputs_at
-from benchwright.execution.resume import Before
+from benchwright.execution.golden import apply, is_runtime, outputs_at
+from benchwright.execution.resume import EarlierResults
 from benchwright.execution.rounds import Plan
 from benchwright.records import Case, Environment, Expected, Load, Mode, Result, Run, Status, Target, Tolerance
 from benchwright.report.columns import columns
@@ -62,7 +62,7 @@ def _case(expected: Expected | None = None, runtime: str = "openvino") -> Case:
 
 
 def _cases(*cases: Case, wanted: GoldenRequest) -> list[Case]:
-    return list(applied(Plan(cases=cases), Request(targets=["m.onnx"]), wanted).cases)
+    return list(apply(Plan(cases=cases), Request(targets=["m.onnx"]), wanted).cases)
 
 
 # ---- where golden outputs lie ----
@@ -138,9 +138,9 @@ def test_a_run_goes_on_whichever_outputs_it_is_compared_with() -> None:
         started_at="",
         duration=0.0,
     )
-    before = Before(Run(id="r", started_at="", harness="", results=(begun,)))
-    assert before.stands(_case(Expected(outputs={"y": "new/outputs.npz::y"})), 0)
-    assert not before.stands(_case(runtime="onnxruntime"), 0)
+    before = EarlierResults(Run(id="r", started_at="", harness="", results=(begun,)))
+    assert before.has_numbers(_case(Expected(outputs={"y": "new/outputs.npz::y"})), 0)
+    assert not before.has_numbers(_case(runtime="onnxruntime"), 0)
 
 
 # ---- end to end ----
@@ -235,7 +235,7 @@ def test_the_reference_is_asked_once_for_each_thing_that_is_measured(
         workers=(1, 4),
         rates=(None, 100.0),
     )
-    plan = applied(Plan(cases=sources.plan(request)), request, GoldenRequest(source="openvino"))
+    plan = apply(Plan(cases=sources.plan(request)), request, GoldenRequest(source="openvino"))
     assert [(c.inputs.batch_size, c.target.precision, c.load.mode) for c in asked] == [
         (1, "", Mode.SINGLE),
         (2, "", Mode.SINGLE),

@@ -33,13 +33,13 @@ def _round(
 def test_rounds_that_agree_are_enough() -> None:
     rounds = [_round(p, i) for i, p in enumerate([1.0, 1.0005, 0.9995, 1.0002, 0.9998])]
     assert not precision.is_wanting(CASE, rounds)
-    assert list(precision.missed(CASE, rounds)) == []
+    assert list(precision.missed_warnings(CASE, rounds)) == []
 
 
 def test_rounds_that_differ_want_more_although_each_is_precise() -> None:
     rounds = [_round(p, i) for i, p in enumerate([1.0, 1.1, 0.9])]
     assert precision.is_wanting(CASE, rounds)
-    (warning,) = precision.missed(CASE, rounds)
+    (warning,) = precision.missed_warnings(CASE, rounds)
     assert warning.code == "precision-missed"
     assert "asked for ±1.00%" in warning.seen and "--rounds" in warning.remedy
 

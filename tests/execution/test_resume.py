@@ -35,16 +35,17 @@ def _run(*results: Result, **fields: Any) -> Run:
 
 
 def _matching(run: Run, *cases: Case, rounds: int = 1, directory: Path = Path("/")) -> list[Case]:
-    return resume.matching(run, cases, rounds, directory)
+    return resume.match_cases(run, cases, rounds, directory)
 
 
 def test_what_is_ok_stands_and_what_is_not_is_known_with_its_reason() -> None:
     ok, failed = _result("run-0", _case()), _result("run-1", _case("b"), status=Status.FAILED)
-    before = resume.Before(_run(ok, failed))
+    before = resume.EarlierResults(_run(ok, failed))
     retagged = replace(_case(), tags=())
-    assert before.stands(retagged, 0) and not before.stands(_case(), 1) and not before.stands(_case("b"), 0)
-    assert before.bad(_case("b"), 0) is failed and before.bad(_case(), 0) is None
-    assert [failure.message for failure in resume.why_bad(failed)] == ["run-1 went wrong"]
+    assert before.has_numbers(retagged, 0)
+    assert not before.has_numbers(_case(), 1) and not before.has_numbers(_case("b"), 0)
+    assert before.failed_result(_case("b"), 0) is failed and before.failed_result(_case(), 0) is None
+    assert [failure.message for failure in resume.earlier_failures(failed)] == ["run-1 went wrong"]
     assert before.results == [ok, failed]
     before.replace(failed)
     assert before.results == [ok]
@@ -52,7 +53,7 @@ def test_what_is_ok_stands_and_what_is_not_is_known_with_its_reason() -> None:
 
 def test_a_run_that_was_interrupted_is_no_failure_of_the_case() -> None:
     skipped = _result("run-0", _case(), status=Status.SKIPPED, kind="interrupted")
-    assert list(resume.why_bad(skipped)) == list(resume.why_bad(None)) == []
+    assert list(resume.earlier_failures(skipped)) == list(resume.earlier_failures(None)) == []
 
 
 @pytest.mark.parametrize(
@@ -60,12 +61,13 @@ def test_a_run_that_was_interrupted_is_no_failure_of_the_case() -> None:
 )
 def test_new_ids_begin_where_no_old_one_is(ids: tuple[str, ...], free: int) -> None:
     results = [_result(name, _case(), number) for number, name in enumerate(ids)]
-    assert resume.Before(_run(*results)).free == free
+    assert resume.EarlierResults(_run(*results)).free == free
 
 
 def test_a_fresh_run_holds_nothing() -> None:
-    before = resume.Before()
-    assert (before.results, before.free, before.stands(_case(), 0), before.bad(_case(), 0)) == ([], 0, False, None)
+    before = resume.EarlierResults()
+    assert (before.results, before.free) == ([], 0)
+    assert not before.has_numbers(_case(), 0) and before.failed_result(_case(), 0) is None
 
 
 def test_the_same_request_goes_on_and_keeps_the_runs_tags() -> None:

@@ -12,7 +12,7 @@ from typing import Protocol
 from benchwright import schema
 from benchwright._version import VERSION
 from benchwright.errors import UserError
-from benchwright.execution.noise.calibration import Calibration, GateRate, of_run
+from benchwright.execution.noise.calibration import Calibration, GateRate, calibration_of_run
 from benchwright.records import CALIBRATION_TAG, Environment, Run
 from benchwright.stats.replay import CHANGES
 
@@ -49,7 +49,7 @@ def calibrations_by_machine(store: ResultReader) -> dict[str, Calibration]:
     found: dict[str, Calibration] = {}
     for summary in store.runs(limit=_NEWEST, tag=CALIBRATION_TAG, tries=True):
         try:
-            told = of_run(store.run(summary.id, samples=False))
+            told = calibration_of_run(store.run(summary.id, samples=False))
         except UserError:  # one that cannot be read any more
             continue
         if told is not None:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from benchwright import plugins
 from benchwright.errors import DecodeError
-from benchwright.exchange.importers.source_file import Given, given
+from benchwright.exchange.importers.source_file import Given, read_source
 from benchwright.records import Run
 
 
@@ -54,12 +54,12 @@ class Exporter(Protocol):
 
 def read_runs(path: str, *, format: str = "") -> Iterator[Run]:  # noqa: A002 - the flag's name
     """The runs in a file or folder of another tool; "-" is standard input. Without a format it is recognised."""
-    yield from runs_of(given(path), format=format)
+    yield from runs_of(read_source(path), format=format)
 
 
 def runs_of(what: Given, *, format: str = "") -> Iterator[Run]:  # noqa: A002 - the flag's name
     """The runs in what was read. Without a format it is recognised, or an `UnknownFormatError` is raised."""
-    importer: Importer = plugins.load("importers", format)() if format else _recognised(what)
+    importer: Importer = plugins.load("importers", format)() if format else _recognise(what)
     number = 0
     for run in importer.runs(what):
         if run.results:
@@ -69,13 +69,13 @@ def runs_of(what: Given, *, format: str = "") -> Iterator[Run]:  # noqa: A002 - 
         raise DecodeError(f"{what.name}: holds no results of {importer.name}")
 
 
-def written(run: Run, format: str) -> str:  # noqa: A002 - the flag's name
+def export_run(run: Run, format: str) -> str:  # noqa: A002 - the flag's name
     """A run in the format of another tool."""
     exporter: Exporter = plugins.load("exporters", format)()
     return exporter.text(run)
 
 
-def _recognised(what: Given) -> Importer:
+def _recognise(what: Given) -> Importer:
     tried = plugins.names("importers")
     for name in tried:
         importer: Importer = plugins.load("importers", name)()

@@ -43,7 +43,7 @@ def find_runs(reference: str, opened: Opener, read: Reader, *, samples: bool = T
     """
     path = Path(reference)
     if path.is_file() or ("/" in reference and path.is_dir()):
-        return list(read(reference)) if reference.endswith(_EXPORTED) else _foreign(reference)
+        return list(read(reference)) if reference.endswith(_EXPORTED) else _import_foreign(reference)
     if path.suffix in _ENDINGS and not reference.startswith(_OF_A_CASE):
         raise OptionError(f"{reference}: no such file", remedy="give a file that exists, or a run: `benchwright list`")
     store = opened()
@@ -64,12 +64,12 @@ def find_run(reference: str, opened: Opener, read: Reader, *, samples: bool = Tr
     return runs[0]
 
 
-def _foreign(reference: str) -> list[Run]:
+def _import_foreign(reference: str) -> list[Run]:
     """What a document of ours holds, or a file of another tool: its content tells which."""
     from benchwright import exchange
-    from benchwright.exchange.importers.source_file import given
+    from benchwright.exchange.importers.source_file import read_source
 
-    what = given(reference)
+    what = read_source(reference)
     if isinstance(what.data, dict) and {"format", "kind", "data"} <= what.data.keys():
         return [schema.loads(what.body, Run, where=reference)]
     try:

@@ -131,12 +131,12 @@ class Attempt:
             self._release()
             self._collect(deadline, until="measured")
             self._stop_watching()
-            return self._finished()
+            return self._finish()
         except _BrokenError as broken:
-            return self._broken(broken.status, broken.failure, broken.copy)
+            return self._break_off(broken.status, broken.failure, broken.copy)
         except KeyboardInterrupt as interrupt:
             by = f"by {interrupt}" if str(interrupt) else "from the keyboard"
-            return self._broken(Status.KILLED, Failure(kind=INTERRUPTED, message=f"interrupted {by}"))
+            return self._break_off(Status.KILLED, Failure(kind=INTERRUPTED, message=f"interrupted {by}"))
         finally:
             self._stop_watching()
             for copy in self._copies:
@@ -147,7 +147,7 @@ class Attempt:
 
     def _launch(self) -> None:
         for index in range(self._case.load.copies):
-            job = _for_copy(self._job, index, self._case.load.copies)
+            job = _job_for_copy(self._job, index, self._case.load.copies)
             try:
                 copy = WorkerCopy(index=index, worker=self._host.launch(job))
             except OSError as error:
@@ -173,7 +173,7 @@ class Attempt:
         while any(copy.phase != until for copy in self._copies):
             left = deadline - time.monotonic()
             if left <= 0:
-                raise self._too_late(until)
+                raise self._timeout_error(until)
             for key, _ in self._selector.select(min(LOOK, left)):
                 self._hear(cast(WorkerCopy, key.data))
             for copy in self._copies:
@@ -185,25 +185,25 @@ class Attempt:
         try:
             messages = copy.worker.hear()
         except ChannelError as error:
-            raise _BrokenError(Status.FAILED, _misheard(error), copy) from None
+            raise _BrokenError(Status.FAILED, _channel_failure(error), copy) from None
         if messages is None:
             self._selector.unregister(copy.worker.fileno())
             if copy.phase == "measured":  # it has answered and gone; others may still be measuring
                 return
-            raise _BrokenError(*_silent(copy.worker), copy)
+            raise _BrokenError(*_explain_silence(copy.worker), copy)
         from benchwright.execution import frames  # here: there is time while the worker loads
 
         for message in messages:
             try:
-                self._take(copy, frames.checked(message))
+                self._take(copy, frames.check_frame(message))
             except ChannelError as error:
-                raise _BrokenError(Status.FAILED, _misheard(error), copy) from None
+                raise _BrokenError(Status.FAILED, _channel_failure(error), copy) from None
 
     def _hear_out(self, copy: WorkerCopy, until: str) -> None:
         """Its process has ended: what is still on the line counts; whoever else holds the line open does not."""
         while copy.phase != until:
             if not select.select([copy.worker], [], [], 0)[0]:
-                raise _BrokenError(*_died(copy.worker.end(0)), copy)
+                raise _BrokenError(*_explain_death(copy.worker.end(0)), copy)
             self._hear(copy)
 
     def _take(self, copy: WorkerCopy, message: Frame) -> None:
@@ -228,7 +228,7 @@ class Attempt:
         if copy.index == 0 and message.kind in ("loading", "warming", "ready"):
             self._on_phase(message.kind)
 
-    def _finished(self) -> AttemptOutcome:
+    def _finish(self) -> AttemptOutcome:
         answers = []
         for copy in self._copies:
             assert copy.measured is not None
@@ -238,12 +238,12 @@ class Attempt:
         tail = self._copies[0].worker.log_tail()
         return AttemptOutcome(status=Status.OK, answers=tuple(answers), observation=self._observation, log_tail=tail)
 
-    def _broken(self, status: Status, failure: Failure, guilty: WorkerCopy | None = None) -> AttemptOutcome:
+    def _break_off(self, status: Status, failure: Failure, guilty: WorkerCopy | None = None) -> AttemptOutcome:
         self._stop_watching()  # what was seen until now counts
         for copy in self._copies:
             copy.worker.end(0)
         tails = [copy.worker.log_tail().strip() for copy in ([guilty] if guilty else self._copies)]
-        told = replace(self._limited(failure, guilty), log_tail=tails[0] if tails else "")
+        told = replace(self._blame_memory_limit(failure, guilty), log_tail=tails[0] if tails else "")
         known = guilty.ready.get("details", {}) if guilty else {}
         return AttemptOutcome(
             status=status,
@@ -254,7 +254,7 @@ class Attempt:
             early=guilty is None or guilty.phase in _EARLY,
         )
 
-    def _limited(self, failure: Failure, guilty: WorkerCopy | None) -> Failure:
+    def _blame_memory_limit(self, failure: Failure, guilty: WorkerCopy | None) -> Failure:
         """Libraries end their process in many ways when they get too little memory; most often while they load."""
         if self._job.memory is None or guilty is None or guilty.phase != "loading" or failure.kind not in _ENDS:
             return failure
@@ -262,7 +262,7 @@ class Attempt:
         message = f"{failure.message}, loading {self._case.target.uri} with {given} of memory at most"
         return replace(failure, message=message, remedy="give --memory-limit more, or leave it out")
 
-    def _too_late(self, until: str) -> _BrokenError:
+    def _timeout_error(self, until: str) -> _BrokenError:
         late = [copy for copy in self._copies if copy.phase != until]
         phases = sorted({copy.phase for copy in late})
         message = f"no answer within {timeout(self._case):g} s; the worker was {', '.join(phases)}"
@@ -295,12 +295,12 @@ def timeout(case: Case) -> float:
     return LOAD_ALLOWANCE + (5.0 if load.warmup is None else load.warmup) + measuring * (20 if load.find_rate else 2)
 
 
-def _misheard(error: ChannelError) -> Failure:
+def _channel_failure(error: ChannelError) -> Failure:
     """The record of a line that carried something else than a worker says."""
     return Failure(kind=CHANNEL, message=error.message, remedy=error.remedy)
 
 
-def _for_copy(job: Job, index: int, copies: int) -> Job:
+def _job_for_copy(job: Job, index: int, copies: int) -> Job:
     """The job of one copy: its share of the CPUs when there are enough to give each its own."""
     cpus = job.cpus
     if copies > 1 and len(cpus) >= copies:
@@ -309,19 +309,19 @@ def _for_copy(job: Job, index: int, copies: int) -> Job:
     return replace(job, copy=index, cpus=cpus)
 
 
-def _silent(worker: Worker) -> tuple[Status, Failure]:
+def _explain_silence(worker: Worker) -> tuple[Status, Failure]:
     """What a line that was closed without an answer means: an end that is due any moment, or a worker without voice."""
     deadline = time.monotonic() + GRACE
     while not worker.gone() and time.monotonic() < deadline:
         time.sleep(0.005)
     if worker.gone():
-        return _died(worker.end(0))
+        return _explain_death(worker.end(0))
     message = "the worker closed its answer channel and went on"
     remedy = "the measured code closes file descriptors it did not open"
     return Status.FAILED, Failure(kind=CHANNEL, message=message, remedy=remedy)
 
 
-def _died(exit_status: int) -> tuple[Status, Failure]:
+def _explain_death(exit_status: int) -> tuple[Status, Failure]:
     """What a line that ended without an answer means."""
     if exit_status >= 0:
         message = f"the worker ended with exit code {exit_status} before it answered"

@@ -10,7 +10,7 @@ from benchwright.execution.attempt import AttemptOutcome
 from benchwright.records import Case, Mode, Profile, ResultWarning
 
 
-def profiled(case: Case, profile: Profile | None) -> Case:
+def profile_case(case: Case, profile: Profile | None) -> Case:
     """The case for a pass with profilers: a closed loop that lasts until the last window closes."""
     from benchwright.worker.profilers.windows import FOREVER
 
@@ -29,14 +29,16 @@ def with_pass(measured: AttemptOutcome, extra: AttemptOutcome, code: str) -> Att
     """What was measured, with what a pass of its own found and what there is to say about it."""
     if extra.failure is not None:
         seen = f"the pass of its own failed: {extra.failure.message}"
-        return with_told(
+        return add_to_answer(
             measured, warnings=[schema.encode(ResultWarning(code=code, seen=seen, remedy=extra.failure.remedy))]
         )
     told = extra.answers[0].measured
-    return with_told(measured, **{name: told[name] for name in ("warnings", "operators", "details")})
+    return add_to_answer(measured, **{name: told[name] for name in ("warnings", "operators", "details")})
 
 
-def with_told(measured: AttemptOutcome, *, warnings: Any, operators: Any = (), details: Any = None) -> AttemptOutcome:
+def add_to_answer(
+    measured: AttemptOutcome, *, warnings: Any, operators: Any = (), details: Any = None
+) -> AttemptOutcome:
     """The outcome whose first worker also told these; of details, what it did not tell itself."""
     first = measured.answers[0]
     told = {

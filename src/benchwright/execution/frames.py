@@ -78,7 +78,7 @@ class _Measured:
     packages: Mapping[str, str]
 
 
-def checked(message: Frame) -> Frame:
+def check_frame(message: Frame) -> Frame:
     """The message, with texts of bounded length; a `ChannelError` unless everything is there that will be read."""
     try:
         return _CHECKS[message.kind](message)
@@ -95,11 +95,11 @@ def failure_of(message: Frame) -> Failure:
     return Failure(**{name: str(message.data.get(name, "")) for name in ("kind", "message", "remedy")})
 
 
-def _plain(message: Frame) -> Frame:
+def _accept(message: Frame) -> Frame:
     return message
 
 
-def _failed(message: Frame) -> Frame:
+def _check_failed(message: Frame) -> Frame:
     told: dict[str, Any] = {name: shortened(str(message.data.get(name, ""))) for name in ("kind", "message", "remedy")}
     if isinstance(known := message.data.get("details"), dict):  # what was found out before it failed
         _refuse_deep(known)
@@ -107,19 +107,19 @@ def _failed(message: Frame) -> Frame:
     return replace(message, data=told)
 
 
-def _live(message: Frame) -> Frame:
+def _check_live(message: Frame) -> Frame:
     return replace(message, data={"text": shortened(str(message.data.get("text", "")))})
 
 
-def _ready(message: Frame) -> Frame:
-    told = _decoded(_Ready, message)
+def _check_ready(message: Frame) -> Frame:
+    told = _decode(_Ready, message)
     _refuse_unless(told.items_per_call >= 1, "items_per_call is below 1")
     _refuse_deep(message.data["details"])
     return message
 
 
-def _measured(message: Frame) -> Frame:
-    told = _decoded(_Measured, message)
+def _check_measured(message: Frame) -> Frame:
+    told = _decode(_Measured, message)
     _refuse_deep(message.data["details"])
     _check_samples(told.samples, message)
     if told.failure is None:
@@ -129,15 +129,15 @@ def _measured(message: Frame) -> Frame:
 
 
 _CHECKS = {
-    **dict.fromkeys(SAYS_NOTHING, _plain),
-    "failed": _failed,
-    "live": _live,
-    "ready": _ready,
-    "measured": _measured,
+    **dict.fromkeys(SAYS_NOTHING, _accept),
+    "failed": _check_failed,
+    "live": _check_live,
+    "ready": _check_ready,
+    "measured": _check_measured,
 }
 
 
-def _decoded(kind: Any, message: Frame) -> Any:
+def _decode(kind: Any, message: Frame) -> Any:
     """The data as a record; keys that it does not have are nobody's concern."""
     known = {each.name for each in dataclasses.fields(kind)}
     return schema.decode(kind, {k: v for k, v in message.data.items() if k in known}, where=message.kind)

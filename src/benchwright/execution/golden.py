@@ -22,20 +22,21 @@ _ISSUING = ("runtime", "device", "precision", "workers", "copies", "rate")  # pa
 Key = tuple[str, tuple[tuple[str, Scalar], ...]]
 
 
-def applied(plan: rounds.Plan, request: Request, wanted: GoldenRequest, listener: Listener = nobody) -> rounds.Plan:
+def apply(plan: rounds.Plan, request: Request, wanted: GoldenRequest, listener: Listener = nobody) -> rounds.Plan:
     """The plan with cases that know what they must answer.
 
     A runtime's outputs are had now, in a run of its own that is not saved; they stay in the folder of artifacts. An
     `OptionError` says why nothing can be compared as asked.
     """
     if not wanted.source:
-        return replace(plan, cases=[_expecting(case, wanted) for case in _comparable(plan.cases, wanted)])
+        _refuse_idle_tolerance(plan.cases, wanted)
+        return replace(plan, cases=[_with_expected(case, wanted) for case in plan.cases])
     if not is_runtime(wanted.source):
         files = outputs_at(Path(wanted.source))
-        return replace(plan, cases=[_expecting(case, wanted, files) for case in plan.cases])
+        return replace(plan, cases=[_with_expected(case, wanted, files) for case in plan.cases])
     references = _references(plan.cases, request, wanted.source)
     answers = _answers(plan, references, wanted.source, listener)
-    return replace(plan, cases=[_against(case, references, answers, wanted, listener) for case in plan.cases])
+    return replace(plan, cases=[_expect_reference(case, references, answers, wanted, listener) for case in plan.cases])
 
 
 def is_runtime(source: str) -> bool:
@@ -79,14 +80,13 @@ def outputs_at(path: Path) -> dict[str, str]:
 # ---- what a case expects ----
 
 
-def _comparable(cases: Sequence[Case], wanted: GoldenRequest) -> Sequence[Case]:
+def _refuse_idle_tolerance(cases: Sequence[Case], wanted: GoldenRequest) -> None:
     """Refuses a tolerance where there is nothing that it could be for."""
     if wanted.tolerance is not None and not any(case.expected and case.expected.outputs for case in cases):
         raise OptionError("--tolerance: nothing is compared", remedy="add --golden RUNTIME, or --golden FILE")
-    return cases
 
 
-def _expecting(case: Case, wanted: GoldenRequest, files: dict[str, str] | None = None) -> Case:
+def _with_expected(case: Case, wanted: GoldenRequest, files: dict[str, str] | None = None) -> Case:
     before = case.expected or Expected()
     if case.expected is None and not files and not wanted.keep:
         return case
@@ -96,17 +96,17 @@ def _expecting(case: Case, wanted: GoldenRequest, files: dict[str, str] | None =
     return replace(case, expected=replace(before, outputs=outputs, tolerances=tolerances, keep=keep))
 
 
-def _against(
+def _expect_reference(
     case: Case, references: dict[Key, Case], answers: dict[Key, Path], wanted: GoldenRequest, listener: Listener
 ) -> Case:
     """The case with the outputs of its reference to give. The reference itself has only what it expects anyway."""
     key = _key(case)
     if key not in references:
         listener(Noted(text=f"{case.name}: {wanted.source} does not load it; its answers are not compared"))
-        return _expecting(case, replace(wanted, tolerance=None))
+        return _with_expected(case, replace(wanted, tolerance=None))
     if case.target == references[key].target:
-        return _expecting(case, wanted)
-    return _expecting(case, wanted, outputs_at(answers[key]))
+        return _with_expected(case, wanted)
+    return _with_expected(case, wanted, outputs_at(answers[key]))
 
 
 # ---- the runtime whose answers count ----
@@ -162,7 +162,7 @@ def _answers(plan: rounds.Plan, references: dict[Key, Case], runtime: str, liste
         monitors=(),
         directory=plan.directory,
     )
-    for result in rounds.execute(asking, None, _only_begun(listener)).results:
+    for result in rounds.execute(asking, None, _forward_begun(listener)).results:
         _check(result, folders[_key(result.case)], runtime)
     return folders
 
@@ -183,7 +183,7 @@ def _check(result: Result, folder: Path, runtime: str) -> None:
         raise OptionError(f"--golden {runtime}: {seen}", remedy=told.remedy if told else "")
 
 
-def _only_begun(listener: Listener) -> Listener:
+def _forward_begun(listener: Listener) -> Listener:
     """Lets the listener hear that something is under way; what ends there is no result of the run it waits for."""
 
     def tell(event: Event) -> None:

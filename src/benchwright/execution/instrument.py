@@ -9,7 +9,7 @@ import numpy as np
 from benchwright import schema
 from benchwright.errors import did_you_mean
 from benchwright.execution.attempt import CopyAnswer
-from benchwright.execution.metrics import delivered_rate, intended_rate, loop_cost, named, pooled
+from benchwright.execution.metrics import delivered_rate, intended_rate, loop_cost, pool_columns, value_of
 from benchwright.machine.monitors import Observation
 from benchwright.records import Case, Metric, Mode, ResultWarning, Value
 from benchwright.stats import histogram, steady, summary, validity
@@ -47,9 +47,9 @@ def facts(
         "warmup_calls": warm["calls"],
         "warmup_cut": warm["cut"],
         "warmup_reason": warm["reason"],
-        "steady": _steady(answers),
-        "cpu_others_percent": named(metrics, "cpu_others"),
-        "steal_percent": named(metrics, "steal"),
+        "steady": _is_steady(answers),
+        "cpu_others_percent": value_of(metrics, "cpu_others"),
+        "steal_percent": value_of(metrics, "steal"),
         "watching_percent": observation.cost,
     }
     if any(s.histograms for s in samples):
@@ -58,10 +58,10 @@ def facts(
         told["asked_rate"] = case.load.rate  # None: a search chose it, or a trace holds the arrivals
         told["intended_rate"] = sum(intended_rate(s, case.load) for s in samples)
         told["delivered_rate"] = sum(delivered_rate(s, case.load) for s in samples)
-        told["lateness_p99_ns"] = (named(metrics, "lateness_p99") or 0.0) * 1e9
+        told["lateness_p99_ns"] = (value_of(metrics, "lateness_p99") or 0.0) * 1e9
         told["probes"] = list(answers[0].measured["probes"])
     if case.load.objectives:
-        told["objectives"] = _judged(case, metrics)
+        told["objectives"] = _judge_objectives(case, metrics)
     told.update(observation.unavailable)
     told["verdict"] = _verdict(case, metrics, told)
     return told
@@ -87,10 +87,10 @@ def warnings(
     return found
 
 
-def _steady(answers: Sequence[CopyAnswer]) -> bool | None:
+def _is_steady(answers: Sequence[CopyAnswer]) -> bool | None:
     """Whether the measured calls themselves show no drift or step; None when they are too few to tell."""
     column = "service" if "service" in answers[0].samples.columns else "latency"  # queues drift by nature
-    latencies = pooled(answers, column)
+    latencies = pool_columns(answers, column)
     return steady.detect(blocks(latencies.tolist())).steady if len(latencies) >= steady.FEWEST else None
 
 
@@ -151,7 +151,7 @@ def _percentile_warnings(metrics: Sequence[Metric]) -> list[ResultWarning]:
 
 def _speed_warnings(case: Case, answers: Sequence[CopyAnswer]) -> list[ResultWarning]:
     """That calls take turns at two speeds: one number tells neither."""
-    if case.load.mode is Mode.SINGLE or (two := summary.speeds(pooled(answers, "latency"))) is None:
+    if case.load.mode is Mode.SINGLE or (two := summary.speeds(pool_columns(answers, "latency"))) is None:
         return []
     lower, higher = format_value(two.lower, "s"), format_value(two.higher, "s")
     seen = f"two speeds seen: {lower} and {higher} ({two.share:.0%} of the calls), each for a while"
@@ -159,7 +159,7 @@ def _speed_warnings(case: Case, answers: Sequence[CopyAnswer]) -> list[ResultWar
 
 
 def _copy_warnings(case: Case, metrics: Sequence[Metric]) -> list[ResultWarning]:
-    apart = named(metrics, "imbalance") or 0.0
+    apart = value_of(metrics, "imbalance") or 0.0
     if apart <= IMBALANCED:
         return []
     seen = f"the throughputs of the {case.load.copies} copies lie {apart:.0f} % apart"
@@ -168,7 +168,7 @@ def _copy_warnings(case: Case, metrics: Sequence[Metric]) -> list[ResultWarning]
 
 def _open_loop_warnings(case: Case, metrics: Sequence[Metric], told: Mapping[str, Value]) -> list[ResultWarning]:
     found, searched = [], case.load.find_rate
-    late, median = named(metrics, "lateness_p99") or 0.0, named(metrics, "latency_p50") or 0.0
+    late, median = value_of(metrics, "lateness_p99") or 0.0, value_of(metrics, "latency_p50") or 0.0
     if late > 0.1 * median:
         seen = f"1 % of the arrivals were issued more than {format_value(late, 's')} late"
         found.append(_warning("late-generator", seen, "leave a CPU free for the generator"))
@@ -177,8 +177,8 @@ def _open_loop_warnings(case: Case, metrics: Sequence[Metric], told: Mapping[str
         seen = f"{delivered:.2f} arrivals/s were issued, {intended:.2f} were drawn"
         remedy = f"{'' if searched else 'lower --rate or '}leave a CPU free for the generator"
         found.append(_warning("off-rate", seen, remedy))
-    service = named(metrics, "service_p50") or 0.0
-    queued = median - service - (named(metrics, "lateness_p50") or 0.0)
+    service = value_of(metrics, "service_p50") or 0.0
+    queued = median - service - (value_of(metrics, "lateness_p50") or 0.0)
     gap = 1 / max(1e-9, _number(told["intended_rate"]))
     if service > 0 and queued > max(10 * service, gap):  # less than a gap is the time it takes to wake a worker
         seen = f"calls wait longer than they run: {format_value(queued, 's')} against {format_value(service, 's')}"
@@ -187,14 +187,14 @@ def _open_loop_warnings(case: Case, metrics: Sequence[Metric], told: Mapping[str
     return found
 
 
-def _judged(case: Case, metrics: Sequence[Metric]) -> dict[str, Value]:
+def _judge_objectives(case: Case, metrics: Sequence[Metric]) -> dict[str, Value]:
     """Each objective as it was read, with its verdict. A search judges by the rate it found, on the safe side."""
     found: dict[str, Value] = {}
     for objective in case.load.objectives:
         metric = next((m for m in metrics if m.name == objective.metric), None)
         met = metric is not None and objectives.holds(objective, metric.estimate.point)
         if case.load.find_rate:
-            met = named(metrics, "max_rate") is not None
+            met = value_of(metrics, "max_rate") is not None
         found[objectives.describe(objective, metric)] = {
             "met": met,
             "value": metric.estimate.point if metric else None,
@@ -208,7 +208,7 @@ def _missed_objectives(
 ) -> list[ResultWarning]:
     """Bounds that do not hold. A search for a rate has judged them already: it found one, or it says what it tried."""
     if case.load.find_rate:
-        return [] if named(metrics, "max_rate") else [_no_rate(case, answers, told)]
+        return [] if value_of(metrics, "max_rate") else [_no_rate(case, answers, told)]
     found = []
     for objective in case.load.objectives:
         metric = next((m for m in metrics if m.name == objective.metric), None)
@@ -228,7 +228,7 @@ def _no_rate(case: Case, answers: Sequence[CopyAnswer], told: Mapping[str, Value
     probes = told["probes"]
     assert isinstance(probes, list)
     rates = sorted((_number(probe["rate"]) for probe in probes if isinstance(probe, dict)), reverse=True)
-    tried, latencies = ", ".join(format_value(rate, "/s") for rate in rates), pooled(answers, "latency")
+    tried, latencies = ", ".join(format_value(rate, "/s") for rate in rates), pool_columns(answers, "latency")
     missed = []
     for objective in case.load.objectives:
         found = float(np.percentile(latencies, float(objective.metric.removeprefix("latency_p"))))

@@ -31,8 +31,8 @@ Seconds = NDArray[np.float64]
 def derive(case: Case, answers: Sequence[CopyAnswer]) -> list[Metric]:
     """Metrics of one measured case, pooled over its copies."""
     if case.load.mode is Mode.SINGLE:
-        return [_wall_time(answers), *(m for m in _once(answers) if m.name == "load_time")]
-    metrics = [*_latency_metrics(answers, _percentiles(case)), *_throughput(case, answers), *_once(answers)]
+        return [_wall_time(answers), *(m for m in _one_off_metrics(answers) if m.name == "load_time")]
+    metrics = [*_latency_metrics(answers, _percentiles(case)), *_throughput(case, answers), *_one_off_metrics(answers)]
     if case.load.mode is Mode.OPEN:
         metrics += [*_service_metrics(answers, "service"), *_service_metrics(answers, "lateness")]
         metrics += _rate_metrics(case, answers)
@@ -59,14 +59,14 @@ def calls_per_query(case: Case) -> int:
     return case.load.streams if case.load.mode is Mode.MULTISTREAM else 1
 
 
-def named(metrics: Sequence[Metric], name: str) -> float | None:
+def value_of(metrics: Sequence[Metric], name: str) -> float | None:
     """The point of the metric of that name, or None."""
     return next((m.estimate.point for m in metrics if m.name == name), None)
 
 
-def pooled(answers: Sequence[CopyAnswer], column: str) -> Seconds:
+def pool_columns(answers: Sequence[CopyAnswer], column: str) -> Seconds:
     """One column of all copies in seconds per call, in order of completion, the loop's own cost taken off."""
-    parts = [_corrected(answer, column) for answer in answers]
+    parts = [_correct_for_loop(answer, column) for answer in answers]
     ends = [np.frombuffer(a.samples.columns["end"], dtype=np.int64) for a in answers]
     order = np.argsort(np.concatenate(ends), kind="stable")
     return np.asarray(np.concatenate(parts)[order], dtype=np.float64)
@@ -77,7 +77,7 @@ def loop_cost(answer: CopyAnswer) -> int:
     return 0 if "scheduled" in answer.samples.columns else int(answer.ready["clock"]["loop"])
 
 
-def _corrected(answer: CopyAnswer, column: str) -> Seconds:
+def _correct_for_loop(answer: CopyAnswer, column: str) -> Seconds:
     raw = np.frombuffer(answer.samples.columns[column], dtype=np.int64)
     per_call = np.maximum(raw - loop_cost(answer), 0) / (answer.samples.loops * 1e9)
     return np.asarray(per_call, dtype=np.float64)
@@ -90,10 +90,10 @@ def _percentiles(case: Case) -> list[float]:
 
 
 def _latency_metrics(answers: Sequence[CopyAnswer], percentiles: Sequence[float]) -> list[Metric]:
-    folded = _merged(answers, "latency")
+    folded = _merge_histograms(answers, "latency")
     if folded is not None:
         return _from_histogram("latency", folded, answers, percentiles)
-    values = pooled(answers, "latency")
+    values = pool_columns(answers, "latency")
     extremes = [("min", float(values.min())), ("max", float(values.max()))]
     return [
         _time("latency", summary.mean_interval(values), len(values)),
@@ -105,7 +105,7 @@ def _latency_metrics(answers: Sequence[CopyAnswer], percentiles: Sequence[float]
     ]
 
 
-def _merged(answers: Sequence[CopyAnswer], column: str) -> Histogram | None:
+def _merge_histograms(answers: Sequence[CopyAnswer], column: str) -> Histogram | None:
     """One histogram of all copies, when any of them had to fold its calls into one."""
     if not any(column in a.samples.histograms for a in answers):
         return None
@@ -124,9 +124,9 @@ def _most_loops(answers: Sequence[CopyAnswer]) -> int:
 def _from_histogram(
     name: str, folded: Histogram, answers: Sequence[CopyAnswer], percentiles: Sequence[float] = summary.PERCENTILES
 ) -> list[Metric]:
-    cost, loops, raw = loop_cost(answers[0]), _most_loops(answers), pooled(answers, name)
+    cost, loops, raw = loop_cost(answers[0]), _most_loops(answers), pool_columns(answers, name)
 
-    def scaled(estimate: Estimate) -> Estimate:
+    def to_seconds(estimate: Estimate) -> Estimate:
         def seconds(value: float | None) -> float | None:
             return None if value is None else max(0.0, value - cost) / (loops * 1e9)
 
@@ -135,13 +135,13 @@ def _from_histogram(
         return replace(estimate, point=point, low=seconds(estimate.low), high=seconds(estimate.high))
 
     def quantile(q: float) -> Estimate:
-        return scaled(summary.from_histogram(folded, q, kept=raw))
+        return to_seconds(summary.from_histogram(folded, q, kept=raw))
 
     def exact(value: float) -> Estimate:
-        return scaled(Estimate(point=value, low=None, high=None, method="exact"))
+        return to_seconds(Estimate(point=value, low=None, high=None, method="exact"))
 
     return [
-        _time(name, scaled(summary.mean_from_histogram(folded, inflation=_inflation(raw))), folded.total),
+        _time(name, to_seconds(summary.mean_from_histogram(folded, inflation=_inflation(raw))), folded.total),
         *(_time(f"{name}_p{q:g}", quantile(q / 100), folded.total) for q in percentiles),
         _time(f"{name}_min", exact(folded.minimum), folded.total),
         _time(f"{name}_max", exact(folded.maximum), folded.total),
@@ -178,9 +178,9 @@ def _rate(case: Case, answer: CopyAnswer) -> float:
 
 def _median(answer: CopyAnswer) -> float:
     """One copy's median latency in seconds."""
-    folded = _merged([answer], "latency")
+    folded = _merge_histograms([answer], "latency")
     if folded is None:
-        return float(np.quantile(_corrected(answer, "latency"), 0.5, method="inverted_cdf"))
+        return float(np.quantile(_correct_for_loop(answer, "latency"), 0.5, method="inverted_cdf"))
     point = summary.from_histogram(folded, 0.5).point
     return max(0.0, point - loop_cost(answer)) / (answer.samples.loops * 1e9)
 
@@ -205,7 +205,7 @@ def _relative_spread(samples: Samples) -> float | None:
     return float(2.093 * counts.std(ddof=1) / np.sqrt(BINS) / mean)  # Student's t, 19 degrees of freedom
 
 
-def _once(answers: Sequence[CopyAnswer]) -> list[Metric]:
+def _one_off_metrics(answers: Sequence[CopyAnswer]) -> list[Metric]:
     """What each copy does once: load, first call, warm-up. The slowest copy counts."""
     warmups = [a.ready["warmup"] for a in answers]
     figures = {
@@ -228,10 +228,10 @@ def _wall_time(answers: Sequence[CopyAnswer]) -> Metric:
 def _service_metrics(answers: Sequence[CopyAnswer], name: str) -> list[Metric]:
     """The call itself (`service`, with its mean), or what the generator added (`lateness`)."""
     wanted = ([name] if name == "service" else []) + [f"{name}_p{q}" for q in (50, 99)]
-    folded = _merged(answers, name)
+    folded = _merge_histograms(answers, name)
     if folded is not None:
         return [m for m in _from_histogram(name, folded, answers) if m.name in wanted]
-    values = pooled(answers, name)
+    values = pool_columns(answers, name)
     quantiles = [_time(f"{name}_p{q}", summary.quantile_interval(values, q / 100), len(values)) for q in (50, 99)]
     return [_time(name, summary.mean_interval(values), len(values)), *quantiles] if name == "service" else quantiles
 

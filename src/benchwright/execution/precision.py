@@ -56,7 +56,7 @@ def is_last(case: Case, results: Sequence[Result], measured: int, rounds: int, m
     return measured >= most or ahead is None or not ahead.reached
 
 
-def missed(case: Case, results: Sequence[Result]) -> Iterator[ResultWarning]:
+def missed_warnings(case: Case, results: Sequence[Result]) -> Iterator[ResultWarning]:
     """A warning when the rounds together do not reach the precision, although each of them did."""
     if is_wanting(case, results):
         seen = f"asked for ±{case.load.precision:.2%}, but the rounds together give ±{half_width(case, results):.2%}"
@@ -118,12 +118,12 @@ def outlook(case: Case, results: Sequence[Result], rounds: int, most: int) -> Ou
     assert load.precision is not None
     cost = statistics.median(one.overhead for one in shown)
     within = statistics.median(one.error**2 * one.seconds for one in shown)
-    between = _between(shown, load.precision)
+    between = _variance_between(shown, load.precision)
     longest = min(LONGEST, load.duration or LONGEST)
     shortest = min(longest, max(SHORTEST, CALLS * statistics.median(one.call for one in shown)))
     done, found = len(shown), []
     least = max(rounds, done + is_wanting(case, results))  # at least one more, where all of them do not know it yet
-    worse = _worse(half_width(case, results), between + statistics.mean(one.error**2 for one in shown), done)
+    worse = _inflation(half_width(case, results), between + statistics.mean(one.error**2 for one in shown), done)
     for length in (min(longest, shortest * 2**i) for i in range(_LENGTHS)):
         variance = worse * (between + within / length)
         count = next((n for n in range(least, most + 1) if _half_width(variance, n) <= load.precision), None)
@@ -175,7 +175,7 @@ def _shown(case: Case, results: Sequence[Result]) -> Iterator[_Shown]:
         )
 
 
-def _between(shown: Sequence[_Shown], precision: float) -> float:
+def _variance_between(shown: Sequence[_Shown], precision: float) -> float:
     """The variance between processes, of logarithms, without what each does not know of itself."""
     guess, others = (_GUESS * precision) ** 2, len(shown) - 1
     if not others:
@@ -186,7 +186,7 @@ def _between(shown: Sequence[_Shown], precision: float) -> float:
     return (guess + others * max(0.0, seen)) / (1 + others)
 
 
-def _worse(seen: float | None, variance: float, count: int) -> float:
+def _inflation(seen: float | None, variance: float, count: int) -> float:
     """How many times larger a variance explains the interval that so many processes have together; 1 at least.
 
     It may be wider than their scatter says: where they fall into two groups, or lean to one side.

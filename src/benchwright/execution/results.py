@@ -19,14 +19,14 @@ REPORTED = "reported"  # begins the method of every metric that a benchmark told
 def with_numbers(bare: Result, outcome: AttemptOutcome, *, cost_per_hour: float | None = None) -> Result:
     """A result with everything that its workers answered; with a price of the machine, also what items cost."""
     case, answers, told = bare.case, outcome.answers, outcome.answers[0].measured
-    derived, reported = metrics.derive(case, answers), _reported(told["metrics"])
+    derived, reported = metrics.derive(case, answers), _reported_metrics(told["metrics"])
     own = [*derived, *reported]
     cost = [] if cost_per_hour is None else pricing.cost_per_million(own, cost_per_hour)
-    numbers = [_possible(m) for m in (*derived, *cost, *reported, *outcome.observation.metrics)]
+    numbers = [_limit_interval(m) for m in (*derived, *cost, *reported, *outcome.observation.metrics)]
     facts = instrument.facts(case, answers, numbers, outcome.observation)
     failure = schema.decode(Failure, told["failure"], where="answer.failure") if told.get("failure") else None
     return replace(
-        _failed(bare, failure) if failure else bare,
+        _mark_failed(bare, failure) if failure else bare,
         metrics=tuple(numbers),
         samples=tuple(answer.samples for answer in answers),
         timelines=(*schema.decode(tuple[Timeline, ...], told["timelines"], where="answer.timelines"), *bare.timelines),
@@ -37,7 +37,7 @@ def with_numbers(bare: Result, outcome: AttemptOutcome, *, cost_per_hour: float 
             *instrument.warnings(case, answers, numbers, facts),
             *([] if cost or cost_per_hour is None else [pricing.no_cost(own)]),
         ),
-        environment=_in_worker(bare.environment, answers[0].ready, answers[0].measured),
+        environment=_add_worker_facts(bare.environment, answers[0].ready, answers[0].measured),
     )
 
 
@@ -55,18 +55,18 @@ def _details(
     return found
 
 
-def _possible(metric: Metric) -> Metric:
+def _limit_interval(metric: Metric) -> Metric:
     """The metric with an interval that ends where the quantity does."""
     return replace(metric, estimate=within_limits(metric.estimate, limits(metric.name, metric.unit)))
 
 
-def _failed(bare: Result, failure: Failure) -> Result:
+def _mark_failed(bare: Result, failure: Failure) -> Result:
     """A result that has numbers and is bad all the same: its target told of its own failure."""
     status = Status.TIMEOUT if failure.kind == "timeout" else Status.FAILED
     return replace(bare, status=status, error=replace(failure, log_tail=bare.log_tail), log_tail="")
 
 
-def _reported(told: object) -> list[Metric]:
+def _reported_metrics(told: object) -> list[Metric]:
     """What the benchmark told of itself, marked as such; what we found out about its answers is no tale."""
     found = []
     for metric in schema.decode(tuple[Metric, ...], told, where="answer.metrics"):
@@ -76,7 +76,9 @@ def _reported(told: object) -> list[Metric]:
     return found
 
 
-def _in_worker(environment: Environment, ready: Mapping[str, object], measured: Mapping[str, object]) -> Environment:
+def _add_worker_facts(
+    environment: Environment, ready: Mapping[str, object], measured: Mapping[str, object]
+) -> Environment:
     """The environment with what only the worker knows: its runtime's versions and its packages."""
     versions, packages = ready["versions"], measured["packages"]
     assert isinstance(versions, dict) and isinstance(packages, dict)

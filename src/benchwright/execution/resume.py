@@ -19,7 +19,7 @@ MOST_TOLD = 3  # differences
 _ANEW = "measure anew, without --resume"
 
 
-class Before:
+class EarlierResults:
     """What a run held before it was resumed; a fresh run held nothing."""
 
     def __init__(self, run: Run | None = None) -> None:
@@ -37,11 +37,11 @@ class Before:
         """Those that were not measured again, in their old order."""
         return [result for result in self._results if result.id not in self._replaced]
 
-    def stands(self, case: Case, number: int) -> bool:
+    def has_numbers(self, case: Case, number: int) -> bool:
         """Whether it holds numbers for this case in this round."""
         return bool(self._standing) and _pair(case, number) in self._standing
 
-    def bad(self, case: Case, number: int) -> Result | None:
+    def failed_result(self, case: Case, number: int) -> Result | None:
         """The record that says why it holds none, if there is one."""
         return self._bad.get(_pair(case, number)) if self._bad else None
 
@@ -50,13 +50,13 @@ class Before:
         self._replaced.add(result.id)
 
 
-def why_bad(result: Result | None) -> Iterator[Failure]:
+def earlier_failures(result: Result | None) -> Iterator[Failure]:
     """What went wrong before, unless it was only the run that ended."""
     if result is not None and result.error is not None and result.error.kind != INTERRUPTED:
         yield result.error
 
 
-def matching(run: Run, cases: Sequence[Case], rounds: int, directory: Path) -> list[Case]:
+def match_cases(run: Run, cases: Sequence[Case], rounds: int, directory: Path) -> list[Case]:
     """The cases as `run` has them; an `OptionError` says why these rounds of them are not what it began with."""
     from benchwright.machine import environment  # every run imports this module, few are resumed
 
@@ -68,12 +68,12 @@ def matching(run: Run, cases: Sequence[Case], rounds: int, directory: Path) -> l
         raise OptionError(
             f"run {run.id} was to have {run.planned} results; {len(cases)} cases in {rounds} rounds have "
             f"{len(cases) * rounds}",
-            remedy=_as_begun(run),
+            remedy=_resume_remedy(run),
         )
-    return _tagged(run, cases)
+    return _restore_tags(run, cases)
 
 
-def _tagged(run: Run, cases: Sequence[Case]) -> list[Case]:
+def _restore_tags(run: Run, cases: Sequence[Case]) -> list[Case]:
     """The cases with the tags they have in `run`.
 
     One that has no result yet keeps its own, and gets those of the request as it was then: what all the others had and
@@ -111,7 +111,8 @@ def _refuse_another_machine(run: Run, here: Environment) -> None:
             if place.startswith(("machine.", "accelerators.", "system.os", "system.architecture"))
         ]
         raise OptionError(
-            f"run {run.id} was measured on another machine: {_some(differences)}", remedy=f"go on there, or {_ANEW}"
+            f"run {run.id} was measured on another machine: {_list_some(differences)}",
+            remedy=f"go on there, or {_ANEW}",
         )
 
 
@@ -132,44 +133,45 @@ def _refuse_other_cases(run: Run, cases: Sequence[Case]) -> None:
     strange = [case for key, case in recorded.items() if key not in wanted]
     if strange:
         unmatched = [case for case in cases if _key(case) not in recorded]
+        differences = [_describe_difference(case, unmatched) for case in strange]
         raise OptionError(
-            f"run {run.id} measured something else: {_some([_unlike(case, unmatched) for case in strange])}",
-            remedy=_as_begun(run),
+            f"run {run.id} measured something else: {_list_some(differences)}",
+            remedy=_resume_remedy(run),
         )
 
 
-def _unlike(case: Case, others: Sequence[Case]) -> str:
+def _describe_difference(case: Case, others: Sequence[Case]) -> str:
     """How the case differs from the one of this request that it resembles most."""
     label = " ".join([case.name, *(f"{name}={value}" for name, value in case.params.items())])
-    mine = dict(_places(schema.encode(replace(case, tags=()))))
+    mine = dict(_leaves(schema.encode(replace(case, tags=()))))
     found = []
     for other in (each for each in others if each.name == case.name):
-        theirs = dict(_places(schema.encode(replace(other, tags=()))))
+        theirs = dict(_leaves(schema.encode(replace(other, tags=()))))
         names = [name for name in dict.fromkeys([*mine, *theirs]) if mine.get(name) != theirs.get(name)]
-        found.append([_told(name, mine.get(name), theirs.get(name)) for name in names])
+        found.append([_describe_value(name, mine.get(name), theirs.get(name)) for name in names])
     if not found:
         return f"{label} is not asked for now"
-    return f"{label}: {_some(min(found, key=len))}"
+    return f"{label}: {_list_some(min(found, key=len))}"
 
 
-def _as_begun(run: Run) -> str:
+def _resume_remedy(run: Run) -> str:
     begun = f" ({shlex.join(run.command)})" if run.command else ""
     return f"ask for what it was begun with{begun}, or {_ANEW}"
 
 
-def _told(name: str, there: object, here: object) -> str:
+def _describe_value(name: str, there: object, here: object) -> str:
     return "its content has changed" if name == "version" else f"{name} is {there!r} there and {here!r} here"
 
 
-def _places(value: Any, prefix: str = "") -> Iterator[tuple[str, object]]:
+def _leaves(value: Any, prefix: str = "") -> Iterator[tuple[str, object]]:
     if not isinstance(value, dict):
         yield prefix, value
         return
     for name, item in value.items():
-        yield from _places(item, f"{prefix}.{name}" if prefix else name)
+        yield from _leaves(item, f"{prefix}.{name}" if prefix else name)
 
 
-def _some(texts: Sequence[str]) -> str:
+def _list_some(texts: Sequence[str]) -> str:
     more = f"; and {len(texts) - MOST_TOLD} more" if len(texts) > MOST_TOLD else ""
     return "; ".join(texts[:MOST_TOLD]) + more
 

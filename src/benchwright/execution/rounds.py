@@ -47,31 +47,31 @@ def execute(
     the store need not be opened to know that it will do.
     """
     measuring = Measuring(plan, open_store, listener, looks_ready=looks_ready)
-    listener(Planned(total=sum(1 for _ in _planned(measuring))))
-    if ahead := _expected(measuring):
+    listener(Planned(total=sum(1 for _ in _plan_attempts(measuring))))
+    if ahead := _estimate_time(measuring):
         listener(ahead)
     with measuring:
-        planned = _interleaved(measuring)
+        planned = _order_attempts(measuring)
         for case, number in planned:
             measuring.measure(case, number)
-            if ahead := _expected(measuring):
+            if ahead := _estimate_time(measuring):
                 listener(ahead)
             if measuring.interrupted:
                 measuring.skip(planned)  # the rest, which may be thousands, in one transaction
     return measuring.run
 
 
-def _planned(measuring: Measuring) -> Iterator[tuple[Case, int]]:
+def _plan_attempts(measuring: Measuring) -> Iterator[tuple[Case, int]]:
     """Every case in every round, but for what is there from before."""
     plan = measuring.plan
     for number in range(plan.rounds):
-        yield from ((case, number) for case in plan.cases if not measuring.stands(case, number))
+        yield from ((case, number) for case in plan.cases if not measuring.has_numbers(case, number))
 
 
-def _interleaved(measuring: Measuring) -> Iterator[tuple[Case, int]]:
+def _order_attempts(measuring: Measuring) -> Iterator[tuple[Case, int]]:
     """What is planned; then more, within bounds, for cases not yet known as well as was asked."""
-    for case, number in _planned(measuring):
-        if not (measuring.interrupted and measuring.bad(case, number)):  # a skip says less than what is there
+    for case, number in _plan_attempts(measuring):
+        if not (measuring.interrupted and measuring.failed_result(case, number)):  # a skip says less than what is there
             yield case, number
     plan = measuring.plan
     for number in range(plan.rounds, MORE * plan.rounds):
@@ -80,7 +80,7 @@ def _interleaved(measuring: Measuring) -> Iterator[tuple[Case, int]]:
                 yield case, number
 
 
-def _expected(measuring: Measuring) -> ExpectedTime | None:
+def _estimate_time(measuring: Measuring) -> ExpectedTime | None:
     """What it still takes until every case is known as well as was asked; None where nothing was asked, or is known."""
     plan, results = measuring.plan, measuring.results
     if all(case.load.precision is None for case in plan.cases):
@@ -100,9 +100,9 @@ def _expected(measuring: Measuring) -> ExpectedTime | None:
 
 
 def _wants_more(measuring: Measuring, case: Case, number: int) -> bool:
-    if measuring.stands(case, number):
+    if measuring.has_numbers(case, number):
         return False
-    if measuring.bad(case, number) is not None:
+    if measuring.failed_result(case, number) is not None:
         return True
     rounds, results = measuring.plan.rounds, measuring.results
     if not precision.is_wanting(case, results):

@@ -23,7 +23,7 @@ from benchwright.events import Began, Ended, Listener, Reached, nobody
 from benchwright.execution import artifacts, extra_passes, precision
 from benchwright.execution.attempt import CHANNEL, INTERRUPTED, Attempt, AttemptOutcome
 from benchwright.execution.hosts import Host
-from benchwright.execution.resume import Before, why_bad
+from benchwright.execution.resume import EarlierResults, earlier_failures
 from benchwright.execution.saver import ResultSink, Saver
 from benchwright.records import (
     Case,
@@ -116,7 +116,7 @@ class Measuring:
         self._environment: Environment | None = None
         self._revision = self._record.revision
         self._interrupt = interrupt or Interrupt()
-        self._before = Before(plan.resumed)
+        self._before = EarlierResults(plan.resumed)
         self._index = self._before.free
         self._measured_now: list[Result] = []
         self._recorded: list[Case] = []  # whose operators were asked for already
@@ -154,13 +154,13 @@ class Measuring:
         """The run with all its results so far."""
         return replace(self._record, results=tuple(self.results))
 
-    def stands(self, case: Case, number: int) -> bool:
+    def has_numbers(self, case: Case, number: int) -> bool:
         """Whether a run that was resumed holds numbers for this case in this round."""
-        return self._before.stands(case, number)
+        return self._before.has_numbers(case, number)
 
-    def bad(self, case: Case, number: int) -> Result | None:
+    def failed_result(self, case: Case, number: int) -> Result | None:
         """The record of a run that was resumed that says why it holds none, if there is one."""
-        return self._before.bad(case, number)
+        return self._before.failed_result(case, number)
 
     def measure(self, case: Case, number: int, setting: Setting | None = None) -> Result:
         """Measures the case in a fresh process and keeps the result, whatever came of it, as that of round `number`."""
@@ -168,7 +168,7 @@ class Measuring:
         index, self._index = self._index, self._index + 1
         self._rest(case)
         stop = self._interrupt.seen
-        result = self._skipped(index, case, number) if stop else self._measured(index, case, number)
+        result = self._skipped_result(index, case, number) if stop else self._measure(index, case, number)
         notes = {**(self.plan.notes(case) if self.plan.notes else {}), **self._setting.notes}
         if notes:
             result = replace(result, details={**result.details, **notes})
@@ -183,7 +183,7 @@ class Measuring:
         """
         self._setting = Setting()
         start = self._index
-        skipped = [self._skipped(start + i, case, number) for i, (case, number) in enumerate(planned)]
+        skipped = [self._skipped_result(start + i, case, number) for i, (case, number) in enumerate(planned)]
         if self.plan.notes:
             skipped = [replace(each, details={**each.details, **self.plan.notes(each.case)}) for each in skipped]
         self._index += len(skipped)
@@ -193,7 +193,7 @@ class Measuring:
             self._listener(Ended(index=index, result=result))
 
     def _keep(self, result: Result) -> None:
-        earlier = self._before.bad(result.case, result.round)
+        earlier = self._before.failed_result(result.case, result.round)
         if earlier is not None:
             self._before.replace(earlier)
         self._measured_now.append(result)
@@ -211,8 +211,8 @@ class Measuring:
 
     # ---- one result ----
 
-    def _measured(self, index: int, case: Case, number: int) -> Result:
-        self._listener(Began(index=index, case=case, round=number, run=self._record, done=self._done()))
+    def _measure(self, index: int, case: Case, number: int) -> Result:
+        self._listener(Began(index=index, case=case, round=number, run=self._record, done=self._count_done()))
         started_at, begin = now(), time.monotonic()
         failures: list[Failure] = []
         folder = self._folder(index, case, number)
@@ -222,28 +222,30 @@ class Measuring:
         load = precision.next_load(case, self.results, self.plan.rounds, MORE * self.plan.rounds)
         drawn = replace(case, load=of_round(load, number))  # the record keeps what was asked for
         outcome = self._attempt(index, drawn, folder, inline)
-        while (bad := _bad(outcome)) and len(failures) < self.plan.retries and not self._interrupt.seen:
+        while (bad := _failure_of(outcome)) and len(failures) < self.plan.retries and not self._interrupt.seen:
             failures.append(bad)
             outcome = self._attempt(index, drawn, folder, inline)
         if self._wants_profile(outcome, number):
             self._listener(Reached(index=index, phase="profiling"))
-            profiled = self._attempt(index, extra_passes.profiled(case, self.plan.profile), folder, self.plan.profile)
+            profiled = self._attempt(
+                index, extra_passes.profile_case(case, self.plan.profile), folder, self.plan.profile
+            )
             outcome = extra_passes.with_pass(outcome, profiled, "profile")
         if self._wants_operators(case, outcome):
             outcome = self._with_operators(index, case, outcome)
         result = self._result(index, case, number, outcome, started_at, time.monotonic() - begin)
         if folder is not None:
             result = replace(result, artifacts=artifacts.collect(folder))
-        told = [*_retried([*why_bad(self._before.bad(case, number)), *failures])]
+        told = [*_retry_warnings([*earlier_failures(self._before.failed_result(case, number)), *failures])]
         remark = getattr(self._setting.host or self._host, "remark", None)
         if remark is not None and (said := remark(case)) is not None:
             told.append(said)
         seen = [*self.results, result]
         if precision.is_last(case, seen, number + 1, self.plan.rounds, MORE * self.plan.rounds):
-            told += precision.missed(case, seen)
+            told += precision.missed_warnings(case, seen)
         return replace(result, warnings=(*result.warnings, *told))
 
-    def _done(self) -> int:
+    def _count_done(self) -> int:
         return len(self._measured_now) + sum(result.status is Status.OK for result in self._before.results)
 
     def _wants_profile(self, outcome: AttemptOutcome, number: int) -> bool:
@@ -263,7 +265,7 @@ class Measuring:
 
         self._recorded.append(case)
         if refused := operator_pass.refusal(case):
-            return extra_passes.with_told(outcome, warnings=[schema.encode(refused)])
+            return extra_passes.add_to_answer(outcome, warnings=[schema.encode(refused)])
         self._listener(Reached(index=index, phase="recording operators"))
         with tempfile.TemporaryDirectory(prefix="benchwright-operators-") as folder:
             extra = self._attempt(index, operator_pass.case_of(case), Path(folder), operator_pass.PASS)
@@ -347,7 +349,7 @@ class Measuring:
             failure = Failure(kind=kind, message=said, log_tail=bare.log_tail)
             return replace(bare, status=Status.FAILED, error=failure, log_tail="")
 
-    def _skipped(self, index: int, case: Case, number: int) -> Result:
+    def _skipped_result(self, index: int, case: Case, number: int) -> Result:
         failure = Failure(kind=INTERRUPTED, message="the run was interrupted before this began")
         return self._result(index, case, number, AttemptOutcome(status=Status.SKIPPED, failure=failure), now(), 0.0)
 
@@ -371,7 +373,7 @@ def _new_run(plan: Plan) -> Run:
     )
 
 
-def _bad(outcome: AttemptOutcome) -> Failure | None:
+def _failure_of(outcome: AttemptOutcome) -> Failure | None:
     """Why an attempt went wrong: its workers failed, or the target told of its own failure."""
     if outcome.failure is not None or not outcome.answers:
         return outcome.failure
@@ -379,7 +381,7 @@ def _bad(outcome: AttemptOutcome) -> Failure | None:
     return schema.decode(Failure, told, where="answer.failure") if told else None
 
 
-def _retried(failures: Sequence[Failure]) -> Iterator[ResultWarning]:
+def _retry_warnings(failures: Sequence[Failure]) -> Iterator[ResultWarning]:
     if failures:
         seen = f"{len(failures)} attempts failed before this one: {failures[-1].message}"
         yield ResultWarning(code="retried", seen=seen, remedy="find out why it fails at times")

@@ -187,7 +187,7 @@ def measure(
     if golden:
         from benchwright.execution import golden as answers
 
-        whole = answers.applied(whole, request, golden, listener)
+        whole = answers.apply(whole, request, golden, listener)
     if fork:
         from benchwright.execution.hosts.forked import ForkingHost
 
@@ -225,12 +225,12 @@ def _resumed(plan: Plan, reference: str, *, store: str | None, save: bool) -> Pl
     """The plan as the continuation of a run in the store, or an `OptionError` that says why it is none."""
     if not save:
         raise OptionError("a run that is resumed is kept where it is", remedy="leave out --no-save, or --resume")
-    from benchwright.execution.resume import matching, price
+    from benchwright.execution.resume import match_cases, price
     from benchwright.store import open_store
 
     with closing(open_store(config.store_url(store), create=False)) as kept:
         run = kept.run(kept.find(reference))
-    cases = matching(run, plan.cases, plan.rounds, plan.directory)
+    cases = match_cases(run, plan.cases, plan.rounds, plan.directory)
     paid = price(run, plan.cost_per_hour)
     return replace(plan, cases=cases, resumed=run, cost_per_hour=paid)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchwright import schema
-from benchwright.exchange.uploads.runs import lost, send_run
+from benchwright.exchange.uploads.runs import lost_files, send_run
 from benchwright.execution.artifacts import collect
 from benchwright.records import Artifact, Case, Environment, Result, Run, Status, Target
 
@@ -52,7 +52,7 @@ def test_the_document_and_every_results_files_arrive(run: Run, tmp_path: Path) -
     assert _names(far) == files | {"run-1/run.json"}
     assert (far / "run-1" / "r1" / "trace" / "a.json").read_text() == "[1]"
     assert schema.loads((far / "run-1" / "run.json").read_bytes(), Run) == run
-    assert lost(run) == []
+    assert lost_files(run) == []
 
 
 def test_files_that_came_later_go_too(run: Run, tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_files_that_came_later_go_too(run: Run, tmp_path: Path) -> None:
 def test_what_is_gone_is_named_and_the_rest_is_sent(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "artifacts" / "0"
     (folder / "empty.log").unlink()
-    assert lost(run) == [f"{folder / 'empty.log'}: no longer there"]
+    assert lost_files(run) == [f"{folder / 'empty.log'}: no longer there"]
     send_run(run, str(tmp_path / "far"))
     assert (tmp_path / "far" / "run-1" / "r0" / "trace" / "a.json").is_file()
 
@@ -73,7 +73,7 @@ def test_a_folder_that_is_gone_is_named_once(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "artifacts" / "0"
     for path in (folder / "trace" / "a.json", folder / "empty.log"):
         path.unlink()
-    assert lost(run) == [f"{folder}: no longer there, with 2 files"]
+    assert lost_files(run) == [f"{folder}: no longer there, with 2 files"]
     assert send_run(run, str(tmp_path / "far")).failures == ()
     assert not (tmp_path / "far" / "run-1" / "r0").exists()
 
@@ -81,7 +81,7 @@ def test_a_folder_that_is_gone_is_named_once(run: Run, tmp_path: Path) -> None:
 def test_the_files_of_a_later_run_are_not_sent_for_this_one(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "artifacts" / "0"
     (folder / "trace" / "a.json").write_text("[7]")  # as long; the empty file is as it was, and proves nothing
-    assert lost(run) == [f"{folder}: holds other files now than this run left there; not sent"]
+    assert lost_files(run) == [f"{folder}: holds other files now than this run left there; not sent"]
     send_run(run, str(tmp_path / "far"))
     assert not (tmp_path / "far" / "run-1" / "r0").exists()
 
@@ -93,7 +93,7 @@ def test_a_record_from_elsewhere_names_no_folder_at_will(run: Run, tmp_path: Pat
     digest = hashlib.sha256(b"secret").hexdigest()
     strange = Artifact(name=name, kind="data", path=str(path), size=6, sha256=digest)
     run = replace(run, id="../../up", results=(replace(run.results[0], id="../r", artifacts=(strange,)),))
-    assert lost(run) == [f"{path}: not a file of a folder that its record names; not sent"]
+    assert lost_files(run) == [f"{path}: not a file of a folder that its record names; not sent"]
     assert send_run(run, str(tmp_path / "far")).sent == (f"{tmp_path}/far/______up/",)
     assert _names(tmp_path / "far") == {"______up/run.json"}
 

@@ -43,9 +43,12 @@ def test_needs_are_read_and_nothing_is_run(tmp_path: Path, files: dict[str, str]
 
 
 def test_only_plain_needs_are_shared() -> None:
-    assert RevisionNeeds(requirements=("a>=1",)).shared and RevisionNeeds(file="r.txt", content="a==1\nb\n").shared
-    assert not RevisionNeeds(file="r.txt", content="-e .\n").shared
-    assert not RevisionNeeds(requirements=("a @ file:///elsewhere/a",)).shared
+    assert (
+        RevisionNeeds(requirements=("a>=1",)).can_be_shared
+        and RevisionNeeds(file="r.txt", content="a==1\nb\n").can_be_shared
+    )
+    assert not RevisionNeeds(file="r.txt", content="-e .\n").can_be_shared
+    assert not RevisionNeeds(requirements=("a @ file:///elsewhere/a",)).can_be_shared
 
 
 @pytest.fixture

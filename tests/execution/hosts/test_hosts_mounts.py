@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchwright.execution.hosts.container_init import ran_out_of_memory
-from benchwright.execution.hosts.mounts import Mount, needed, readable
+from benchwright.execution.hosts.mounts import Mount, needed_mounts, readable_mounts
 from benchwright.records import Case, Inputs, Load, Target
 from benchwright.worker.channel import PROTOCOL, Job
 
@@ -18,7 +18,7 @@ def _job(uri: str = "fake:constant", *, runtime: str = "python", **fields: objec
 
 
 def _paths(job: Job, here: Path) -> dict[Path, bool]:
-    return {mount.path: mount.writable for mount in needed(job, here)}
+    return {mount.path: mount.writable for mount in needed_mounts(job, here)}
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_the_folder_of_what_is_measured_is_there_read_only(here: Path) -> None:
 def test_only_the_jobs_own_folder_is_writable(here: Path) -> None:
     inner = here / "out"
     inner.mkdir()
-    found = needed(_job(folder=str(inner)), here)
+    found = needed_mounts(_job(folder=str(inner)), here)
     assert [(mount.path, mount.writable) for mount in found] == [(here, False), (inner, True)]  # the parent first
     assert _paths(_job(folder=str(here)), here) == {here: True}
 
@@ -62,9 +62,12 @@ def test_links_work_inside_too(here: Path) -> None:
 
 
 def test_folders_that_a_container_has_itself_are_never_covered(tmp_path: Path) -> None:
-    assert readable(map(Path, ("/", "/tmp", "/usr", "/usr/lib", "/usr/local/bin", "/etc", "/dev/null", "/proc"))) == []
+    assert (
+        readable_mounts(map(Path, ("/", "/tmp", "/usr", "/usr/lib", "/usr/local/bin", "/etc", "/dev/null", "/proc")))
+        == []
+    )
     file = Path("/etc/hostname")
-    assert [mount.path for mount in readable([file])] == [file]  # the file alone
+    assert [mount.path for mount in readable_mounts([file])] == [file]  # the file alone
 
 
 def test_a_command_brings_its_files_but_not_its_programs(here: Path) -> None:

@@ -43,7 +43,7 @@ def test_an_environment_becomes_an_image_to_measure_in(python_image: str, tag: s
     assert host.system["image"] == {**host.system["image"], "name": tag, "id": image.id}  # type: ignore[dict-item]
     inside = containers.ask(engine, "run", "--rm", tag, "python3", "-m", "pip", "list")
     assert "benchwright" in inside.stdout, inside.stderr
-    (row,) = [row for row in builder.listed() if tag in row.tags]
+    (row,) = [row for row in builder.list_images() if tag in row.tags]
     assert row.version and row.size > 1_000_000 and row.id == image.id
 
 
@@ -95,4 +95,4 @@ def test_a_saved_image_is_loaded(tmp_path: Path, tag: str, engine: str) -> None:
 def test_without_the_extra_the_remedy_is_named(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "python_on_whales", None)
     with pytest.raises(NotInstalledError, match=r"benchwright\[container\]"):
-        builder.listed()
+        builder.list_images()

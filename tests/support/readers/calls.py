@@ -271,7 +271,7 @@ def build_mark(path: Path, draw: random.Random) -> None:
 
     (path.parent / "work").mkdir(exist_ok=True)
     (path.parent / builds.MARK).write_bytes(path.read_bytes())
-    Kept()._kept(path.parent, records.Revision(vcs="git", id="a" * 40))
+    Kept()._find_built(path.parent, records.Revision(vcs="git", id="a" * 40))
 
 
 def project(path: Path, draw: random.Random) -> None:

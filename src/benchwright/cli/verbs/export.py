@@ -64,7 +64,7 @@ def command(
 
             if len(runs) != 1:
                 raise OptionError(f"--format {format} holds one run, not {len(runs)}", remedy="name one")
-            text = exchange.written(results.run(runs[0], samples=False), format)
+            text = exchange.export_run(results.run(runs[0], samples=False), format)
             count = export_text(text, file, force=force)
     told = f", {len(left_out)} damaged and left out" if left_out else ""
     click.echo(f"{file}: {count} run{'s' * (count != 1)} written{told}", err=True)

@@ -49,7 +49,7 @@ def build(**given: Any) -> None:
     wanted = orders.Wanted(
         base=given["base"],
         tag=given["image_name"],
-        packages=orders.chosen(given["packages"]),
+        packages=orders.parse_packages(given["packages"]),
         arguments=orders.arguments(given["build_arg"], "--build-arg"),
         cache=not given["no_cache"],
     )
@@ -71,10 +71,10 @@ def build(**given: Any) -> None:
 @json_option
 def list_images(as_json: bool) -> None:
     """The images on this machine that `benchwright image build` made."""
-    from benchwright.execution.images.builder import listed
+    from benchwright.execution.images.builder import list_images
     from benchwright.units import format_value
 
-    rows = listed()
+    rows = list_images()
     if as_json:
         print_json("images", rows)
         return

@@ -62,10 +62,10 @@ def _was_made_by_perfzero(run: Run) -> bool:
 
 def _send_to_each(run: Run, urls: tuple[str, ...]) -> tuple[list[str], list[str], list[str]]:
     """What arrived, what did not, and the places that this concerns."""
-    from benchwright.exchange.uploads.runs import lost, send_run
+    from benchwright.exchange.uploads.runs import lost_files, send_run
 
     sent: list[str] = []
-    failures = lost(run)
+    failures = lost_files(run)
     left = [*urls] if failures else []
     for url in urls:
         delivery = send_run(run, url, listener=_draw)

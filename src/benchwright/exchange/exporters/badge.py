@@ -19,7 +19,7 @@ _NARROW, _WIDE = "fijltrI.,:;'|!()[] ", "mwMW@%"
 
 def svg(label: str, value: str, verdict: Verdict) -> str:
     """The picture: the label on grey, the value on green, red or grey. Whatever the texts hold, they are texts."""
-    left, right = _shown(label), _shown(value)
+    left, right = _visible_text(label), _visible_text(value)
     split, width = _width(left), _width(left) + _width(right)
     title = escape(f"{left}: {right}")
     return (
@@ -38,7 +38,7 @@ def _text(text: str, begin: int, end: int) -> str:
     return f'<text x="{(begin + end) / 2:g}" y="14" textLength="{end - begin - 10}">{escape(text)}</text>'
 
 
-def _shown(text: str) -> str:
+def _visible_text(text: str) -> str:
     """Without what cannot be seen or turns the direction of writing, and not too long."""
     plain = "".join(" " if unicodedata.category(c)[0] in "CZ" else c for c in text).strip() or "?"
     return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 1]}…"

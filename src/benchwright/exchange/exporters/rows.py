@@ -44,14 +44,14 @@ def _rows(name: str, rounds: Sequence[Result]) -> list[ExportRow]:
             metric=metric,
             unit=unit,
             better=told[0].better,
-            estimate=_together(metric, unit, [one.estimate for one in told]),
+            estimate=_combine(metric, unit, [one.estimate for one in told]),
             rounds=len(told),
         )
         for (metric, unit), told in found.items()
     ]
 
 
-def _together(metric: str, unit: str, rounds: Sequence[Estimate]) -> Estimate:
+def _combine(metric: str, unit: str, rounds: Sequence[Estimate]) -> Estimate:
     if len(rounds) == 1:
         return within_limits(rounds[0], limits(metric, unit))
     if metric.endswith(("_min", "_max")):
@@ -69,7 +69,7 @@ def _names(cases: Sequence[Case]) -> list[str]:
     taken: dict[str, int] = {}
     found = []
     for case in cases:
-        words = [f"{key}={_shown(value)}" for key, value in case.params.items()]
+        words = [f"{key}={_format_scalar(value)}" for key, value in case.params.items()]
         if len(runtimes[case.name]) > 1 and "runtime" not in case.params:
             words.insert(0, f"runtime={case.target.runtime}")
         name = " ".join([case.name, *words])
@@ -78,5 +78,5 @@ def _names(cases: Sequence[Case]) -> list[str]:
     return found
 
 
-def _shown(value: Scalar) -> str:
+def _format_scalar(value: Scalar) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value).lower() if isinstance(value, bool) else str(value)

@@ -13,7 +13,7 @@ from benchwright.errors import DecodeError
 from benchwright.exchange.importers import construction
 from benchwright.exchange.importers.construction import Provenance
 from benchwright.exchange.importers.place import DocumentPlace, document, finite
-from benchwright.exchange.importers.source_file import Given, given
+from benchwright.exchange.importers.source_file import Given, read_source
 from benchwright.records import (
     Better,
     Case,
@@ -54,7 +54,7 @@ class Asv:
         about = _benchmarks(what.path)
         # As asv keeps them: results/MACHINE/COMMIT-ENVIRONMENT.json; or one machine's folder.
         for file in sorted([*what.path.glob("*/*.json"), *what.path.glob("*.json")]):
-            found = given(str(file))
+            found = read_source(str(file))
             if _is_results(found.data):
                 yield _run(found, about)
 
@@ -68,7 +68,7 @@ def _benchmarks(folder: Path | None) -> DocumentPlace:
     file = folder / BENCHMARKS if folder else None
     if file is None or not file.is_file():
         return DocumentPlace({}, BENCHMARKS)
-    return DocumentPlace(given(str(file)).data, str(file))
+    return DocumentPlace(read_source(str(file)).data, str(file))
 
 
 def _run(what: Given, about: DocumentPlace) -> Run:

@@ -65,7 +65,7 @@ def result(
 ) -> Result:
     """One result; its id is given when the run is made. A duration that nothing can have counts as 0."""
     seconds = finite(duration) or 0.0
-    known = tuple(_unique(map(_sound, metrics)))
+    known = tuple(_unique(map(_check_metric, metrics)))
     return Result(
         id="",
         case=case,
@@ -78,7 +78,7 @@ def result(
         metrics=known,
         details=details or {},
         error=failure,
-        warnings=(*told.warnings, *warnings, *_alike(known)),
+        warnings=(*told.warnings, *warnings, *_dependence_warnings(known)),
     )
 
 
@@ -145,7 +145,7 @@ def mean_of(values: Sequence[float]) -> Estimate:
     return summary.mean_interval(values)
 
 
-def reported(
+def reported_metrics(
     name: str, unit: str, better: Better | None, point: float | None, *, what: str = "", count: int = 1
 ) -> list[Metric]:
     """A number that only its tool's word is known of: no interval. None gives nothing."""
@@ -184,7 +184,7 @@ def environment(
     )
 
 
-def undated(tool: str) -> ResultWarning:
+def undated_warning(tool: str) -> ResultWarning:
     """For a format that does not say when something was measured."""
     return ResultWarning(
         code="import-undated",
@@ -193,7 +193,7 @@ def undated(tool: str) -> ResultWarning:
     )
 
 
-def unplaced(tool: str) -> ResultWarning:
+def unplaced_warning(tool: str) -> ResultWarning:
     """For a format that does not say where something was measured."""
     return ResultWarning(
         code="import-unplaced",
@@ -240,7 +240,7 @@ def scalar(text: str) -> str | int | float:
     return int(text) if text.lstrip("+-").isdigit() else number
 
 
-def _alike(metrics: Iterable[Metric]) -> Iterator[ResultWarning]:
+def _dependence_warnings(metrics: Iterable[Metric]) -> Iterator[ResultWarning]:
     """That many values are worth too few independent ones for an interval of their median."""
     needed = ranks.samples_for_quantile(0.5)
     for metric in metrics:
@@ -254,7 +254,7 @@ def _alike(metrics: Iterable[Metric]) -> Iterator[ResultWarning]:
             )
 
 
-def _sound(metric: Metric) -> Metric:
+def _check_metric(metric: Metric) -> Metric:
     if flaw := soundness.estimate_flaw(metric.estimate) or soundness.metric_flaw(metric):
         raise DecodeError(f"{metric.name}: {flaw}", remedy="see what wrote it")
     return metric
@@ -264,12 +264,12 @@ def _unique(metrics: Iterable[Metric]) -> Iterator[Metric]:
     """Each under a name of its own: what a file tells twice is numbered."""
     taken: set[str] = set()
     for metric in metrics:
-        name = next(n for n in _numbered(metric.name) if n not in taken)
+        name = next(n for n in _numbered_names(metric.name) if n not in taken)
         taken.add(name)
         yield replace(metric, name=name)
 
 
-def _numbered(name: str) -> Iterator[str]:
+def _numbered_names(name: str) -> Iterator[str]:
     return itertools.chain([name], (f"{name}_{number}" for number in itertools.count(2)))
 
 

@@ -24,10 +24,10 @@ _SIDES = {"treatment": "", "control": "control_"}
 
 def logs_of(sent: Any, loads: Loads, *, where: str = "logs") -> list[Any]:
     """The messages of the logs, with `loads` reading JSON that is in a text, as that reporter packs it twice."""
-    rows = list(DocumentPlace(_unpacked(sent, loads, where), where))
+    rows = list(DocumentPlace(_unpack(sent, loads, where), where))
     if len(rows) > MOST_LOGS:
         raise DecodeError(f"{where}: more than {MOST_LOGS} entries at once")
-    return [_unpacked(row["message"].data, loads, row["message"].where) for row in rows]
+    return [_unpack(row["message"].data, loads, row["message"].where) for row in rows]
 
 
 def run_of(messages: Sequence[Any], *, received_at: str) -> Run:
@@ -46,11 +46,11 @@ def run_of(messages: Sequence[Any], *, received_at: str) -> Run:
         started_at=first.started_at,
         revision=results[0].revision,
     )
-    dated = all(_dated(entries[0]) for entries in tests.values())
+    dated = all(_instant(entries[0]) for entries in tests.values())
     return construction.run(told, list(messages), results, sorts=dated)
 
 
-def _unpacked(sent: Any, loads: Loads, where: str) -> Any:
+def _unpack(sent: Any, loads: Loads, where: str) -> Any:
     return loads(sent, where) if isinstance(sent, str) else sent
 
 
@@ -70,7 +70,7 @@ def _results(entries: Sequence[DocumentPlace], received_at: str) -> Iterator[Res
         told = Provenance(
             tool=TOOL,
             environment=_environment(facts),
-            started_at=_dated(entries[0]) or received_at,
+            started_at=_instant(entries[0]) or received_at,
             revision=_revision(facts, numbers, prefix),
         )
         name = _text(facts, "net_name") or _text(facts, "identifier") or "unnamed"
@@ -81,7 +81,7 @@ def _results(entries: Sequence[DocumentPlace], received_at: str) -> Iterator[Res
         yield construction.result(told, case, metrics=metrics, failure=missing, details=details)
 
 
-def _dated(message: DocumentPlace) -> str:
+def _instant(message: DocumentPlace) -> str:
     return construction.since_1970(message["int"]["time"].maybe())
 
 

@@ -43,7 +43,7 @@ class GoogleBenchmark:
     def runs(self, what: Given) -> list[Run]:
         """One run."""
         whole = document(what)
-        told = _told(whole["context"], what)
+        told = _provenance(whole["context"], what)
         named: dict[str, list[DocumentPlace]] = {}
         for row in whole["benchmarks"]:
             named.setdefault(row["run_name"].text(row["name"].text()), []).append(row)
@@ -56,7 +56,7 @@ class GoogleBenchmark:
         return [construction.run(told, what.data, results, command=_command(whole["context"]))]
 
 
-def _told(context: DocumentPlace, what: Given) -> Provenance:
+def _provenance(context: DocumentPlace, what: Given) -> Provenance:
     dated = construction.instant(context["date"].text(""))
     knobs = {name: context[name].value() for name in ("mhz_per_cpu", "cpu_scaling_enabled", "aslr_enabled", "load_avg")}
     environment = construction.environment(
@@ -70,7 +70,7 @@ def _told(context: DocumentPlace, what: Given) -> Provenance:
         tool=GoogleBenchmark.name,
         environment=environment,
         started_at=dated or what.modified_at,
-        warnings=() if dated else (construction.undated(GoogleBenchmark.name),),
+        warnings=() if dated else (construction.undated_warning(GoogleBenchmark.name),),
     )
 
 
@@ -126,13 +126,17 @@ def _from_aggregates(rows: Sequence[DocumentPlace]) -> list[Metric]:
     for aggregate, name in (("mean", "latency"), ("median", "latency_p50")):
         if row := by_name.get(aggregate):
             what = f"{aggregate} of {count} repetitions"
-            found += construction.reported(name, "s", Better.LOWER, _seconds(row, "real_time"), what=what, count=count)
+            found += construction.reported_metrics(
+                name, "s", Better.LOWER, _seconds(row, "real_time"), what=what, count=count
+            )
     if row := by_name.get("mean"):
         what = f"mean of {count} repetitions"
-        found += construction.reported("cpu_time", "s", Better.LOWER, _seconds(row, "cpu_time"), what=what, count=count)
+        found += construction.reported_metrics(
+            "cpu_time", "s", Better.LOWER, _seconds(row, "cpu_time"), what=what, count=count
+        )
         for counter in _counters(row):
             name, unit, better = _KNOWN.get(counter, (counter, "", None))
-            found += construction.reported(name, unit, better, row[counter].number(), what=what, count=count)
+            found += construction.reported_metrics(name, unit, better, row[counter].number(), what=what, count=count)
     return found
 
 
@@ -140,7 +144,7 @@ def _mean(name: str, unit: str, better: Better | None, values: Sequence[float]) 
     if not values:
         return []
     what = "the program's own" if len(values) == 1 else f"mean of {len(values)} repetitions"
-    return construction.reported(name, unit, better, sum(values) / len(values), what=what, count=len(values))
+    return construction.reported_metrics(name, unit, better, sum(values) / len(values), what=what, count=len(values))
 
 
 def _seconds(row: DocumentPlace, key: str) -> float:

@@ -30,7 +30,7 @@ class Hyperfine:
             tool=self.name,
             environment=construction.environment(self.name, "", machine={}, system={}),
             started_at=what.modified_at,
-            warnings=(construction.undated(self.name), construction.unplaced(self.name)),
+            warnings=(construction.undated_warning(self.name), construction.unplaced_warning(self.name)),
         )
         return [construction.run(told, what.data, [_result(told, row) for row in whole["results"]], sorts=False)]
 
@@ -54,14 +54,16 @@ def _times(row: DocumentPlace, times: Sequence[float]) -> list[Metric]:
     return [
         metric
         for name, key in _SUMMARIES
-        for metric in construction.reported(name, "s", Better.LOWER, row[key].maybe(), what=f"{key} of the calls")
+        for metric in construction.reported_metrics(
+            name, "s", Better.LOWER, row[key].maybe(), what=f"{key} of the calls"
+        )
     ]
 
 
 def _others(row: DocumentPlace, count: int) -> list[Metric]:
     found: list[Metric] = []
     for name, key in (("cpu_user", "user"), ("cpu_system", "system")):
-        found += construction.reported(
+        found += construction.reported_metrics(
             name, "s", Better.LOWER, row[key].maybe(), what="mean of the calls", count=count or 1
         )
     if memory := row["memory_usage_byte"].numbers():

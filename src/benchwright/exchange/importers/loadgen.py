@@ -10,7 +10,7 @@ from benchwright.errors import DecodeError, TargetError
 from benchwright.exchange.importers import construction
 from benchwright.exchange.importers.construction import Provenance
 from benchwright.exchange.importers.place import finite
-from benchwright.exchange.importers.source_file import Given, given
+from benchwright.exchange.importers.source_file import Given, read_source
 from benchwright.records import Better, Case, Failure, Load, Metric, Mode, Result, ResultWarning, Run
 from benchwright.schema.parsing import json_value
 
@@ -71,7 +71,10 @@ class LoadGen:
             tool=self.name,
             environment=construction.environment(self.name, str(facts.get("version", "")), machine={}, system={}),
             started_at=dated or max(log.modified_at for log in logs),
-            warnings=(construction.unplaced(self.name), *(() if dated else (construction.undated(self.name),))),
+            warnings=(
+                construction.unplaced_warning(self.name),
+                *(() if dated else (construction.undated_warning(self.name),)),
+            ),
         )
         return [construction.run(told, facts, [_result(told, facts)], sorts=bool(dated))]
 
@@ -86,7 +89,7 @@ def _logs(what: Given) -> Iterator[Given]:
     if named not in (None, SUMMARY, DETAIL):
         yield what
         return
-    found = [given(str(folder / name)) for name in (SUMMARY, DETAIL) if (folder / name).is_file()]
+    found = [read_source(str(folder / name)) for name in (SUMMARY, DETAIL) if (folder / name).is_file()]
     if not found:
         raise TargetError(f"{what.name}: holds neither {SUMMARY} nor {DETAIL}")
     yield from found
@@ -157,10 +160,12 @@ def _metrics(facts: Facts) -> list[Metric]:
         else:
             continue
         if name not in found and (number := finite(value)) is not None:
-            found[name] = construction.reported(name, "s", Better.LOWER, number / 1e9, what=what, count=count)
+            found[name] = construction.reported_metrics(name, "s", Better.LOWER, number / 1e9, what=what, count=count)
     rate = next((key for key in _RATES if finite(facts.get(key)) is not None), None)
     if rate is not None:
-        found["throughput"] = construction.reported("throughput", "/s", Better.HIGHER, finite(facts[rate]), what=rate)
+        found["throughput"] = construction.reported_metrics(
+            "throughput", "/s", Better.HIGHER, finite(facts[rate]), what=rate
+        )
     return [metric for metrics in found.values() for metric in metrics]
 
 

@@ -67,7 +67,7 @@ def _metrics(outcome: DocumentPlace) -> tuple[list[Metric], list[ResultWarning]]
 
 def _memory(process: DocumentPlace) -> list[Metric]:
     """The largest that was seen; 0 is what a method gets that was too short to be looked at."""
-    return construction.reported(
+    return construction.reported_metrics(
         "rss_peak", "B", Better.LOWER, process["max_rss"].maybe() or None, what="looked at now and then"
     )
 

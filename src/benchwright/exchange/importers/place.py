@@ -68,11 +68,11 @@ class DocumentPlace:
 
     def value(self) -> Value:
         """Whatever is here, as a record can keep it: numbers that are not finite become words."""
-        return kept(self.data)
+        return plain_value(self.data)
 
     def scalar(self) -> Scalar:
         """What is here as a parameter's value: lists and mappings become their JSON."""
-        found = kept(self.data)
+        found = plain_value(self.data)
         return json.dumps(found, sort_keys=True) if isinstance(found, list | dict) else found
 
     def error(self, what: str) -> DecodeError:
@@ -101,12 +101,12 @@ def finite(data: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def kept(data: Any) -> Value:
+def plain_value(data: Any) -> Value:
     """Plain values as a record keeps them."""
     if isinstance(data, dict):
-        return {str(key): kept(item) for key, item in data.items()}
+        return {str(key): plain_value(item) for key, item in data.items()}
     if isinstance(data, list):
-        return [kept(item) for item in data]
+        return [plain_value(item) for item in data]
     if isinstance(data, float) and not math.isfinite(data):
         return str(data)
     return data if isinstance(data, str | int | float | bool) or data is None else str(data)

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchwright.exchange.importers import construction
 from benchwright.exchange.importers.construction import Provenance
-from benchwright.exchange.importers.place import DocumentPlace, document, kept
+from benchwright.exchange.importers.place import DocumentPlace, document, plain_value
 from benchwright.exchange.importers.source_file import Given
 from benchwright.records import Better, Environment, Metric, Result, Run, Value
 
@@ -52,10 +52,12 @@ def _result(facts: Mapping[str, Any], process: DocumentPlace, number: int, what:
         tool=Pyperf.name,
         environment=_environment(about),
         started_at=dated or what.modified_at,
-        warnings=() if dated else (construction.undated(Pyperf.name),),
+        warnings=() if dated else (construction.undated_warning(Pyperf.name),),
     )
     details: dict[str, Value] = {"warmups": process["warmups"].value()}
-    details |= {name: kept(facts[name]) for name in ("loops", "inner_loops", "timeit_stmt", "timer") if name in facts}
+    details |= {
+        name: plain_value(facts[name]) for name in ("loops", "inner_loops", "timeit_stmt", "timer") if name in facts
+    }
     return construction.result(
         told,
         construction.case(Pyperf.name, about["name"].text("unnamed")),
@@ -73,7 +75,7 @@ def _metrics(about: DocumentPlace, values: tuple[float, ...]) -> list[Metric]:
     found = construction.latencies(values, each=each) if unit == "second" else [_in_unit(unit, values)]
     for key in ("command_max_rss", "mem_max_rss"):
         if about[key].maybe() is not None:
-            return [*found, *construction.reported("rss_peak", "B", Better.LOWER, about[key].maybe(), what=key)]
+            return [*found, *construction.reported_metrics("rss_peak", "B", Better.LOWER, about[key].maybe(), what=key)]
     return found
 
 

@@ -28,11 +28,11 @@ class PytestBenchmark:
     def runs(self, what: Given) -> list[Run]:
         """One run."""
         whole = document(what)
-        told = _told(whole, what)
+        told = _provenance(whole, what)
         return [construction.run(told, what.data, [_result(told, row) for row in whole["benchmarks"]])]
 
 
-def _told(whole: DocumentPlace, what: Given) -> Provenance:
+def _provenance(whole: DocumentPlace, what: Given) -> Provenance:
     about, dated = whole["machine_info"], construction.instant(whole["datetime"].text(""))
     cpu = about["cpu"] if isinstance(about["cpu"].data, dict) else DocumentPlace({}, "cpu")
     environment = construction.environment(
@@ -58,7 +58,7 @@ def _told(whole: DocumentPlace, what: Given) -> Provenance:
         environment=environment,
         started_at=dated or what.modified_at,
         revision=_revision(whole["commit_info"]),
-        warnings=() if dated else (construction.undated(PytestBenchmark.name),),
+        warnings=() if dated else (construction.undated_warning(PytestBenchmark.name),),
     )
 
 
@@ -98,7 +98,7 @@ def _metrics(stats: DocumentPlace) -> list[Metric]:
     return [
         metric
         for name, key in _SUMMARIES
-        for metric in construction.reported(
+        for metric in construction.reported_metrics(
             name, "s", Better.LOWER, stats[key].number(), what=f"{key} of {rounds} rounds", count=rounds
         )
     ]

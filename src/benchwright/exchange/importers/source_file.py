@@ -38,24 +38,24 @@ class Given:
         return self.body.decode(errors="replace")
 
 
-def given(path: str) -> Given:
+def read_source(path: str) -> Given:
     """Reads what was named. Compressed files are unpacked, whatever they are called."""
     if path == STANDARD:
-        return _of("standard input", None, sys.stdin.buffer, datetime.now(UTC))
+        return _read_stream("standard input", None, sys.stdin.buffer, datetime.now(UTC))
     place = Path(path)
     try:
         changed = datetime.fromtimestamp(place.stat().st_mtime, UTC)
         if place.is_dir():
             return Given(name=path, path=place, modified_at=_instant(changed))
         with place.open("rb") as file:
-            return _of(path, place, file, changed)
+            return _read_stream(path, place, file, changed)
     except FileNotFoundError:
         raise TargetError(f"{path}: no such file or folder") from None
     except OSError as error:
         raise TargetError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def _of(name: str, path: Path | None, file: streams.ByteStream, changed: datetime) -> Given:
+def _read_stream(name: str, path: Path | None, file: streams.ByteStream, changed: datetime) -> Given:
     parts = streams.pieces(file)
     first = next(parts, b"")
     whole = itertools.chain([first], parts)

@@ -41,7 +41,7 @@ def insert(summary: Mapping[str, Any], project: str, table: str, *, client: Any 
     it within a minute or so adds no second row: BigQuery knows the row by a hash of its content.
     """
     row = row_of(summary)
-    with _connected(project, table, client) as (connection, reference):
+    with _connect(project, table, client) as (connection, reference):
         errors = connection.insert_rows_json(reference, [row], row_ids=[_row_id(row)], retry=_retry(), timeout=TIMEOUT)
     if errors:
         raise UploadError(
@@ -64,7 +64,7 @@ def check(project: str, table: str) -> None:
 
 def ensure_table(project: str, table: str, *, client: Any = None) -> None:
     """Makes the table with the columns of `SCHEMA` when it is missing; its dataset must be there."""
-    with _connected(project, table, client) as (connection, reference):
+    with _connect(project, table, client) as (connection, reference):
         from google.cloud import bigquery
 
         columns = [bigquery.SchemaField(name, kind, mode=mode) for name, kind, mode in SCHEMA]
@@ -90,7 +90,7 @@ def present_table(table: str) -> str:
 
 
 @contextmanager
-def _connected(project: str, table: str, client: Any) -> Iterator[tuple[Any, Any]]:
+def _connect(project: str, table: str, client: Any) -> Iterator[tuple[Any, Any]]:
     """The client and the table's reference; errors of Google's libraries leave as an `UploadError`."""
     check(project, table)
     import requests

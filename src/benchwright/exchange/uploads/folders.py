@@ -48,7 +48,7 @@ def upload(folder: Path, url: str, *, listener: Listener = lambda progress: None
     says it has. An `UploadError` names what could not be sent; the rest has been.
     """
     name = folder.name if folder.name not in ("", "..") else folder.resolve().name
-    return upload_as(folder, stores.joined(url, name), listener=listener)
+    return upload_as(folder, stores.join_address(url, name), listener=listener)
 
 
 def upload_as(folder: Path, url: str, *, listener: Listener = lambda progress: None) -> str:
@@ -60,7 +60,7 @@ def upload_as(folder: Path, url: str, *, listener: Listener = lambda progress: N
     for done, path in enumerate(files, start=1):
         name = path.relative_to(folder).as_posix()
         try:
-            sent = _copied(path, place, name)
+            sent = _send_file(path, place, name)
         except OSError as error:  # the file here, not the store
             failures.append(f"{path}: {error.strerror or error}")
             continue
@@ -90,7 +90,7 @@ def _files(folder: Path, failures: list[str]) -> list[Path]:
     return sorted(path for path in found if path.is_file() and not path.is_symlink())
 
 
-def _copied(path: Path, place: _Place, name: str) -> bool:
+def _send_file(path: Path, place: _Place, name: str) -> bool:
     """Whether the file had to be sent; False when it was there. Raises when no attempt worked."""
     problem = ""
     for attempt in range(ATTEMPTS):
@@ -138,7 +138,7 @@ class _Place:
 
     def __init__(self, url: str) -> None:
         self.url, self.shown = url, mask_url(url).rstrip("/")
-        self._store, self._root = stores.opened(url)
+        self._store, self._root = stores.open_address(url)
         self._folders: set[str] = set()
 
     def put(self, path: Path, name: str) -> None:
@@ -152,7 +152,7 @@ class _Place:
 
     def holds(self, name: str, path: Path, content: _Content) -> bool:
         """Whether the file is there and certainly equal."""
-        stated = self._stated(name)
+        stated = self._describe(name)
         if not stated or stated.get("type") != "file" or stated.get("size") != content.size:
             return False
         if stores.is_near(self.url):
@@ -163,7 +163,7 @@ class _Place:
 
     def differs(self, name: str, content: _Content) -> str:
         """How what the store has now differs from the file; "" when nothing says so."""
-        stated = self._stated(name)
+        stated = self._describe(name)
         if stated is None:
             return "the store does not have it after taking it"
         if stated and stated.get("size") != content.size:
@@ -173,7 +173,7 @@ class _Place:
             return "the store states another checksum"
         return ""
 
-    def _stated(self, name: str) -> Mapping[str, Any] | None:
+    def _describe(self, name: str) -> Mapping[str, Any] | None:
         """What the store says of a file: None when it is not there, nothing when the login may only write."""
         try:
             return dict(self._store.info(f"{self._root}/{name}"))

@@ -35,7 +35,7 @@ def call(
     Modules are looked for as Python does, then in `paths`. Methods are static or class methods. All are called; what
     failed is told in one `UploadError` at the end.
     """
-    failures = [f"{name}: {text}" for name in names if (text := _told(name, summary, paths, timeout))]
+    failures = [f"{name}: {text}" for name in names if (text := _run_hook(name, summary, paths, timeout))]
     if failures:
         raise UploadError(
             f"{len(failures)} of {len(names)} result upload methods failed:\n" + "\n".join(failures),
@@ -43,7 +43,7 @@ def call(
         )
 
 
-def _told(name: str, summary: Mapping[str, Any], paths: Sequence[str], timeout: float) -> str:
+def _run_hook(name: str, summary: Mapping[str, Any], paths: Sequence[str], timeout: float) -> str:
     try:
         return _failure(name, summary, paths, timeout)
     except OSError as error:  # no room for its files, or for a process

@@ -31,7 +31,7 @@ def send_run(run: Run, url: str, *, listener: Listener = lambda progress: None) 
 
     What cannot be sent is told in the answer; everything else is sent all the same.
     """
-    place = stores.joined(url, _segment(run.id))
+    place = stores.join_address(url, _segment(run.id))
     sent: list[str] = []
     failures: list[str] = []
     with tempfile.TemporaryDirectory(prefix="benchwright-") as made:
@@ -44,12 +44,12 @@ def send_run(run: Run, url: str, *, listener: Listener = lambda progress: None) 
     return Delivery(sent=tuple(sent), failures=tuple(failures))
 
 
-def lost(run: Run) -> list[str]:
+def lost_files(run: Run) -> list[str]:
     """What the run recorded and can no longer be sent, in words."""
-    return [text for result in run.results for text in _lost(result)]
+    return [text for result in run.results for text in _lost_files_of(result)]
 
 
-def _lost(result: Result) -> Iterator[str]:
+def _lost_files_of(result: Result) -> Iterator[str]:
     for artifact in result.artifacts:
         if _root(artifact) is None:
             yield f"{artifact.path}: not a file of a folder that its record names; not sent"
@@ -68,7 +68,7 @@ def _folders(run: Run, place: str) -> Iterator[tuple[Path, str]]:
     for result in run.results:
         for folder in roots(result):
             if is_its_own(result, folder):
-                yield folder, stores.joined(place, _segment(result.id))
+                yield folder, stores.join_address(place, _segment(result.id))
 
 
 def roots(result: Result) -> list[Path]:

@@ -42,7 +42,7 @@ def check(url: str) -> None:
         raise NotInstalledError(f"{_DATA.get(scheme, package)}, which {scheme}:// needs,", install) from None
 
 
-def opened(url: str) -> tuple[Any, str]:
+def open_address(url: str) -> tuple[Any, str]:
     """The store behind the address, and the path in it."""
     check(url)
     import fsspec
@@ -66,7 +66,7 @@ def is_near(url: str) -> bool:
     return scheme_of(url) in ("file", "local", "memory")
 
 
-def joined(url: str, name: str) -> str:
+def join_address(url: str, name: str) -> str:
     """The address of `name` in the folder at `url`."""
     scheme, separator, path = url.rpartition("://")
     return f"{scheme}{separator}{path.rstrip('/')}/{name}"

@@ -120,7 +120,7 @@ class Builder:
         place = self._root / revision.id
         place.parent.mkdir(parents=True, exist_ok=True)
         with hold_lock(place.with_name(f".{revision.id}.lock")):
-            built = self._kept(place, revision)
+            built = self._find_built(place, revision)
             if built is None or rebuild:
                 self._clear(place)
                 built = self._build(place, revision, rebuild=rebuild)
@@ -137,7 +137,7 @@ class Builder:
         with hold_lock((self._root / revision.id).with_name(f".{revision.id}.lock")):
             self._clear(self._root / revision.id)
 
-    def _kept(self, place: Path, revision: Revision) -> Built | None:
+    def _find_built(self, place: Path, revision: Revision) -> Built | None:
         try:
             told = schema.decode(_Mark, json_value(streams.read_text(place / MARK)), where=MARK)
             if not (place / "work").is_dir() or not Path(told.python).exists():
@@ -182,12 +182,12 @@ class Builder:
         if not self._command and self._around.environment == HERE and not self._around.install:
             return built  # as everything that is installed here, so is what it needs
         if self._command:
-            return self._with_command(place, built)
+            return self._build_with_command(place, built)
         return self._sharing(
             place, built, needs if self._around.environment == OWN else RevisionNeeds(), rebuild=rebuild
         )
 
-    def _with_command(self, place: Path, built: Built) -> Built:
+    def _build_with_command(self, place: Path, built: Built) -> Built:
         folder = place / "environment"
         environments.make(folder, self._python, sees_here=self._around.environment == HERE)
         built = replace(built, python=str(environments.interpreter(folder)))
@@ -202,7 +202,7 @@ class Builder:
 
     def _sharing(self, place: Path, built: Built, needs: RevisionNeeds, *, rebuild: bool) -> Built:
         """The revision in an environment that all share who need the same; made where there is none yet."""
-        told = [*needs.pip_arguments, needs.content, *([] if needs.shared else [built.revision.id])]
+        told = [*needs.pip_arguments, needs.content, *([] if needs.can_be_shared else [built.revision.id])]
         key = hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
         shared = self._root / "environments" / key
         folder = shared / "environment"
@@ -229,7 +229,7 @@ class Builder:
         if not wanted:
             return None
         self._listener(Staged(text=f"installing {' '.join(wanted)}"))
-        command = environments.installing(folder, [*self._around.pip_arguments, *wanted])
+        command = environments.install_command(folder, [*self._around.pip_arguments, *wanted])
         what = built.revision.id[:12]
         failed = commands.run(command, built.folder, built.environment, log=log, timeout=self._timeout, what=what)
         if failed is None or failed.kind != commands.OWN_FAULT:

@@ -48,7 +48,7 @@ def run(
 
             try:
                 with orphans.start_tied(command_for, given, output=output, folder=folder, token=token) as child:
-                    status = _waited(child, timeout, bounded)
+                    status = _wait(child, timeout, bounded)
             except subprocess.TimeoutExpired:
                 late, status = True, -signal.SIGKILL
             finally:
@@ -60,7 +60,7 @@ def run(
     return _failure(status, late, what, timeout, log)
 
 
-def _waited(child: subprocess.Popen[bytes], timeout: float, log: BoundedLog) -> int:
+def _wait(child: subprocess.Popen[bytes], timeout: float, log: BoundedLog) -> int:
     """The exit status; a `TimeoutExpired` when the time is up. A flood of output must not fill the disk meanwhile."""
     deadline = time.monotonic() + timeout
     while True:

@@ -38,7 +38,7 @@ def make(folder: Path, python: str, *, sees_here: bool = False) -> None:
         script.chmod(0o755)
 
 
-def installing(folder: Path, arguments: Sequence[str]) -> list[str]:
+def install_command(folder: Path, arguments: Sequence[str]) -> list[str]:
     """The program that installs into an environment, with its arguments."""
     quiet = ["--no-input", "--disable-pip-version-check"]
     return [str(interpreter(folder)), "-m", "pip", "install", *quiet, *arguments]

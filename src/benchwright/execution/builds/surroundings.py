@@ -75,7 +75,7 @@ class RevisionNeeds:
     unread: str = ""  # the file that may say more to whoever builds the project
 
     @property
-    def shared(self) -> bool:
+    def can_be_shared(self) -> bool:
         """Whether revisions with equal needs can share an environment: nothing in them lies in a working copy."""
         lines = [line.strip() for line in (*self.requirements, *self.content.splitlines())]
         return not any(line.startswith(_NOT_PLAIN) or "file:" in line or "@ ." in line for line in lines)
@@ -97,19 +97,19 @@ def needs_of(folder: Path) -> RevisionNeeds:
     listed = declared.get("dependencies") if isinstance(declared, dict) else None
     if isinstance(listed, list):
         return RevisionNeeds(requirements=tuple(str(each) for each in listed))
-    requirements = _of_setup_cfg(folder / "setup.cfg") or _of_setup_py(folder / "setup.py")
+    requirements = _needs_of_setup_cfg(folder / "setup.cfg") or _needs_of_setup_py(folder / "setup.py")
     if requirements:
         return RevisionNeeds(requirements=requirements)
     file = folder / "requirements.txt"
-    unread = _unread(folder, declared if isinstance(declared, dict) else {}, project)
+    unread = _why_unread(folder, declared if isinstance(declared, dict) else {}, project)
     if file.is_file():
         return RevisionNeeds(file=file.name, content=file.read_text(encoding="utf-8", errors="replace"), unread=unread)
     return RevisionNeeds(unread=unread)
 
 
-def _unread(folder: Path, declared: dict[str, Any], project: dict[str, Any]) -> str:
+def _why_unread(folder: Path, declared: dict[str, Any], project: dict[str, Any]) -> str:
     """The file that tells of dependencies in a way that only a build understands; "" when there is none."""
-    if "dependencies" in _held(declared, "dynamic") or "poetry" in _held(project, "tool"):
+    if "dependencies" in _list_or_table(declared, "dynamic") or "poetry" in _list_or_table(project, "tool"):
         return "pyproject.toml"
     setup = folder / "setup.py"
     if not declared and setup.is_file() and "install_requires" in setup.read_text(encoding="utf-8", errors="replace"):
@@ -117,13 +117,13 @@ def _unread(folder: Path, declared: dict[str, Any], project: dict[str, Any]) -> 
     return ""
 
 
-def _held(table: dict[str, Any], name: str) -> list[Any] | dict[str, Any]:
+def _list_or_table(table: dict[str, Any], name: str) -> list[Any] | dict[str, Any]:
     """The list or the table of that name; an empty one for anything else."""
     found = table.get(name)
     return found if isinstance(found, list | dict) else []
 
 
-def _of_setup_py(file: Path) -> tuple[str, ...]:
+def _needs_of_setup_py(file: Path) -> tuple[str, ...]:
     """`install_requires` of a call in the file: a list of texts, or the name of one that is assigned once above."""
     try:
         tree = ast.parse(file.read_text(encoding="utf-8"))
@@ -155,7 +155,7 @@ def _table(file: Path) -> dict[str, Any]:
         return {}
 
 
-def _of_setup_cfg(file: Path) -> tuple[str, ...]:
+def _needs_of_setup_cfg(file: Path) -> tuple[str, ...]:
     reader = configparser.ConfigParser(interpolation=None)
     try:
         reader.read_string(file.read_text(encoding="utf-8"))

@@ -64,7 +64,7 @@ def settle(
     )
 
 
-def of_folder(label: str, folder: Path) -> ContentPlace:
+def place_of_folder(label: str, folder: Path) -> ContentPlace:
     """A folder as it is."""
 
     def look(path: str) -> str:
@@ -74,7 +74,7 @@ def of_folder(label: str, folder: Path) -> ContentPlace:
     return ContentPlace(label=label, look=look)
 
 
-def of_revision(label: str, repository: History, revision: str) -> ContentPlace:
+def place_of_revision(label: str, repository: History, revision: str) -> ContentPlace:
     """A revision, nothing of which needs to be built."""
     return ContentPlace(label=label, look=lambda path: repository.content_id(revision, path))
 
@@ -97,17 +97,17 @@ class _Settling:
             return target
         path = Path(text).expanduser()
         if path.is_absolute():
-            return self._mine(content.existing(text) if path.suffix == ".py" else path, separator + name)
+            return self._use_own_file(content.existing(text) if path.suffix == ".py" else path, separator + name)
         mine = self._folder / path
         if ".." in path.parts:
             mine = mine.parent.resolve() / mine.name
-        inside = self._inside(mine, path)
+        inside = self._path_in_revision(mine, path)
         found = [place.look(inside) if inside else "" for place in self._places]
         if not (mine.is_file() or any(found) or path.suffix == ".py" or os.sep in text):
-            return self._dotted(target)
+            return self._settle_module(target)
         if self._is_mine(mine, inside, found):
             self.notes.append(f"{text} is {mine}, for every revision")
-            return self._mine(mine, separator + name)
+            return self._use_own_file(mine, separator + name)
         self._check(text, mine, found)
         self.notes += self._doubts(text, mine, found)
         return f"{inside}{separator}{name}"
@@ -127,7 +127,7 @@ class _Settling:
         assert self._repository is not None
         return bool(self._repository.content_id("HEAD" if self._repository.kind == "git" else ".", inside))
 
-    def _inside(self, mine: Path, path: Path) -> str:
+    def _path_in_revision(self, mine: Path, path: Path) -> str:
         """The path from the root of a revision; "" for one that leads out of it."""
         if self._repository is not None and mine.exists():
             real, root = Path(os.path.normpath(mine)), self._repository.root
@@ -136,12 +136,12 @@ class _Settling:
         plain = Path(os.path.normpath(path)).as_posix()
         return "" if plain.startswith("..") else plain
 
-    def _mine(self, file: Path, rest: str) -> str:
+    def _use_own_file(self, file: Path, rest: str) -> str:
         if file.suffix == ".py":
             self.folders[str(file.parent)] = None
         return f"{file}{rest}"
 
-    def _dotted(self, target: str) -> str:
+    def _settle_module(self, target: str) -> str:
         """A module by its name. One that only the user has is found in the user's folder, behind everything else."""
         named = _DOTTED.fullmatch(target)
         if named is None or self._choice == REVISION:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from benchwright.errors import OptionError
 from benchwright.execution.hosts import engines
 from benchwright.execution.hosts.engines import Engine, Image
-from benchwright.execution.hosts.mounts import Mount, needed, readable
+from benchwright.execution.hosts.mounts import Mount, needed_mounts, readable_mounts
 from benchwright.records import Value
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class ContainerHost:
         self._root = image.removeprefix(ROOTFS) if image.startswith(ROOTFS) else ""
         self._image = self._root_image(image) if self._root else self._engine.image(image)
         self._python = sys.executable if self._root == "/" else "python3"
-        self.system: Mapping[str, Value] = {**self._probe(), "image": self._described()}
+        self.system: Mapping[str, Value] = {**self._probe(), "image": self._describe()}
 
     @classmethod
     def from_text(cls, text: str) -> ContainerHost:
@@ -78,8 +78,8 @@ class ContainerHost:
         worker = ContainerWorker(
             engine=self._engine.path,
             command=lambda name, folder: [
-                *self._run(name, [*needed(job, here, self._interpreter()), Mount(path=folder, at=LINE)]),
-                *self._started(code, f"{LINE}/socket"),
+                *self._run(name, [*needed_mounts(job, here, self._interpreter()), Mount(path=folder, at=LINE)]),
+                *self._command_to_start(code, f"{LINE}/socket"),
             ],
             told={
                 "cpus": sorted(os.sched_getaffinity(0)),
@@ -107,7 +107,7 @@ class ContainerHost:
             command += ["--mount", mount.argument()]
         return [*command, *self._options]
 
-    def _started(self, code: str, *arguments: str) -> list[str]:
+    def _command_to_start(self, code: str, *arguments: str) -> list[str]:
         """The image, and Python in it with our package in front of everything."""
         check = f"sys.version_info < {OLDEST} and sys.exit('Python ' + sys.version.split()[0] + ' is too old')"
         whole = ["-c", f"import sys; {check}; sys.path[0] = {PACKAGE!r}; {code}", *arguments]
@@ -137,7 +137,9 @@ class ContainerHost:
         """Facts from inside a first container, so that one that cannot work is refused before anything is measured."""
         code = "import json; from benchwright.execution.hosts.container_init import facts; print(json.dumps(facts()))"
         name = f"benchwright-{os.urandom(6).hex()}"
-        told = engines.ask([*self._run(name, readable(self._interpreter())), *self._started(code)], seconds=PROBE)
+        told = engines.ask(
+            [*self._run(name, readable_mounts(self._interpreter())), *self._command_to_start(code)], seconds=PROBE
+        )
         try:
             facts: dict[str, Any] = json.loads(told.stdout.strip().splitlines()[-1])
         except (IndexError, ValueError):
@@ -149,16 +151,16 @@ class ContainerHost:
             ) from None
         return facts
 
-    def _described(self) -> dict[str, Value]:
+    def _describe(self) -> dict[str, Value]:
         return {
             "name": self._image.name,
             "id": self._image.id,
             "engine": f"{self._engine.kind} {self._engine.version}",
-            "options": _shown(self._options),
+            "options": _mask_options(self._options),
         }
 
 
-def _shown(options: Sequence[str]) -> list[Value]:
+def _mask_options(options: Sequence[str]) -> list[Value]:
     """Options as they may be kept: the value of a variable may be a secret."""
     shown: list[Value] = []
     for before, option in zip(("", *options), options, strict=False):

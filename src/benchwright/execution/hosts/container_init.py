@@ -29,7 +29,7 @@ _WORKER = (
 
 def main(place: str) -> NoReturn:
     """Lives as long as the worker and the parent at the other end of the socket `place` both do."""
-    parent = _connected(place)
+    parent = _connect(place)
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
@@ -69,7 +69,7 @@ def ran_out_of_memory(groups: Path = Path("/sys/fs/cgroup")) -> bool:
     return False
 
 
-def _connected(place: str) -> socket.socket:
+def _connect(place: str) -> socket.socket:
     line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         line.connect(place)
@@ -81,7 +81,7 @@ def _connected(place: str) -> socket.socket:
 def _become_worker(place: str) -> None:
     """Fetches what a worker inherits: its pipes, its log, its variables. Then it is one."""
     os.setsid()
-    with _connected(place) as line:
+    with _connect(place) as line:
         head, fds, _, _ = socket.recv_fds(line, LENGTH.size, FDS, socket.MSG_WAITALL)
         if len(fds) != FDS:  # the parent has gone
             return

@@ -54,7 +54,7 @@ class ContainerWorker:
         lifeline, self._lifeline = os.pipe()
         self._inner = [control, answer, lifeline]  # the worker's ends, ours until it has come for them
         self._folder = Path(tempfile.mkdtemp(prefix="benchwright-"))
-        self._listener = _listening(self._folder / "socket")
+        self._listener = _listen(self._folder / "socket")
         self._ready = select.epoll()  # the one descriptor that callers wait on, whatever is being waited for
         self._ready.register(self._listener, select.EPOLLIN)
         self._ready.register(self._answer, select.EPOLLIN)
@@ -103,7 +103,7 @@ class ContainerWorker:
     def gone(self) -> bool:
         """Whether the worker has ended; the engine may still be removing the container."""
         if self._exit is None and self._ended is None:
-            self._ended = self._told_end()
+            self._ended = self._read_exit_status()
         return self._exit is not None or self._ended is not None or self._process.poll() is not None
 
     def end(self, grace: float) -> int:
@@ -114,7 +114,7 @@ class ContainerWorker:
                 time.sleep(LOOK)
             by_itself = self.gone()
             self._hang_up()
-            code = self._removed()
+            code = self._remove()
             if self._ended is not None:
                 self._exit = self._ended
             else:
@@ -144,11 +144,11 @@ class ContainerWorker:
             socket.send_fds(line, [LENGTH.pack(len(told))], [*self._inner, self._log.fileno()])
             line.sendall(told)
         self._ready.unregister(self._listener)
-        self._no_more_visitors()
+        self._stop_listening()
         for message in self._unsaid:
             self.tell(message)
 
-    def _told_end(self) -> int | None:
+    def _read_exit_status(self) -> int | None:
         """The worker's exit status, once the container's first process has told it."""
         if self._init is None:
             return None
@@ -170,15 +170,15 @@ class ContainerWorker:
         if self._init is not None:
             self._init.close()
         os.close(self._lifeline)
-        self._no_more_visitors()
+        self._stop_listening()
 
-    def _no_more_visitors(self) -> None:
+    def _stop_listening(self) -> None:
         self._listener.close()
         while self._inner:
             os.close(self._inner.pop())
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _removed(self) -> int:
+    def _remove(self) -> int:
         """The engine's exit code, once the container is gone; an engine that takes too long is told to remove it."""
         try:
             return self._process.wait(REMOVAL)
@@ -196,14 +196,14 @@ class ContainerWorker:
             return self._process.wait()
 
     def _close(self) -> None:
-        self._no_more_visitors()
+        self._stop_listening()
         self._ready.close()
         for fd in (self._control, self._answer):
             os.close(fd)
         self._log.close()
 
 
-def _listening(place: Path) -> socket.socket:
+def _listen(place: Path) -> socket.socket:
     """A socket at that path, which may be longer than the kernel takes for one."""
     folder = os.open(place.parent, os.O_PATH)
     try:

@@ -36,11 +36,11 @@ def start() -> None:
     asked = json.loads(line.recv(MOST))
     sys.path[:0] = asked["paths"]
     sys.path += asked["last_paths"]
-    _say(line, **_imported(asked["module"]))
+    _say(line, **_import_once(asked["module"]))
     _serve(line)
 
 
-def _imported(module: str) -> dict[str, Any]:
+def _import_once(module: str) -> dict[str, Any]:
     """Imports the module; how long that took, or why nothing can be forked."""
     begin = time.perf_counter()
     try:

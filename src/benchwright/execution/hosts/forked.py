@@ -212,7 +212,7 @@ class _Forked:
         self._nursery, self.pid = nursery, pid
 
     def poll(self) -> int | None:
-        return self._ended(0.0)
+        return self._wait_for_end(0.0)
 
     def terminate(self) -> None:
         if self.poll() is None:  # until the nursery has told of its end, its number is its own
@@ -220,12 +220,12 @@ class _Forked:
 
     def wait(self, timeout: float | None = None) -> int:
         end = time.monotonic() + (IMPORTING if timeout is None else timeout)
-        while (status := self._ended(end - time.monotonic())) is None:
+        while (status := self._wait_for_end(end - time.monotonic())) is None:
             if time.monotonic() >= end:
                 raise subprocess.TimeoutExpired("a forked worker", timeout or IMPORTING)
         return status
 
-    def _ended(self, timeout: float) -> int | None:
+    def _wait_for_end(self, timeout: float) -> int | None:
         if self.pid not in self._nursery.ended and not self._nursery.listen(timeout):
             return -signal.SIGKILL  # nobody is left to tell
         return self._nursery.ended.get(self.pid)

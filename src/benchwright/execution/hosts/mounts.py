@@ -40,22 +40,22 @@ class Mount:
         return line.getvalue()
 
 
-def needed(job: Job, here: Path, also: Iterable[Path] = ()) -> list[Mount]:
+def needed_mounts(job: Job, here: Path, also: Iterable[Path] = ()) -> list[Mount]:
     """What must be there for the job: the present folder, what the case names, where it may write; parents first."""
-    found = readable((here, *_named(job, here), *also))
+    found = readable_mounts((here, *_named_paths(job, here), *also))
     if job.folder:
         folder = Path(job.folder)
         found = [*(mount for mount in found if mount.path != folder), Mount(path=folder, writable=True)]
     return sorted(found, key=lambda mount: mount.path.parts)
 
 
-def readable(paths: Iterable[Path]) -> list[Mount]:
+def readable_mounts(paths: Iterable[Path]) -> list[Mount]:
     """What to mount so that these can be read; nothing twice, and nothing below another."""
     places = {place for path in paths for place in _places(path)}
     return [Mount(path=place) for place in places if not any(parent in places for parent in place.parents)]
 
 
-def _named(job: Job, here: Path) -> Iterator[Path]:
+def _named_paths(job: Job, here: Path) -> Iterator[Path]:
     """Every existing file or folder that the job's texts name."""
     case = job.case
     words = [case.target.uri]

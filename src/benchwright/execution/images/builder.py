@@ -56,7 +56,7 @@ def build(order: Order, *, show: Callable[[str], object] | None = None, engine: 
     show = show or sys.stderr.write
     said: list[str] = []
 
-    def built(client: DockerClient) -> None:
+    def build_image(client: DockerClient) -> None:
         lines: Any = client.buildx.build(
             order.context,
             file=order.dockerfile,
@@ -71,7 +71,7 @@ def build(order: Order, *, show: Callable[[str], object] | None = None, engine: 
             said.append(line.rstrip())
             show(line)
 
-    _with_client(engine, built, f"{order.tag} could not be built", said)
+    _with_client(engine, build_image, f"{order.tag} could not be built", said)
     return engine.image(order.tag)
 
 
@@ -80,24 +80,24 @@ def load(archive: Path, *, engine: Engine | None = None) -> list[str]:
     engine = engine or engines.find()
     what = f"{archive.name} could not be loaded"
     with tempfile.TemporaryDirectory(prefix="benchwright-") as folder:
-        plain = _unpacked(archive, Path(folder) / "image.tar", what)
+        plain = _unpack(archive, Path(folder) / "image.tar", what)
         names: list[str] = _with_client(engine, lambda client: client.image.load(plain, quiet=True), what, [])
     return names
 
 
-def listed(*, engine: Engine | None = None) -> list[ListedImage]:
+def list_images(*, engine: Engine | None = None) -> list[ListedImage]:
     """The images on this machine that we built, the newest first."""
     engine = engine or engines.find()
 
-    def found(client: DockerClient) -> list[ListedImage]:
+    def find_images(client: DockerClient) -> list[ListedImage]:
         images = client.image.list(filters=[("label", LABEL)])
-        return [row for image in images if (row := _listed(image)) is not None]
+        return [row for image in images if (row := _listed_image(image)) is not None]
 
-    rows: list[ListedImage] = _with_client(engine, found, "images could not be listed", [])
+    rows: list[ListedImage] = _with_client(engine, find_images, "images could not be listed", [])
     return sorted(rows, key=lambda row: row.created, reverse=True)
 
 
-def _unpacked(archive: Path, target: Path, what: str) -> Path:
+def _unpack(archive: Path, target: Path, what: str) -> Path:
     """The file itself, or what is packed in it: not every engine unpacks by itself."""
     try:
         with archive.open("rb") as file:
@@ -110,7 +110,7 @@ def _unpacked(archive: Path, target: Path, what: str) -> Path:
     return target
 
 
-def _listed(image: Any) -> ListedImage | None:
+def _listed_image(image: Any) -> ListedImage | None:
     """What is told of an image; None when it has been removed since it was listed."""
     from python_on_whales import DockerException
 

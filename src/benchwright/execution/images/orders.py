@@ -60,7 +60,7 @@ def build(environment: Environment, wanted: Wanted) -> Image:
         return builder.build(order, engine=engine)
 
 
-def chosen(text: str | None) -> tuple[str, ...] | None:
+def parse_packages(text: str | None) -> tuple[str, ...] | None:
     """The packages that a list names; none for `none`, all (None) when nothing is said."""
     if text is None:
         return None

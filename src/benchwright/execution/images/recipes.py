@@ -59,7 +59,7 @@ def recipe(
         raise OptionError(
             "the record says nothing about packages", remedy="choose a run that was measured, or --packages none"
         )
-    wanted = list(pins) if packages is None else _chosen(pins, packages)
+    wanted = list(pins) if packages is None else _choose_pins(pins, packages)
     lines = [
         f"# Made by Benchwright {VERSION}.",
         f"FROM {base or _official(environment)}",
@@ -95,7 +95,7 @@ def _pins(environment: Environment) -> dict[str, str]:
     return pins
 
 
-def _chosen(pins: dict[str, str], packages: Sequence[str]) -> list[str]:
+def _choose_pins(pins: dict[str, str], packages: Sequence[str]) -> list[str]:
     for name in packages:
         if _normal(name) not in pins:
             raise OptionError(f"--packages: {name!r} is not in the record", remedy=did_you_mean(name, pins))

@@ -125,7 +125,7 @@ def calibration(recorded: CalibrationTimes, *, usual: Usual | None = None, repla
         pairs=GateRate(
             alarms=_sum(pairs_called(times, 0.0, by, replays=replays // len(points)) for times in points),
             smallest=_worst(
-                smallest_found(lambda change, times=times: _found(times, change, by))  # type: ignore[misc]
+                smallest_found(lambda change, times=times: _detection_rate(times, change, by))  # type: ignore[misc]
                 for times in points
             ),
         ),
@@ -138,7 +138,7 @@ def calibration(recorded: CalibrationTimes, *, usual: Usual | None = None, repla
     )
 
 
-def _found(times: Sequence[float], change: float, by: Usual) -> Rate:
+def _detection_rate(times: Sequence[float], change: float, by: Usual) -> Rate:
     return pairs_called(times, change, by, replays=_FEWER, misses=int(_FEWER * (1 - SHARE)))
 
 
@@ -180,7 +180,7 @@ def as_run(found: Calibration, environment: Environment, run_id: str, command: S
     )
 
 
-def of_run(run: Run) -> tuple[str, Calibration] | None:
+def calibration_of_run(run: Run) -> tuple[str, Calibration] | None:
     """The machine (`schema.environment_key`) and its calibration; None where the run holds none that can be read."""
     for result in run.results:
         told: Mapping[str, Any] | Any = result.details.get(_KEY)

@@ -18,13 +18,13 @@ class Interference:
 
     def __enter__(self) -> Interference:
         self._system = SystemCpu()
-        self._began, self._times, self._own = time.perf_counter(), self._system.times(), _own()
+        self._began, self._times, self._own = time.perf_counter(), self._system.times(), _own_cpu_seconds()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         times, elapsed = self._system.times(), time.perf_counter() - self._began
         self._system.close()
-        busy = times.busy - self._times.busy - (_own() - self._own)
+        busy = times.busy - self._times.busy - (_own_cpu_seconds() - self._own)
         # The kernel counts in ticks of 10 ms: over a short stretch they add up to more than the machine has.
         self.cpu_others = min(100 * max(0.0, busy) / elapsed, 100.0 * (os.cpu_count() or 1))
         total = times.total - self._times.total
@@ -32,6 +32,6 @@ class Interference:
             self.steal = 100 * max(0.0, times.steal - self._times.steal) / total
 
 
-def _own() -> float:
+def _own_cpu_seconds() -> float:
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system

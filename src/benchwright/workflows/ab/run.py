@@ -16,7 +16,7 @@ from benchwright.errors import OptionError, TargetError
 from benchwright.events import Listener, Noted, nobody
 from benchwright.execution.builds import TIMEOUT, Builder, Built
 from benchwright.execution.builds.surroundings import Surroundings
-from benchwright.execution.builds.targets import AUTO, Settled, of_folder, of_revision, settle
+from benchwright.execution.builds.targets import AUTO, Settled, place_of_folder, place_of_revision, settle
 from benchwright.execution.session import Plan
 from benchwright.records import Inputs, Load, Revision, Scalar
 from benchwright.records.trials import AbRules, Trial, TrialRow
@@ -298,9 +298,9 @@ def _doubts(control: SideRequest, treatment: SideRequest, repository: History) -
 def _settled(request: Request, sides: Sequence[SideRequest], making: BuildSpec, builder: Builder | None) -> Settled:
     """The request with each target as both sides are to read it."""
     places = [
-        of_revision(side.label, builder.repository, side.commit)
+        place_of_revision(side.label, builder.repository, side.commit)
         if builder is not None and not side.as_it_is
-        else of_folder(side.label, Path(side.folder or ".").absolute())
+        else place_of_folder(side.label, Path(side.folder or ".").absolute())
         for side in sides
     ]
     repository = builder.repository if builder is not None else None

@@ -16,7 +16,7 @@ from benchwright.errors import OptionError, StoreError, TargetError
 from benchwright.events import Listener, Noted, nobody
 from benchwright.execution.builds import Builder, Built
 from benchwright.execution.builds.surroundings import Surroundings
-from benchwright.execution.builds.targets import AUTO, of_revision, settle
+from benchwright.execution.builds.targets import AUTO, place_of_revision, settle
 from benchwright.execution.plan_elsewhere import plan_in
 from benchwright.execution.session import Plan, now
 from benchwright.records import Case, Run, Scalar
@@ -138,7 +138,7 @@ def seek(
 def _settled(request: Request, ends: Sequence[str], making: BuildSpec, builder: Builder, listener: Listener) -> Request:
     """The request with each target as every revision is to read it."""
     repository = builder.repository
-    places = [of_revision(end, repository, repository.resolve(end).revision.id) for end in ends]
+    places = [place_of_revision(end, repository, repository.resolve(end).revision.id) for end in ends]
     settled = settle(request, places, repository, choice=making.targets_from)
     for note in settled.notes:
         listener(Noted(text=note))

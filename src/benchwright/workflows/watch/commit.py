@@ -98,7 +98,7 @@ class CommitRunner:
         resumed = _begun(self.store, before)
         if resumed is not None:
             try:
-                cases = resume.matching(resumed, cases, self._rounds(cases), built.folder)
+                cases = resume.match_cases(resumed, cases, self._rounds(cases), built.folder)
             except OptionError as error:
                 return self._outcome(resumed, CommitState.INTERRUPTED, error.message)
         measuring = self._measuring(built, cases, resumed, REASON)
@@ -201,9 +201,9 @@ def _counted(plan: Plan, wanted: int) -> str:
 
 def _wanting(measuring: Measuring, case: Case, number: int) -> bool:
     """Whether there is no record, or only one that says that it was interrupted."""
-    if measuring.stands(case, number):
+    if measuring.has_numbers(case, number):
         return False
-    bad = measuring.bad(case, number)
+    bad = measuring.failed_result(case, number)
     return bad is None or (bad.error is not None and bad.error.kind == INTERRUPTED)
 
 

@@ -129,10 +129,10 @@ def _settled(watched: Watched, builder: Builder, listener: Listener) -> Request:
     places = []
     with contextlib.suppress(FetchError, TargetError):
         newest = repository.bring(following.remote, following.branch).revision.id
-        places.append(targets.of_revision(f"the newest commit, {newest[:12]}", repository, newest))
+        places.append(targets.place_of_revision(f"the newest commit, {newest[:12]}", repository, newest))
     if following.since:
         since = repository.resolve(following.since).revision.id
-        places.append(targets.of_revision(following.since, repository, since))
+        places.append(targets.place_of_revision(following.since, repository, since))
     choice = watched.targets_from
     settled = targets.settle(watched.request, places, repository, choice=choice, everywhere=False)
     for note in settled.notes:
