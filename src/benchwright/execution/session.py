@@ -39,7 +39,7 @@ from benchwright.records import (
 )
 from benchwright.system.interrupts import Interrupt
 from benchwright.system.texts import described
-from benchwright.worker.engine.arrivals import of_round
+from benchwright.worker.engine.arrivals import load_of_round
 
 DEFAULT_ROUNDS = 5
 MORE = 4  # times as many rounds at most, when a precision was asked for
@@ -220,7 +220,7 @@ class Measuring:
         if enter := getattr(self._setting.host or self._host, "enter_round", None):
             enter(number)
         load = precision.next_load(case, self.results, self.plan.rounds, MORE * self.plan.rounds)
-        drawn = replace(case, load=of_round(load, number))  # the record keeps what was asked for
+        drawn = replace(case, load=load_of_round(load, number))  # the record keeps what was asked for
         outcome = self._attempt(index, drawn, folder, inline)
         while (bad := _failure_of(outcome)) and len(failures) < self.plan.retries and not self._interrupt.seen:
             failures.append(bad)

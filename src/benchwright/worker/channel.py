@@ -66,7 +66,7 @@ def read_message(fd: int, token: bytes) -> Frame | None:
         found = reader.next()
         if found is not None:
             return found
-        data = os.read(fd, min(reader.wanted, _PIECE))
+        data = os.read(fd, min(reader.missing_size, _PIECE))
         if not data:
             return None
         reader.feed(data)
@@ -81,18 +81,18 @@ class FrameReader:
         self._parsed: tuple[dict[str, Any], int] | None = None  # the present frame's header, and where it ends
 
     @property
-    def wanted(self) -> int:
+    def missing_size(self) -> int:
         """How many bytes complete what has been announced so far; at least one."""
-        return max(1, self._announced() - len(self._buffer))
+        return max(1, self._announced_size() - len(self._buffer))
 
     def feed(self, data: bytes) -> None:
         """Takes what arrived; a frame that is not ours raises at once."""
         self._buffer += data
-        self._announced()
+        self._announced_size()
 
     def next(self) -> Frame | None:
         """The next whole frame, or None until there is one."""
-        size = self._announced()
+        size = self._announced_size()
         if len(self._buffer) < size or not self._header_is_here():
             return None
         header, start = self._header()
@@ -105,7 +105,7 @@ class FrameReader:
         self._parsed = None
         return Frame(kind=header["kind"], data=header["data"], arrays=arrays)
 
-    def _announced(self) -> int:
+    def _announced_size(self) -> int:
         """Bytes of the present frame as far as it is known."""
         if len(self._buffer) < _PREFIX.size:
             if not _MAGIC.startswith(bytes(self._buffer[: len(_MAGIC)])):

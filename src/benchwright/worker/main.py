@@ -61,7 +61,7 @@ def main(arguments: list[str], *, tied: bool = False) -> int:
         if not isinstance(failure, BenchwrightError):  # those say it all, or have logged where foreign code failed
             failures.log_traceback(failure)
         known = dict(failure.details) if isinstance(failure, MeasureError) else {}
-        line.say("failed", **_described(failure), details=known)
+        line.say("failed", **_failure_fields(failure), details=known)
         return 1
     return 0
 
@@ -99,7 +99,7 @@ def work(line: WorkerLine) -> None:
     _confine(job)
     gc.enable()
     line.say("loading", pid=os.getpid())
-    session = _profiling(job)
+    session = _open_session(job)
     begin = time.perf_counter()
     loaded: Loaded = plugins.load("runtimes", job.case.target.runtime)().load(session.case)
     load_time = time.perf_counter() - begin + user_objects.spent_before(job.case.target.uri)
@@ -107,7 +107,7 @@ def work(line: WorkerLine) -> None:
     try:
         session.ready()
         line.say("warming")
-        prepared = _prepared(loaded, job)
+        prepared = _warm_up(loaded, job)
         line.say("ready", load_time=load_time, **_facts(loaded, prepared))
         zero = int(line.hear().data["zero"])
         loaded.begin()
@@ -115,7 +115,7 @@ def work(line: WorkerLine) -> None:
             finish = prepared.time(zero if loaded.clock is None else loaded.clock.now())
             line.say("done")  # nothing is timed any more: who watches may stop
         measured = finish()
-        report = session.told(_checked(loaded.report(), loaded, job), loaded)
+        report = session.add_to(_check_answers(loaded.report(), loaded, job), loaded)
         details = {**loaded.details, **report.details}
     except BaseException as failure:
         _close_after(loaded, failure)
@@ -124,7 +124,7 @@ def work(line: WorkerLine) -> None:
     line.send(_answer(measured, details, report))
 
 
-def _prepared(loaded: Loaded, job: Job) -> PreparedLoad:
+def _warm_up(loaded: Loaded, job: Job) -> PreparedLoad:
     """Warms up. What a library says of inputs that it does not take ends with what to do."""
     try:
         return prepare(_subject(loaded), job.case.load, clock=loaded.clock, copy=job.copy)
@@ -183,11 +183,11 @@ class _NoProfiling:
     def during(self, zero: int, now: Callable[[], int]) -> AbstractContextManager[object]:
         return nullcontext()
 
-    def told(self, report: Report, loaded: Loaded) -> Report:
+    def add_to(self, report: Report, loaded: Loaded) -> Report:
         return report
 
 
-def _profiling(job: Job) -> Session | Recording | _NoProfiling:
+def _open_session(job: Job) -> Session | Recording | _NoProfiling:
     if job.profile is None:
         return _NoProfiling(job.case)
     from pathlib import Path
@@ -226,7 +226,7 @@ def _facts(loaded: Loaded, prepared: PreparedLoad) -> dict[str, Any]:
     }
 
 
-def _checked(report: Report, loaded: Loaded, job: Job) -> Report:
+def _check_answers(report: Report, loaded: Loaded, job: Job) -> Report:
     """The report with what comparing the model's answers found; of several copies one is enough."""
     if job.case.expected is None or job.copy:
         return report
@@ -256,7 +256,7 @@ def _answer(measured: MeasuredLoad, details: dict[str, Any], report: Report) -> 
     return Frame(kind="measured", data=whole, arrays=columns)
 
 
-def _described(failure: BaseException) -> dict[str, str]:
+def _failure_fields(failure: BaseException) -> dict[str, str]:
     if isinstance(failure, BenchwrightError):
         text, remedy = shortened(failure.message), failure.remedy
     else:

@@ -233,4 +233,4 @@ def check_profile(plan: Plan) -> None:
 
     if plan.host is None or isinstance(plan.host, LocalHost):
         for case in plan.cases:
-            profilers.chosen(plan.profile, case)
+            profilers.choose_profilers(plan.profile, case)

@@ -169,7 +169,7 @@ def text_numbers(path: Path, draw: random.Random) -> None:
 def trace(path: Path, draw: random.Random) -> None:
     from benchwright.worker.engine import arrivals
 
-    arrivals._trace(records.Load(mode=records.Mode.OPEN, trace=str(path)))
+    arrivals._read_trace(records.Load(mode=records.Mode.OPEN, trace=str(path)))
 
 
 def spooled(path: Path, draw: random.Random) -> None:

@@ -13,7 +13,7 @@ from benchwright.records import Arrivals, Load, Mode
 from benchwright.stats import histogram
 from benchwright.worker.engine import engine, recorder
 from benchwright.worker.engine.clock import FakeClock, SystemClock
-from benchwright.worker.engine.engine import collector_held_off, prepare
+from benchwright.worker.engine.engine import hold_off_collector, prepare
 from benchwright.worker.engine.subject import Subject
 
 Scripted = Callable[..., Subject]
@@ -21,7 +21,7 @@ Scripted = Callable[..., Subject]
 
 def test_the_collector_is_held_off_and_comes_back() -> None:
     assert gc.isenabled()
-    with collector_held_off() as collector:
+    with hold_off_collector() as collector:
         assert not gc.isenabled()
         cycles = [[] for _ in range(100_000)]
         for cycle in cycles:
@@ -47,7 +47,7 @@ def test_collecting_is_done_before_time_zero_is_known(clock: FakeClock, scripted
 def test_a_collector_that_was_off_stays_off() -> None:
     gc.disable()
     try:
-        with collector_held_off():
+        with hold_off_collector():
             pass
         assert not gc.isenabled()
     finally:
@@ -55,7 +55,7 @@ def test_a_collector_that_was_off_stays_off() -> None:
 
 
 def test_the_collector_comes_back_after_an_error() -> None:
-    with pytest.raises(LookupError), collector_held_off():
+    with pytest.raises(LookupError), hold_off_collector():
         raise LookupError
     assert gc.isenabled()
 

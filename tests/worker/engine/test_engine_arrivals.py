@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from benchwright.errors import OptionError
 from benchwright.records import Arrivals, Load, Mode
-from benchwright.worker.engine.arrivals import MOST_ARRIVALS, arrivals, of_probe, of_round
+from benchwright.worker.engine.arrivals import MOST_ARRIVALS, arrivals, load_of_probe, load_of_round
 
 
 def _load(**fields: object) -> Load:
@@ -54,10 +54,10 @@ def test_a_schedule_depends_on_its_seed_alone(seed: int, rate: float, count: int
 @given(seed=st.integers(0, 2**32), number=st.integers(1, 20))
 def test_each_round_and_each_probe_draws_its_own_arrivals_from_the_seed(seed: int, number: int) -> None:
     load = _load(rate=50, samples=20, seed=seed)
-    drawn = [arrivals(other) for other in (load, of_round(load, number), of_probe(load, number))]
+    drawn = [arrivals(other) for other in (load, load_of_round(load, number), load_of_probe(load, number))]
     assert len({tuple(schedule) for schedule in drawn}) == 3
-    assert of_round(load, 0) == of_probe(load, 0) == load
-    assert of_round(load, number) == of_round(load, number) != of_round(load, number + 1)
+    assert load_of_round(load, 0) == load_of_probe(load, 0) == load
+    assert load_of_round(load, number) == load_of_round(load, number) != load_of_round(load, number + 1)
 
 
 @given(copies=st.integers(1, 5), count=st.integers(5, 100))

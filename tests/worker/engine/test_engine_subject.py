@@ -9,7 +9,7 @@ import pytest
 
 from benchwright.records import Load
 from benchwright.worker.engine.clock import ClockFacts, FakeClock
-from benchwright.worker.engine.subject import MOST_LOOPS, TARGET_SAMPLE, Subject, calibrated_loops
+from benchwright.worker.engine.subject import MOST_LOOPS, TARGET_SAMPLE, Subject, calibrate_loops
 
 FACTS = ClockFacts(read=50, loop=60, resolution=1)
 Scripted = Callable[..., Subject]
@@ -42,7 +42,7 @@ def test_workers_start_at_different_inputs_that_are_used_for_ever() -> None:
 def test_a_call_is_looped_when_the_clock_would_show(
     latency: int, loops: int, clock: FakeClock, scripted: Scripted
 ) -> None:
-    found = calibrated_loops(scripted(latency), clock, FACTS)
+    found = calibrate_loops(scripted(latency), clock, FACTS)
     assert found == loops
     beyond = max(latency - FACTS.loop, 1)
     assert found == 1 or found * beyond >= TARGET_SAMPLE or found == MOST_LOOPS
@@ -53,18 +53,18 @@ def test_a_slow_callable_is_not_called_often_to_learn_that(
     latency: int, calls: int, clock: FakeClock, scripted: Scripted
 ) -> None:
     subject = scripted(latency)
-    assert calibrated_loops(subject, clock, FACTS) == 1
+    assert calibrate_loops(subject, clock, FACTS) == 1
     assert subject.call.calls == calls  # type: ignore[attr-defined]
 
 
 def test_one_call_that_was_interrupted_does_not_make_a_callable_slow(clock: FakeClock, scripted: Scripted) -> None:
-    assert calibrated_loops(scripted(8_000_000, *[300] * 99), clock, FACTS) == 128
+    assert calibrate_loops(scripted(8_000_000, *[300] * 99), clock, FACTS) == 128
 
 
 def test_a_sample_of_several_calls_keeps_the_order_of_arguments() -> None:
     seen: list[int] = []
     subject = Subject(call=seen.append, arguments=[(1,), (2,), (3,)], loops=4)
-    call, stream = subject.sampled(subject.argument_stream())
+    call, stream = subject.sample_call(subject.argument_stream())
     call(*next(stream))
     call(*next(stream))
     assert seen == [1, 2, 3, 1, 2, 3, 1, 2]

@@ -70,7 +70,7 @@ def _recorded(runtime: str, uri: str, *, folder: Path, inputs: Inputs | None = N
     session = Recording(_case(runtime, uri, inputs), folder)
     loaded = plugins.load("runtimes", runtime)().load(session.case)
     session.ready()
-    report = session.told(Report(), loaded)
+    report = session.add_to(Report(), loaded)
     loaded.close()
     assert list(report.warnings) == []
     found = list(report.operators)

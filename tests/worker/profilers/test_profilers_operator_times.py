@@ -88,7 +88,7 @@ def test_recording_that_fails_is_a_note_beside_what_the_report_had(tmp_path: Pat
         raise RuntimeError("the device went away")
 
     session = operator_pass.Recording(_case("torch"), tmp_path)
-    report = session.told(Report(details={"kept": 1}), Loaded(call=broken))
+    report = session.add_to(Report(details={"kept": 1}), Loaded(call=broken))
     assert (report.operators, report.details) == ((), {"kept": 1})
     assert [(w.code, w.seen) for w in report.warnings] == [("operators", "recording failed: the device went away")]
 

@@ -6,7 +6,7 @@ import pytest
 
 from benchwright.errors import NotInstalledError, OptionError
 from benchwright.records import Case, Profile, Target
-from benchwright.worker.profilers import chosen, windows
+from benchwright.worker.profilers import choose_profilers, windows
 from benchwright.worker.profilers.torch import TorchProfiler
 from benchwright.worker.profilers.windows import FOREVER, label
 
@@ -56,12 +56,12 @@ def test_a_window_has_a_name_for_files() -> None:
     [("onnxruntime", "onnxruntime"), ("torch", "torch"), ("python", "py-spy"), ("command", "py-spy")],
 )
 def test_the_profiler_fits_the_runtime(runtime: str, expected: str) -> None:
-    assert chosen(Profile(windows=windows("1:2")), _case(runtime)) == [expected]
+    assert choose_profilers(Profile(windows=windows("1:2")), _case(runtime)) == [expected]
 
 
 def test_what_is_asked_for_is_chosen_once() -> None:
     asked = Profile(windows=windows("1:2"), tools=("torch", "py-spy", "torch"))
-    assert chosen(asked, _case("torch")) == ["torch", "py-spy"]
+    assert choose_profilers(asked, _case("torch")) == ["torch", "py-spy"]
 
 
 @pytest.mark.parametrize(
@@ -73,13 +73,13 @@ def test_what_is_asked_for_is_chosen_once() -> None:
 )
 def test_what_cannot_be_is_refused(tool: str, runtime: str, message: str) -> None:
     with pytest.raises(OptionError, match=message):
-        chosen(Profile(windows=windows("1:2"), tools=(tool,)), _case(runtime))
+        choose_profilers(Profile(windows=windows("1:2"), tools=(tool,)), _case(runtime))
 
 
 def test_what_is_not_installed_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TorchProfiler, "module", "no_such_torch")
     with pytest.raises(NotInstalledError) as caught:
-        chosen(Profile(windows=windows("1:2")), _case("torch"))
+        choose_profilers(Profile(windows=windows("1:2")), _case("torch"))
     assert caught.value.remedy == "pip install torch"
 
 
@@ -88,7 +88,7 @@ def test_a_program_that_is_not_there_is_told(tool: str, monkeypatch: pytest.Monk
     module = tool.replace("-", "")
     monkeypatch.setattr(f"benchwright.worker.profilers.{module}.program", lambda name: None)
     with pytest.raises((NotInstalledError, OptionError), match=f"profiler {tool} is not installed"):
-        chosen(Profile(windows=windows("1:2"), tools=(tool,)), _case("python"))
+        choose_profilers(Profile(windows=windows("1:2"), tools=(tool,)), _case("python"))
 
 
 def _case(runtime: str) -> Case:

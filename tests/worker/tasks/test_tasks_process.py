@@ -95,7 +95,7 @@ def test_memory_is_that_of_the_whole_tree_without_ours() -> None:
     memory = TreeMemory()
     script = "x = bytearray(b'x') * (64 << 20); import time; time.sleep(1.5)"
     follow(_shell(f'"{sys.executable}" -c "{script}"; true'), lambda d, at, s: None, timeout=60, look=memory.look)
-    told = memory.told()
+    told = memory.stop()
     assert 64 << 20 < told["peak"] < 90 << 20  # type: ignore[operator]
     assert told["samples"] > 3 and 0 < told["mean"] <= told["peak"]  # type: ignore[operator]
 
@@ -105,14 +105,14 @@ def test_the_memory_of_a_short_command_is_never_ours() -> None:
     for _ in range(5):
         memory = TreeMemory()
         follow(_ready("/bin/true"), lambda d, at, s: None, timeout=60, look=memory.look)
-        told = memory.told()
+        told = memory.stop()
         assert told["mean"] is None or 0 < told["peak"] < 32 << 20  # type: ignore[operator]
         assert (told["mean"] is None) == (told["samples"] == 0)
     assert len(held) == 64 << 20
 
 
 def test_of_a_command_that_was_never_seen_the_memory_is_unknown() -> None:
-    told = TreeMemory().told()
+    told = TreeMemory().stop()
     assert (told["mean"], told["peak"], told["samples"]) == (None, None, 0) and told["reason"]
 
 

@@ -150,7 +150,7 @@ def _own(where: str, text: str, series: str) -> Pattern:
 def compiled(text: str, where: str) -> re.Pattern[str]:
     """The expression, or a `DecodeError` that says what is wrong with it."""
     try:
-        return scanner.compiled(text)
+        return scanner.compile_expression(text)
     except re.error as error:
         raise DecodeError(f"{where}: {text!r} is no regular expression: {error}") from None
 

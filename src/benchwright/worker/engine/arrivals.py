@@ -21,32 +21,32 @@ def arrivals(load: Load, *, copy: int = 0) -> Int64s:
 
     Arrivals are dealt to the copies in turn, as a round-robin balancer would.
     """
-    drawn = _trace(load) if load.arrivals is Arrivals.TRACE else _drawn(load)
+    drawn = _read_trace(load) if load.arrivals is Arrivals.TRACE else _draw_instants(load)
     if len(drawn) < load.copies:
         found = f"{len(drawn)} arrivals are too few for {load.copies} copies"
         raise OptionError(found, remedy="change --rate, --duration or --samples")
     return drawn[copy :: load.copies] if load.copies > 1 else drawn
 
 
-def of_round(load: Load, number: int) -> Load:
+def load_of_round(load: Load, number: int) -> Load:
     """The load of round `number` (from 0), whose arrivals are a draw of their own; the first has the seed as given.
 
     Rounds with equal arrivals would agree about what the draw happens to be, and their interval would say so.
     """
-    return load if number == 0 else replace(load, seed=_derived(load.seed, "round", number))
+    return load if number == 0 else replace(load, seed=_derive_seed(load.seed, "round", number))
 
 
-def of_probe(load: Load, number: int) -> Load:
+def load_of_probe(load: Load, number: int) -> Load:
     """The load of try `number` (from 0) of a search for a rate: again a draw of its own."""
-    return load if number == 0 else replace(load, seed=_derived(load.seed, "probe", number))
+    return load if number == 0 else replace(load, seed=_derive_seed(load.seed, "probe", number))
 
 
-def _derived(seed: int, what: str, number: int) -> int:
+def _derive_seed(seed: int, what: str, number: int) -> int:
     """Another seed that depends on these alone."""
     return random.Random(f"{seed} {what} {number}").getrandbits(63)
 
 
-def _drawn(load: Load) -> Int64s:
+def _draw_instants(load: Load) -> Int64s:
     if load.rate is None or load.rate <= 0:
         raise OptionError("an open loop needs a rate above zero", remedy="give --rate")
     count = _count(load, load.rate)
@@ -78,7 +78,7 @@ def _count(load: Load, rate: float) -> int:
     return count
 
 
-def _trace(load: Load) -> Int64s:
+def _read_trace(load: Load) -> Int64s:
     """Seconds since the start, one a line; blank lines and lines after # are passed over."""
     path = Path(load.trace)
     instants = array("q")

@@ -89,7 +89,7 @@ class StopRule:
 def run_worker(subject: Subject, recorder: LatencyRecorder, rule: StopRule, clock: Clock, *, once: bool) -> None:
     """One worker's calls, from now until the rule says stop or the inputs end."""
     now = clock.now
-    call, stream = subject.sampled(subject.argument_stream(once=once))
+    call, stream = subject.sample_call(subject.argument_stream(once=once))
     while wanted := rule.next_chunk(recorder, now()):
         start = now()
         ticks = [now() for _ in starmap(call, islice(stream, wanted))]

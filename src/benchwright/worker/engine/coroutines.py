@@ -45,7 +45,7 @@ def run_closed_async(subject: Subject, load: Load, clock: Clock, *, typical: flo
     return recorders
 
 
-def arriving(subject: Subject, schedule: Int64s, clock: Clock) -> Callable[[int], OpenCalls]:
+def prepare_open_async(subject: Subject, schedule: Int64s, clock: Clock) -> Callable[[int], OpenCalls]:
     """A task for each arrival, begun at its instant. Call the answer with the instant of time zero."""
 
     def run(zero: int) -> OpenCalls:

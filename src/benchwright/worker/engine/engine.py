@@ -32,7 +32,7 @@ from benchwright.worker.engine.clock import (
 )
 from benchwright.worker.engine.closed_loop import run_closed
 from benchwright.worker.engine.recorder import LIMIT, LatencyRecorder, zeros
-from benchwright.worker.engine.subject import Subject, calibrated_loops
+from benchwright.worker.engine.subject import Subject, calibrate_loops
 from benchwright.worker.engine.warmup import Warmup, first_call, warm_up
 
 if TYPE_CHECKING:
@@ -81,13 +81,13 @@ def prepare(subject: Subject, load: Load, *, clock: Clock | None = None, copy: i
     if isinstance(clock, FakeClock) and (load.workers > 1 or load.mode is Mode.MULTISTREAM):
         raise OptionError("virtual time knows one worker", remedy="use --workers 1, or the option clock=real")
     if load.mode is Mode.SINGLE:
-        return _single(subject, clock, copy)
+        return _prepare_single_call(subject, clock, copy)
     facts = calibrate(clock)
     if subject.event_loop is not None:
         facts = replace(facts, loop=facts.read)  # its loop reads the clock twice a call, and one read is inside
     first = first_call(subject, clock)  # before anything else calls it: only the very first is cold
     if load.mode is Mode.CLOSED and not load.once and subject.event_loop is None:
-        subject = replace(subject, loops=load.loops or calibrated_loops(subject, clock, facts))
+        subject = replace(subject, loops=load.loops or calibrate_loops(subject, clock, facts))
     warmup = warm_up(subject, clock, limit=load.warmup, first=first)
     if load.mode is Mode.OPEN:
         tighten_timer_slack()  # only where sleeps decide: it loads ctypes
@@ -116,30 +116,30 @@ def _share_of_copy(subject: Subject, load: Load, copy: int) -> tuple[Subject, Lo
     return subject, load
 
 
-def _single(subject: Subject, clock: Clock, copy: int) -> PreparedLoad:
+def _prepare_single_call(subject: Subject, clock: Clock, copy: int) -> PreparedLoad:
     """One call in all, the cold one, as its author would make it: nothing is tried before, no collector held off."""
-    call, given = subject.awaited().call, next(subject.argument_stream())
+    call, given = subject.make_synchronous().call, next(subject.argument_stream())
 
-    def timed(zero: int) -> Finish:
+    def time_call(zero: int) -> Finish:
         clock.wait_until(zero)
-        collections, begin = _collections(), clock.now()
+        collections, begin = _count_collections(), clock.now()
         call(*given)
         end = clock.now()
-        collections = _collections() - collections
+        collections = _count_collections() - collections
         columns = {"latency": array("q", [end - begin]), "end": array("q", [end - zero])}
         samples = Samples(copy=copy, calls=1, loops=1, elapsed=end - begin, columns=columns)
         return lambda: MeasuredLoad(samples=samples, gc_collections=collections)
 
     nothing = Warmup(calls=0, elapsed=0, first=0, typical=0.0, steady=False, cut=0, reason="called once")
-    return PreparedLoad(clock=clock, facts=calibrate(clock), warmup=nothing, loops=1, oversleep=0, time=timed)
+    return PreparedLoad(clock=clock, facts=calibrate(clock), warmup=nothing, loops=1, oversleep=0, time=time_call)
 
 
 # ---- one function a mode: everything ready, then a function of time zero ----
 
 
-def _closed(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Timed:
-    def timed(zero: int) -> Finish:
-        with collector_held_off() as collector:
+def _prepare_closed_loop(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Timed:
+    def time_calls(zero: int) -> Finish:
+        with hold_off_collector() as collector:
             if subject.event_loop is not None:
                 from benchwright.worker.engine.coroutines import run_closed_async
 
@@ -153,46 +153,48 @@ def _closed(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: in
 
         return finish
 
-    return timed
+    return time_calls
 
 
-def _multistream(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Timed:
-    from benchwright.worker.engine.streams import FanOut, gathered
+def _prepare_multistream(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Timed:
+    from benchwright.worker.engine.streams import FanOut, gather_streams
 
     one_loop = replace(load, workers=1)
     if subject.event_loop is not None:
-        return _closed(gathered(subject, load.streams), one_loop, clock, warmup, copy)
+        return _prepare_closed_loop(gather_streams(subject, load.streams), one_loop, clock, warmup, copy)
 
-    def timed(zero: int) -> Finish:
+    def time_calls(zero: int) -> Finish:
         with FanOut(subject, load.streams) as fan:
-            return _closed(fan.subject, one_loop, clock, warmup, copy)(zero)
+            return _prepare_closed_loop(fan.subject, one_loop, clock, warmup, copy)(zero)
 
-    return timed
+    return time_calls
 
 
-def _open(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Timed:
+def _prepare_open_loop(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Timed:
     if load.find_rate:
-        return lambda zero: _searched(subject, load, clock, warmup, copy)
+        return lambda zero: _search_rate(subject, load, clock, warmup, copy)
     from benchwright.worker.engine.arrivals import arrivals
 
     schedule = arrivals(load, copy=copy)
     rate = None if load.rate is None else load.rate / load.copies
-    return _scheduled(_open_loop(subject, schedule, load.workers, clock), copy, span=_span(load, schedule), rate=rate)
+    return _time_schedule(
+        _choose_open_loop(subject, schedule, load.workers, clock), copy, span=_span(load, schedule), rate=rate
+    )
 
 
-def _offline(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Timed:
+def _prepare_offline(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Timed:
     """Every call is due at time zero; latency counts from there, and the last to end tells how long the lot takes."""
     from benchwright.worker.engine import open_loop
 
     if subject.event_loop is not None:
         raise OptionError("--offline needs a callable that is not asynchronous", remedy="use --samples instead")
     count = load.samples or len(subject.arguments)
-    return _scheduled(open_loop.backlog(subject, count, load.workers, clock), copy, span=0, rate=None)
+    return _time_schedule(open_loop.prepare_backlog(subject, count, load.workers, clock), copy, span=0, rate=None)
 
 
-def _scheduled(run: Callable[[int], OpenCalls], copy: int, *, span: int, rate: float | None) -> Timed:
-    def timed(zero: int) -> Finish:
-        with collector_held_off() as collector:
+def _time_schedule(run: Callable[[int], OpenCalls], copy: int, *, span: int, rate: float | None) -> Timed:
+    def time_calls(zero: int) -> Finish:
+        with hold_off_collector() as collector:
             calls = run(zero)
 
         def finish() -> MeasuredLoad:
@@ -202,19 +204,19 @@ def _scheduled(run: Callable[[int], OpenCalls], copy: int, *, span: int, rate: f
 
         return finish
 
-    return timed
+    return time_calls
 
 
-def _open_loop(subject: Subject, schedule: Int64s, workers: int, clock: Clock) -> Callable[[int], OpenCalls]:
+def _choose_open_loop(subject: Subject, schedule: Int64s, workers: int, clock: Clock) -> Callable[[int], OpenCalls]:
     if subject.event_loop is not None:
-        from benchwright.worker.engine.coroutines import arriving
+        from benchwright.worker.engine.coroutines import prepare_open_async
 
-        return arriving(subject, schedule, clock)
+        return prepare_open_async(subject, schedule, clock)
     from benchwright.worker.engine import open_loop
 
     if workers == 1:
-        return open_loop.self_timed(subject, schedule, clock)
-    return open_loop.fed(subject, schedule, clock, workers)
+        return open_loop.prepare_self_timed(subject, schedule, clock)
+    return open_loop.prepare_generated(subject, schedule, clock, workers)
 
 
 def _span(load: Load, schedule: Int64s) -> int:
@@ -229,25 +231,25 @@ def _span(load: Load, schedule: Int64s) -> int:
 # ---- the highest rate that meets an objective ----
 
 
-def _searched(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Finish:
+def _search_rate(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Finish:
     """Open loops at rates that a search chooses; the samples are those of the best rate, or of the lowest tried."""
     if load.copies > 1 or not load.objectives:
         raise OptionError("--find-rate needs an --objective and one copy", remedy="for example --objective 'p99<20ms'")
 
-    from benchwright.worker.engine.arrivals import of_probe
+    from benchwright.worker.engine.arrivals import load_of_probe
 
     tries = itertools.count()
 
     def at(rate: float, count: int) -> MeasuredLoad:
-        own_draw = of_probe(load, next(tries))
+        own_draw = load_of_probe(load, next(tries))
         at_rate = replace(own_draw, rate=rate, find_rate=False, duration=None, samples=count)
-        return _open(subject, at_rate, clock, warmup, copy)(clock.now() + 5_000_000)()
+        return _prepare_open_loop(subject, at_rate, clock, warmup, copy)(clock.now() + 5_000_000)()
 
     def probe(rate: float) -> tuple[bool, MeasuredLoad]:
-        measured = at(rate, _enough(load, rate))
+        measured = at(rate, _count_arrivals(load, rate))
         meets = _meets(measured.samples.columns["latency"], load.objectives)
         if meets is None:  # the point is inside and the interval is not: look longer, once
-            measured = at(rate, LONGER * _enough(load, rate))
+            measured = at(rate, LONGER * _count_arrivals(load, rate))
             meets = _meets(measured.samples.columns["latency"], load.objectives)
         return bool(meets), measured
 
@@ -261,10 +263,10 @@ def _searched(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: 
     return lambda: replace(chosen.outcome, probes=tried, rate=chosen.rate if chosen.meets else None)
 
 
-def _enough(load: Load, rate: float) -> int:
+def _count_arrivals(load: Load, rate: float) -> int:
     """Arrivals of one probe: what was asked for, and at least twice what bounding the percentiles takes."""
-    asked = load.samples or math.ceil(rate * max(load.duration or 0.0, PROBE_DURATION))
-    return max(asked, *(2 * ranks.samples_for_quantile(_quantile(o), sides=1) for o in load.objectives))
+    wanted = load.samples or math.ceil(rate * max(load.duration or 0.0, PROBE_DURATION))
+    return max(wanted, *(2 * ranks.samples_for_quantile(_quantile(o), sides=1) for o in load.objectives))
 
 
 def _meets(times: Int64s, objectives: Sequence[Objective]) -> bool | None:
@@ -287,10 +289,10 @@ def _quantile(objective: Objective) -> float:
 
 
 _MODES: dict[Mode, Callable[[Subject, Load, Clock, Warmup, int], Timed]] = {
-    Mode.CLOSED: _closed,
-    Mode.OFFLINE: _offline,
-    Mode.MULTISTREAM: _multistream,
-    Mode.OPEN: _open,
+    Mode.CLOSED: _prepare_closed_loop,
+    Mode.OFFLINE: _prepare_offline,
+    Mode.MULTISTREAM: _prepare_multistream,
+    Mode.OPEN: _prepare_open_loop,
 }
 
 
@@ -298,11 +300,11 @@ _MODES: dict[Mode, Callable[[Subject, Load, Clock, Warmup, int], Timed]] = {
 
 
 def _from_recorders(recorders: list[LatencyRecorder], *, copy: int, loops: int, zero: int) -> Samples:
-    kept, at = sum(recorder.kept for recorder in recorders), 0
+    kept, at = sum(recorder.raw_count for recorder in recorders), 0
     latency, end = zeros(kept), zeros(kept)
     for recorder in recorders:
         recorder.fill(latency, end, at, zero)
-        at += recorder.kept
+        at += recorder.raw_count
     folded = [h for recorder in recorders if (h := recorder.histogram()) is not None]
     histograms = {}
     if folded:
@@ -340,20 +342,20 @@ class CollectorWatch:
 
 
 @contextmanager
-def collector_held_off() -> Iterator[CollectorWatch]:
+def hold_off_collector() -> Iterator[CollectorWatch]:
     """No garbage collection inside, unless the measured code asks for it; that is counted."""
     seen, was_enabled = CollectorWatch(), gc.isenabled()
     gc.freeze()
     gc.disable()
-    before = _collections()
+    before = _count_collections()
     try:
         yield seen
     finally:
-        seen.collections = _collections() - before
+        seen.collections = _count_collections() - before
         gc.unfreeze()
         if was_enabled:
             gc.enable()
 
 
-def _collections() -> int:
+def _count_collections() -> int:
     return sum(generation["collections"] for generation in gc.get_stats())

@@ -50,7 +50,7 @@ class Generator:
         with contextlib.suppress(BrokenPipeError):  # one that has ended: `issued` says how
             os.write(self._child.stdin.fileno(), zero.to_bytes(8, "little"))
 
-    def issued(self) -> Int64s:
+    def issue_times(self) -> Int64s:
         """The instants at which the arrivals really went out."""
         if self._child.wait() != 0:
             raise MeasureError(f"the load generator ended with {self._child.returncode} before its schedule did")

@@ -47,7 +47,7 @@ class OpenCalls:
         }
 
 
-def self_timed(subject: Subject, schedule: Int64s, clock: Clock) -> Callable[[int], OpenCalls]:
+def prepare_self_timed(subject: Subject, schedule: Int64s, clock: Clock) -> Callable[[int], OpenCalls]:
     """One worker that waits for its own arrivals. Call the answer with the instant of time zero."""
 
     def run(zero: int) -> OpenCalls:
@@ -65,7 +65,7 @@ def self_timed(subject: Subject, schedule: Int64s, clock: Clock) -> Callable[[in
     return run
 
 
-def fed(subject: Subject, schedule: Int64s, clock: Clock, workers: int) -> Callable[[int], OpenCalls]:
+def prepare_generated(subject: Subject, schedule: Int64s, clock: Clock, workers: int) -> Callable[[int], OpenCalls]:
     """Several workers, fed by a generator in a process of its own. Call the answer with the instant of time zero."""
     generator = Generator(schedule)
 
@@ -90,7 +90,7 @@ def fed(subject: Subject, schedule: Int64s, clock: Clock, workers: int) -> Calla
         with generator:
             generator.start(zero)
             in_threads(work, workers, clock, zero)
-            issued = array("q", (instant - zero for instant in generator.issued()))
+            issued = array("q", (instant - zero for instant in generator.issue_times()))
             if (served := next(ticket)) != len(schedule):
                 raise MeasureError(f"{served} of {len(schedule)} arrivals reached a worker")
         return OpenCalls(scheduled=schedule, issued=issued, started=started, done=done)
@@ -98,7 +98,7 @@ def fed(subject: Subject, schedule: Int64s, clock: Clock, workers: int) -> Calla
     return run
 
 
-def backlog(subject: Subject, calls: int, workers: int, clock: Clock) -> Callable[[int], OpenCalls]:
+def prepare_backlog(subject: Subject, calls: int, workers: int, clock: Clock) -> Callable[[int], OpenCalls]:
     """Calls that are all due at time zero; workers take the next as soon as they are free."""
     schedule = array("q", bytes(8 * calls))
 

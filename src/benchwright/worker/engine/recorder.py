@@ -56,14 +56,14 @@ class LatencyRecorder:
         self.last = ticks[-1]
 
     @property
-    def kept(self) -> int:
+    def raw_count(self) -> int:
         """How many raw latencies there are."""
         return min(self.calls, self.limit)
 
     @property
     def latencies(self) -> Int64s:
         """The raw latencies kept, in order."""
-        whole = zeros(self.kept)
+        whole = zeros(self.raw_count)
         self._copy_to(memoryview(whole))
         return whole
 
@@ -87,13 +87,13 @@ class LatencyRecorder:
 
     def _add_up(self, column: memoryview, zero: int) -> None:
         """Turns latencies into instants, a stretch after each recorded one at a time."""
-        positions = [*self._anchors[::2], self.kept]
+        positions = [*self._anchors[::2], self.raw_count]
         for i, begin in enumerate(self._anchors[1::2]):
             stretch = column[positions[i] : positions[i + 1]]
             stretch[:] = memoryview(array("q", accumulate(stretch, initial=begin - zero)))[1:]
 
     def _parts(self) -> Iterator[memoryview]:
-        left = self.kept
+        left = self.raw_count
         for block in self._blocks:
             yield memoryview(block)[:left]
             left = max(0, left - BLOCK)

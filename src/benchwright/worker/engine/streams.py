@@ -10,7 +10,7 @@ from typing import Any
 from benchwright.worker.engine.subject import Subject
 
 
-def gathered(subject: Subject, streams: int) -> Subject:
+def gather_streams(subject: Subject, streams: int) -> Subject:
     """A query of `streams` awaitables at once, for asynchronous callables: tasks instead of threads."""
     import asyncio  # 30 ms that only asynchronous callables need
 

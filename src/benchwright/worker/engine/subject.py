@@ -41,7 +41,7 @@ class Subject:
         start = index % len(self.arguments)
         return replace(self, arguments=[*self.arguments[start:], *self.arguments[:start]])
 
-    def sampled(self, stream: Iterator[tuple[Any, ...]]) -> tuple[Callable[..., Any], Iterator[tuple[Any, ...]]]:
+    def sample_call(self, stream: Iterator[tuple[Any, ...]]) -> tuple[Callable[..., Any], Iterator[tuple[Any, ...]]]:
         """The callable and arguments of one sample: the call itself, or `loops` of them in one go."""
         if self.loops == 1:
             return self.call, stream
@@ -52,7 +52,7 @@ class Subject:
 
         return many, repeat(())
 
-    def awaited(self) -> Subject:
+    def make_synchronous(self) -> Subject:
         """The subject itself, or one that runs each awaitable to its end."""
         if self.event_loop is None:
             return self
@@ -60,7 +60,7 @@ class Subject:
         return Subject(call=lambda *given: finish(inner(*given)), arguments=self.arguments)
 
 
-def calibrated_loops(subject: Subject, clock: Clock, facts: ClockFacts, *, calls: int = 64) -> int:
+def calibrate_loops(subject: Subject, clock: Clock, facts: ClockFacts, *, calls: int = 64) -> int:
     """1 where the loop's cost is small beside a call; else as many as make a sample long enough to time well."""
     if subject.event_loop is not None or facts.loop == 0:
         return 1

@@ -32,7 +32,7 @@ class Warmup:
 
 def first_call(subject: Subject, clock: Clock) -> int:
     """ns of one call. Whoever compiles, allocates or imports on first use does it now."""
-    call, given = subject.awaited().call, next(subject.argument_stream())
+    call, given = subject.make_synchronous().call, next(subject.argument_stream())
     begin = clock.now()
     call(*given)
     return clock.now() - begin
@@ -41,7 +41,7 @@ def first_call(subject: Subject, clock: Clock) -> int:
 def warm_up(subject: Subject, clock: Clock, *, limit: float | None, first: int) -> Warmup:
     """Calls the subject, whose first call took `first` ns, until its latency is steady, or for `limit` seconds."""
     end_after = int((LIMIT if limit is None else limit) * 1e9)
-    call, stream = subject.awaited().sampled(subject.argument_stream())
+    call, stream = subject.make_synchronous().sample_call(subject.argument_stream())
     now = clock.now
     begin, elapsed = now() - first, first
     latencies: list[int] = []

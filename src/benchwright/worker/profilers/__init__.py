@@ -5,7 +5,7 @@ loaded = runtime.load(session.case)        # some profilers need an option of th
 session.ready()                            # after loading, before time zero
 with session.during(zero, now):            # threads open and close the windows
     ...                                    # the timed phase
-session.told(report, loaded)               # the report with what failed, and what never opened
+session.add_to(report, loaded)             # the report with what failed, and what never opened
 
 A profiler that fails leaves a note; the measurement goes on. Standard library only until a profiler is used.
 """
@@ -80,20 +80,20 @@ def windows(text: str) -> tuple[tuple[float, float], ...]:
         begin = _seconds(first, part)
         end = _seconds(last, part) if colon else FOREVER
         if end <= begin:
-            raise _wrong(part, "ends before it has begun")
+            raise _window_error(part, "ends before it has begun")
         if found and begin <= found[-1][1]:
-            raise _wrong(part, "begins before the one in front of it has ended")
+            raise _window_error(part, "begins before the one in front of it has ended")
         found.append((begin, end))
     return tuple(found)
 
 
-def chosen(profile: Profile, case: Case) -> list[str]:
+def choose_profilers(profile: Profile, case: Case) -> list[str]:
     """The profilers for a case by name: those asked for, or the one that fits what is measured.
 
     Raises a `UserError` for one that is unknown, not installed, or cannot profile such a case. In a parent this speaks
     for workers that run on the same machine in the same environment.
     """
-    names = list(dict.fromkeys(profile.tools)) or [_fitting(case)]
+    names = list(dict.fromkeys(profile.tools)) or [_fitting_profiler(case)]
     if not profile.tools and case.target.runtime == "class" and importlib.util.find_spec("tensorflow"):
         return names  # only the worker will see whether the class uses it
     for name in names:
@@ -123,7 +123,7 @@ class Session:
         if self._is_ready:
             return
         self._is_ready = True
-        if not self._profile.tools and _fitting(self._given) not in self._profilers:
+        if not self._profile.tools and _fitting_profiler(self._given) not in self._profilers:
             self._profilers.clear()  # loading has shown what is in use
             self._notes.clear()
             self._add_chosen()
@@ -154,14 +154,14 @@ class Session:
             over.set()
             for opener in openers:
                 opener.join(STOP_LIMIT)
-                self._notes += opener.told()
+                self._notes += opener.failures()
 
-    def told(self, report: Report, loaded: Loaded) -> Report:
+    def add_to(self, report: Report, loaded: Loaded) -> Report:
         """The report with the notes; asked when the timed phase is over."""
         return replace(report, warnings=(*report.warnings, *self.notes))
 
     def _add_chosen(self) -> None:
-        for name in dict.fromkeys(self._profile.tools) or [_fitting(self._given)]:
+        for name in dict.fromkeys(self._profile.tools) or [_fitting_profiler(self._given)]:
             try:
                 adapter = plugins.load("profilers", name)
                 adapter.check(self._given)
@@ -172,7 +172,7 @@ class Session:
                 self._notes.append(failure(name, error))
 
 
-def _fitting(case: Case) -> str:
+def _fitting_profiler(case: Case) -> str:
     """The profiler that knows the operators of what is measured; where none does, one that sees Python's frames."""
     runtime = case.target.runtime
     if runtime in ("onnxruntime", "torch"):
@@ -184,11 +184,11 @@ def _seconds(text: str, part: str) -> float:
     try:
         seconds = float(text)
     except ValueError:
-        raise _wrong(part, f"has {text!r} where seconds belong") from None
+        raise _window_error(part, f"has {text!r} where seconds belong") from None
     if not 0 <= seconds < math.inf:
-        raise _wrong(part, f"has {text!r} where seconds since the start belong")
+        raise _window_error(part, f"has {text!r} where seconds since the start belong")
     return seconds
 
 
-def _wrong(part: str, why: str) -> OptionError:
+def _window_error(part: str, why: str) -> OptionError:
     return OptionError(f"profile window {part.strip()!r} {why}", remedy="for example 10:20, or 10:20,30:40, or 10")

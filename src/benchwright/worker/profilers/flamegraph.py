@@ -24,7 +24,7 @@ class Node:
 
 def from_speedscope(profile: Mapping[str, Any], title: str) -> str:
     """The flame graph of a speedscope file with sampled profiles; threads stand beside each other."""
-    frames = [_named(frame) for frame in profile["shared"]["frames"]]
+    frames = [_frame_label(frame) for frame in profile["shared"]["frames"]]
     stacks = (
         ([each["name"], *(frames[index] for index in sample)], float(weight))
         for each in profile["profiles"]
@@ -83,7 +83,7 @@ def _depth(root: Node, scale: float) -> int:
     return deepest
 
 
-def _named(frame: Mapping[str, Any]) -> str:
+def _frame_label(frame: Mapping[str, Any]) -> str:
     file = str(frame.get("file") or "").rsplit("/", 1)[-1]
     return f"{frame['name']} ({file})" if file else str(frame["name"])
 

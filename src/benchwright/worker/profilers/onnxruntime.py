@@ -19,7 +19,7 @@ from benchwright.errors import MeasureError, OptionError
 from benchwright.records import Case
 from benchwright.worker.profilers import Profiler
 from benchwright.worker.profilers.operator_pass import RecordedCalls
-from benchwright.worker.profilers.operators import summed, table
+from benchwright.worker.profilers.operators import sum_by_name, table
 from benchwright.worker.profilers.per_call import Spent, own_times
 from benchwright.worker.runtimes import Loaded
 
@@ -51,7 +51,7 @@ class OnnxRuntimeProfiler(Profiler):
             )
 
     def prepare(self, case: Case, folder: Path) -> Case:
-        return _recorded(case, folder)
+        return _with_profiling(case, folder)
 
     def start(self, stem: Path) -> None:
         self._stems.append(stem)
@@ -119,7 +119,7 @@ class _Cut:
         with self._file:
             self._file.write("\n]}\n" if self.kernels else "")
         if self.kernels:
-            Path(f"{self.stem}.operators.txt").write_text(table(summed(self.kernels)), encoding="utf-8")
+            Path(f"{self.stem}.operators.txt").write_text(table(sum_by_name(self.kernels)), encoding="utf-8")
         else:
             Path(self._file.name).unlink()
 
@@ -131,7 +131,7 @@ class OnnxRuntimeOperators:
 
     def prepare(self, case: Case, folder: Path) -> Case:
         """Has the session record from the start: it cannot begin later."""
-        return _recorded(case, folder)
+        return _with_profiling(case, folder)
 
     def record(self, loaded: Loaded, calls: RecordedCalls) -> list[list[Spent]]:
         """Makes the calls and reads the end of the profile: what was before them is warm-up."""
@@ -148,7 +148,7 @@ class OnnxRuntimeOperators:
         for node in nodes:  # runs follow each other, so a node belongs to the last that had begun
             if (index := bisect.bisect_right(recorded, node["ts"]) - 1) >= 0:
                 found[index].append(node)
-        return [[_spent(event, own) for event, own in own_times(nodes)] for nodes in found]
+        return [[_spent_in_node(event, own) for event, own in own_times(nodes)] for nodes in found]
 
 
 def _runs_and_nodes(profile: Path) -> tuple[list[float], list[_Event], int]:
@@ -175,11 +175,11 @@ def _runs_and_nodes(profile: Path) -> tuple[list[float], list[_Event], int]:
     return sorted(begins), nodes, count
 
 
-def _spent(event: Mapping[str, Any], own: float) -> Spent:
+def _spent_in_node(event: Mapping[str, Any], own: float) -> Spent:
     return Spent(name=event["name"], kind=event["kind"], shapes=event["shapes"], seconds=own / 1e6)
 
 
-def _recorded(case: Case, folder: Path) -> Case:
+def _with_profiling(case: Case, folder: Path) -> Case:
     """The case with a session that records itself into `folder`."""
     prefix = str(folder / "onnxruntime.uncut")
     options = {**case.target.options, "enable_profiling": True, "profile_file_prefix": prefix}

@@ -39,7 +39,7 @@ class OpenVinoOperators:
             counters.append(request.get_profiling_info())
         executed = {info.node_name for call_counters in counters for info in call_counters if _is_executed(info)}
         nodes = _nodes(loaded.model)
-        return [[_spent(info, nodes) for info in each if info.node_name in executed] for each in counters]
+        return [[_spent_in_node(info, nodes) for info in each if info.node_name in executed] for each in counters]
 
 
 def _is_executed(info: Any) -> bool:
@@ -47,7 +47,7 @@ def _is_executed(info: Any) -> bool:
     return str(info.status).endswith(".EXECUTED")
 
 
-def _spent(info: Any, nodes: Mapping[str, tuple[str, str]]) -> Spent:
+def _spent_in_node(info: Any, nodes: Mapping[str, tuple[str, str]]) -> Spent:
     name, shapes = nodes.get(info.node_name, (info.node_name, ""))
     return Spent(name=name, kind=info.node_type, shapes=shapes, seconds=info.real_time.total_seconds())
 

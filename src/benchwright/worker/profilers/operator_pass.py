@@ -83,7 +83,7 @@ def refusal(case: Case) -> ResultWarning | None:
     runtime = case.target.runtime
     if runtime == "python" or _recorder(runtime) is not None:  # what a callable uses shows when it is loaded
         return None
-    return _cannot(runtime)
+    return _refuse_runtime(runtime)
 
 
 class Recording:
@@ -104,10 +104,10 @@ class Recording:
         """Nothing is recorded in the timed phase."""
         return nullcontext()
 
-    def told(self, report: Report, loaded: Loaded) -> Report:
+    def add_to(self, report: Report, loaded: Loaded) -> Report:
         """Warms the model up and records its calls: the report with what was found, or with why nothing was."""
         try:
-            return self._recorded(report, loaded)
+            return self._record(report, loaded)
         except BenchwrightError as error:
             note = ResultWarning(code=CODE, seen=error.message, remedy=error.remedy)
         except Exception as error:  # a border: libraries of every kind
@@ -115,9 +115,9 @@ class Recording:
             note = ResultWarning(code=CODE, seen=f"recording failed: {error}", remedy="see the worker's log")
         return replace(report, warnings=(*report.warnings, note))
 
-    def _recorded(self, report: Report, loaded: Loaded) -> Report:
+    def _record(self, report: Report, loaded: Loaded) -> Report:
         if self._recorder is None:
-            return replace(report, warnings=(*report.warnings, _cannot(self._runtime)))
+            return replace(report, warnings=(*report.warnings, _refuse_runtime(self._runtime)))
         if loaded.is_async:
             raise MeasureError("operators of asynchronous callables are not recorded", remedy="record a plain one")
         for call in RecordedCalls(loaded, most=WARM, seconds=WARM_SECONDS):
@@ -138,6 +138,6 @@ def _recorder(runtime: str) -> type[Recorder] | None:
     return found
 
 
-def _cannot(runtime: str) -> ResultWarning:
+def _refuse_runtime(runtime: str) -> ResultWarning:
     seen = f"runtime {runtime} does not tell how long its operators take"
     return ResultWarning(code=CODE, seen=seen, remedy=_REMEDIES.get(runtime, INSTEAD))

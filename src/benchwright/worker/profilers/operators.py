@@ -26,10 +26,10 @@ def from_chrome_trace(path: Path, *, category: str) -> list[OperatorTime]:
     """
     events = json.loads(path.read_bytes())["traceEvents"]
     complete = (event for event in events if event.get("cat") == category and event.get("ph") == "X")
-    return summed(event for event in complete if event.get("args", {}).get("finished", True))
+    return sum_by_name(event for event in complete if event.get("args", {}).get("finished", True))
 
 
-def summed(events: Iterable[Mapping[str, Any]]) -> list[OperatorTime]:
+def sum_by_name(events: Iterable[Mapping[str, Any]]) -> list[OperatorTime]:
     """Complete events added up by name, the longest first. Events of one thread lie beside or within each other."""
     found: dict[str, OperatorTime] = {}
     threads: dict[Any, list[tuple[float, OperatorTime]]] = {}  # what is running: when it ends, what it is

@@ -45,11 +45,11 @@ class Perf(Profiler):
         self._sidecar = Sidecar(command, passing=(control[0], ack[1]))
         os.write(control[1], b"enable\n")
         if not self._sidecar.wait_until(lambda: bool(select.select([ack[0]], [], [], 0)[0])):
-            raise _unavailable(self._ended())
+            raise _unavailable(self._stop_sidecar())
         self._stems.append(stem)
 
     def stop(self) -> None:
-        printed = self._ended()
+        printed = self._stop_sidecar()
         if not Path(_data(self._stems[-1])).exists():
             raise _unavailable(printed)
 
@@ -57,7 +57,7 @@ class Perf(Profiler):
         for stem in self._stems:
             _write_text(stem)
 
-    def _ended(self) -> str:
+    def _stop_sidecar(self) -> str:
         """What it printed; its exit status is that of the interrupt, whatever it wrote."""
         assert self._sidecar is not None
         _, printed = self._sidecar.interrupt()

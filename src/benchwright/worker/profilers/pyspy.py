@@ -46,8 +46,8 @@ class PySpy(Profiler):
         command = [program("py-spy") or "py-spy", "record", "--pid", str(os.getpid()), "--rate", str(RATE)]
         command += ["--format", "speedscope", "--output", str(_file(stem)), *(["--subprocesses"] * self._children)]
         sidecar = self._sidecar = Sidecar(command)
-        if not sidecar.wait_until(lambda: _BEGUN in sidecar.printed()):
-            raise _failed(sidecar.interrupt()[1])
+        if not sidecar.wait_until(lambda: _BEGUN in sidecar.read_output()):
+            raise _sampling_error(sidecar.interrupt()[1])
         self._stems.append(stem)
 
     def stop(self) -> None:
@@ -55,7 +55,7 @@ class PySpy(Profiler):
         assert sidecar is not None
         status, printed = sidecar.interrupt()
         if status != 0:
-            raise _failed(printed)
+            raise _sampling_error(printed)
 
     def finish(self) -> None:
         for stem in self._stems:
@@ -78,7 +78,7 @@ def _file(stem: Path) -> Path:
     return Path(f"{stem}.speedscope.json")
 
 
-def _failed(printed: str) -> MeasureError:
+def _sampling_error(printed: str) -> MeasureError:
     if any(words in printed.lower() for words in _REFUSED):
         return MeasureError("py-spy may not look into the process", remedy=_ALLOW)
     return MeasureError(f"py-spy could not sample the process: {reason(printed)}", remedy="choose another --profiler")

@@ -48,7 +48,7 @@ class Sidecar:
             time.sleep(_LOOK)
         return True
 
-    def printed(self) -> str:
+    def read_output(self) -> str:
         """What it has printed so far."""
         size = os.fstat(self._output.fileno()).st_size
         return os.pread(self._output.fileno(), size, 0).decode("utf-8", "replace")
@@ -63,7 +63,7 @@ class Sidecar:
             self._process.kill()
             status = self._process.wait()
         with self._output:
-            return status, self.printed()
+            return status, self.read_output()
 
 
 def let_children_look() -> None:

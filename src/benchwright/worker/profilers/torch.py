@@ -45,12 +45,12 @@ class TorchProfiler(Profiler):
 
     def finish(self) -> None:
         """Writing takes longer than a window may have to wait, so it is done at the end."""
-        traces = [(stem, _exported(stem, recording)) for stem, recording in self._recordings]
+        traces = [(stem, _export_trace(stem, recording)) for stem, recording in self._recordings]
         for stem, trace in traces:
             _tabulate(stem, trace)
 
 
-def _exported(stem: Path, recording: Any) -> Path:
+def _export_trace(stem: Path, recording: Any) -> Path:
     trace = Path(f"{stem}.trace.json")
     recording.export_chrome_trace(str(trace))
     return trace
@@ -85,7 +85,7 @@ class TorchOperators:
         with first, record_function(_CALL):
             loaded.call(*loaded.arguments[0])
         recording = _recording(shapes=True)
-        with _named_modules(loaded.model), recording:
+        with _mark_modules(loaded.model), recording:
             for call in calls:
                 with record_function(_CALL):
                     call()
@@ -116,7 +116,7 @@ def _module_of(event: Any) -> str:
 
 
 @contextmanager
-def _named_modules(model: Any) -> Iterator[None]:
+def _mark_modules(model: Any) -> Iterator[None]:
     """Marks where each module begins and ends. A scripted or compiled model has no modules left to mark."""
     import torch
 
@@ -124,7 +124,7 @@ def _named_modules(model: Any) -> Iterator[None]:
     has_modules = isinstance(model, torch.nn.Module) and not isinstance(model, torch.jit.ScriptModule)
     if has_modules and not hasattr(model, "_orig_mod"):  # which torch.compile sets
         for name, module in model.named_modules():
-            hooks += _marked(module, name) if name else []
+            hooks += _mark_module(module, name) if name else []
     try:
         yield
     finally:
@@ -132,7 +132,7 @@ def _named_modules(model: Any) -> Iterator[None]:
             hook.remove()
 
 
-def _marked(module: Any, name: str) -> list[Any]:
+def _mark_module(module: Any, name: str) -> list[Any]:
     from torch.profiler import record_function
 
     opened: list[Any] = []

@@ -44,11 +44,11 @@ class Opener(threading.Thread):
             if self._free_at < window[1] and self._wait_until(window[0]):
                 self._profile(window)
             else:
-                why = self._busy(window) or f"the timed phase ended after {self._elapsed():.3g} s"
+                why = self._busy(window) or f"the timed phase ended after {self._seconds_since_zero():.3g} s"
                 self._tell(window, f"never opened: {why}")
-        self._guarded(self._profiler.finish)
+        self._try_step(self._profiler.finish)
 
-    def told(self) -> list[ResultWarning]:
+    def failures(self) -> list[ResultWarning]:
         """What went wrong; asked after `join`."""
         if self.is_alive():
             seen = f"{self._profiler.name} had not finished when it was waited for no longer"
@@ -57,16 +57,16 @@ class Opener(threading.Thread):
 
     def _profile(self, window: Window) -> None:
         begin, end = window
-        if (late := self._elapsed() - begin) > LATE:
+        if (late := self._seconds_since_zero() - begin) > LATE:
             why = self._busy(window) or "the measured code held the interpreter"
             self._tell(window, f"opened {late:.2g} s late: {why}")
         stem = self._folder / f"{self._profiler.name}.{label(window)}"
-        if not self._guarded(self._profiler.start, stem):
+        if not self._try_step(self._profiler.start, stem):
             return
-        if not self._wait_until(end) and end < FOREVER and end - self._elapsed() > LATE:
-            self._tell(window, f"closed early: the timed phase ended after {self._elapsed():.3g} s")
-        self._guarded(self._profiler.stop)
-        self._free_at = self._elapsed()
+        if not self._wait_until(end) and end < FOREVER and end - self._seconds_since_zero() > LATE:
+            self._tell(window, f"closed early: the timed phase ended after {self._seconds_since_zero():.3g} s")
+        self._try_step(self._profiler.stop)
+        self._free_at = self._seconds_since_zero()
 
     def _busy(self, window: Window) -> str:
         """Says so when the window before was still being closed."""
@@ -75,16 +75,16 @@ class Opener(threading.Thread):
     def _wait_until(self, seconds: float) -> bool:
         """Whether that instant came before the end of the timed phase."""
         while not self._over.is_set():
-            left = seconds - self._elapsed()
+            left = seconds - self._seconds_since_zero()
             if left <= 0:
                 return True
             self._over.wait(left)
         return False
 
-    def _elapsed(self) -> float:
+    def _seconds_since_zero(self) -> float:
         return (self._now() - self._zero) / 1e9
 
-    def _guarded(self, step: Callable[..., None], *arguments: Path) -> bool:
+    def _try_step(self, step: Callable[..., None], *arguments: Path) -> bool:
         try:
             step(*arguments)
         except Exception as error:  # the border of this thread: profilers call libraries of every kind

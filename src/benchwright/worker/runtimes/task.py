@@ -129,7 +129,7 @@ class _Execution:
             "argv": list(self._ready.argv),
             "exit_code": self._ended.code,
             "output_bytes": self._bytes,
-            "memory": self._memory.told(),
+            "memory": self._memory.stop(),
             **extracted.details,
         }
         if extracted.absent:

@@ -97,7 +97,7 @@ class Extractor:
         block = Block(data)
         for pattern, scanners in list(self._searches):
             try:
-                with guard.at_most():
+                with guard.limit_cpu_time():
                     columns = scanners[stream].scan(block)
             except guard.TooSlowError:
                 self._give_up(pattern)
@@ -149,7 +149,7 @@ class Extractor:
             name=wanted.name,
             unit=wanted.unit,
             better=wanted.better,
-            estimate=_scaled(estimate, wanted.factor),
+            estimate=_scale(estimate, wanted.factor),
             count=max(1, fed.series.hits),
             least=wanted.least,
             most=wanted.most,
@@ -228,7 +228,7 @@ def _is_whole(text: str | bytes) -> bool:
     return text.isdigit() or is_whole(_text(text))
 
 
-def _scaled(estimate: Estimate, factor: float) -> Estimate:
+def _scale(estimate: Estimate, factor: float) -> Estimate:
     if factor == 1.0:
         return estimate
     return Estimate(

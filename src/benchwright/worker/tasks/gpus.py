@@ -71,8 +71,8 @@ class GpuWatch:
         self._child.stdout.close()
         if not self._series:
             return GpuMemory(reason="nvidia-smi told of no GPU")
-        lines = [series.timeline(f"gpu{i}_memory_used", "B", MIB) for i, series in self._ordered()]
-        return GpuMemory(metrics=(self._peak(),), timelines=tuple(lines), details=tuple(self._told()))
+        lines = [series.timeline(f"gpu{i}_memory_used", "B", MIB) for i, series in self._series_by_index()]
+        return GpuMemory(metrics=(self._peak(),), timelines=tuple(lines), details=tuple(self._describe_gpus()))
 
     def _listen(self) -> None:
         assert self._child is not None and self._child.stdout is not None
@@ -84,7 +84,7 @@ class GpuWatch:
                 self._some.set()
         self._some.set()  # it has ended, and will say no more
 
-    def _ordered(self) -> list[tuple[int, CapturedSeries]]:
+    def _series_by_index(self) -> list[tuple[int, CapturedSeries]]:
         return sorted(self._series.items())
 
     def _peak(self) -> Metric:
@@ -93,7 +93,7 @@ class GpuWatch:
         count = sum(series.count for series in self._series.values())
         return Metric(name="gpu_memory_used_peak", unit="B", better=Better.LOWER, estimate=estimate, count=count)
 
-    def _told(self) -> list[dict[str, Value]]:
+    def _describe_gpus(self) -> list[dict[str, Value]]:
         return [
             {
                 "index": i,
@@ -102,5 +102,5 @@ class GpuWatch:
                 "peak": series.maximum * MIB,
                 "samples": series.count,
             }
-            for i, series in self._ordered()
+            for i, series in self._series_by_index()
         ]

@@ -20,12 +20,12 @@ class TooSlowError(Exception):
 
 
 @contextmanager
-def at_most(seconds: float = MOST) -> Iterator[None]:
+def limit_cpu_time(seconds: float = MOST) -> Iterator[None]:
     """Raises `TooSlowError` in what it surrounds once that took so much CPU time."""
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield
         return
-    before = signal.signal(signal.SIGVTALRM, _up)
+    before = signal.signal(signal.SIGVTALRM, _raise_too_slow)
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
@@ -34,5 +34,5 @@ def at_most(seconds: float = MOST) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def _up(number: int, frame: object) -> None:
+def _raise_too_slow(number: int, frame: object) -> None:
     raise TooSlowError

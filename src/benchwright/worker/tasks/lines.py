@@ -32,7 +32,7 @@ class Lines:
             return self._keep(self._partial + data)
         block = self._partial + data[:end]
         self._partial = b""
-        return self._bounded(block) + self._keep(data[end:])
+        return self._shorten_lines(block) + self._keep(data[end:])
 
     def finish(self) -> bytes:
         """The last line, when the stream ended in the middle of one."""
@@ -47,7 +47,7 @@ class Lines:
         self.cut += 1
         return rest[: self._longest] + b"\n"
 
-    def _bounded(self, block: bytes) -> bytes:
+    def _shorten_lines(self, block: bytes) -> bytes:
         pieces: list[bytes] = []
         begin = place = 0
         while place < len(block):  # jumps over whole lines, so this costs next to nothing

@@ -33,7 +33,7 @@ class TreeMemory:
         else:
             self._monitor.sample()
 
-    def told(self) -> dict[str, Value]:
+    def stop(self) -> dict[str, Value]:
         """Mean and peak in bytes, once the command has ended and been collected.
 
         Of a command that was gone before the first look nothing is known: the kernel's mark of a child's peak begins

@@ -42,7 +42,7 @@ def parse_number(text: str) -> float:
     found = _NUMBER.findall(text)
     if len(found) != 1:
         count = "no number" if not found else f"{len(found)} numbers"
-        raise NotANumberError(f"{count} in {shown(text)}")
+        raise NotANumberError(f"{count} in {quote_text(text)}")
     return _finite(float(found[0].replace(",", "")), text)
 
 
@@ -52,14 +52,14 @@ def is_whole(text: str) -> bool:
     return found is not None and not set(found[0]) & set(".eE")
 
 
-def shown(text: str) -> str:
+def quote_text(text: str) -> str:
     """A captured text for a message, not longer than a line."""
     return repr(text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…")
 
 
 def _finite(value: float, text: str) -> float:
     if not math.isfinite(value):
-        raise NotFiniteError(f"{shown(text)} is not a finite number")
+        raise NotFiniteError(f"{quote_text(text)} is not a finite number")
     if abs(value) > LARGEST:
-        raise NotFiniteError(f"{shown(text)} is larger than anything that is measured")
+        raise NotFiniteError(f"{quote_text(text)} is larger than anything that is measured")
     return value

@@ -31,7 +31,7 @@ def follow(ready: Ready, hear: Hear, *, timeout: float, look: Callable[[int], No
     `hear` gets what it prints as it comes. `look` is called with its process id as soon as it runs and then several
     times a second. A command that takes longer than `timeout` seconds is asked to end, then made to.
     """
-    with _started(ready) as child:
+    with _start(ready) as child:
         zero = time.perf_counter()
         silence = program_output.hear_out(
             child,
@@ -44,7 +44,7 @@ def follow(ready: Ready, hear: Hear, *, timeout: float, look: Callable[[int], No
 
 
 @contextlib.contextmanager
-def _started(ready: Ready) -> Iterator[subprocess.Popen[bytes]]:
+def _start(ready: Ready) -> Iterator[subprocess.Popen[bytes]]:
     child = subprocess.Popen(
         ready.argv,
         cwd=ready.directory,

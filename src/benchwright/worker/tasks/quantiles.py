@@ -42,7 +42,7 @@ class Quantiles:
         """The value below which that share of all lies, interpolated linearly between its two neighbours."""
         place = share * (self._count - 1)
         below = math.floor(place)
-        low, high = self._ranked(below, min(below + 1, self._count - 1))
+        low, high = self._values_at_ranks(below, min(below + 1, self._count - 1))
         return low + (high - low) * (place - below)
 
     def _fold(self, values: Sequence[float]) -> None:
@@ -51,7 +51,7 @@ class Quantiles:
             key = _bucket(value)
             counts[key] = counts.get(key, 0) + 1
 
-    def _ranked(self, low: int, high: int) -> tuple[float, float]:
+    def _values_at_ranks(self, low: int, high: int) -> tuple[float, float]:
         if not self.error:
             ordered = sorted(self._values)
             return ordered[low], ordered[high]

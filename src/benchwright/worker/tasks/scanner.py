@@ -32,7 +32,7 @@ class Block:
     def text(self) -> str:
         """The lines; a byte that is no UTF-8 becomes a replacement character."""
         if self._text is None:
-            self._text = _decoded(self.data)
+            self._text = _decode(self.data)
         return self._text
 
 
@@ -40,11 +40,11 @@ class Scanner:
     """Finds every hit of one expression. A line's beginning and end are `^` and `$`, and a hit lies in one line."""
 
     def __init__(self, text: str) -> None:
-        self.expression = compiled(text)
+        self.expression = compile_expression(text)
         known = expressions.inspect(text)
         self._needle = Needle(known.needed.encode()) if known.needed else None
         self._prefixed = known.prefixed
-        self._bounded = compiled(known.bounded) if known.bounded else None
+        self._bounded = compile_expression(known.bounded) if known.bounded else None
         self._of_bytes = _for_bytes(known.bounded)
 
     def scan(self, block: Block) -> Sequence[Column]:
@@ -58,11 +58,11 @@ class Scanner:
             if not at_once or self._needle.is_rare:
                 data = self._needle.lines(data, place, apart=FAR if at_once else SPARSE)
         if self._bounded is None:
-            lines = _decoded(data).split("\n")
+            lines = _decode(data).split("\n")
             return _columns(self.expression, [hit for line in lines for hit in self.expression.findall(line)])
         if self._of_bytes is not None and block.is_ascii:
             return _columns(self._of_bytes, self._of_bytes.findall(data))
-        text = block.text if data is block.data else _decoded(data)
+        text = block.text if data is block.data else _decode(data)
         return _columns(self._bounded, self._bounded.findall(text))
 
 
@@ -92,7 +92,7 @@ def scanner(text: str, *, spanning: bool) -> Scanner:
     return Scanner(text)
 
 
-def compiled(text: str) -> re.Pattern[str]:
+def compile_expression(text: str) -> re.Pattern[str]:
     """The expression, or `re.error`. What Python finds doubtful in it today still means what it meant."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -117,5 +117,5 @@ def _columns(expression: re.Pattern[str] | re.Pattern[bytes], found: Sequence[ob
     return tuple(zip(*found, strict=True)) if expression.groups > 1 else (found,)  # type: ignore[return-value]
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     return data.decode("utf-8", errors="replace")
