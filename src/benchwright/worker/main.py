@@ -232,7 +232,7 @@ def _check_answers(report: Report, loaded: Loaded, job: Job) -> Report:
         return report
     from benchwright.worker.runtimes.outputs import answers
 
-    return answers.checked(report, loaded, job.case, job.folder)
+    return answers.compare_answers(report, loaded, job.case, job.folder)
 
 
 def _answer(measured: MeasuredLoad, details: dict[str, Any], report: Report) -> Frame:

@@ -178,7 +178,7 @@ def measure(
     if any(case.target.runtime in sources.FED_BY_FILE for case in cases):
         from benchwright.targets.sources import model_inputs
 
-        cases = model_inputs.settled(cases, replace(request, listener=listener), command=plan.command)
+        cases = model_inputs.settle_inputs(cases, replace(request, listener=listener), command=plan.command)
     whole = replace(plan, cases=cases, rounds=rounds, paths=plan.paths or (str(Path.cwd()),), tags=tags)
     validation.check_cost(whole)
     validation.check_profile(whole)
@@ -240,7 +240,7 @@ def refuse_nesting() -> None:
 
     A command that is measured is a program of its own, and may.
     """
-    file = user_objects.underway()
+    file = user_objects.import_underway()
     if file:
         raise TargetError(
             f"bw.run was called while {Path(file).name} was being imported",

@@ -210,7 +210,7 @@ def _check_arrays(file: Path) -> None:
 
 def _check_data_set(where: str) -> None:
     if where.endswith(".py"):
-        content.existing(where)
+        content.find_file(where)
         return
     from benchwright.targets.sources import discovery
 

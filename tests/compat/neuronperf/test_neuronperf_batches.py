@@ -182,7 +182,7 @@ def test_items_are_put_together_whatever_they_hold() -> None:
 
 
 def test_rows_are_cut_wherever_they_are() -> None:
-    cut = batches.cut({"a": np.ones((4, 2)), "b": [np.ones((4, 1)), 7], "c": [1, 2, 3, 4]}, 3, 4)
+    cut = batches.first_rows({"a": np.ones((4, 2)), "b": [np.ones((4, 1)), 7], "c": [1, 2, 3, 4]}, 3, 4)
     assert cut["a"].shape == (3, 2) and cut["b"][0].shape == (3, 1) and cut["b"][1] == 7 and cut["c"] == [1, 2, 3]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from benchwright.targets import signatures
-from benchwright.targets.signatures import Signature, Table, TensorSignature, guesses, shown
+from benchwright.targets.signatures import Signature, Table, TensorSignature, format_shape, guesses
 from benchwright.targets.signatures.guesses import InputKind
 
 WriteModel = Callable[[str, Path], Path]
@@ -44,7 +44,7 @@ def test_onnx_tells_names_types_shapes_and_tables(read: Callable[[str], Signatur
 
 def test_exporters_write_open_sizes_in_many_ways(read: Callable[[str], Signature]) -> None:
     (spec,) = read("image").inputs
-    assert spec.shape == (None, 3, None, None) and shown(spec.shape) == "[?, 3, ?, ?]"
+    assert spec.shape == (None, 3, None, None) and format_shape(spec.shape) == "[?, 3, ?, ?]"
     assert read("streaming").inputs[2] == TensorSignature(name="sr", shape=(), dtype="int64")
 
 

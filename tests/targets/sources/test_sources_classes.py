@@ -10,7 +10,7 @@ import pytest
 from benchwright.errors import TargetError
 from benchwright.events import Noted
 from benchwright.records import Case, Load, Mode
-from benchwright.targets.sources import Request, described, plan
+from benchwright.targets.sources import Request, describe_cases, plan
 from benchwright.targets.sources.classes import Classes, case_for, expand
 
 MODULE = '''
@@ -180,7 +180,7 @@ def test_a_filter_constructs_the_class_in_a_child_as_perfzero_does(package: Path
 
 
 def test_what_its_author_says_of_a_case() -> None:
-    (case, about), *_ = described(Request(targets=["suite.inner.bench.Own"]))
+    (case, about), *_ = describe_cases(Request(targets=["suite.inner.bench.Own"]))
     assert (about.summary, about.owner, about.owner_summary) == (
         "Over and over.",
         "suite.inner.bench.Own",
@@ -218,14 +218,14 @@ def test_wrong_requests(target: str, request_: dict[str, object], message: str) 
 def test_a_list_of_nothing_is_refused_as_a_run_of_nothing_is() -> None:
     target = "suite.inner.bench.Own.filter:none"
     with pytest.raises(TargetError, match=r"none matches nothing\n  benchwright list suite.inner.bench "):
-        Classes().listed(target, Request(targets=[target]))
+        Classes().list_cases(target, Request(targets=[target]))
 
 
 def test_a_module_of_a_package_that_cannot_be_imported(package: Path) -> None:
     (package / "broken.py").write_text("import nowhere_to_be_found  # for a benchmark\n")
     with pytest.raises(TargetError, match=r"suite\.inner\.broken: .*nowhere_to_be_found"):
         _plan("suite")
-    found, broken = Classes().listed("suite", Request(targets=["suite"]))
+    found, broken = Classes().list_cases("suite", Request(targets=["suite"]))
     assert len({case.name for case, _ in found}) == len(EVERYTHING) + 1
     assert [module for module, _ in broken] == ["suite.inner.broken"]
 

@@ -155,7 +155,7 @@ def test_a_folder_stands_for_every_spec_in_it(spec: Path) -> None:
     _write(spec.parent / ".hidden" / "c.yaml", {"benchwright": 2})
     names = [case.name for case in plan(Request(targets=[f"{spec.parent}/"], runtimes=("onnxruntime",)))]
     assert names == ["other", "net", "net"], "by their paths, folders in it as well"
-    pairs, _ = listing.listed(Request(targets=["deep"], fetching=False))
+    pairs, _ = listing.list_cases(Request(targets=["deep"], fetching=False))
     assert [case.name for case, _ in pairs] == ["other"], "a folder's bare name is no Python package"
 
 
@@ -198,7 +198,7 @@ def test_files_are_verified_and_fetched_by_digest(spec: Path, monkeypatch: pytes
     request = _with(
         spec, files={"onnx": {"url": "https://nobody.invalid/net.onnx", "sha256": wrong}}, runtimes={}, tests=[{}]
     )
-    ((listed, _),), _ = listing.listed(replace(request, fetching=False))
+    ((listed, _),), _ = listing.list_cases(replace(request, fetching=False))
     assert listed.version == wrong, "a listing fetches nothing"
     with pytest.raises(FetchError, match=r"net\.yaml:\d+:\d+: there is no file .*gone\.onnx"):
         plan(_with(spec, files={"onnx": "gone.onnx"}, runtimes={}, tests=[{}]))

@@ -75,8 +75,8 @@ def test_parameters_fill_the_command_and_are_never_split(tmp_path: Path) -> None
 
 def test_parameters_have_types_bounds_and_defaults(tmp_path: Path) -> None:
     train = reader.read(_toml(tmp_path, TOML), "train")[0]
-    assert definition.chosen(train, {}) == {"epochs": (2,), "size": ("small", "large"), "num_gpus": (1,)}
-    assert definition.chosen(train, {"epochs": [1, 2], "size": [5]})["size"] == ("5",)
+    assert definition.choose_values(train, {}) == {"epochs": (2,), "size": ("small", "large"), "num_gpus": (1,)}
+    assert definition.choose_values(train, {"epochs": [1, 2], "size": [5]})["size"] == ("5",)
     for given, told in (
         ({"epochs": ["x"]}, "'x' is not a whole number"),
         ({"epochs": [1.5]}, "1.5 is not a whole number"),
@@ -84,7 +84,7 @@ def test_parameters_have_types_bounds_and_defaults(tmp_path: Path) -> None:
         ({"epoch": [1]}, "did you mean 'epochs'?"),
     ):
         with pytest.raises(OptionError) as caught:
-            definition.chosen(train, given)
+            definition.choose_values(train, given)
         assert told in str(caught.value)
 
 
@@ -92,10 +92,10 @@ def test_a_parameter_without_a_default_must_be_given(tmp_path: Path) -> None:
     text = '[tasks.a]\ncommand = "x {n}"\n[tasks.a.parameters]\nn = { type = "int", choices = [1, 2] }\n'
     (task,) = reader.read(_toml(tmp_path, text))
     with pytest.raises(OptionError, match="needs a value for 'n'"):
-        definition.chosen(task, {})
+        definition.choose_values(task, {})
     with pytest.raises(OptionError, match="choose from: 1, 2"):
-        definition.chosen(task, {"n": [3]})
-    assert definition.chosen(task, {"n": [2]}) == {"n": (2,)}
+        definition.choose_values(task, {"n": [3]})
+    assert definition.choose_values(task, {"n": [2]}) == {"n": (2,)}
 
 
 @pytest.mark.parametrize(

@@ -59,11 +59,11 @@ def test_an_empty_file_is_refused_before_a_library_sees_it(tmp_path: Path) -> No
 def test_what_a_library_said_is_in_the_log_and_its_first_line_in_the_sentence(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    told = failures.refused("torch", "load m.pt", RuntimeError("\nno such layer\nat 0x1234"))
+    told = failures.load_error("torch", "load m.pt", RuntimeError("\nno such layer\nat 0x1234"))
     assert told.message == "torch could not load m.pt: no such layer"
     assert told.remedy == failures.WHOLE
     assert capsys.readouterr().err == "RuntimeError: no such layer\nat 0x1234\n"
-    assert failures.refused("torch", "load m.pt", RuntimeError("std::bad_alloc")).remedy == failures.memory_remedy()
+    assert failures.load_error("torch", "load m.pt", RuntimeError("std::bad_alloc")).remedy == failures.memory_remedy()
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ def test_the_remedy_knows_the_limit() -> None:
 def test_a_want_of_memory_names_the_file() -> None:
     with (
         pytest.raises(LoadError, match=r"torch had too little memory to load m\.pt"),
-        failures.memory_told("torch", "m.pt"),
+        failures.explain_lack_of_memory("torch", "m.pt"),
     ):
         raise MemoryError
-    with pytest.raises(RuntimeError, match="something else"), failures.memory_told("torch", "m.pt"):
+    with pytest.raises(RuntimeError, match="something else"), failures.explain_lack_of_memory("torch", "m.pt"):
         raise RuntimeError("something else")

@@ -79,10 +79,10 @@ def _write(text: str) -> None:
 
 def _cases(targets: tuple[str, ...], runtime: str) -> list[dict[str, Any]]:
     from benchwright.targets.sources import Request
-    from benchwright.targets.sources.listing import listed
+    from benchwright.targets.sources.listing import list_cases
 
     names = tuple(name for name in runtime.split(",") if name)
-    pairs, broken = listed(Request(targets=targets, runtimes=names, listener=_echo_note, fetching=False))
+    pairs, broken = list_cases(Request(targets=targets, runtimes=names, listener=_echo_note, fetching=False))
     for module, reason in broken:
         click.echo(f"benchwright: {module} is left out: {reason}", err=True)
     return [

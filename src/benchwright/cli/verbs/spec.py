@@ -35,7 +35,9 @@ def check(files: tuple[str, ...], no_network: bool, as_json: bool) -> int:
     from benchwright.targets.specs.check import check as check_spec
     from benchwright.targets.specs.problems import errors
 
-    paths = [each for file in files for each in (folders.meant(Path(file)) if Path(file).is_dir() else [Path(file)])]
+    paths = [
+        each for file in files for each in (folders.spec_files(Path(file)) if Path(file).is_dir() else [Path(file)])
+    ]
     problems = [problem for path in paths for problem in check_spec(path, offline=no_network, check_older=_check_older)]
     wrong = len(errors(problems))
     if as_json:
@@ -86,4 +88,4 @@ def schema_() -> None:
     """Print the JSON Schema of spec files, for editors."""
     from benchwright.targets.specs import form
 
-    click.echo(form.rendered(), nl=False)
+    click.echo(form.render(), nl=False)

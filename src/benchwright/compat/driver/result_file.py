@@ -10,7 +10,7 @@ from typing import Any
 from benchwright.compat.driver.stale import NAME
 from benchwright.records import Metric, Result, Status
 from benchwright.system import whole_files
-from benchwright.targets.tasks.definition import recorded
+from benchwright.targets.tasks.definition import recorded_name
 
 KIB, MIB = 2**10, 2**20
 _STAYS_WHOLE = ("first", "last", "min", "max", "sum", "count")
@@ -42,7 +42,7 @@ def _task_metrics(result: Result) -> dict[str, float]:
 def _plain_name(name: str) -> str:
     """The name in the task file: one that something we measure has was recorded with a word in front."""
     bare = name.removeprefix("log.")
-    return bare if recorded(bare) == name else name
+    return bare if recorded_name(bare) == name else name
 
 
 def _number(metric: Metric, *, whole: bool) -> float:

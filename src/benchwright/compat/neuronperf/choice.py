@@ -24,7 +24,7 @@ from benchwright.compat.neuronperf.plan import (
     read_whole_numbers,
 )
 from benchwright.errors import OptionError, TargetError
-from benchwright.targets.sources.content import existing
+from benchwright.targets.sources.content import find_file
 from benchwright.worker.runtimes.pipeline import OBJECT
 
 
@@ -189,7 +189,7 @@ def _model_path(text: str, settings: BenchmarkSettings) -> str:
         return str(path.resolve()) if path.exists() else text
     if (path / "saved_model.pb").is_file():
         path = path / "saved_model.pb"
-    return str(existing(str(path)))
+    return str(find_file(str(path)))
 
 
 def _refuse_instance(model: Any) -> None:

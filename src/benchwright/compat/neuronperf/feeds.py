@@ -101,7 +101,7 @@ class Feeds:
                 "the batch size of dataset_loader_fn's batches is not known before the data set is used up",
                 remedy="give batch_sizes",
             )
-        for item in feeds.items_of(feeds.loaded_by(loader, _make_data_set(self._inputs), 1)):
+        for item in feeds.items_of(feeds.apply_loader(loader, _make_data_set(self._inputs), 1)):
             return examples.batch_size(feeds.without_target(item, self._column))
         raise OptionError("dataset_loader_fn gives no batch")
 

@@ -16,7 +16,7 @@ def refuse_nesting() -> None:
 
     So a script needs no `if __name__ == "__main__":`, as long as it defines what it hands over before that.
     """
-    if user_objects.underway():
+    if user_objects.import_underway():
         raise ImportedFarEnoughError
     if JOB_VARIABLE in os.environ and "benchwright.worker.main" in sys.modules:
         raise TargetError("a benchmark was asked for by what is being measured", remedy="measure from outside it")

@@ -62,7 +62,7 @@ def _metrics(outcome: DocumentPlace) -> tuple[list[Metric], list[ResultWarning]]
             for metric in outcome["metrics"]
         ),
     )
-    return reports.metrics(reports.told_by(entry))
+    return reports.metrics(reports.numbers_of_entry(entry))
 
 
 def _memory(process: DocumentPlace) -> list[Metric]:

@@ -97,7 +97,7 @@ class _Settling:
             return target
         path = Path(text).expanduser()
         if path.is_absolute():
-            return self._use_own_file(content.existing(text) if path.suffix == ".py" else path, separator + name)
+            return self._use_own_file(content.find_file(text) if path.suffix == ".py" else path, separator + name)
         mine = self._folder / path
         if ".." in path.parts:
             mine = mine.parent.resolve() / mine.name

@@ -79,7 +79,7 @@ def is_whole(dtype: str) -> bool:
     return dtype.startswith(("int", "uint"))
 
 
-def shown(shape: tuple[int | str | None, ...] | None) -> str:
+def format_shape(shape: tuple[int | str | None, ...] | None) -> str:
     """A shape as people write it: `[1, 3, ?, ?]`."""
     if shape is None:
         return "of any shape"

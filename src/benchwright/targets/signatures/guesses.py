@@ -140,7 +140,7 @@ def _sizes(spec: TensorSignature, kind: InputKind, *, streaming: bool, batch_siz
         return [1, 3, _VIDEO, _SIDE, _SIDE]
     if kind is InputKind.STATE:
         return [1, *(_state_size(spec.shape[place], place, batch_size) for place in range(1, rest + 1))]
-    return [1, *(_named(size) or sizes.get(kind, _TOKENS) for size in spec.shape[1:])]
+    return [1, *(_size_of_symbol(size) or sizes.get(kind, _TOKENS) for size in spec.shape[1:])]
 
 
 def _image(shape: Sequence[int | str | None], *, line: bool) -> list[int]:
@@ -159,7 +159,7 @@ def _state_size(size: int | str | None, place: int, batch_size: int) -> int:
     return _PAST
 
 
-def _named(size: int | str | None) -> int | None:
+def _size_of_symbol(size: int | str | None) -> int | None:
     return _SYMBOLS.get(size.lower()) if isinstance(size, str) else None
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchwright.targets.signatures import MalformedError, Signature, Table, TensorSignature
-from benchwright.targets.signatures.protobuf import ProtobufMessage, signed
+from benchwright.targets.signatures.protobuf import ProtobufMessage, signed_number
 
 _GRAPH = 7  # of ModelProto; below: of GraphProto
 _NODE, _INITIALIZER, _INPUT, _OUTPUT, _SPARSE = 1, 5, 11, 12, 15
@@ -56,7 +56,7 @@ def read(path: Path) -> Signature:
 
 
 def _signature(view: memoryview) -> Signature:
-    graph = next(ProtobufMessage.whole(view).parts(_GRAPH), None)
+    graph = next(ProtobufMessage.of_file(view).parts(_GRAPH), None)
     if graph is None:
         raise MalformedError("no graph")
     weights: dict[str, ProtobufMessage] = {}
@@ -105,7 +105,7 @@ def _dimension(dimension: ProtobufMessage) -> int | str | None:
     name = dimension.text(2)
     if name:
         return None if name == "?" else name
-    size = signed(dimension.number(1))
+    size = signed_number(dimension.number(1))
     return size if size > 0 else None
 
 
@@ -129,7 +129,7 @@ def _scalar(tensor: ProtobufMessage) -> int | None:
         return None
     for number in (7, 5):
         if found := tensor.numbers(number):
-            return signed(found[0])
+            return signed_number(found[0])
     raw = next((part for part in tensor.parts(9) if len(part) <= _MOST_BYTES), None)
     return int.from_bytes(bytes(raw), "little", signed=True) if raw is not None else None
 
@@ -186,7 +186,7 @@ def _keep_constant(node: ProtobufMessage, constants: dict[str, _Constant]) -> No
 
 
 def _attribute(node: ProtobufMessage, name: str) -> int:
-    return next((signed(each.number(3)) for each in node.parts(5) if each.text(1) == name), 0)
+    return next((signed_number(each.number(3)) for each in node.parts(5) if each.text(1) == name), 0)
 
 
 def _texts(node: ProtobufMessage, number: int) -> list[str]:

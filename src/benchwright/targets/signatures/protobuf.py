@@ -20,7 +20,7 @@ class ProtobufMessage:
         self._data, self._start, self._end, self._budget = data, start, end, budget
 
     @classmethod
-    def whole(cls, data: Buffer) -> ProtobufMessage:
+    def of_file(cls, data: Buffer) -> ProtobufMessage:
         """The message that fills a file."""
         return cls(data, 0, len(data), [MOST_FIELDS])
 
@@ -62,7 +62,7 @@ class ProtobufMessage:
         gathered: list[int] = []
         for found, value in self.fields():
             if found == number:
-                gathered.extend([value] if isinstance(value, int) else value._packed())
+                gathered.extend([value] if isinstance(value, int) else value._packed_numbers())
         return gathered
 
     def text(self, number: int) -> str:
@@ -75,7 +75,7 @@ class ProtobufMessage:
     def __len__(self) -> int:
         return self._end - self._start
 
-    def _packed(self) -> Iterator[int]:
+    def _packed_numbers(self) -> Iterator[int]:
         at = self._start
         while at < self._end:
             value, at = self._varint(at)
@@ -92,6 +92,6 @@ class ProtobufMessage:
         raise MalformedError("a number without end")
 
 
-def signed(value: int) -> int:
+def signed_number(value: int) -> int:
     """A 64-bit number that may be negative."""
     return value - (1 << 64) if value >= 1 << 63 else value

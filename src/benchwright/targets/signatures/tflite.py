@@ -40,7 +40,7 @@ def read(path: Path) -> Signature:
             raise MalformedError("an offset points outside the file") from None
 
 
-def plain(name: str) -> str:
+def author_name(name: str) -> str:
     """The name that an author gave: `serving_default_x:0` is `x`."""
     return name.removeprefix("serving_default_").partition(":")[0]
 
@@ -63,7 +63,7 @@ def _signature(data: mmap.mmap) -> Signature:
 def _spec(tensor: _Table) -> TensorSignature:
     signature = tensor.ints(7) or tensor.ints(0)
     shape = tuple(None if size < 0 else size for size in signature)
-    return TensorSignature(name=plain(tensor.text(3)), shape=shape, dtype=_DTYPES.get(tensor.byte(1), ""))
+    return TensorSignature(name=author_name(tensor.text(3)), shape=shape, dtype=_DTYPES.get(tensor.byte(1), ""))
 
 
 def _tables(model: _Table, graph: _Table, specs: list[TensorSignature], origins: dict[int, str]) -> dict[str, Table]:

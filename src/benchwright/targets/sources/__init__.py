@@ -82,19 +82,21 @@ class CaseDescription:
 
 def plan(request: Request) -> list[Case]:
     """Every case of the request, each once, in the order to run them; every error shows before anything runs."""
-    return [case for case, _ in described(request)]
+    return [case for case, _ in describe_cases(request)]
 
 
-def described(request: Request) -> list[tuple[Case, CaseDescription]]:
+def describe_cases(request: Request) -> list[tuple[Case, CaseDescription]]:
     """The cases of `plan`, each with what its author says about it, where its source knows."""
     if not request.targets and not request.command:
         raise TargetError("nothing to measure", remedy="name a model file, file.py::name, or a command after --")
     cases: dict[str, tuple[Case, CaseDescription]] = {}
     for target in request.targets:
         source = source_of(target)
-        tell = getattr(source, "described", None)
-        told = tell(target, request) if tell else ((case, CaseDescription()) for case in source.cases(target, request))
-        for case, about in told:
+        tell = getattr(source, "describe", None)
+        described = (
+            tell(target, request) if tell else ((case, CaseDescription()) for case in source.cases(target, request))
+        )
+        for case, about in described:
             cases.setdefault(schema.fingerprint(case), (case, about))
     if request.command:
         for case in plugins.load("sources", "commands")().cases("", request):
@@ -103,15 +105,15 @@ def described(request: Request) -> list[tuple[Case, CaseDescription]]:
     if any(case.target.runtime in FED_BY_FILE for case, _ in whole):
         from benchwright.targets.sources import model_inputs  # only now: functions and commands do without
 
-        whole = [(model_inputs.told_by_file(case), about) for case, about in whole]
-    return list(zip(_told_apart([case for case, _ in whole]), (about for _, about in whole), strict=True))
+        whole = [(model_inputs.add_file_facts(case), about) for case, about in whole]
+    return list(zip(_tell_apart([case for case, _ in whole]), (about for _, about in whole), strict=True))
 
 
 def source_of(target: str) -> Source:
     """The first source that reads the target. What is installed is looked through only when no built-in one does."""
     if target.partition("::")[0].endswith(".py"):  # asked first: to say no, others import every runtime and more
         return plugins.load("sources", "callables")()  # type: ignore[no-any-return]
-    for name in itertools.chain(plugins.BUILTIN["sources"], _added("sources")):
+    for name in itertools.chain(plugins.BUILTIN["sources"], _installed_names("sources")):
         source: Source = plugins.load("sources", name)()
         if source.accepts(target):
             return source
@@ -120,7 +122,7 @@ def source_of(target: str) -> Source:
     if ending in endings:
         return plugins.load("sources", "models")()  # type: ignore[no-any-return]
     if ending:
-        path = content.existing(target)
+        path = content.find_file(target)
         if ending in WEIGHTS:
             raise TargetError(
                 f"{path.name} holds weights, and not the code that computes with them",
@@ -136,19 +138,19 @@ def source_of(target: str) -> Source:
     )
 
 
-def _added(group: str) -> Iterator[str]:
+def _installed_names(group: str) -> Iterator[str]:
     yield from (name for name in plugins.names(group) if name not in plugins.BUILTIN[group])
 
 
-def _told_apart(cases: list[Case]) -> list[Case]:
+def _tell_apart(cases: list[Case]) -> list[Case]:
     """Cases of equal name but of different files get as many folders in front as tell them apart."""
     places = defaultdict(set)
     for case in cases:
         places[case.name].add(case.target.uri)
-    return [_lengthened(case, places[case.name]) for case in cases]
+    return [_lengthen_name(case, places[case.name]) for case in cases]
 
 
-def _lengthened(case: Case, uris: set[str]) -> Case:
+def _lengthen_name(case: Case, uris: set[str]) -> Case:
     if len(uris) == 1 or not case.target.uri.endswith(case.name):  # named by its author, not by its file
         return case
     mine, others = PurePath(case.target.uri).parts, [PurePath(uri).parts for uri in uris - {case.target.uri}]

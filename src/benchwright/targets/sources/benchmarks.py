@@ -36,7 +36,7 @@ class BenchmarkPlace:
         module = found.module or self.module
         return f"{module}{'::' if module.endswith('.py') else ':'}{found.name}"
 
-    def shown(self, found: OfferedBenchmark) -> str:
+    def case_name(self, found: OfferedBenchmark) -> str:
         """How the case is called: such that it can be asked for again."""
         if self.module.endswith(".py"):
             return f"{self.file.name}::{found.name}"
@@ -62,8 +62,8 @@ def find(place: BenchmarkPlace, request: Request, runtime: str = "") -> list[Off
     check(place, request)
     wanted = SearchFilter(style=_style(request), runtime=runtime, last_paths=tuple(request.last_paths))
     begin = time.monotonic()
-    offer = discovery.look(place.module, place.name, timeout=_timeout(request), asked=wanted)
-    found = list(discovery.whole(offer, place.module).found)
+    offer = discovery.run_search(place.module, place.name, timeout=_timeout(request), asked=wanted)
+    found = list(discovery.refuse_broken(offer, place.module).found)
     if not found:
         raise _nothing(place)
     _tell(place, offer, request)
@@ -72,11 +72,11 @@ def find(place: BenchmarkPlace, request: Request, runtime: str = "") -> list[Off
     return found
 
 
-def look(place: BenchmarkPlace, request: Request) -> tuple[list[OfferedBenchmark], list[tuple[str, str]]]:
+def find_importable(place: BenchmarkPlace, request: Request) -> tuple[list[OfferedBenchmark], list[tuple[str, str]]]:
     """Like `find`, but what cannot be imported of a package is told beside what can."""
     check(place, request)
     wanted = SearchFilter(style=_style(request), last_paths=tuple(request.last_paths))
-    offer = discovery.look(place.module, place.name, timeout=_timeout(request), asked=wanted)
+    offer = discovery.run_search(place.module, place.name, timeout=_timeout(request), asked=wanted)
     if not offer.found and not offer.broken:
         raise _nothing(place)
     _tell(place, offer, request)
@@ -109,7 +109,7 @@ def check(place: BenchmarkPlace, request: Request) -> None:
 def cases(place: BenchmarkPlace, found: OfferedBenchmark, request: Request) -> Iterator[tuple[Case, CaseDescription]]:
     """Every case of one benchmark, with what there is to say about it."""
     runtime = "python" if found.kind == FUNCTION else "class"
-    shown = place.shown(found)
+    shown = place.case_name(found)
     target = Target(runtime=runtime, uri=place.uri(found), options=matrix.options_for(runtime, request))
     file = _file(place, found)
     version = content.digest([file]) if file.is_file() else ""

@@ -30,9 +30,9 @@ class Callables:
         return dotted is not None and not _names_a_class(dotted[1])
 
     def cases(self, target: str, request: Request) -> Iterator[Case]:
-        yield from (case for case, _ in self.described(target, request))
+        yield from (case for case, _ in self.describe(target, request))
 
-    def described(self, target: str, request: Request) -> Iterator[tuple[Case, CaseDescription]]:
+    def describe(self, target: str, request: Request) -> Iterator[tuple[Case, CaseDescription]]:
         """Every case of the target, with what there is to say about it."""
         place = _place(target)
         for runtime in request.runtimes or _OURS:
@@ -49,7 +49,7 @@ class Callables:
             else:
                 named = OfferedBenchmark(name=place.name)
                 version = content.digest([place.file])
-                model = matrix.models(place.shown(named), place.uri(named), runtime, version, request)
+                model = matrix.models(place.case_name(named), place.uri(named), runtime, version, request)
                 yield from ((case, CaseDescription()) for case in model)
 
 
@@ -67,7 +67,7 @@ def _place(target: str) -> BenchmarkPlace:
             raise TargetError(f"there is no module {dotted[1]!r} here", remedy="is its folder the present one?")
         return BenchmarkPlace(module=dotted[1], file=file, name=dotted[2])
     text, separator, name = target.partition("::")
-    file = content.existing(text)
+    file = content.find_file(text)
     if separator and not name:
         raise TargetError(f"{target} names nothing after ::", remedy=f"write {text}::name, or {text} for all")
     return BenchmarkPlace(module=str(file), file=file, name=name)

@@ -34,9 +34,9 @@ class Classes:
         return target.count(".") > 1 or bool(discovery.split(target.partition(":")[0])[0])
 
     def cases(self, target: str, request: Request) -> Iterator[Case]:
-        yield from (case for case, _ in self.described(target, request))
+        yield from (case for case, _ in self.describe(target, request))
 
-    def described(self, target: str, request: Request) -> Iterator[tuple[Case, CaseDescription]]:
+    def describe(self, target: str, request: Request) -> Iterator[tuple[Case, CaseDescription]]:
         """Every case of the target, with what there is to say about it."""
         _check_runtimes(request)
         place = _place(target)
@@ -44,11 +44,13 @@ class Classes:
             for found in benchmarks.find(place, request, runtime):
                 yield from benchmarks.cases(place, found, request)
 
-    def listed(self, target: str, request: Request) -> tuple[list[tuple[Case, CaseDescription]], list[tuple[str, str]]]:
+    def list_cases(
+        self, target: str, request: Request
+    ) -> tuple[list[tuple[Case, CaseDescription]], list[tuple[str, str]]]:
         """Like `described`, but modules of a package that cannot be imported are told beside what can, not raised."""
         _check_runtimes(request)
         place = _place(target)
-        found, broken = benchmarks.look(place, request)
+        found, broken = benchmarks.find_importable(place, request)
         return [pair for each in found for pair in benchmarks.cases(place, each, request)], broken
 
 

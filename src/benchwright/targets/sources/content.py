@@ -11,7 +11,7 @@ from benchwright.errors import TargetError
 _CHUNK = 2**20
 
 
-def existing(target: str) -> Path:
+def find_file(target: str) -> Path:
     """The absolute path of the file that `target` names, or a `TargetError` that names the nearest one beside it.
 
     Links are not followed: caches of models keep files without their endings behind links that have them.

@@ -21,7 +21,7 @@ from benchwright import schema
 from benchwright.errors import LoadError, TargetError
 from benchwright.system import orphans, temporary_folder, whole_files
 from benchwright.system.lent_package import code_for
-from benchwright.targets.sources.offered import Offer, OfferedBenchmark, SearchFilter, offered
+from benchwright.targets.sources.offered import Offer, OfferedBenchmark, SearchFilter, find_offers
 
 TIMEOUT = 60.0  # seconds for importing the user's file, unless the request has a timeout
 _ANYTHING = SearchFilter()
@@ -35,17 +35,17 @@ def benchmarks(
 
     A module of a package that cannot be imported is an error.
     """
-    return list(whole(look(module, name, timeout=timeout, asked=asked), module).found)
+    return list(refuse_broken(run_search(module, name, timeout=timeout, asked=asked), module).found)
 
 
-def whole(offer: Offer, module: str) -> Offer:
+def refuse_broken(offer: Offer, module: str) -> Offer:
     """The offer, where every module of the package `module` could be imported; else an error."""
     for inner, reason in offer.broken:
         raise TargetError(f"{inner}: {reason}", remedy=f"name the modules of {module} that can be imported")
     return offer
 
 
-def look(module: str, name: str = "", *, timeout: float = TIMEOUT, asked: SearchFilter = _ANYTHING) -> Offer:
+def run_search(module: str, name: str = "", *, timeout: float = TIMEOUT, asked: SearchFilter = _ANYTHING) -> Offer:
     """Everything that the child found, with what it could not import."""
     with tempfile.TemporaryDirectory(prefix="benchwright-") as folder:
         answer = Path(folder, "answer.json")
@@ -130,7 +130,7 @@ def main(arguments: list[str]) -> None:
     asked = schema.decode(SearchFilter, json.loads(more[0]), where="asked") if more else _ANYTHING
     sys.path += asked.last_paths
     try:
-        offer = offered(module, name, asked)
+        offer = find_offers(module, name, asked)
         found = [asdict(each) for each in offer.found]
         content: dict[str, Any] = {"benchmarks": found, "broken": offer.broken, "left": offer.left}
     except (LoadError, TargetError) as error:

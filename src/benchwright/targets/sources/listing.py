@@ -6,11 +6,11 @@ import dataclasses
 
 from benchwright.errors import TargetError
 from benchwright.records import Case
-from benchwright.targets.sources import CaseDescription, Request, described, source_of
+from benchwright.targets.sources import CaseDescription, Request, describe_cases, source_of
 from benchwright.targets.sources.classes import Classes
 
 
-def listed(request: Request) -> tuple[list[tuple[Case, CaseDescription]], list[tuple[str, str]]]:
+def list_cases(request: Request) -> tuple[list[tuple[Case, CaseDescription]], list[tuple[str, str]]]:
     """The cases of every target, and the modules that could not be imported, with the reason.
 
     A `TargetError` when nothing at all is left.
@@ -18,10 +18,10 @@ def listed(request: Request) -> tuple[list[tuple[Case, CaseDescription]], list[t
     source = Classes()
     dotted = [target for target in request.targets if isinstance(source_of(target), Classes)]
     others = [target for target in request.targets if target not in dotted]
-    pairs = described(dataclasses.replace(request, targets=others)) if others else []
+    pairs = describe_cases(dataclasses.replace(request, targets=others)) if others else []
     broken: list[tuple[str, str]] = []
     for target in dotted:
-        found, failed = source.listed(target, request)
+        found, failed = source.list_cases(target, request)
         pairs += found
         broken += failed
     if not pairs and broken:

@@ -22,7 +22,7 @@ _USUAL_IDS = {"uint8": 256}  # random whole numbers stay below 100 otherwise
 _BELOW = 100
 
 
-def told_by_file(case: Case) -> Case:
+def add_file_facts(case: Case) -> Case:
     """The case with what its model's file tells of valid values, where the request says nothing of them.
 
     Numbers that choose rows of a table stay below its size; a length is that of the sequence beside it.
@@ -45,7 +45,7 @@ def told_by_file(case: Case) -> Case:
     return replace(case, inputs=inputs)
 
 
-def settled(cases: Sequence[Case], request: Request, *, command: Sequence[str] = ()) -> list[Case]:
+def settle_inputs(cases: Sequence[Case], request: Request, *, command: Sequence[str] = ()) -> list[Case]:
     """The cases, ready to be measured; an `OptionError` with the command line that would do when sizes are open.
 
     `command` is what was typed. Whoever listens to the request hears of what was guessed.

@@ -30,7 +30,7 @@ class Models:
         if target.startswith(FAKE):
             yield from self._fake(target, request)
             return
-        path = content.existing(target)
+        path = content.find_file(target)
         runtimes = request.runtimes or (_default_runtime(path, request.elsewhere),)
         for runtime in runtimes:
             known = plugins.load("runtimes", runtime).extensions

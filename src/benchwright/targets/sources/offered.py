@@ -63,17 +63,17 @@ class Offer:
     left: tuple[str, ...] = ()  # asv's benchmarks that are none here: functions outside a class, timeraw_ methods
 
 
-def offered(module: str, name: str, asked: SearchFilter) -> Offer:
+def find_offers(module: str, name: str, asked: SearchFilter) -> Offer:
     """The benchmark `name`, or every benchmark of a file, module or package, in the order they are written."""
     if name:
-        return Offer(found=tuple(_named(module, name, asked)))
+        return Offer(found=tuple(_find_by_name(module, name, asked)))
     loaded = load_module(module)
     found = [*_of_module(loaded, module, asked)]
     left = _left_out(loaded)
     broken: list[tuple[str, str]] = []
     for inner in _modules_below(loaded):
         try:
-            found += [_placed(each, inner) for each in _of_module(load_module(inner), inner, asked, own=True)]
+            found += [_set_module(each, inner) for each in _of_module(load_module(inner), inner, asked, own=True)]
             left += [f"{inner}.{name}" for name in _left_out(load_module(inner))]
         except BenchwrightError as error:
             broken.append((inner, error.message))
@@ -85,12 +85,12 @@ def offered(module: str, name: str, asked: SearchFilter) -> Offer:
 # ---- one by its name ----
 
 
-def _named(module: str, name: str, asked: SearchFilter) -> Iterator[OfferedBenchmark]:
+def _find_by_name(module: str, name: str, asked: SearchFilter) -> Iterator[OfferedBenchmark]:
     _check_package(module, name.partition(".")[0])
     separator = "::" if module.endswith(".py") else ":"
     if f".{FILTER}" in name:
         owner, _, pattern = name.partition(f".{FILTER}")
-        yield from _filtered(
+        yield from _find_by_filter(
             _class(load_object(f"{module}{separator}{owner}"), owner, module), owner, pattern, module, asked
         )
         return
@@ -144,7 +144,7 @@ def _class(value: Any, owner: str, module: str) -> type:
     return value
 
 
-def _filtered(cls: type, owner: str, pattern: str, where: str, asked: SearchFilter) -> Iterator[OfferedBenchmark]:
+def _find_by_filter(cls: type, owner: str, pattern: str, where: str, asked: SearchFilter) -> Iterator[OfferedBenchmark]:
     """PerfZero's way: every name of an instance that the pattern matches from its beginning, in order of name."""
     try:
         matches = re.compile(pattern).match
@@ -227,7 +227,7 @@ def _nothing(module: ModuleType, where: str) -> TargetError:
 # ---- described ----
 
 
-def _placed(found: OfferedBenchmark, module: str) -> OfferedBenchmark:
+def _set_module(found: OfferedBenchmark, module: str) -> OfferedBenchmark:
     return replace(found, module=module)
 
 
@@ -246,7 +246,7 @@ def _method(cls: type, owner: str, name: str, where: str, style: str) -> Offered
     kind = conventions.kind_of(name, style)
     try:
         dimensions = conventions.dimensions_of(cls, name, style)
-        declared = dimensions.shown()
+        declared = dimensions.values_of_case()
     except LoadError as error:
         raise TargetError(f"{owner} in {where}: {error.message}", remedy=error.remedy) from None
     own = conventions.parameters_of(cls, name, style)

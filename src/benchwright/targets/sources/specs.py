@@ -41,9 +41,9 @@ class Specs:
             return
         if separator and not name:
             raise TargetError(f"{target} names nothing after ::", remedy=f"write {text}::test, or {text} for all")
-        content.existing(text)  # says which file is meant instead
+        content.find_file(text)  # says which file is meant instead
         spec = reader.read(Path(text).expanduser())
-        yield from _Planned(_only(spec, name), request).cases()
+        yield from _SpecPlan(_select_test(spec, name), request).cases()
 
 
 def _is_folder(target: str) -> bool:
@@ -58,18 +58,18 @@ def _refuse_doubles(targets: Iterable[str]) -> None:
     """Refuses specs of one model name, as a folder with both of them does."""
     specs: list[Spec] = []
     for place in dict.fromkeys(Path(target.partition("::")[0]).expanduser() for target in targets):
-        specs += folders.every(place) if place.is_dir() else [reader.read(place)] if place.is_file() else []
+        specs += folders.read_folder(place) if place.is_dir() else [reader.read(place)] if place.is_file() else []
     if problems := list(folders.doubles(specs)):
         raise reader.refusal(problems)
 
 
 def _folder(folder: Path, request: Request) -> Iterator[Case]:
     """Every spec of a folder. A model that has nothing for a runtime is told and left out, unless all of them are."""
-    able: list[tuple[_Planned, list[str]]] = []
+    able: list[tuple[_SpecPlan, list[str]]] = []
     left_out = []
-    for spec in folders.every(folder):
-        planned = _Planned(spec, request)
-        refusals = {runtime: planned.refusal(runtime) for runtime in planned.wanted()}
+    for spec in folders.read_folder(folder):
+        planned = _SpecPlan(spec, request)
+        refusals = {runtime: planned.refusal(runtime) for runtime in planned.choose_runtimes()}
         able.append((planned, [runtime for runtime, reason in refusals.items() if not reason]))
         left_out += [f"{spec.name}: {reason}" for reason in refusals.values() if reason]
     runtimes = {runtime for _, each in able for runtime in each}
@@ -88,7 +88,7 @@ def _check_installed(runtimes: Iterable[str], request: Request) -> None:
             check_installed(runtime)
 
 
-def _only(spec: Spec, name: str) -> Spec:
+def _select_test(spec: Spec, name: str) -> Spec:
     if not name:
         return spec
     found = tuple(test for test in spec.tests if test.name == name)
@@ -98,19 +98,19 @@ def _only(spec: Spec, name: str) -> Spec:
     return dataclasses.replace(spec, tests=found)
 
 
-class _Planned:
+class _SpecPlan:
     """One spec with one request."""
 
     def __init__(self, spec: Spec, request: Request) -> None:
         self._spec, self._request = spec, request
         self._held: dict[str, files.Here] = {}
 
-    def wanted(self) -> list[str]:
+    def choose_runtimes(self) -> list[str]:
         """The runtimes that were asked for; else those that the spec names; else one for each of the model's files."""
         if self._request.runtimes:
             return [*self._request.runtimes]
         named = list(self._spec.runtimes)
-        return named or list(dict.fromkeys(self._usual(file) for file in self._spec.files.values()))
+        return named or list(dict.fromkeys(self._first_runtime(file) for file in self._spec.files.values()))
 
     def refusal(self, runtime: str) -> str:
         """Why this runtime cannot measure the model, or ""."""
@@ -125,7 +125,7 @@ class _Planned:
 
     def cases(self, runtimes: Sequence[str] | None = None) -> Iterator[Case]:
         """Each test, shape and runtime in turn, so that runtimes stand side by side."""
-        runtimes = self.wanted() if runtimes is None else runtimes
+        runtimes = self.choose_runtimes() if runtimes is None else runtimes
         for runtime in runtimes:
             if reason := self.refusal(runtime):
                 raise TargetError(f"{self._spec.path.name}: {reason}", remedy="add a file, or leave the runtime out")
@@ -141,7 +141,7 @@ class _Planned:
         file, entry = self._file(runtime), self._spec.runtimes.get(runtime)
         assert file is not None, "cases() refuses a runtime that has no file"
         names = RuntimeNames.of(file, entry)
-        request = self._asked(test, shapes, entry)
+        request = self._complete_request(test, shapes, entry)
         inputs = translation.inputs_of(self._spec, shapes, names, request.inputs, self._place)
         if self._says_batch(test):
             inputs = dataclasses.replace(inputs, shapes=translation.without_batch(inputs.shapes))
@@ -154,7 +154,7 @@ class _Planned:
 
     def _programs(self, runtime: str, test: SpecTest, shapes: Shapes) -> Iterator[Case]:
         entry = self._spec.runtimes[runtime]
-        request = self._asked(test, shapes, entry)
+        request = self._complete_request(test, shapes, entry)
         matrix.refuse_inputs(self._spec.name, self._request)
         device = _HOST if tuple(request.devices) == ("cpu",) else request.devices[0]
         for batch in request.batch_sizes:
@@ -167,13 +167,13 @@ class _Planned:
             version = content.digest([Path(work.program)] if work.program else [self._spec.path])
             yield matrix.case(self._spec.name, target, params, request.inputs, load, version, request)
 
-    def _asked(self, test: SpecTest, shapes: Shapes, entry: RuntimeEntry | None) -> Request:
+    def _complete_request(self, test: SpecTest, shapes: Shapes, entry: RuntimeEntry | None) -> Request:
         """The request with what the test and the runtime's entry say where the request says nothing."""
         asked = self._request
         stated = translation.batch_of(translation.shapes_of(self._spec, shapes))
         return dataclasses.replace(
             asked,
-            batch_sizes=asked.batch_sizes if self._given(asked) else test.batch_sizes or (stated,),
+            batch_sizes=asked.batch_sizes if self._has_batch_sizes(asked) else test.batch_sizes or (stated,),
             devices=asked.devices if tuple(asked.devices) != ("cpu",) else test.devices or asked.devices,
             options={**(entry.options if entry else {}), **asked.options},
             load=translation.load_of(test, asked.load),
@@ -184,13 +184,13 @@ class _Planned:
         """What tells the case from its neighbours: the test and the shape where there are several."""
         more: dict[str, Scalar] = {"test": test.name} if test.name and len(self._spec.tests) > 1 else {}
         if len(test.shapes) > 1:
-            more["shape"] = _shown(shapes)
+            more["shape"] = _format_shapes(shapes)
         return {"runtime": params["runtime"], **more, **params}
 
     def _says_batch(self, test: SpecTest) -> bool:
-        return bool(test.batch_sizes) or self._given(self._request)
+        return bool(test.batch_sizes) or self._has_batch_sizes(self._request)
 
-    def _given(self, request: Request) -> bool:
+    def _has_batch_sizes(self, request: Request) -> bool:
         return tuple(request.batch_sizes) != (1,)
 
     def _runs_in(self, test: SpecTest, runtime: str) -> bool:
@@ -204,7 +204,7 @@ class _Planned:
         endings = loaded_by(runtime)
         return next((file for file in self._spec.files.values() if PurePath(file.name).suffix in endings), None)
 
-    def _usual(self, file: SpecFile) -> str:
+    def _first_runtime(self, file: SpecFile) -> str:
         """The first installed runtime that loads the file; else the first at all, which then says what to install."""
         ending = PurePath(file.name).suffix
         matching = [name for name in plugins.BUILTIN["runtimes"] if ending in loaded_by(name)]
@@ -218,9 +218,9 @@ class _Planned:
         return next((name for name in matching if is_installed(name)), matching[0])
 
     def _place(self, file: SpecFile) -> Path:
-        return self._here(file).path
+        return self._obtain(file).path
 
-    def _here(self, file: SpecFile) -> files.Here:
+    def _obtain(self, file: SpecFile) -> files.Here:
         if not self._request.fetching and (file.is_url or file.sha256):
             return files.Here(path=Path(file.name), sha256=file.sha256)
         if file.where not in self._held:
@@ -228,7 +228,7 @@ class _Planned:
         return self._held[file.where]
 
     def _version(self, file: SpecFile) -> str:
-        here = self._here(file)
+        here = self._obtain(file)
         if here.sha256 or not here.path.is_file():
             return here.sha256
         return content.digest([here.path])
@@ -237,7 +237,7 @@ class _Planned:
         self._request.listener(Fetching(name=name, here=here, whole=whole))
 
 
-def _shown(shapes: Shapes) -> str:
+def _format_shapes(shapes: Shapes) -> str:
     """`1x3x224x224`, or `a:1x3 b:1x5` of several inputs."""
     texts = {name: "x".join(map(str, shape)) for name, shape in shapes.items()}
     return " ".join(texts.values()) if len(texts) == 1 else " ".join(f"{name}:{text}" for name, text in texts.items())

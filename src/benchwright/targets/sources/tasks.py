@@ -27,7 +27,7 @@ class Tasks:
 
     def cases(self, target: str, request: Request) -> Iterator[Case]:
         text, separator, name = target.partition("::")
-        file = content.existing(text)
+        file = content.find_file(text)
         if separator and not name:
             raise TargetError(f"{target} names nothing after ::", remedy=f"write {text}::name, or {text} for all")
         _refuse(target, request)
@@ -41,7 +41,7 @@ def _cases(task: Task, request: Request) -> Iterator[Case]:
         given["batch_size"] = tuple(request.batch_sizes)
     options = matrix.options_for("task", request)
     target = Target(runtime="task", uri=f"{task.file}::{task.name}", options=options)
-    for params in matrix.combinations(definition.chosen(task, given)):
+    for params in matrix.combinations(definition.choose_values(task, given)):
         ready = binding.bind(task, params, dict(os.environ), command=str(options.get("command", "")))
         version = content.digest([task.file, *_files(ready.argv, ready.directory)])
         shown: dict[str, Scalar] = {"runtime": "task", **params}

@@ -9,7 +9,7 @@ from benchwright.errors import DecodeError, TargetError
 from benchwright.fetch.digests import expected, mismatch
 from benchwright.targets.specs import places, reader, references
 from benchwright.targets.specs.definition import Spec, SpecFile
-from benchwright.targets.specs.files import missing
+from benchwright.targets.specs.files import problem_of_path
 from benchwright.targets.specs.problems import SpecProblem
 
 OlderCheck = Callable[[Path, bool], list[SpecProblem]]  # of a file, and whether to leave addresses alone
@@ -38,7 +38,7 @@ def check(path: Path, *, offline: bool = False, check_older: OlderCheck | None =
 def files(spec: Spec, *, offline: bool) -> Iterator[SpecProblem]:
     """Files that are not there, or are not those that the spec means."""
     for file in references.all_files(spec):
-        message = _unreachable(file) if file.is_url and not offline else "" if file.is_url else _wrong(file)
+        message = _unreachable(file) if file.is_url and not offline else "" if file.is_url else _problem_of_file(file)
         if message:
             yield SpecProblem(where=file.where, message=message, remedy=_remedy(file))
 
@@ -51,8 +51,8 @@ def _unreachable(file: SpecFile) -> str:
     return reachable(file.location) if scheme_of(file.location) in SCHEMES else ""  # others are told already
 
 
-def _wrong(file: SpecFile) -> str:
-    if problem := missing(file):
+def _problem_of_file(file: SpecFile) -> str:
+    if problem := problem_of_path(file):
         return problem
     differing = mismatch(Path(file.location), expected(sha256=file.sha256, md5=file.md5))
     return f"{file.name} has {differing[1]}, and {differing[0]} was asked for" if differing else ""

@@ -26,12 +26,12 @@ class Here:
 def obtain(file: SpecFile, tell: Tell) -> Here:
     """The file, verified when the spec has a digest of it; a `FetchError` that begins with its place in the spec."""
     if not file.is_url and not (file.sha256 or file.md5):
-        if problem := missing(file):
+        if problem := problem_of_path(file):
             raise FetchError(f"{file.where}: {problem}", remedy="paths are relative to the spec")
         return Here(path=Path(file.location), sha256="")
     from benchwright.fetch.cache import Cache, default_root
 
-    progress = _told(file.name, tell) if file.is_url else None
+    progress = _limit_progress(file.name, tell) if file.is_url else None
     try:
         held = Cache(default_root()).obtain(
             file.location, name=file.name, sha256=file.sha256, md5=file.md5, progress=progress
@@ -41,7 +41,7 @@ def obtain(file: SpecFile, tell: Tell) -> Here:
     return Here(path=held.path, sha256=held.sha256)
 
 
-def missing(file: SpecFile) -> str:
+def problem_of_path(file: SpecFile) -> str:
     """What is wrong with a file of this machine, or ""."""
     path = Path(file.location)
     try:
@@ -53,7 +53,7 @@ def missing(file: SpecFile) -> str:
         return f"{str(path)[:100]!r} cannot be looked for: {why}"
 
 
-def _told(name: str, tell: Tell) -> Callable[[int, int | None], None]:
+def _limit_progress(name: str, tell: Tell) -> Callable[[int, int | None], None]:
     """Tells how far a download is, not more often than anybody can read."""
     last = 0.0
 

@@ -17,14 +17,14 @@ _MODELS = ("saved_model.pb", "*.onnx", "*.tflite", "*.keras")  # what people kee
 _MARKED = re.compile(rf"""^\s*[{{]?\s*["']?{reader.MARK}["']?\s*:""", re.MULTILINE)
 
 
-def every(folder: Path) -> list[Spec]:
+def read_folder(folder: Path) -> list[Spec]:
     """The specs of a folder and of the folders in it, by their paths. Other files are left alone.
 
     What is wrong with any of them is told at once, before anything is measured.
     """
     specs: list[Spec] = []
     problems: list[SpecProblem] = []
-    for path in found(folder):
+    for path in candidate_files(folder):
         spec, wrong = _look(path)
         problems += wrong
         specs += [spec] if spec else []
@@ -32,11 +32,11 @@ def every(folder: Path) -> list[Spec]:
     if problems:
         raise reader.refusal(problems)
     if not specs:
-        raise TargetError(f"there is no spec in {folder}", remedy=_instead(folder))
+        raise TargetError(f"there is no spec in {folder}", remedy=_suggest_target(folder))
     return specs
 
 
-def _instead(folder: Path) -> str:
+def _suggest_target(folder: Path) -> str:
     """What somebody may have meant by a folder without specs: the model in it, by its file."""
     models = sorted(path for pattern in _MODELS for path in folder.glob(pattern) if path.is_file())
     if models:
@@ -44,7 +44,7 @@ def _instead(folder: Path) -> str:
     return "a spec is a .yaml or .json file that begins with `benchwright: 1`"
 
 
-def found(folder: Path) -> list[Path]:
+def candidate_files(folder: Path) -> list[Path]:
     """Files of the right endings in a folder, hidden ones left out."""
     paths = (path for ending in reader.ENDINGS for path in folder.rglob(f"*{ending}"))
     return sorted(
@@ -52,14 +52,14 @@ def found(folder: Path) -> list[Path]:
     )
 
 
-def meant(folder: Path) -> list[Path]:
+def spec_files(folder: Path) -> list[Path]:
     """The files in a folder that are specs, of our form or an older one, right or wrong."""
-    return [path for path in found(folder) if _is_older(path) or _is_meant(path)]
+    return [path for path in candidate_files(folder) if _is_older(path) or _is_meant(path)]
 
 
 def holds_specs(folder: Path) -> bool:
     """Whether some file in the folder is meant to be a spec, by its beginning."""
-    return any(map(_is_meant, found(folder)))
+    return any(map(_is_meant, candidate_files(folder)))
 
 
 def _look(path: Path) -> tuple[Spec | None, list[SpecProblem]]:

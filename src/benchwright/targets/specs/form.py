@@ -30,7 +30,7 @@ def json_schema() -> dict[str, Any]:
             required=("benchwright", "model"),
             benchwright={"const": VERSION, "description": "The version of this form."},
             model={"$ref": "#/$defs/model"},
-            runtimes=_named("#/$defs/runtime", "What each runtime needs to know. Those named here are measured."),
+            runtimes=_mapping_of("#/$defs/runtime", "What each runtime needs to know. Those named here are measured."),
             tests={"type": "array", "items": {"$ref": "#/$defs/test"}, "minItems": 1, "description": "None: one test."},
             tags=_WORDS | {"description": "Words that its results carry."},
             **{"$schema": {"type": "string", "description": "For editors."}},
@@ -46,7 +46,7 @@ def json_schema() -> dict[str, Any]:
     }
 
 
-def rendered() -> str:
+def render() -> str:
     """The text of the published file."""
     return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
 
@@ -55,7 +55,7 @@ def write(folder: Path) -> Path:
     """Writes the published file and returns its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / FILE_NAME
-    path.write_text(rendered(), encoding="utf-8")
+    path.write_text(render(), encoding="utf-8")
     return path
 
 
@@ -78,9 +78,11 @@ def _model() -> dict[str, Any]:
         required=("name",),
         name=_TEXT | {"description": "What results are called."},
         description={"type": "string"},
-        files=_named("#/$defs/file", "The same model in several formats, by any name."),
-        inputs=_named("#/$defs/input", "By a name of your own; `files` or `runtimes` say what each file calls it."),
-        outputs=_named("#/$defs/output", "By a name of your own, likewise."),
+        files=_mapping_of("#/$defs/file", "The same model in several formats, by any name."),
+        inputs=_mapping_of(
+            "#/$defs/input", "By a name of your own; `files` or `runtimes` say what each file calls it."
+        ),
+        outputs=_mapping_of("#/$defs/output", "By a name of your own, likewise."),
     )
 
 
@@ -181,5 +183,5 @@ def _record(description: str, /, *, required: tuple[str, ...] = (), **properties
     }
 
 
-def _named(reference: str, description: str) -> dict[str, Any]:
+def _mapping_of(reference: str, description: str) -> dict[str, Any]:
     return {"type": "object", "additionalProperties": {"$ref": reference}, "description": description}

@@ -24,7 +24,7 @@ def scan(text: str, where: str) -> tuple[Any, dict[Place, tuple[int, int]], list
     scanner = _Scanner(text, where)
     value = scanner.value((), scanner.skip(0))
     if scanner.at < len(text):
-        raise scanner.wrong("nothing may follow the value", scanner.at)
+        raise scanner.error("nothing may follow the value", scanner.at)
     return value, scanner.places, scanner.duplicates
 
 
@@ -41,7 +41,7 @@ class _Scanner:
 
     def value(self, path: Place, at: int) -> Any:
         if len(path) > _DEEPEST:
-            raise self.wrong("too deep", at)
+            raise self.error("too deep", at)
         first = self.text[at : at + 1]
         if first == "{":
             return self._object(path, at + 1)
@@ -55,7 +55,7 @@ class _Scanner:
         self.at = _SPACE.match(self.text, at).end()  # type: ignore[union-attr]  # it also matches nothing
         return self.at
 
-    def wrong(self, message: str, at: int) -> DecodeError:
+    def error(self, message: str, at: int) -> DecodeError:
         line, column = self._position(at)
         return DecodeError(
             f"{self.where}:{line}:{column}: not JSON: {message}", remedy="check commas, quotes and braces"
@@ -69,13 +69,13 @@ class _Scanner:
         while True:
             place = self.at
             if self.text[place : place + 1] != '"':
-                raise self.wrong("a key in double quotes is missing", place)
+                raise self.error("a key in double quotes is missing", place)
             name = self._string(place)
             if name in found:
                 self.duplicates.append(((*path, name), *self._position(place)))
             self.places[(*path, name)] = self._position(place)
             if self.text[self.at : self.at + 1] != ":":
-                raise self.wrong("a colon is missing after the key", self.at)
+                raise self.error("a colon is missing after the key", self.at)
             found[name] = self.value((*path, name), self.skip(self.at + 1))
             if self._ends("}"):
                 return found
@@ -96,18 +96,18 @@ class _Scanner:
         """Whether the bracket closes here; else a comma is passed."""
         mark = self.text[self.at : self.at + 1]
         if mark not in (",", bracket):
-            raise self.wrong(f"a comma or {bracket} is missing", self.at)
+            raise self.error(f"a comma or {bracket} is missing", self.at)
         self.skip(self.at + 1)
         return mark == bracket
 
     def _string(self, at: int) -> str:
         found = _STRING.match(self.text, at)
         if found is None:
-            raise self.wrong("the text in quotes does not end on its line", at)
+            raise self.error("the text in quotes does not end on its line", at)
         try:
             text = str(json.loads(found[0]))
         except json.JSONDecodeError as error:  # an escape that is none
-            raise self.wrong(error.msg, at + error.pos) from error
+            raise self.error(error.msg, at + error.pos) from error
         self.skip(found.end())
         return text
 
@@ -118,7 +118,7 @@ class _Scanner:
             return self._number(number)
         word = _WORD.match(self.text, at)
         if word is None or word[0] not in _WORDS:
-            raise self.wrong(f"{word[0]!r} is no value" if word else "a value is missing", at)
+            raise self.error(f"{word[0]!r} is no value" if word else "a value is missing", at)
         self.skip(word.end())
         return _WORDS[word[0]]
 
@@ -127,7 +127,7 @@ class _Scanner:
             return int(found[0])
         number = float(found[0])
         if not math.isfinite(number):
-            raise self.wrong("the number is too large", found.start())
+            raise self.error("the number is too large", found.start())
         return number
 
     def _position(self, at: int) -> tuple[int, int]:

@@ -20,11 +20,11 @@ def resolve(command: str, lookup: Lookup) -> tuple[str, tuple[str, ...]]:
 
     Unknown names stay as they are written. A name that leads back to itself is a `DecodeError`.
     """
-    text = _filled(command, NAME, lookup, ())
+    text = _fill_names(command, NAME, lookup, ())
     return text, names(text)
 
 
-def replaced(value: Any, tokens: Mapping[str, str]) -> Any:
+def replace_tokens(value: Any, tokens: Mapping[str, str]) -> Any:
     """A copy of JSON data with each `{TOKEN}` of `tokens` replaced in its strings; keys stay as they are.
 
     Unlike in commands, an empty text is a text: the token goes away.
@@ -32,7 +32,7 @@ def replaced(value: Any, tokens: Mapping[str, str]) -> Any:
     if not tokens:
         return value
     pattern = re.compile(r"\{(" + "|".join(re.escape(name) for name in sorted(tokens)) + r")\}")
-    return _replaced(value, pattern, tokens.get)
+    return _replace_matches(value, pattern, tokens.get)
 
 
 def names(text: str) -> tuple[str, ...]:
@@ -40,34 +40,34 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(NAME.findall(text)))
 
 
-def _replaced(value: Any, pattern: re.Pattern[str], lookup: Lookup) -> Any:
+def _replace_matches(value: Any, pattern: re.Pattern[str], lookup: Lookup) -> Any:
     if isinstance(value, str):
-        return _filled(value, pattern, lookup, (), empty=True)
+        return _fill_names(value, pattern, lookup, (), empty=True)
     if isinstance(value, Mapping):
-        return {key: _replaced(item, pattern, lookup) for key, item in value.items()}
+        return {key: _replace_matches(item, pattern, lookup) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_replaced(item, pattern, lookup) for item in value]
+        return [_replace_matches(item, pattern, lookup) for item in value]
     return value
 
 
-def _filled(
+def _fill_names(
     text: str, pattern: re.Pattern[str], lookup: Lookup, within: tuple[str, ...], *, empty: bool = False
 ) -> str:
     """The text with its names filled in until nothing changes; `within` are the names that led here."""
 
-    def one(match: re.Match[str]) -> str:
+    def replace(match: re.Match[str]) -> str:
         name = match[1]
         found = lookup(name)
         if found is None or not (found or empty):
             return match[0]
         if name in within:
             raise DecodeError(_circle((*within, name)), remedy="let one of them say its text")
-        return _filled(found, pattern, lookup, (*within, name), empty=empty)
+        return _fill_names(found, pattern, lookup, (*within, name), empty=empty)
 
     if len(within) > DEEPEST:
         raise DecodeError(f"{{{within[0]}}} goes through more than {DEEPEST} other placeholders")
     for _ in range(DEEPEST):  # a value may complete a name: {files.{which}}
-        filled = pattern.sub(one, text)
+        filled = pattern.sub(replace, text)
         if filled == text:
             return filled
         if len(filled) > LONGEST:

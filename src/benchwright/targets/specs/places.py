@@ -86,7 +86,7 @@ def to_yaml(value: Any) -> str:
             return True  # what stands twice is written twice
 
     def text(dumper: Any, words: str) -> Any:
-        quoted = not isinstance(_resolved(words), str)  # 1e-3 is text to PyYAML and a number to everybody else
+        quoted = not isinstance(_resolve_scalar(words), str)  # 1e-3 is text to PyYAML and a number to everybody else
         return dumper.represent_scalar("tag:yaml.org,2002:str", words, style="'" if quoted else None)
 
     Dumper.add_representer(str, text)
@@ -131,9 +131,9 @@ class _Yaml:
     def _value(self, node: Any, path: Place) -> Any:
         self.nodes += 1
         if len(path) > _DEEPEST or self.nodes > _NODES:
-            raise self._refused(node, "too deep or too large with its aliases written out", "write it out by hand")
+            raise self._error_at(node, "too deep or too large with its aliases written out", "write it out by hand")
         if node.tag not in (_PLAIN, ""):
-            raise self._refused(node, f"the tag {node.tag} is not read here", "write the value without a tag")
+            raise self._error_at(node, f"the tag {node.tag} is not read here", "write the value without a tag")
         if node.id == "mapping":
             return self._mapping(node, path)
         if node.id == "sequence":
@@ -148,7 +148,7 @@ class _Yaml:
         found: dict[str, Any] = {}
         for key, value in node.value:
             if key.id != "scalar":
-                raise self._refused(key, "a key must be a word", "write it as text")
+                raise self._error_at(key, "a key must be a word", "write it as text")
             name = str(key.value)
             if name in found:
                 self.duplicates.append(((*path, name), *_position(key)))
@@ -157,17 +157,17 @@ class _Yaml:
         return found
 
     def _scalar(self, node: Any) -> Any:
-        value = _resolved(node.value)
+        value = _resolve_scalar(node.value)
         if isinstance(value, float) and not math.isfinite(value):
-            raise self._refused(node, f"the number {node.value[:20]} is too large", "write it in quotes if it is text")
+            raise self._error_at(node, f"the number {node.value[:20]} is too large", "write it in quotes if it is text")
         return value
 
-    def _refused(self, node: Any, message: str, remedy: str) -> DecodeError:
+    def _error_at(self, node: Any, message: str, remedy: str) -> DecodeError:
         line, column = _position(node)
         return DecodeError(f"{self.where}:{line}:{column}: {message}", remedy=remedy)
 
 
-def _resolved(text: str) -> Any:
+def _resolve_scalar(text: str) -> Any:
     """What text without quotes means."""
     if text in _WORDS:
         return _WORDS[text]

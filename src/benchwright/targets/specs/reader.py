@@ -44,7 +44,7 @@ def read(path: Path) -> Spec:
 
 def look(document: PlacedDocument, path: Path) -> tuple[Spec | None, list[SpecProblem]]:
     """The spec, unless its form is wrong, and every problem: of form first, then of names that lead nowhere."""
-    problems = validator.problems(document, form.json_schema())
+    problems = validator.find_problems(document, form.json_schema())
     if errors(problems):
         return None, problems
     reader = _Reader(document, path.absolute().parent)
@@ -157,7 +157,7 @@ class _Reader:
             inputs=entry.get("inputs", {}),
             outputs=entry.get("outputs", {}),
             program=self._optional(entry, "program", path),
-            commands=_many(entry.get("command", ())),
+            commands=_as_tuple(entry.get("command", ())),
             env=entry.get("env", {}),
         )
 
@@ -167,7 +167,7 @@ class _Reader:
         seconds = {
             key: self._seconds(entry[key], (*path, key)) for key in ("duration", "warmup", "timeout") if key in entry
         }
-        texts = _many(entry.get("objective", ()))
+        texts = _as_tuple(entry.get("objective", ()))
         return SpecTest(
             name=entry.get("name", ""),
             shapes=self._shapes(entry.get("shapes", {}), (*path, "shapes")),
@@ -219,5 +219,5 @@ def _shape(sizes: Iterable[float]) -> tuple[int, ...]:
     return tuple(int(size) for size in sizes)
 
 
-def _many(told: str | Iterable[str]) -> tuple[str, ...]:
+def _as_tuple(told: str | Iterable[str]) -> tuple[str, ...]:
     return (told,) if isinstance(told, str) else tuple(told)

@@ -31,7 +31,7 @@ _IN_WORDS = {
 _BOUNDS = ("minimum", "maximum", "minItems", "maxItems", "minLength")
 
 
-def problems(document: PlacedDocument, schema: Mapping[str, Any]) -> list[SpecProblem]:
+def find_problems(document: PlacedDocument, schema: Mapping[str, Any]) -> list[SpecProblem]:
     """Everything in the document that the schema does not allow, and keys that stand twice."""
     found = [
         SpecProblem(
@@ -56,23 +56,25 @@ class _Validator:
         fitting = [option for option in options if self._fits(option, value)]
         if not fitting:
             kinds = " or ".join(_IN_WORDS[option["type"]] for option in options)
-            yield self._problem(path, f"{_name(path)} must be {kinds}, not {_shown(value)}", _hint(value, options))
+            yield self._problem(
+                path, f"{_name(path)} must be {kinds}, not {_format_value(value)}", _hint(value, options)
+            )
             return
         yield from self._inside(fitting[0], value, path)
 
     def _inside(self, schema: Mapping[str, Any], value: Any, path: Place) -> Iterator[SpecProblem]:
         if "const" in schema and (value != schema["const"] or isinstance(value, bool)):
             remedy = f"this version of Benchwright reads {schema['const']}"
-            yield self._problem(path, f"{_name(path)}: {_shown(value)} is not known", remedy)
+            yield self._problem(path, f"{_name(path)}: {_format_value(value)} is not known", remedy)
         if "enum" in schema and value not in schema["enum"]:
             yield self._problem(
-                path, f"{_name(path)}: {_shown(value)} is not known", did_you_mean(str(value), schema["enum"])
+                path, f"{_name(path)}: {_format_value(value)} is not known", did_you_mean(str(value), schema["enum"])
             )
         if message := _out_of_bounds(schema, value):
             yield self._problem(path, f"{_name(path)} {message}")
         if isinstance(value, str) and not re.search(schema.get("pattern", ""), value):
             yield self._problem(
-                path, f"{_name(path)}: {_shown(value)} is no such thing", _pattern_hint(schema["pattern"])
+                path, f"{_name(path)}: {_format_value(value)} is no such thing", _pattern_hint(schema["pattern"])
             )
         if isinstance(value, list):
             for i, item in enumerate(value):
@@ -130,7 +132,7 @@ def _name(path: Place) -> str:
     return text.lstrip(".") or "the spec"
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list):

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchwright.errors import OptionError
 from benchwright.records import Scalar
 from benchwright.targets.tasks import overrides
-from benchwright.targets.tasks.definition import WORKERS_VARIABLE, Ready, Task, check_workers, filled
+from benchwright.targets.tasks.definition import WORKERS_VARIABLE, Ready, Task, check_workers, fill_parameters
 
 SHELL = "/bin/sh"
 
@@ -21,14 +21,14 @@ def bind(task: Task, params: Mapping[str, Scalar], around: Mapping[str, str], *,
 
 
 def _ours(task: Task, params: Mapping[str, Scalar], around: Mapping[str, str]) -> Ready:
-    own = {name: filled(value, params, task.where) for name, value in task.environment.items()}
+    own = {name: fill_parameters(value, params, task.where) for name, value in task.environment.items()}
     environment = {"PYTHONUNBUFFERED": "1", **around, **own}  # a line counts when it is printed, not when it is flushed
-    said = _whole(filled(str(task.workers), params, task.where), f"{task.where}: workers")
+    said = _whole(fill_parameters(str(task.workers), params, task.where), f"{task.where}: workers")
     return Ready(
-        argv=tuple(filled(word, params, task.where) for word in task.command),
-        directory=Path(filled(task.directory, params, task.where)),
+        argv=tuple(fill_parameters(word, params, task.where) for word in task.command),
+        directory=Path(fill_parameters(task.directory, params, task.where)),
         environment=environment,
-        num_gpus=_whole(filled(str(task.num_gpus), params, task.where), f"{task.where}: num_gpus"),
+        num_gpus=_whole(fill_parameters(str(task.num_gpus), params, task.where), f"{task.where}: num_gpus"),
         workers=said or workers_around(environment),
     )
 
@@ -38,7 +38,7 @@ def _older(task: Task, params: Mapping[str, Scalar], around: Mapping[str, str], 
     line = command or "".join(task.command)
     if not line:
         raise OptionError(f"{task.where} has no command", remedy="it only holds metrics; name a command to run")
-    line, warnings = overrides.rewritten(line, params)
+    line, warnings = overrides.rewrite_command(line, params)
     gpus = params.get("num_gpus", task.num_gpus)
     assert isinstance(gpus, int), "the older form has no placeholders"
     environment = {"PYTHONUNBUFFERED": "1", **around}

@@ -143,12 +143,12 @@ class Ready:
     warnings: tuple[ResultWarning, ...] = ()
 
 
-def recorded(name: str) -> str:
+def recorded_name(name: str) -> str:
     """The name under which a metric of the older form is recorded: its own, unless something we measure has it."""
     return f"log.{name}" if name in MEASURED else name
 
 
-def chosen(task: Task, given: Mapping[str, Sequence[Scalar]]) -> dict[str, tuple[Scalar, ...]]:
+def choose_values(task: Task, given: Mapping[str, Sequence[Scalar]]) -> dict[str, tuple[Scalar, ...]]:
     """For every parameter the values to run with: what is given, or what the task says."""
     known = {parameter.name: parameter for parameter in task.parameters}
     for name in given:
@@ -165,7 +165,7 @@ def chosen(task: Task, given: Mapping[str, Sequence[Scalar]]) -> dict[str, tuple
     return found
 
 
-def filled(text: str, params: Mapping[str, Scalar], where: str) -> str:
+def fill_parameters(text: str, params: Mapping[str, Scalar], where: str) -> str:
     """The text with each `{name}` replaced by that parameter's value; `{{` is a bracket."""
 
     def value(match: re.Match[str]) -> str:

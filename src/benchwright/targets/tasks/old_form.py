@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchwright.errors import DecodeError, OptionError, TargetError, did_you_mean
-from benchwright.targets.tasks.definition import Parameter, Pattern, Task, TaskMetric, recorded
-from benchwright.targets.tasks.toml_form import compiled
+from benchwright.targets.tasks.definition import Parameter, Pattern, Task, TaskMetric, recorded_name
+from benchwright.targets.tasks.toml_form import compile_pattern
 from benchwright.worker.tasks import aggregates
 
 KEYS = ("patterns", "metrics", "compute_method", "command_to_execute", "num_gpus")
@@ -74,7 +74,7 @@ def _task(file: Path, name: str, section: Mapping[str, str]) -> Task:
         raise DecodeError(f"{where}: {counts}: the three lists go together, so they have one length")
     patterns = {text: _pattern(f"{where} patterns", text) for text in lists[0]}
     command = section.get("command_to_execute", "").strip()
-    wanted = {metric: _wanted(where, *row) for row in zip(*lists, strict=True) if (metric := row[1])}
+    wanted = {metric: _read_metric(where, *row) for row in zip(*lists, strict=True) if (metric := row[1])}
     return Task(
         name=name,
         file=file,
@@ -88,18 +88,18 @@ def _task(file: Path, name: str, section: Mapping[str, str]) -> Task:
 
 
 def _pattern(where: str, text: str) -> Pattern:
-    groups = compiled(text, where).groups
+    groups = compile_pattern(text, where).groups
     if groups > 1:
         raise DecodeError(f"{where}: {text!r} captures {groups} groups", remedy="write (?:...) for all but one")
     return Pattern(text=text, series={text: groups})
 
 
-def _wanted(where: str, pattern: str, metric: str, method: str) -> TaskMetric:
+def _read_metric(where: str, pattern: str, metric: str, method: str) -> TaskMetric:
     try:
         aggregates.canonical(method)
     except OptionError as error:
         raise DecodeError(f"{where}: compute_method of {metric!r}: {error.message}", remedy=error.remedy) from None
-    return TaskMetric(name=recorded(metric), series=pattern, compute=method)
+    return TaskMetric(name=recorded_name(metric), series=pattern, compute=method)
 
 
 def _whole(where: str, text: str) -> int:

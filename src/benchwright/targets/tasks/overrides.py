@@ -18,7 +18,7 @@ _TEXTS = {
 _USUAL = {"kvstore": "device", "dtype": "float32"}
 
 
-def rewritten(line: str, params: Mapping[str, Scalar]) -> tuple[str, list[ResultWarning]]:
+def rewrite_command(line: str, params: Mapping[str, Scalar]) -> tuple[str, list[ResultWarning]]:
     """The command line with the parameters in it, and a warning for each that changed nothing.
 
     `num_gpus` of 0 or less takes `--gpus N` out. A value is quoted: it is one word, whatever it holds.

@@ -13,7 +13,7 @@ from benchwright import schema
 from benchwright.errors import DecodeError, OptionError, did_you_mean
 from benchwright.records import Better, Scalar, Value
 from benchwright.schema import parsing
-from benchwright.targets.tasks.definition import DAY, MEASURED, Parameter, Pattern, Task, TaskMetric, filled
+from benchwright.targets.tasks.definition import DAY, MEASURED, Parameter, Pattern, Task, TaskMetric, fill_parameters
 from benchwright.units import parse_quantity
 from benchwright.worker.tasks import aggregates, scanner
 
@@ -104,7 +104,7 @@ def _task(file: Path, name: str, content: Value) -> Task:
     texts = (*task.command, task.directory, *task.environment.values(), str(task.num_gpus), str(task.workers))
     with _at(where):
         for text in texts:
-            filled(text, sample, name)
+            fill_parameters(text, sample, name)
     return task
 
 
@@ -120,34 +120,34 @@ def _command(where: str, command: str | list[Value]) -> tuple[str, ...]:
 
 
 def _patterns(where: str, table: _TaskTable) -> tuple[Pattern, ...]:
-    found = [_shared(f"{where}.patterns[{i}]", text) for i, text in enumerate(table.patterns)]
+    found = [_shared_pattern(f"{where}.patterns[{i}]", text) for i, text in enumerate(table.patterns)]
     taken = [name for pattern in found for name in pattern.series]
     for name in taken:
         if taken.count(name) > 1:
             raise DecodeError(f"{where}.patterns: group {name!r} is in two patterns", remedy="give each its own name")
     for key, metric in table.metrics.items():
         if metric.pattern:
-            found.append(_own(f"{where}.metrics.{key}.pattern", metric.pattern, f"metrics.{key}"))
+            found.append(_own_pattern(f"{where}.metrics.{key}.pattern", metric.pattern, f"metrics.{key}"))
     return tuple(found)
 
 
-def _shared(where: str, text: str) -> Pattern:
-    expression = compiled(text, where)
+def _shared_pattern(where: str, text: str) -> Pattern:
+    expression = compile_pattern(text, where)
     if not expression.groupindex:
         remedy = r"name what it captures: (?P<speed>\S+); a metric of that name takes the values"
         raise DecodeError(f"{where}: has no named group", remedy=remedy)
     return Pattern(text=text, series=dict(expression.groupindex))
 
 
-def _own(where: str, text: str, series: str) -> Pattern:
-    groups = compiled(text, where).groups
+def _own_pattern(where: str, text: str, series: str) -> Pattern:
+    groups = compile_pattern(text, where).groups
     if groups > 1:
         remedy = "put it under `patterns` and name its groups, or write (?:...) for a group that captures nothing"
         raise DecodeError(f"{where}: captures {groups} groups", remedy=remedy)
     return Pattern(text=text, series={series: groups})
 
 
-def compiled(text: str, where: str) -> re.Pattern[str]:
+def compile_pattern(text: str, where: str) -> re.Pattern[str]:
     """The expression, or a `DecodeError` that says what is wrong with it."""
     try:
         return scanner.compile_expression(text)

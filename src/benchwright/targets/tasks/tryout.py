@@ -21,7 +21,7 @@ _READ = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
+class TriedMetric:
     """One metric on the log: hits, the first and the last value, what the computation gives or why it does not."""
 
     metric: str
@@ -39,7 +39,7 @@ class Check:
     """One task. `tried` is None when there was no log to try it on."""
 
     task: Task
-    tried: tuple[Tried, ...] | None
+    tried: tuple[TriedMetric, ...] | None
     warnings: tuple[str, ...] = ()
 
     @property
@@ -56,7 +56,7 @@ def check(target: str, log: Path | None) -> list[Check]:
         raise TargetError(f"{text} is no task file", remedy=f"known endings: {', '.join(reader.ENDINGS)}")
     try:
         tasks = reader.read(file, name)
-        return [_checked(task, log) for task in tasks]
+        return [_check_task(task, log) for task in tasks]
     except OSError as error:
         raise OptionError(f"{error.filename}: {error.strerror}") from None
 
@@ -90,7 +90,7 @@ def as_text(checks: Sequence[Check]) -> str:
     return "\n".join(lines)
 
 
-def _checked(task: Task, log: Path | None) -> Check:
+def _check_task(task: Task, log: Path | None) -> Check:
     workers = task.workers if isinstance(task.workers, int) else 1
     workers = workers or workers_around(os.environ)
     definition.check_workers(task, workers)
@@ -104,16 +104,16 @@ def _checked(task: Task, log: Path | None) -> Check:
     result = extractor.result()
     return Check(
         task=task,
-        tried=tuple(_tried(wanted, extractor, result) for wanted in task.metrics),
+        tried=tuple(_try_task(wanted, extractor, result) for wanted in task.metrics),
         warnings=tuple(warning.seen for warning in result.warnings),
     )
 
 
-def _tried(wanted: TaskMetric, extractor: Extractor, result: Extracted) -> Tried:
+def _try_task(wanted: TaskMetric, extractor: Extractor, result: Extracted) -> TriedMetric:
     series = extractor.fed[wanted.series].series
     found = next((metric for metric in result.metrics if metric.name == wanted.name), None)
     timeless = canonical(wanted.compute) == "rate" and series.hits > 1
-    return Tried(
+    return TriedMetric(
         metric=wanted.name,
         compute=wanted.compute,
         hits=series.hits,
@@ -125,7 +125,7 @@ def _tried(wanted: TaskMetric, extractor: Extractor, result: Extracted) -> Tried
     )
 
 
-def _row(wanted: TaskMetric, tried: Tried | None) -> dict[str, Any]:
+def _row(wanted: TaskMetric, tried: TriedMetric | None) -> dict[str, Any]:
     row: dict[str, Any] = {"metric": wanted.name, "compute": wanted.compute, "unit": wanted.unit}
     if tried is None:
         return row
@@ -133,7 +133,7 @@ def _row(wanted: TaskMetric, tried: Tried | None) -> dict[str, Any]:
     return {**row, "hits": tried.hits, "first": tried.first, "last": tried.last, "value": value, "why": tried.why}
 
 
-def _line(tried: Tried) -> str:
+def _line(tried: TriedMetric) -> str:
     begin = f"{tried.metric}: "
     if tried.value is None:
         optional = " (optional)" if tried.optional else ""

@@ -45,7 +45,7 @@ class Command:
         if argv and case.target.device != "cpu":
             from benchwright.worker.runtimes import on_device
 
-            return on_device.loaded(case, argv)
+            return on_device.load_command(case, argv)
         program = shutil.which(argv[0]) if argv else None
         if program is None:
             raise LoadError(f"there is no program {argv[0] if argv else ''!r}", remedy="check the path and its mode")
@@ -86,12 +86,14 @@ def _caller(
             peak = usage.ru_maxrss
             details["max_rss"] = peak * _KIB
         if status and not ignore_failure:
-            raise MeasureError(_ended(argv, status), remedy="--option ignore_failure=true measures it all the same")
+            raise MeasureError(
+                _describe_end(argv, status), remedy="--option ignore_failure=true measures it all the same"
+            )
 
     return call
 
 
-def _ended(argv: list[str], status: int) -> str:
+def _describe_end(argv: list[str], status: int) -> str:
     code = os.waitstatus_to_exitcode(status)
     if code < 0:
         names = {int(known): known.name for known in signal.Signals}

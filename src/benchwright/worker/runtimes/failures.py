@@ -33,7 +33,7 @@ def refuse_empty(path: str) -> None:
         raise LoadError(f"{path} is empty", remedy=WHOLE)
 
 
-def refused(library: str, doing: str, error: Exception, *, reason: str = "", remedy: str = WHOLE) -> LoadError:
+def load_error(library: str, doing: str, error: Exception, *, reason: str = "", remedy: str = WHOLE) -> LoadError:
     """The error to raise when a library could not, say, `load model.onnx`: the reason here, all it said in the log."""
     sys.stderr.write(f"{described(error)}\n")
     remedy = memory_remedy() if lacks_memory(error) else remedy
@@ -41,7 +41,7 @@ def refused(library: str, doing: str, error: Exception, *, reason: str = "", rem
 
 
 @contextlib.contextmanager
-def memory_told(library: str, path: str) -> Iterator[None]:
+def explain_lack_of_memory(library: str, path: str) -> Iterator[None]:
     """Turns a want of memory inside, of whatever kind, into a `LoadError` that names the file."""
     try:
         yield
@@ -84,7 +84,7 @@ def _memory_limit() -> int | None:
 
 
 @contextlib.contextmanager
-def traceback_told() -> Iterator[None]:
+def leave_traceback_to_caller() -> Iterator[None]:
     """Says that whatever is raised inside is written down by the caller: `log_traceback` does not repeat it."""
     global _is_told
     before, _is_told = _is_told, True

@@ -84,7 +84,7 @@ def options_of(uri: str, options: Mapping[str, Scalar] | None = None) -> dict[st
 
 def cycle(options: Mapping[str, Scalar]) -> list[int]:
     """The latencies in nanoseconds that calls after warm-up repeat for ever, stalls included."""
-    values = _drawn(options)
+    values = _draw_latencies(options)
     every = whole(options, "stall_every", 0)
     if not every:
         return values
@@ -107,7 +107,7 @@ def truth(options: Mapping[str, Scalar]) -> dict[str, float | int]:
     return {"period": len(values), "mean": sum(values) / len(values), "min": values[0], "max": values[-1], **ranks}
 
 
-def _drawn(options: Mapping[str, Scalar]) -> list[int]:
+def _draw_latencies(options: Mapping[str, Scalar]) -> list[int]:
     kind = choice(options, "distribution", "constant", DISTRIBUTIONS)
     if kind == "script":
         steps = [duration(text, "script") for text in str(options.get("script", "")).split(",") if text.strip()]

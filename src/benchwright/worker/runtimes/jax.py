@@ -12,11 +12,11 @@ from benchwright.records import Case, ResultWarning, Target, Value
 from benchwright.worker.runtimes import Loaded
 from benchwright.worker.runtimes.failures import (
     SEE_THE_LOG,
+    explain_lack_of_memory,
     first_line,
+    load_error,
     log_traceback,
-    memory_told,
     refuse_empty,
-    refused,
 )
 from benchwright.worker.runtimes.inputs.state import refuse as refuse_state
 from benchwright.worker.runtimes.options import boolean, refuse_unknown
@@ -53,7 +53,7 @@ class Jax:
         self.check(case.target)
         refuse_state(case, "jax")
         refuse_empty(case.target.uri)
-        with memory_told("jax", case.target.uri):
+        with explain_lack_of_memory("jax", case.target.uri):
             return self._load(case)
 
     def _load(self, case: Case) -> Loaded:
@@ -68,7 +68,7 @@ class Jax:
         else:
             arrays, warnings = build(specs, case.inputs)
             feeds = [tuple(feed.values()) for feed in arrays]
-        placed = [tuple(_placed(jax, array, device, case.target.precision) for array in feed) for feed in feeds]
+        placed = [tuple(_move_to_device(jax, array, device, case.target.precision) for array in feed) for feed in feeds]
         return Loaded(
             call=_caller(jax, function),
             infer=_on_arrays(jax, function, device, case.target.precision),
@@ -98,21 +98,21 @@ def _device(jax: Any, asked: str) -> Any:
 
 def _program(jax: Any, case: Case) -> tuple[Callable[..., Any], list[TensorSignature], tuple[Any, ...] | None]:
     """The function, what it takes, and the example inputs of its author if there are any."""
-    from benchwright.worker.runtimes.inputs.feeds import asked
+    from benchwright.worker.runtimes.inputs.feeds import requested_inputs
 
     jax.config.update("jax_enable_x64", boolean(case.target.options, "x64", False))
     if case.target.uri.endswith(".jax"):
-        return *_exported(jax, case), None
+        return *_load_exported(jax, case), None
     function = _function(case)
     examples = getattr(function, "example_inputs", None)
     compiled = jax.jit(function) if boolean(case.target.options, "jit", True) else function
     if callable(examples) and not case.inputs.shapes and case.inputs.source == "random":
         given = examples(case.inputs.batch_size)
         return compiled, [], tuple(given) if isinstance(given, tuple | list) else (given,)
-    return compiled, asked(case.target.uri, _parameters(function), case.inputs), None
+    return compiled, requested_inputs(case.target.uri, _parameters(function), case.inputs), None
 
 
-def _exported(jax: Any, case: Case) -> tuple[Callable[..., Any], list[TensorSignature]]:
+def _load_exported(jax: Any, case: Case) -> tuple[Callable[..., Any], list[TensorSignature]]:
     from benchwright.worker.runtimes.inputs.feeds import TensorSignature
 
     if case.target.precision:
@@ -120,7 +120,7 @@ def _exported(jax: Any, case: Case) -> tuple[Callable[..., Any], list[TensorSign
     try:
         program = jax.export.deserialize(bytearray(Path(case.target.uri).read_bytes()))
     except Exception as error:  # the library raises many kinds, all of which mean that it did not load
-        raise refused("jax", f"load {case.target.uri}", error) from None
+        raise load_error("jax", f"load {case.target.uri}", error) from None
     specs = [
         TensorSignature(
             name=f"x{i}", shape=tuple(d if isinstance(d, int) else str(d) for d in a.shape), dtype=str(a.dtype)
@@ -155,7 +155,7 @@ def _parameters(function: Callable[..., Any]) -> dict[str, bool]:
 # ---- calling ----
 
 
-def _placed(jax: Any, array: Any, device: Any, precision: str) -> Any:
+def _move_to_device(jax: Any, array: Any, device: Any, precision: str) -> Any:
     placed = jax.device_put(array, device)
     if precision and jax.numpy.issubdtype(placed.dtype, jax.numpy.floating):
         placed = placed.astype(PRECISIONS[precision])
@@ -175,8 +175,8 @@ def _on_arrays(jax: Any, function: Callable[..., Any], device: Any, precision: s
     call = _caller(jax, function)
 
     def infer(*arrays: Any, **named: Any) -> Any:
-        placed = {name: _placed(jax, array, device, precision) for name, array in named.items()}
-        return call(*(_placed(jax, array, device, precision) for array in arrays), **placed)
+        placed = {name: _move_to_device(jax, array, device, precision) for name, array in named.items()}
+        return call(*(_move_to_device(jax, array, device, precision) for array in arrays), **placed)
 
     return infer
 

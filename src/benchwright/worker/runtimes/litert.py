@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from benchwright.errors import DeviceError, LoadError
 from benchwright.records import Case, Target, Value
-from benchwright.targets.signatures.tflite import plain
+from benchwright.targets.signatures.tflite import author_name
 from benchwright.worker.runtimes import Loaded
-from benchwright.worker.runtimes.failures import SEE_THE_LOG, memory_told, refuse_empty, refused
+from benchwright.worker.runtimes.failures import SEE_THE_LOG, explain_lack_of_memory, load_error, refuse_empty
 from benchwright.worker.runtimes.options import boolean, refuse_unknown, whole
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class LiteRt:
     def load(self, case: Case) -> Loaded:
         self.check(case.target)
         refuse_empty(case.target.uri)
-        with memory_told("litert", case.target.uri):
+        with explain_lack_of_memory("litert", case.target.uri):
             return self._load(case)
 
     def _load(self, case: Case) -> Loaded:
@@ -102,7 +102,7 @@ def _interpreter(litert: Any, case: Case) -> Any:
             experimental_delegates=delegates,
         )
     except (ValueError, RuntimeError) as error:
-        raise refused("litert", f"load {case.target.uri}", error) from None
+        raise load_error("litert", f"load {case.target.uri}", error) from None
 
 
 def _delegate(litert: Any, library: str) -> Any:
@@ -122,7 +122,7 @@ def _specs(details: Any) -> list[TensorSignature]:
 
     return [
         TensorSignature(
-            name=plain(told["name"]),
+            name=author_name(told["name"]),
             shape=tuple(None if size < 0 else int(size) for size in _signature(told)),
             dtype=np.dtype(told["dtype"]).name,
         )
@@ -143,7 +143,7 @@ def _allocate(interpreter: Any, feed: Feed, uri: str) -> None:
                 interpreter.resize_tensor_input(told["index"], array.shape, strict=True)
         interpreter.allocate_tensors()
     except (ValueError, RuntimeError) as error:
-        raise refused("litert", f"prepare {uri}", error, remedy=SEE_THE_LOG) from None
+        raise load_error("litert", f"prepare {uri}", error, remedy=SEE_THE_LOG) from None
     _place(interpreter, _indices(interpreter), feed)
 
 
@@ -218,7 +218,9 @@ def _on_arrays(another: Callable[[], Any]) -> Callable[..., Any]:
     def infer(*arrays: Any, **named: Any) -> Any:
         if getattr(mine, "interpreter", None) is None:
             mine.interpreter = another()
-            mine.inputs = {plain(t["name"]): (t["index"], t["dtype"]) for t in mine.interpreter.get_input_details()}
+            mine.inputs = {
+                author_name(t["name"]): (t["index"], t["dtype"]) for t in mine.interpreter.get_input_details()
+            }
             mine.outputs = [told["index"] for told in mine.interpreter.get_output_details()]
         for name, array in {**dict(zip(mine.inputs, arrays, strict=False)), **named}.items():
             index, dtype = mine.inputs[name]
@@ -239,7 +241,7 @@ def _details(interpreter: Any, feeds: list[Feed], case: Case) -> dict[str, Value
     import numpy as np
 
     found = interpreter.get_output_details()
-    short = [plain(told["name"]) for told in found]
+    short = [author_name(told["name"]) for told in found]
     names = short if len({*short}) == len(short) else [str(told["name"]) for told in found]
     outputs = {
         name: f"{np.dtype(told['dtype']).name}[{'x'.join(map(str, told['shape']))}]"

@@ -20,7 +20,7 @@ ROUND_TRIPS = 5  # of a program that does nothing
 _SINKS = ("null", "log")
 
 
-def loaded(case: Case, argv: list[str]) -> Loaded:
+def load_command(case: Case, argv: list[str]) -> Loaded:
     """The command on the case's device.
 
     A program with a slash in its name goes there; one without is the device's own. Arguments that are files here, or
@@ -30,13 +30,13 @@ def loaded(case: Case, argv: list[str]) -> Loaded:
         raise LoadError("option stdin: a program on a device has no input", remedy="give it a file as an argument")
     device = open_device(case.target.device)
     try:
-        return _prepared(case, argv, device)
+        return _push_and_load(case, argv, device)
     except BaseException:
         device.close()
         raise
 
 
-def _prepared(case: Case, argv: list[str], device: Device) -> Loaded:
+def _push_and_load(case: Case, argv: list[str], device: Device) -> Loaded:
     pushed: dict[str, str] = {}
     words = [_program(argv[0], device, pushed), *(_argument(word, device, pushed) for word in argv[1:])]
     trip = _round_trip(device)
@@ -98,7 +98,7 @@ def _round_trip(device: Device) -> float:
         ended = device.run(["true"])
         took.append(time.perf_counter() - begin)
         if not ended.ok:
-            raise MeasureError(_said(["true"], ended))
+            raise MeasureError(_describe_end(["true"], ended))
     return statistics.median(took)
 
 
@@ -116,12 +116,12 @@ def _caller(case: Case, words: list[str], device: Device) -> Callable[[], None]:
         ended = device.run(words, output=hear)
         if ended.lost or (not ended.ok and not ignore_failure):
             remedy = "" if ended.lost else "--option ignore_failure=true measures it all the same"
-            raise MeasureError(_said(words, ended), remedy=remedy)
+            raise MeasureError(_describe_end(words, ended), remedy=remedy)
 
     return call
 
 
-def _said(words: list[str], ended: ProgramEnd) -> str:
+def _describe_end(words: list[str], ended: ProgramEnd) -> str:
     if ended.lost:
         return ended.lost
     if ended.status < 0:

@@ -13,10 +13,10 @@ from benchwright.worker.runtimes import Loaded
 from benchwright.worker.runtimes.failures import (
     SEE_THE_LOG,
     WHOLE,
+    explain_lack_of_memory,
     first_line,
-    memory_told,
+    load_error,
     refuse_empty,
-    refused,
 )
 from benchwright.worker.runtimes.options import boolean, refuse_unknown
 
@@ -67,7 +67,7 @@ class OnnxRuntime:
     def load(self, case: Case) -> Loaded:
         self.check(case.target)
         refuse_empty(case.target.uri)
-        with memory_told("onnxruntime", case.target.uri):
+        with explain_lack_of_memory("onnxruntime", case.target.uri):
             return self._load(case)
 
     def _load(self, case: Case) -> Loaded:
@@ -136,18 +136,20 @@ def _session(onnxruntime: Any, case: Case, provider: str, settings: Mapping[str,
     try:
         session = onnxruntime.InferenceSession(case.target.uri, options, providers=[(provider, dict(settings))])
     except Exception as error:  # the library raises many kinds, all of which mean that it did not load
-        raise _refused(case.target.uri, error) from None
+        raise _session_error(case.target.uri, error) from None
     session.disable_fallback()
     if options.enable_profiling:
         _recording.add(session)
     return session
 
 
-def _refused(uri: str, error: Exception) -> LoadError:
+def _session_error(uri: str, error: Exception) -> LoadError:
     """Without the library's marks in front of the reason: `[ONNXRuntimeError] : 7 : INVALID_PROTOBUF : `."""
     reason = first_line(error).rpartition(" : ")[2].removeprefix(f"Load model from {uri} failed:")
     damaged = "PROTOBUF" in str(error)
-    return refused("onnxruntime", f"load {uri}", error, reason=reason.strip(), remedy=WHOLE if damaged else SEE_THE_LOG)
+    return load_error(
+        "onnxruntime", f"load {uri}", error, reason=reason.strip(), remedy=WHOLE if damaged else SEE_THE_LOG
+    )
 
 
 def _apply(onnxruntime: Any, session_options: Any, options: Mapping[str, Scalar]) -> None:
@@ -200,7 +202,7 @@ def _nodes(session: Any, provider: str) -> dict[str, int]:
         counts[part.ep_name] = counts.get(part.ep_name, 0) + len(part.get_nodes())
     if not counts.get(provider) and provider != PROVIDERS["cpu"]:  # the CPU may be left with a graph without nodes
         raise DeviceError(
-            f"{provider} was asked for and got no node of the graph", remedy=f"nodes went to: {_listed(counts)}"
+            f"{provider} was asked for and got no node of the graph", remedy=f"nodes went to: {_list_counts(counts)}"
         )
     return counts
 
@@ -210,16 +212,17 @@ def _elsewhere_warning(nodes: Mapping[str, int], provider: str) -> list[ResultWa
     elsewhere = {name: count for name, count in nodes.items() if name != provider}
     if not elsewhere:
         return []
+    others = _list_counts(elsewhere)
     return [
         ResultWarning(
             code="fallback",
-            seen=f"{provider} computes {nodes[provider]} of {sum(nodes.values())} nodes; others: {_listed(elsewhere)}",
+            seen=f"{provider} computes {nodes[provider]} of {sum(nodes.values())} nodes; others: {others}",
             remedy="session.disable_cpu_ep_fallback=1 as an --option makes this a failure",
         )
     ]
 
 
-def _listed(counts: Mapping[str, int]) -> str:
+def _list_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 

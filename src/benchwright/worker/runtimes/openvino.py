@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from benchwright.errors import DeviceError, LoadError
 from benchwright.records import Case, Scalar, Target, Value
 from benchwright.worker.runtimes import Loaded
-from benchwright.worker.runtimes.failures import SEE_THE_LOG, WHOLE, memory_told, refuse_empty, refused
+from benchwright.worker.runtimes.failures import SEE_THE_LOG, WHOLE, explain_lack_of_memory, load_error, refuse_empty
 from benchwright.worker.runtimes.options import boolean, refuse_unknown
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class OpenVino:
     def load(self, case: Case) -> Loaded:
         self.check(case.target)
         refuse_empty(case.target.uri)
-        with memory_told("openvino", case.target.uri):
+        with explain_lack_of_memory("openvino", case.target.uri):
             return self._load(case)
 
     def _load(self, case: Case) -> Loaded:
@@ -72,11 +72,11 @@ class OpenVino:
         try:
             model = core.read_model(case.target.uri)
         except RuntimeError as error:
-            reason = _short(error)
+            reason = _last_line(error)
             if reason.startswith("Unable to read the model"):  # which says the path again, and lists formats
                 reason = "it is damaged, or no model of a kind it knows"
             remedy = "use --runtime onnxruntime, or see the log" if "Conversion is failed" in reason else WHOLE
-            raise refused("openvino", f"read {case.target.uri}", error, reason=reason, remedy=remedy) from None
+            raise load_error("openvino", f"read {case.target.uri}", error, reason=reason, remedy=remedy) from None
         specs = _specs(model.inputs)
         feeds, warnings = build(specs, case.inputs)
         pairs = state.pairs_of(case, specs, _specs(model.outputs))
@@ -87,7 +87,9 @@ class OpenVino:
         try:
             compiled = core.compile_model(model, device, properties)
         except RuntimeError as error:
-            told = refused("openvino", f"compile {case.target.uri}", error, reason=_short(error), remedy=SEE_THE_LOG)
+            told = load_error(
+                "openvino", f"compile {case.target.uri}", error, reason=_last_line(error), remedy=SEE_THE_LOG
+            )
             raise told from None
         _check_used(compiled, device, properties)
         tensors = [[openvino.Tensor(array, shared_memory=True) for array in feed.values()] for feed in feeds]
@@ -257,7 +259,7 @@ def _plain(value: Any) -> Value:
     return ", ".join(map(str, value)) if isinstance(value, list | set | tuple) else str(value)
 
 
-def _short(error: RuntimeError) -> str:
+def _last_line(error: RuntimeError) -> str:
     """The last line that says something; the ones before are places in OpenVINO's own source."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else "no reason given"

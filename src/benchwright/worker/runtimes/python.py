@@ -101,7 +101,9 @@ def items_of(mark: BenchmarkMark, params: Mapping[str, Scalar]) -> int:
     """How many items one call handles, 0 when the mark does not say."""
     if isinstance(mark.items, int):
         return mark.items
-    items = params.get(mark.items) if isinstance(mark.items, str) else mark.items(**_named(mark.items, params))
+    items = (
+        params.get(mark.items) if isinstance(mark.items, str) else mark.items(**_named_parameters(mark.items, params))
+    )
     if not isinstance(items, int) or items < 1:
         raise LoadError(f"items is {items!r}, not a whole number above 0")
     return items
@@ -117,7 +119,7 @@ class _Setup:
         if mark.setup is None:
             return
         try:
-            value = mark.setup(**_named(mark.setup, params))
+            value = mark.setup(**_named_parameters(mark.setup, params))
             if inspect.isgenerator(value):
                 self._generator, value = value, next(value)
         except Exception as error:  # the border to the user's code
@@ -141,7 +143,7 @@ def _for_call(function: Callable[..., Any], mark: BenchmarkMark, params: Mapping
     wanted = list(inspect.signature(function).parameters.values())[1:]
     if any(p.kind is p.VAR_KEYWORD for p in wanted):
         return dict(params)
-    consumed = _named(mark.setup, params).keys() - {p.name for p in wanted}
+    consumed = _named_parameters(mark.setup, params).keys() - {p.name for p in wanted}
     return {name: value for name, value in params.items() if name not in consumed}
 
 
@@ -152,7 +154,7 @@ def _takes_any(function: Callable[..., Any]) -> bool:
         return True
 
 
-def _named(function: Callable[..., Any], params: Mapping[str, Scalar]) -> dict[str, Scalar]:
+def _named_parameters(function: Callable[..., Any], params: Mapping[str, Scalar]) -> dict[str, Scalar]:
     """The parameters that `function` names, or all of them when it takes any keyword."""
     try:
         wanted = inspect.signature(function).parameters.values()

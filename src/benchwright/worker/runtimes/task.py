@@ -50,7 +50,7 @@ class TaskRuntime:
             raise DeviceError(
                 f"task cannot see that device {case.target.device!r} is used", remedy="give the task a parameter for it"
             )
-        task, ready = _bound(case)
+        task, ready = _bind_task(case)
         _check_program(ready)
         limit = DAY if case.load.timeout is None else max(0.001, case.load.timeout - BACKSTOP)
         execution = _Execution(task, ready, limit, _log_files(options))
@@ -64,7 +64,7 @@ class TaskRuntime:
         return loaded
 
 
-def _bound(case: Case) -> tuple[Task, Ready]:
+def _bind_task(case: Case) -> tuple[Task, Ready]:
     file, _, name = case.target.uri.rpartition("::")
     try:
         task = reader.read(Path(file), name)[0]

@@ -12,11 +12,11 @@ from benchwright.records import Case, Target, Value
 from benchwright.worker.runtimes import Loaded, Report
 from benchwright.worker.runtimes.failures import (
     SEE_THE_LOG,
+    explain_lack_of_memory,
     first_line,
+    load_error,
     log_traceback,
-    memory_told,
     refuse_empty,
-    refused,
 )
 from benchwright.worker.runtimes.inputs.state import refuse as refuse_state
 from benchwright.worker.runtimes.options import boolean, refuse_unknown, whole
@@ -53,7 +53,7 @@ class TensorFlow:
         self.check(case.target)
         refuse_state(case, "tensorflow")
         refuse_empty(case.target.uri)
-        with memory_told("tensorflow", case.target.uri):
+        with explain_lack_of_memory("tensorflow", case.target.uri):
             return self._load(case)
 
     def _load(self, case: Case) -> Loaded:
@@ -82,7 +82,7 @@ class TensorFlow:
             versions={"tensorflow": str(tensorflow.__version__)},
             details={**_details(tensorflow, arrays, case), **_outputs(model)},
             warnings=warnings,
-            report=lambda: _checked(call(*feeds[0].values()), device),
+            report=lambda: _check_device(call(*feeds[0].values()), device),
             close=[model].clear,  # its functions do not keep its variables alive
         )
 
@@ -117,8 +117,8 @@ def _model(tensorflow: Any, case: Case) -> Any:
     except LoadError:
         raise
     except Exception as error:  # the library raises many kinds, all of which mean that it did not load
-        raise refused("tensorflow", f"load {uri}", error) from None
-    return _made(tensorflow, case)
+        raise load_error("tensorflow", f"load {uri}", error) from None
+    return _make_model(tensorflow, case)
 
 
 def _folder(uri: str) -> str:
@@ -128,7 +128,7 @@ def _folder(uri: str) -> str:
     return str(path.parent)
 
 
-def _made(tensorflow: Any, case: Case) -> Any:
+def _make_model(tensorflow: Any, case: Case) -> Any:
     made = load_object(case.target.uri)
     if case.target.precision in _CASTS:
         tensorflow.keras.mixed_precision.set_global_policy(_CASTS[case.target.precision])
@@ -168,7 +168,7 @@ def _function(tensorflow: Any, model: Any, case: Case) -> tuple[Callable[..., An
             lambda *given: model(list(given) if several else given[0], training=False), jit_compile=compile_it
         )
         return whole_call, [_spec(i.name.partition(":")[0], i.shape, i.dtype) for i in inputs]
-    return tensorflow.function(lambda *given: model(*given), jit_compile=compile_it), _asked(case)
+    return tensorflow.function(lambda *given: model(*given), jit_compile=compile_it), _requested_inputs(case)
 
 
 def _spec(name: str, shape: Any, dtype: Any) -> TensorSignature:
@@ -177,7 +177,7 @@ def _spec(name: str, shape: Any, dtype: Any) -> TensorSignature:
     return TensorSignature(name=name, shape=tuple(shape), dtype=getattr(dtype, "name", str(dtype)))
 
 
-def _asked(case: Case) -> list[TensorSignature]:
+def _requested_inputs(case: Case) -> list[TensorSignature]:
     """A `tf.Module` does not tell what it takes; the request must, in the order of its arguments."""
     from benchwright.worker.runtimes.inputs.feeds import TensorSignature
 
@@ -218,7 +218,7 @@ def _on_arrays(tensorflow: Any, call: Callable[..., Any], names: list[str]) -> C
     return infer
 
 
-def _checked(result: Any, device: str) -> Report:
+def _check_device(result: Any, device: str) -> Report:
     """Fails when the result of one more call lies elsewhere than on the device that was asked for."""
     first = next(iter(result.values())) if isinstance(result, dict) else result
     first = first[0] if isinstance(first, list | tuple) else first

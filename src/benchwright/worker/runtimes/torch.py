@@ -16,21 +16,21 @@ from benchwright.records import Case, Target
 from benchwright.worker.runtimes import Loaded
 from benchwright.worker.runtimes.failures import (
     SEE_THE_LOG,
+    explain_lack_of_memory,
     first_line,
     lacks_memory,
+    load_error,
     log_traceback,
-    memory_told,
     refuse_empty,
-    refused,
 )
 from benchwright.worker.runtimes.inputs.torch_feeds import (
     PRECISIONS,
     arguments_of,
-    asked_dtype,
-    copied,
-    described,
+    copy_argument,
+    describe_argument,
     dtype_name,
     pairs_of,
+    requested_dtype,
     stateful,
 )
 from benchwright.worker.runtimes.options import boolean, refuse_unknown, whole
@@ -67,7 +67,7 @@ class Torch:
     def load(self, case: Case) -> Loaded:
         self.check(case.target)
         refuse_empty(case.target.uri)
-        with memory_told("torch", case.target.uri):
+        with explain_lack_of_memory("torch", case.target.uri):
             return self._load(case)
 
     def _load(self, case: Case) -> Loaded:
@@ -81,14 +81,14 @@ class Torch:
             model, specs = _load(torch, case, device)
             arguments, names, found = arguments_of(torch, case, model, specs, device)
             if boolean(options, "compile", False):
-                model = _compiled(torch, model, case)
+                model = _compile(torch, model, case)
         call, close = _caller(torch, model, device, boolean(options, "inference_mode", True))
         pairs = pairs_of(case, names)
-        first = {name: copied(each) for name, each in zip(names, arguments[0], strict=True)} if pairs else {}
+        first = {name: copy_argument(each) for name, each in zip(names, arguments[0], strict=True)} if pairs else {}
         timed, arguments = stateful(call, arguments, names, pairs) if pairs else (call, arguments)
         return Loaded(
             call=timed,
-            infer=_on_arrays(torch, call, device, asked_dtype(torch, case)),
+            infer=_on_arrays(torch, call, device, requested_dtype(torch, case)),
             feed=first or dict(zip(names, arguments[0], strict=True)),
             model=model,
             close=close,
@@ -98,7 +98,7 @@ class Torch:
             items_per_call=case.inputs.batch_size,
             versions={"torch": str(torch.__version__)},
             details={
-                "inputs": {str(i): described(each) for i, each in enumerate(arguments[0])},
+                "inputs": {str(i): describe_argument(each) for i, each in enumerate(arguments[0])},
                 "distinct_inputs": len(arguments),
                 "threads": torch.get_num_threads(),
                 "interop_threads": torch.get_num_interop_threads(),
@@ -141,14 +141,14 @@ def _device(torch: Any, asked: str) -> Any:
 def _load(torch: Any, case: Case, device: Any) -> tuple[Any, list[TensorSignature] | None]:
     uri = case.target.uri
     if uri.endswith(".pt2"):
-        return _exported(torch, case, device)
+        return _load_exported(torch, case, device)
     model = _script(torch, uri, device) if uri.endswith((".pt", ".ts", ".jit")) else _module(torch, case)
     try:
         with contextlib.suppress(NotImplementedError):  # what torch.export made knows no other mode
             model.eval()
         model = model.to(device)
     except RuntimeError as error:
-        raise refused("torch", f"move {uri} to {device}", error, remedy=SEE_THE_LOG) from None
+        raise load_error("torch", f"move {uri} to {device}", error, remedy=SEE_THE_LOG) from None
     if case.target.precision:
         model = model.to(getattr(torch, PRECISIONS[case.target.precision]))
     if boolean(case.target.options, "channels_last", False):
@@ -156,7 +156,7 @@ def _load(torch: Any, case: Case, device: Any) -> tuple[Any, list[TensorSignatur
     return model, None
 
 
-def _exported(torch: Any, case: Case, device: Any) -> tuple[Any, list[TensorSignature]]:
+def _load_exported(torch: Any, case: Case, device: Any) -> tuple[Any, list[TensorSignature]]:
     from benchwright.worker.runtimes.inputs.feeds import TensorSignature
 
     for name in ("precision", "channels_last"):
@@ -166,7 +166,7 @@ def _exported(torch: Any, case: Case, device: Any) -> tuple[Any, list[TensorSign
         with _only_weights():
             program = torch.export.load(case.target.uri)
     except Exception as error:  # the library raises many kinds, all of which mean that it did not load
-        raise refused("torch", f"load {case.target.uri}", error) from None
+        raise load_error("torch", f"load {case.target.uri}", error) from None
     if device.type != "cpu":
         from torch.export.passes import move_to_device_pass
 
@@ -205,7 +205,7 @@ def _script(torch: Any, uri: str, device: Any) -> Any:
                 f"{uri} is not TorchScript; a file of weights alone says nothing about the model",
                 remedy=f"name the module and its weights: net.py::Net --runtime torch --option weights={uri}",
             ) from None
-        raise refused("torch", f"load {uri}", error, reason=first_line(error).partition(". ")[0]) from None
+        raise load_error("torch", f"load {uri}", error, reason=first_line(error).partition(". ")[0]) from None
 
 
 def _is_pickle(uri: str) -> bool:
@@ -219,7 +219,7 @@ def _module(torch: Any, case: Case) -> Any:
     if not isinstance(made, torch.nn.Module):
         if not callable(made):
             raise LoadError(f"{case.target.uri} is neither a module nor a class or function that makes one")
-        made = _made(case, made)
+        made = _call_factory(case, made)
     if not isinstance(made, torch.nn.Module):
         raise LoadError(f"{case.target.uri} made {type(made).__name__}, not an nn.Module")
     if weights := str(case.target.options.get("weights", "")):
@@ -227,7 +227,7 @@ def _module(torch: Any, case: Case) -> Any:
     return made
 
 
-def _made(case: Case, factory: Callable[[], Any]) -> Any:
+def _call_factory(case: Case, factory: Callable[[], Any]) -> Any:
     try:
         return factory()
     except Exception as error:  # the border to the user's code
@@ -243,15 +243,15 @@ def _give_weights(torch: Any, model: Any, path: str) -> None:
     except OSError as error:
         raise LoadError(f"weights {path}: {error.strerror or error}", remedy="give --option weights=FILE") from None
     except (RuntimeError, EOFError, ValueError, pickle.UnpicklingError) as error:
-        raise refused("torch", f"load the weights {path}", error) from None
+        raise load_error("torch", f"load the weights {path}", error) from None
     try:
         model.load_state_dict(weights)
     except (RuntimeError, TypeError) as error:
         remedy = "are they the weights of this module? the log says what does not fit"
-        raise refused("torch", f"use the weights {path}", error, remedy=remedy) from None
+        raise load_error("torch", f"use the weights {path}", error, remedy=remedy) from None
 
 
-def _compiled(torch: Any, model: Any, case: Case) -> Any:
+def _compile(torch: Any, model: Any, case: Case) -> Any:
     options = case.target.options
     chosen = {key: str(options[f"compile_{key}"]) for key in ("backend", "mode") if f"compile_{key}" in options}
     return torch.compile(model, **chosen)
@@ -290,14 +290,14 @@ def _caller(torch: Any, model: Any, device: Any, inference_mode: bool) -> tuple[
 def _on_arrays(torch: Any, call: Callable[..., Any], device: Any, dtype: Any) -> Callable[..., Any]:
     """The call with whatever makes tensors, put on the device first, in the precision that was asked for."""
 
-    def placed(array: Any) -> Any:
+    def place(array: Any) -> Any:
         if isinstance(array, int | float):
             return array
         tensor = torch.as_tensor(array, device=device)
         return tensor.to(dtype) if dtype is not None and tensor.is_floating_point() else tensor
 
     def infer(*arrays: Any, **named: Any) -> Any:
-        return call(*map(placed, arrays), **{name: placed(array) for name, array in named.items()})
+        return call(*map(place, arrays), **{name: place(array) for name, array in named.items()})
 
     return infer
 

@@ -80,7 +80,7 @@ def _codes(module: ModuleType) -> list[CodeType]:
     return found
 
 
-def underway() -> str:
+def import_underway() -> str:
     """The file or module that is being imported, here or by the process that started this one; "" when none is."""
     return os.environ.get(_IMPORTING, "")
 
@@ -102,7 +102,7 @@ def load_module(where: str) -> ModuleType:
     if where in _preloaded:
         return _preloaded[where][0]
     try:
-        with _told(where):
+        with _name_import(where):
             return _from_file(Path(where)) if where.endswith(".py") else _from_name(where)
     except LoadError:
         raise
@@ -114,7 +114,7 @@ def load_module(where: str) -> ModuleType:
 
 
 @contextlib.contextmanager
-def _told(where: str) -> Iterator[None]:
+def _name_import(where: str) -> Iterator[None]:
     before = os.environ.get(_IMPORTING)
     os.environ[_IMPORTING] = where
     try:

@@ -44,7 +44,7 @@ def test_what_would_never_end_or_grow_without_bound_is_an_error(known: dict[str,
 def test_tokens_are_replaced_in_strings_and_not_in_keys() -> None:
     value = {"{DATA}": ["{DATA}/x", 3, {"deep": "{A B}{GONE}{other}"}], "n": None}
 
-    found = placeholders.replaced(value, {"DATA": "/d", "A B": "{DATA}", "GONE": ""})
+    found = placeholders.replace_tokens(value, {"DATA": "/d", "A B": "{DATA}", "GONE": ""})
 
     assert found == {"{DATA}": ["/d/x", 3, {"deep": "/d{other}"}], "n": None}
     assert value["{DATA}"] == ["{DATA}/x", 3, {"deep": "{A B}{GONE}{other}"}], "the original stays as it is"

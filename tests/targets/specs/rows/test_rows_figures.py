@@ -80,8 +80,8 @@ def _file(folder: Path, name: str, text: str) -> Path:
 
 
 def test_an_output_is_compared_with_golden_element_by_element(tmp_path: Path) -> None:
-    found = outputs.compared("y", _file(tmp_path, "a", "1e0\n\n-2\n"), _file(tmp_path, "b", " 1.5\n-2"))
-    assert found.told() == {
+    found = outputs.compare_files("y", _file(tmp_path, "a", "1e0\n\n-2\n"), _file(tmp_path, "b", " 1.5\n-2"))
+    assert found.as_details() == {
         "type": "y",
         "values": [1.0, -2.0],
         "control_values": [1.5, -2.0],
@@ -105,9 +105,9 @@ def test_an_output_that_does_not_fit_is_refused_whole(tmp_path: Path, text: str 
     golden = _file(tmp_path, "b", "1\n2\n")
     found = tmp_path / "a" if text is None else _file(tmp_path, "a", text)
     with pytest.raises(MeasureError, match=message):
-        outputs.compared("y", found, golden)
+        outputs.compare_files("y", found, golden)
 
 
 def test_two_empty_files_are_no_agreement(tmp_path: Path) -> None:
     with pytest.raises(MeasureError, match="are empty"):
-        outputs.compared("y", _file(tmp_path, "a", ""), _file(tmp_path, "b", "\n"))
+        outputs.compare_files("y", _file(tmp_path, "a", ""), _file(tmp_path, "b", "\n"))

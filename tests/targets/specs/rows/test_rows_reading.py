@@ -24,7 +24,7 @@ def _read(
 
 
 def _told(entries: Entries) -> dict[str, Any]:
-    return {entry.key: entry.told() for entry in entries}
+    return {entry.key: entry.as_details() for entry in entries}
 
 
 # ---- JSON rows ----
@@ -181,7 +181,7 @@ def test_what_is_kept_without_a_limit_is_bounded() -> None:
     entries = Entries()
     for value in range(2 * MOST_VALUES + 2):
         entries.take(PrintedRow(type="NET", metric="latency", unit="us", value=float(value)))
-    (entry,) = entries.settled()
+    (entry,) = entries.drop_beyond_limit()
     assert len(entry.values) == MOST_VALUES and entry.values[-1] == 2 * MOST_VALUES + 1
     assert entries.dropped == MOST_VALUES + 2
 

@@ -46,7 +46,7 @@ def _read(text: str) -> tuple[Entries, RowCollector]:
 def test_counts_and_operators_in_run_order() -> None:
     """The older system failed on averages that are printed with an exponent."""
     entries, collector = _read(TEXT)
-    told: dict[str, Any] = {entry.key: entry.told() for entry in entries}
+    told: dict[str, Any] = {entry.key: entry.as_details() for entry in entries}
     assert told.pop("NET latency") == {
         "type": "NET",
         "metric": "latency",

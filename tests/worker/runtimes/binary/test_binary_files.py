@@ -9,7 +9,7 @@ import pytest
 
 from benchwright.machine.devices.local import LocalDevice
 from benchwright.targets.specs.passes import Pass
-from benchwright.worker.runtimes.binary.files import Placing
+from benchwright.worker.runtimes.binary.files import DeviceFiles
 
 
 @pytest.fixture
@@ -27,9 +27,9 @@ def test_a_program_is_copied_only_when_it_cannot_be_run_and_told_of_as_the_users
     program.touch()
     program.chmod(mode)
     one = Pass(framework="generic", metric="delay", commands=("{program} -x",), program=str(program))
-    placing = Placing(one, device, device)
+    placing = DeviceFiles(one, device, device)
     placing.push_programs()
     there = placing.names(0, on_device=True).programs["program"]
     assert (there == str(program)) == (mode == 0o755) and os.access(there, os.X_OK)
-    assert placing.as_named([there, "-x"]) == [str(program), "-x"]
+    assert placing.name_for_user([there, "-x"]) == [str(program), "-x"]
     assert stat.S_IMODE(program.stat().st_mode) == mode

@@ -9,7 +9,7 @@ import pytest
 
 from benchwright.errors import LoadError
 from benchwright.worker.runtimes.classes import STYLES, conventions
-from benchwright.worker.runtimes.classes.conventions import ClassParameters, dimensions_of, shown
+from benchwright.worker.runtimes.classes.conventions import ClassParameters, dimensions_of, value_of_case
 
 
 class Plain:
@@ -160,15 +160,15 @@ def test_parameters_that_are_none(params: Any) -> None:
 def test_values_that_a_case_cannot_hold_are_shown_and_found_again() -> None:
     values = [np.float32, np.int64(5), (1, 2), None, True, 1, float("nan"), test_styles]
     dimensions = _with({"v": values})
-    assert dimensions.shown() == {"v": ("float32", 5, "(1, 2)", None, True, 1, "nan", "test_styles")}
-    assert [dimensions.value("v", shown(value)) for value in values] == values
+    assert dimensions.values_of_case() == {"v": ("float32", 5, "(1, 2)", None, True, 1, "nan", "test_styles")}
+    assert [dimensions.value("v", value_of_case(value)) for value in values] == values
     assert dimensions.value("v", "by hand") == "by hand"
-    assert "0x" not in str(shown(object()))
+    assert "0x" not in str(value_of_case(object()))
 
 
 def test_two_values_of_one_look_would_be_one_case() -> None:
     with pytest.raises(LoadError, match="v has two values that look like '<object object>'"):
-        _with({"v": [object(), object()]}).shown()
+        _with({"v": [object(), object()]}).values_of_case()
 
 
 def test_summaries() -> None:

@@ -22,7 +22,7 @@ NAN, INF = math.nan, math.inf
 def _report(*arguments: object, **keywords: object) -> list[ReportedNumber]:
     reporter = Reporter()
     reporter(*arguments, **keywords)  # type: ignore[arg-type]
-    return reporter.told
+    return reporter.numbers
 
 
 def test_what_is_reported_is_a_metric_with_its_bounds() -> None:
@@ -109,14 +109,14 @@ def test_an_entry_as_metrics() -> None:
         wall_time=2.5,
         metrics=(EntryMetric(name="acc", value=1.0, least=0.5), EntryMetric(name="", value=2.0)),
     )
-    told = reports.told_by(entry)
+    told = reports.numbers_of_entry(entry)
     assert [(t.name, t.value, t.unit) for t in told] == [
         ("acc", 1.0, ""),
         ("metric", 2.0, ""),
         ("reported_wall_time", 2.5, "s"),
         ("reported_iters", 3.0, ""),
     ]
-    assert [t.name for t in reports.told_by(entry, within="Demo.b.")][:3:2] == [
+    assert [t.name for t in reports.numbers_of_entry(entry, within="Demo.b.")][:3:2] == [
         "Demo.b.acc",
         "Demo.b.reported_wall_time",
     ]

@@ -48,10 +48,13 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
 
 def test_containers_of_every_kind_are_taken_apart() -> None:
     pair = collections.namedtuple("pair", "left right")
-    shown = tensors.named({"a": [Y, (Y, None)], "b": pair(Y, 2.0), "c": None}, ["unused"])
+    shown = tensors.name_arrays({"a": [Y, (Y, None)], "b": pair(Y, 2.0), "c": None}, ["unused"])
     assert list(shown) == ["a.0", "a.1.0", "b.left", "b.right"] and shown["b.right"].shape == ()
-    assert list(tensors.named(Y, ["y"])) == ["y"] and list(tensors.named(Y, [])) == ["output"]
-    assert list(tensors.named([Y, Y], ["p", "q"])) == ["p", "q"] and list(tensors.named((Y, Y), ["p"])) == ["0", "1"]
-    assert tensors.named([1, 2.5], [])["output"].tolist() == [1, 2.5]
+    assert list(tensors.name_arrays(Y, ["y"])) == ["y"] and list(tensors.name_arrays(Y, [])) == ["output"]
+    assert list(tensors.name_arrays([Y, Y], ["p", "q"])) == ["p", "q"] and list(tensors.name_arrays((Y, Y), ["p"])) == [
+        "0",
+        "1",
+    ]
+    assert tensors.name_arrays([1, 2.5], [])["output"].tolist() == [1, 2.5]
     with pytest.raises(LoadError, match="no numbers"):
-        tensors.named(["cat", "dog"], [])
+        tensors.name_arrays(["cat", "dog"], [])

@@ -17,7 +17,7 @@ from benchwright.stats.errors import compare
 from benchwright.worker.runtimes import Loaded, Report
 from benchwright.worker.runtimes.inputs import array_files
 from benchwright.worker.runtimes.outputs import answers, comparison, tensors, tolerances
-from benchwright.worker.runtimes.outputs.answers import KEPT, checked
+from benchwright.worker.runtimes.outputs.answers import KEPT, compare_answers
 
 MakeCase = Callable[..., Case]
 Y = np.array([[0.1, 0.25, 0.65]], np.float32)
@@ -53,7 +53,7 @@ def _points(report: Report) -> dict[str, float]:
 
 def test_one_output_within_tolerance(tmp_path: Path) -> None:
     found = Y + np.float32(1e-6)
-    report = checked(Report(), _loaded([found], ("y",)), _case(Expected(outputs={"y": _saved(tmp_path)})), "")
+    report = compare_answers(Report(), _loaded([found], ("y",)), _case(Expected(outputs={"y": _saved(tmp_path)})), "")
     assert report.failure is None and list(report.warnings) == []
     points = _points(report)
     assert points["error_max_abs"] == pytest.approx(1e-6, rel=0.1) and points["out_of_tolerance"] == 0
@@ -68,7 +68,7 @@ def test_one_output_within_tolerance(tmp_path: Path) -> None:
 
 def test_an_output_out_of_tolerance_is_a_missed_objective_that_names_the_worst_element(tmp_path: Path) -> None:
     found = np.array([[0.1, 0.2, 0.7]], np.float32)
-    report = checked(Report(), _loaded([found], ("y",)), _case(Expected(outputs={"y": _saved(tmp_path)})), "")
+    report = compare_answers(Report(), _loaded([found], ("y",)), _case(Expected(outputs={"y": _saved(tmp_path)})), "")
     (warning,) = report.warnings
     assert warning.code == answers.MISSED and warning.remedy
     assert (
@@ -83,7 +83,7 @@ def test_an_output_out_of_tolerance_is_a_missed_objective_that_names_the_worst_e
 
 def test_several_outputs_have_metrics_of_their_own(tmp_path: Path) -> None:
     files = {"a": _saved(tmp_path, "a.npy"), "b": _saved(tmp_path, "b.npy", Y * 2)}
-    report = checked(Report(), _loaded([Y, Y * 2 + 1], ("a", "b")), _case(Expected(outputs=files)), "")
+    report = compare_answers(Report(), _loaded([Y, Y * 2 + 1], ("a", "b")), _case(Expected(outputs=files)), "")
     points = _points(report)
     assert points["error_max_abs.a"] == 0 and points["error_max_abs.b"] == pytest.approx(1)
     assert [_told(report, name)["within"] for name in "ab"] == [True, False]
@@ -92,7 +92,7 @@ def test_several_outputs_have_metrics_of_their_own(tmp_path: Path) -> None:
 def test_elements_are_told_one_by_one_while_there_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparison, "MOST_LISTED", 4)
     files = {"a": _saved(tmp_path, "a.npy"), "b": _saved(tmp_path, "b.npy")}
-    report = checked(Report(), _loaded([Y, Y], ("a", "b")), _case(Expected(outputs=files)), "")
+    report = compare_answers(Report(), _loaded([Y, Y], ("a", "b")), _case(Expected(outputs=files)), "")
     assert "values" in _told(report, "a") and "values" not in _told(report, "b")
 
 
@@ -114,20 +114,20 @@ def test_a_tolerance_judges_what_it_names(
     tmp_path: Path, tolerance: Tolerance, within: bool | None, words: str
 ) -> None:
     expected = Expected(outputs={"y": _saved(tmp_path)}, tolerances={"": Tolerance(absolute=0.0), "y": tolerance})
-    report = checked(Report(), _loaded([np.array([[0.1, 0.2, 0.7]], np.float32)]), _case(expected), "")
+    report = compare_answers(Report(), _loaded([np.array([[0.1, 0.2, 0.7]], np.float32)]), _case(expected), "")
     assert _told(report, "y")["within"] is within
     assert [words in warning.seen for warning in report.warnings] == ([True] if words else [])
 
 
 def test_other_largest_elements_are_told(tmp_path: Path) -> None:
     expected = Expected(outputs={"y": _saved(tmp_path)}, tolerances={"": Tolerance(top=2)})
-    report = checked(Report(), _loaded([np.array([[0.3, 0.1, 0.6]], np.float32)]), _case(expected), "")
+    report = compare_answers(Report(), _loaded([np.array([[0.3, 0.1, 0.6]], np.float32)]), _case(expected), "")
     assert "2 largest are other elements" in report.warnings[0].seen and _points(report)["top2"] == 0
 
 
 def test_a_nan_where_a_number_is_expected_is_out_of_any_tolerance(tmp_path: Path) -> None:
     expected = Expected(outputs={"y": _saved(tmp_path)}, tolerances={"": Tolerance(cosine=0.5)})
-    report = checked(Report(), _loaded([np.array([[0.1, np.nan, 0.65]], np.float32)]), _case(expected), "")
+    report = compare_answers(Report(), _loaded([np.array([[0.1, np.nan, 0.65]], np.float32)]), _case(expected), "")
     told = _told(report, "y")
     assert (told["within"], told["off"], told["unlike"], told["worst_found"]) == (False, 1, 1, "nan")
     assert "1 of them no finite numbers" in report.warnings[0].seen
@@ -135,7 +135,7 @@ def test_a_nan_where_a_number_is_expected_is_out_of_any_tolerance(tmp_path: Path
 
 def test_answers_without_any_number_have_no_cosine(tmp_path: Path) -> None:
     expected = Expected(outputs={"y": _saved(tmp_path)}, tolerances={"": Tolerance(cosine=0.5)})
-    report = checked(Report(), _loaded([np.full((1, 3), np.nan, np.float32)]), _case(expected), "")
+    report = compare_answers(Report(), _loaded([np.full((1, 3), np.nan, np.float32)]), _case(expected), "")
     told = _told(report, "y")
     assert (told["within"], told["unlike"], told["cosine"]) == (False, 3, None) and "cosine" not in _points(report)
     assert "it has no cosine" in report.warnings[0].seen
@@ -161,16 +161,16 @@ def test_the_usual_tolerance_goes_by_the_coarser_type(
 ) -> None:
     expected = (np.ones(4) if "float" in other else np.full(4, 100)).astype(other)
     found = (expected + np.array(off, expected.dtype)).astype(dtype)
-    usual = tolerances.usual(found, expected, precision)
+    usual = tolerances.usual_tolerance(found, expected, precision)
     apart = compare(found, expected, absolute=usual.absolute or 0.0, relative=usual.relative or 0.0)
     assert (apart.off == 0) is within
 
 
 def test_small_elements_may_have_the_error_of_large_ones() -> None:
     expected = np.array([1000.0, 1e-6], np.float32)
-    usual = tolerances.usual(expected, expected)
+    usual = tolerances.usual_tolerance(expected, expected)
     assert usual.absolute == pytest.approx(1e-4 * np.sqrt(1e6 / 2), rel=1e-6)
-    assert tolerances.usual(np.zeros(2, np.float32), np.zeros(2, np.float32)).absolute == pytest.approx(1e-4)
+    assert tolerances.usual_tolerance(np.zeros(2, np.float32), np.zeros(2, np.float32)).absolute == pytest.approx(1e-4)
 
 
 # ---- which output is which ----
@@ -192,7 +192,7 @@ def test_outputs_are_matched_by_mapping_then_name_then_place(
     tmp_path: Path, wanted: set[str], names: Mapping[str, str], own: tuple[str, ...], pairs: Mapping[str, str]
 ) -> None:
     files = {name: _saved(tmp_path) for name in sorted(wanted)}
-    report = checked(Report(), _loaded([Y] * len(own), own), _case(Expected(outputs=files, names=names)), "")
+    report = compare_answers(Report(), _loaded([Y] * len(own), own), _case(Expected(outputs=files, names=names)), "")
     assert report.failure is None
     for name, place in pairs.items():
         assert _told(report, name)["output"] == (place if not place.endswith(".npy") else name)
@@ -214,13 +214,13 @@ def test_what_cannot_be_matched_or_read_is_a_failure(
     _saved(tmp_path)
     file = str(tmp_path / expected.pop("file", "y.npy"))
     asked = Expected(**{**expected, "outputs": dict.fromkeys(expected["outputs"], file)})
-    report = checked(Report(), _loaded([Y] * len(own), own), _case(asked), "")
+    report = compare_answers(Report(), _loaded([Y] * len(own), own), _case(asked), "")
     assert report.failure is not None and message in report.failure.message and report.failure.remedy
 
 
 def test_another_shape_is_a_failure_and_the_other_outputs_are_compared_all_the_same(tmp_path: Path) -> None:
     files = {"a": _saved(tmp_path, "a.npy"), "b": _saved(tmp_path, "b.npy", Y[0])}
-    report = checked(Report(), _loaded([Y, Y], ("a", "b")), _case(Expected(outputs=files)), "")
+    report = compare_answers(Report(), _loaded([Y, Y], ("a", "b")), _case(Expected(outputs=files)), "")
     assert report.failure is not None and "output 'b' is 1x3, expected 3" in report.failure.message
     assert _told(report, "a")["within"] is True
 
@@ -228,8 +228,8 @@ def test_another_shape_is_a_failure_and_the_other_outputs_are_compared_all_the_s
 def test_a_text_of_another_length_is_a_failure_and_not_a_shorter_comparison(tmp_path: Path) -> None:
     (tmp_path / "y.txt").write_text("0.1\n0.25\n0.65\n")
     asked = _case(Expected(outputs={"y": str(tmp_path / "y.txt")}))
-    assert _told(checked(Report(), _loaded([Y]), asked, ""), "y")["within"] is True
-    report = checked(Report(), _loaded([Y[:, :2]]), asked, "")
+    assert _told(compare_answers(Report(), _loaded([Y]), asked, ""), "y")["within"] is True
+    report = compare_answers(Report(), _loaded([Y[:, :2]]), asked, "")
     assert report.failure is not None and "3 numbers; 1x2 takes 2" in report.failure.message
     assert "answers" not in report.details
 
@@ -247,7 +247,7 @@ def test_inputs_come_from_files_in_the_shape_and_type_of_those_they_replace(tmp_
 
     asked = Expected(outputs={"y": _saved(tmp_path)}, inputs={"b": str(tmp_path / "x.txt")})
     feed = {"a": np.zeros(1, np.int64), "b": np.zeros((2, 1), np.float32)}
-    report = checked(Report(), _loaded(None, ("y",), infer=infer, feed=feed), _case(asked), "")
+    report = compare_answers(Report(), _loaded(None, ("y",), infer=infer, feed=feed), _case(asked), "")
     assert report.failure is None
     assert [(a.dtype, a.shape) for a in seen] == [(np.int64, (1,)), (np.float32, (2, 1))]
     assert seen[1].ravel().tolist() == [3, 4]
@@ -257,7 +257,7 @@ def test_a_model_that_fails_when_it_is_asked_is_a_failure(tmp_path: Path, capfd:
     def infer(*arrays: Any) -> Any:
         raise RuntimeError("no such operator")
 
-    report = checked(Report(), _loaded(None, infer=infer), _case(Expected(outputs={"y": _saved(tmp_path)})), "")
+    report = compare_answers(Report(), _loaded(None, infer=infer), _case(Expected(outputs={"y": _saved(tmp_path)})), "")
     assert report.failure is not None and "no such operator" in report.failure.message
     assert "no such operator" in capfd.readouterr().err
 
@@ -265,7 +265,7 @@ def test_a_model_that_fails_when_it_is_asked_is_a_failure(tmp_path: Path, capfd:
 def test_a_runtime_that_cannot_be_asked_says_so(tmp_path: Path) -> None:
     asked = _case(Expected(outputs={"y": _saved(tmp_path)}))
     for loaded in (_loaded(Y, infer=None), _loaded(Y, feed=None), _loaded(Y, is_async=True)):
-        report = checked(Report(), loaded, asked, "")
+        report = compare_answers(Report(), loaded, asked, "")
         assert [w.code for w in report.warnings] == ["answers"] and "mine has no way" in report.warnings[0].seen
 
 
@@ -274,13 +274,13 @@ def test_nothing_is_asked_where_nothing_is_expected_or_all_is_lost() -> None:
         raise AssertionError("asked")
 
     failed = Report(failure=Failure(kind="x", message="y"))
-    assert checked(Report(), _loaded(Y, infer=infer), _case(None), "") == Report()
-    assert checked(Report(), _loaded(Y, infer=infer), _case(Expected(names={"a": "b"})), "") == Report()
-    assert checked(failed, _loaded(Y, infer=infer), _case(Expected(keep=True)), "") is failed
+    assert compare_answers(Report(), _loaded(Y, infer=infer), _case(None), "") == Report()
+    assert compare_answers(Report(), _loaded(Y, infer=infer), _case(Expected(names={"a": "b"})), "") == Report()
+    assert compare_answers(failed, _loaded(Y, infer=infer), _case(Expected(keep=True)), "") is failed
 
 
 def test_what_a_runtime_does_not_tell_of_its_outputs_is_told_from_the_answer(tmp_path: Path) -> None:
-    report = checked(Report(), _loaded({"logits": Y}), _case(Expected(keep=True)), str(tmp_path))
+    report = compare_answers(Report(), _loaded({"logits": Y}), _case(Expected(keep=True)), str(tmp_path))
     assert report.details["outputs"] == {"logits": "float32[1x3]"}
 
 
@@ -291,20 +291,20 @@ def test_outputs_are_kept_under_the_names_that_are_expected(tmp_path: Path) -> N
     own = ("model/dense:0", "file", "z")
     arrays = [Y, np.array(True), np.zeros((0, 2), np.int8)]
     asked = Expected(keep=True, names={"scores": "model/dense:0"})
-    assert checked(Report(), _loaded(arrays, own), _case(asked), str(tmp_path)).failure is None
+    assert compare_answers(Report(), _loaded(arrays, own), _case(asked), str(tmp_path)).failure is None
     kept = tmp_path / KEPT
     assert array_files.names(kept) == ["scores", "file", "z"]
     with np.load(kept, allow_pickle=False) as content:
         assert content["scores"].tolist() == Y.tolist() and content["z"].shape == (0, 2)
     again = Expected(outputs={name: f"{kept}::{name}" for name in array_files.names(kept)}, names=asked.names)
-    assert _told(checked(Report(), _loaded(arrays, own), _case(again), ""), "scores")["max_abs"] == 0
+    assert _told(compare_answers(Report(), _loaded(arrays, own), _case(again), ""), "scores")["max_abs"] == 0
 
 
 def test_outputs_are_not_kept_without_bound_or_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    nowhere = checked(Report(), _loaded([Y], ("y",)), _case(Expected(keep=True)), "")
+    nowhere = compare_answers(Report(), _loaded([Y], ("y",)), _case(Expected(keep=True)), "")
     assert "no folder" in nowhere.warnings[0].seen
     monkeypatch.setattr(answers, "MOST_KEPT", 8)
-    large = checked(Report(), _loaded([Y], ("y",)), _case(Expected(keep=True)), str(tmp_path))
+    large = compare_answers(Report(), _loaded([Y], ("y",)), _case(Expected(keep=True)), str(tmp_path))
     assert "more than the" in large.warnings[0].seen and not (tmp_path / KEPT).exists()
 
 
@@ -347,16 +347,16 @@ def _asked_twice(case: Case, names: list[str], folder: Path) -> None:
     """Keeps what a model answers, then expects just that, with its own first inputs given as files."""
     loaded = plugins.load("runtimes", case.target.runtime)().load(case)
     try:
-        kept = checked(Report(), loaded, replace(case, expected=Expected(keep=True)), str(folder))
+        kept = compare_answers(Report(), loaded, replace(case, expected=Expected(keep=True)), str(folder))
         assert kept.failure is None and list(kept.warnings) == []
         assert array_files.names(folder / KEPT) == names
-        first = {name: np.asarray(tensors.named(value, [])["output"]) for name, value in loaded.feed.items()}
+        first = {name: np.asarray(tensors.name_arrays(value, [])["output"]) for name, value in loaded.feed.items()}
         array_files.write(folder / "inputs.npz", {name: tensors.storable(array) for name, array in first.items()})
         expected = Expected(
             outputs={name: f"{folder / KEPT}::{name}" for name in names},
             inputs={name: f"{folder / 'inputs.npz'}::{name}" for name in first},
         )
-        report = checked(Report(), loaded, replace(case, expected=expected), "")
+        report = compare_answers(Report(), loaded, replace(case, expected=expected), "")
         assert report.failure is None
         assert [_told(report, name)["max_abs"] for name in names] == [0.0] * len(names)
     finally:

@@ -231,12 +231,12 @@ def test_parts_beyond_the_limit_are_counted_in_bounded_memory(tmp_path: Path) ->
     write = written.writer()
     for i in range(12_000):
         write(i, 2 * i, 1000 + i, 0)
-    column = written.collected()["infer"]
+    column = written.collect()["infer"]
     assert isinstance(column, Histogram) and column.total == 12_000
     assert (column.minimum, column.maximum, column.sum) == (1000, 12_999, sum(range(1000, 13_000)))
-    parts.write(tmp_path, parts.CopyReport(copy=1, load=1.0, warmup=2.0, parts=written.collected()))
+    parts.write(tmp_path, parts.CopyReport(copy=1, load=1.0, warmup=2.0, parts=written.collect()))
     (told,) = parts.read(tmp_path)
-    assert told.parts == written.collected()
+    assert told.parts == written.collect()
 
 
 def test_threads_write_side_by_side() -> None:
@@ -251,9 +251,9 @@ def test_threads_write_side_by_side() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert written.collected()["infer"] == array("q", [3] * 200)
+    assert written.collect()["infer"] == array("q", [3] * 200)
     written.forget()
-    assert written.collected() == {}
+    assert written.collect() == {}
 
 
 # ---- data sets ----

@@ -30,7 +30,7 @@ def load_specs(path: Path, string_map: Mapping[str, str], problems: list[SpecPro
     content = document.value
     if "benchmarks" not in content:
         return [_spec(path, document, string_map, None, {})]
-    meta = placeholders.replaced(content.get("meta"), string_map)
+    meta = placeholders.replace_tokens(content.get("meta"), string_map)
     if not isinstance(meta, Mapping):
         problems.append(
             SpecProblem(where=document.at("meta"), message="a list of benchmarks needs `meta`", remedy='"meta": {}')
@@ -94,5 +94,5 @@ def _spec(
     listed: PlacedDocument | None,
     meta: Mapping[str, Any],
 ) -> OlderSpec:
-    value = placeholders.replaced(document.value, string_map)
+    value = placeholders.replace_tokens(document.value, string_map)
     return OlderSpec(file=file, document=document, value=value, listed=listed, meta=meta)

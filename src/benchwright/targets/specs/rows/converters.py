@@ -89,7 +89,7 @@ class RowCollector:
         self._read(self._lines.finish())
         for attempt in self._attempts:
             attempt.end()
-        return self._best.entries.settled()
+        return self._best.entries.drop_beyond_limit()
 
     @property
     def bad(self) -> int:
@@ -111,7 +111,7 @@ class RowCollector:
 
     @property
     def _best(self) -> _Attempt:
-        found = (each for each in self._attempts if each.found)
+        found = (each for each in self._attempts if each.has_rows)
         return next(found, None) or next((each for each in self._attempts if each.bad), self._attempts[0])
 
     def _read(self, block: bytes) -> None:
@@ -121,7 +121,7 @@ class RowCollector:
             if attempt.sign in text:  # whole blocks of other lines cost next to nothing
                 lines = lines or text.split("\n")[:-1]
                 attempt.read(lines)
-            if attempt.found:
+            if attempt.has_rows:
                 del self._attempts[place + 1 :]  # whatever they find, they are not believed
                 break
 
@@ -135,7 +135,7 @@ class _Attempt:
         self.bad, self.example = 0, ""
 
     @property
-    def found(self) -> bool:
+    def has_rows(self) -> bool:
         return bool(len(self.entries) or self.entries.custom)
 
     def read(self, lines: Sequence[str]) -> None:

@@ -64,7 +64,7 @@ class RowEntry:
         """What it is called: `NET latency`, or the type alone."""
         return f"{self.type} {self.metric}" if self.metric else self.type
 
-    def told(self) -> dict[str, Value]:
+    def as_details(self) -> dict[str, Value]:
         """As results hold it."""
         found: dict[str, Value] = {"type": self.type}
         if self.metric:
@@ -146,7 +146,7 @@ class Entries:
         self.left_out += others.left_out
         return refused
 
-    def settled(self) -> Entries:
+    def drop_beyond_limit(self) -> Entries:
         """Itself, with no entry longer than the limit."""
         for entry in self:
             self._keep(entry)

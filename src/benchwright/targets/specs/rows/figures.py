@@ -84,7 +84,7 @@ def _from_summary(entry: RowEntry) -> tuple[Estimate | None, int]:
     point = _point(entry)
     if point is None:
         return None, 0
-    count, spread = entry.runs or 1, _told(entry, "stdev")
+    count, spread = entry.runs or 1, _summary_number(entry, "stdev")
     if spread is None or count < 2:
         return Estimate(point=point, low=None, high=None, method="the program's own"), count
     from benchwright.stats.distributions import student_quantile
@@ -96,12 +96,12 @@ def _from_summary(entry: RowEntry) -> tuple[Estimate | None, int]:
 def _point(entry: RowEntry) -> float | None:
     """The middle of an entry in its own unit."""
     if not entry.values:
-        return next((told for name in ("p50", "mean") if (told := _told(entry, name)) is not None), None)
+        return next((told for name in ("p50", "mean") if (told := _summary_number(entry, name)) is not None), None)
     ordered = sorted(entry.values)
     return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
-def _told(entry: RowEntry, name: str) -> float | None:
+def _summary_number(entry: RowEntry, name: str) -> float | None:
     value = (entry.summary or {}).get(name)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 

@@ -53,7 +53,7 @@ class JsonRows:
 def rows_of(told: Mapping[str, Any]) -> Sequence[PrintedRow | Custom]:
     """The rows of one JSON object: a row of today, the nested form before it, or a custom output."""
     if "custom_output" in told:
-        return (Custom(table=str(told.get("table_name", CUSTOM_TABLE)), output=_plain(told["custom_output"])),)
+        return (Custom(table=str(told.get("table_name", CUSTOM_TABLE)), output=_json_value(told["custom_output"])),)
     if "type" in told and "metric" in told and "unit" in told:
         return (_row(str(told["type"]), str(told["metric"]), told),)
     nested = [
@@ -82,8 +82,8 @@ def _row(kind: str, metric: str, told: Mapping[str, Any]) -> PrintedRow:
         unit=str(told["unit"]),
         value=number(told["value"]) if "value" in told else None,
         info=_text(told["info_string"]) if "info_string" in told else None,
-        summary=None if summary is None else {str(name): _plain(value) for name, value in summary.items()},
-        runs=_whole(told["num_runs"]) if "num_runs" in told and summary is not None else None,
+        summary=None if summary is None else {str(name): _json_value(value) for name, value in summary.items()},
+        runs=_whole_number(told["num_runs"]) if "num_runs" in told and summary is not None else None,
     )
 
 
@@ -100,24 +100,24 @@ def number(value: object) -> float:
     return found
 
 
-def _whole(value: object) -> int:
+def _whole_number(value: object) -> int:
     return int(number(value))
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(_plain(value))
+    return value if isinstance(value, str) else json.dumps(_json_value(value))
 
 
-def _plain(value: Any, depth: int = 0) -> Value:
+def _json_value(value: Any, depth: int = 0) -> Value:
     """JSON that JSON can hold: what is not finite becomes null; a `BadRowError` for what is nested without end."""
     if depth > MOST_DEPTH:
         raise BadRowError(f"it is nested more than {MOST_DEPTH} deep")
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
-        return {str(key): _plain(item, depth + 1) for key, item in value.items()}
+        return {str(key): _json_value(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(item, depth + 1) for item in value]
+        return [_json_value(item, depth + 1) for item in value]
     if value is None or isinstance(value, str | int | float | bool):
         return value
     return str(value)

@@ -24,7 +24,7 @@ class ComparedRows:
         """Output minus golden."""
         return tuple(found - wanted for found, wanted in zip(self.values, self.golden, strict=True))
 
-    def told(self) -> dict[str, Value]:
+    def as_details(self) -> dict[str, Value]:
         """The entry of the older metric `error`."""
         return {
             "type": self.name,
@@ -48,7 +48,7 @@ class ComparedRows:
         ]
 
 
-def compared(name: str, found: Path, golden: Path) -> ComparedRows:
+def compare_files(name: str, found: Path, golden: Path) -> ComparedRows:
     """Both files in full. A `MeasureError` when one is unreadable, or when they hold different counts of numbers."""
     values, wanted = numbers(found, f"output {name}"), numbers(golden, f"golden output {name}")
     if len(values) != len(wanted):

@@ -20,7 +20,7 @@ from benchwright.targets.specs import passes
 from benchwright.targets.specs.passes import Pass
 from benchwright.targets.specs.rows import converters, figures
 from benchwright.worker.runtimes import Loaded, Report
-from benchwright.worker.runtimes.binary.carrier import Carrying
+from benchwright.worker.runtimes.binary.carrier import PassRunner
 from benchwright.worker.runtimes.binary.log import ProgramLog
 from benchwright.worker.runtimes.options import refuse_unknown
 
@@ -40,7 +40,7 @@ class Binary:
 
     def load(self, case: Case) -> Loaded:
         refuse_unknown(case.target.options, (), "binary")
-        one = _decoded(case)
+        one = _decode_pass(case)
         device = open_device(case.target.device)
         try:
             execution = _Execution(one, device, case.load.timeout)
@@ -50,7 +50,7 @@ class Binary:
         loaded = Loaded(
             call=execution.run,
             device=case.target.device,
-            details=execution.known,
+            details=execution.device_facts,
             report=execution.report,
             close=execution.close,
         )
@@ -58,7 +58,7 @@ class Binary:
         return loaded
 
 
-def _decoded(case: Case) -> Pass:
+def _decode_pass(case: Case) -> Pass:
     if not case.target.work:
         raise LoadError("binary carries out a test of a spec, and there is none", remedy="run the spec file itself")
     try:
@@ -84,7 +84,7 @@ class _Execution:
         self._log: ProgramLog | None = None
         folder = os.environ.get(OUTPUT_VARIABLE)
         kept = Path(folder or self._host.folder, OUTPUTS)
-        self._carrying = Carrying(
+        self._carrying = PassRunner(
             one,
             device,
             self._host,
@@ -102,7 +102,7 @@ class _Execution:
             raise
 
     @property
-    def known(self) -> dict[str, Value]:
+    def device_facts(self) -> dict[str, Value]:
         """What is known before the call: the device."""
         about = self._device.about
         return {
@@ -122,8 +122,8 @@ class _Execution:
 
     def report(self) -> Report:
         told = self._carrying
-        entries: dict[str, Value] = {entry.key: entry.told() for entry in told.entries}
-        entries |= {name: compared.told() for name, compared in told.compared.items()}
+        entries: dict[str, Value] = {entry.key: entry.as_details() for entry in told.entries}
+        entries |= {name: compared.as_details() for name, compared in told.compared.items()}
         details: dict[str, Value] = {
             "entries": entries,
             "commands": [list[Value](argv) for argv in told.commands],

@@ -16,7 +16,7 @@ from benchwright.targets.specs.passes import HostCommands, Pass
 from benchwright.targets.specs.rows import outputs
 from benchwright.targets.specs.rows.converters import RowCollector, readers
 from benchwright.targets.specs.rows.entries import MOST_CUSTOM, MOST_ENTRIES, Entries
-from benchwright.worker.runtimes.binary.files import Placing, filled, short
+from benchwright.worker.runtimes.binary.files import DeviceFiles, fill_tokens, last_word
 from benchwright.worker.runtimes.binary.words import PlaceholderValues, words
 
 LONG = 100  # characters of a command in a message
@@ -33,7 +33,7 @@ class _EndedBadlyError(Exception):
         self.failure = failure
 
 
-class Carrying:
+class PassRunner:
     """One pass on one device; `host` is this machine, where steps around the program run and outputs arrive.
 
     After `run`, `entries`, `compared`, `commands`, `warnings` and `failure` tell what there is to tell.
@@ -52,7 +52,7 @@ class Carrying:
     ) -> None:
         self._pass, self._device, self._host = one, device, host
         self._kept, self._left, self._hear, self._tell = kept, deadline, hear, tell
-        self._placing = Placing(one, device, host)
+        self._placing = DeviceFiles(one, device, host)
         self._next_word = 0.0
         self._unknown: dict[str, None] = {}
         self._bad, self._example = 0, ""
@@ -113,7 +113,7 @@ class Carrying:
         """Commands on this machine; rows that they print count like the program's."""
         if step is None:
             return
-        env = {name: filled(value, names) for name, value in step.env.items()}
+        env = {name: fill_tokens(value, names) for name, value in step.env.items()}
         with_files = self._placing.with_step_files(names, step.files)
         for command in step.commands:
             argv = self._words(command, with_files)
@@ -147,7 +147,7 @@ class Carrying:
         if failure is not None:
             raise _EndedBadlyError(failure)
         if 0 < seen < wanted:
-            line = _shown(self._placing.as_named(argv))
+            line = _shown(self._placing.name_for_user(argv))
             self._few = f"{line} told of {seen} executions, and the spec asks for {wanted}"
 
     def _execute(
@@ -181,7 +181,7 @@ class Carrying:
         found = collector.finish()
         self._bad += collector.bad
         self._example = self._example or collector.example
-        return found, _failure(self._placing.as_named(argv), ended, allowed)
+        return found, _failure(self._placing.name_for_user(argv), ended, allowed)
 
     # ---- outputs ----
 
@@ -197,9 +197,9 @@ class Carrying:
             except MeasureError as error:
                 if self._pass.metric == ERROR or file.converter:
                     raise MeasureError(
-                        f"the program wrote no output {short(file.key)}: {error.message}", remedy="see its log"
+                        f"the program wrote no output {last_word(file.key)}: {error.message}", remedy="see its log"
                     ) from None
-                self._warn("no-output", f"output {short(file.key)} was not written: {error.message}", "see the log")
+                self._warn("no-output", f"output {last_word(file.key)} was not written: {error.message}", "see the log")
                 continue
             found[file.key] = target
         return found
@@ -216,8 +216,8 @@ class Carrying:
                 self._bad += collector.bad
                 self._example = self._example or collector.example
             if self._pass.metric == ERROR and file.path:
-                name = short(file.key)
-                self.compared[name] = outputs.compared(name, path, Path(file.path))
+                name = last_word(file.key)
+                self.compared[name] = outputs.compare_files(name, path, Path(file.path))
 
     def _words(self, command: str, names: PlaceholderValues) -> list[str]:
         argv, unknown = words(command, names)

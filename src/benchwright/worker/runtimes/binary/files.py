@@ -16,7 +16,7 @@ from benchwright.worker.runtimes.binary.words import PlaceholderValues
 LIBRARIES = "LD_LIBRARY_PATH"
 
 
-class Placing:
+class DeviceFiles:
     """The files of one pass: pushed to `device`; `host` is this machine, with a folder for what is made on the way."""
 
     def __init__(self, one: Pass, device: Device, host: Device) -> None:
@@ -84,19 +84,19 @@ class Placing:
 
     def env(self, names: PlaceholderValues) -> dict[str, str]:
         """The program's variables; libraries that were pushed are found."""
-        env = {name: filled(value, names) for name, value in self._pass.env.items()}
+        env = {name: fill_tokens(value, names) for name, value in self._pass.env.items()}
         if self._pass.libraries:
             before = env.get(LIBRARIES) or (os.environ.get(LIBRARIES) if self._device.about.kind == "host" else "")
             env[LIBRARIES] = f"{self._device.folder}:{before}" if before else self._device.folder
         return env
 
-    def as_named(self, argv: list[str]) -> list[str]:
+    def name_for_user(self, argv: list[str]) -> list[str]:
         """A command as the user would know it: with the programs where the user has them."""
         return [self._users.get(word, word) for word in argv]
 
     def name(self, file: PassFile, names: PlaceholderValues) -> str:
         """What a file is called on the device: below its folder, or where the spec says."""
-        name = filled(file.name, names)
+        name = fill_tokens(file.name, names)
         inside = f"{self._device.folder}/"
         return name.removeprefix(inside).lstrip("/") if name.startswith(inside) else name
 
@@ -110,13 +110,15 @@ class Placing:
         for file in files:
             name = self.name(file, names)
             there = name if name.startswith("/") else f"{self._device.folder}/{name}"
-            found[file.key.removeprefix("test.")] = there if on_device or not file.path else filled(file.path, names)
+            found[file.key.removeprefix("test.")] = (
+                there if on_device or not file.path else fill_tokens(file.path, names)
+            )
         return found
 
     def _push_all(self, files: tuple[PassFile, ...], names: PlaceholderValues) -> None:
         for file in files:
             if file.path:
-                self._push(Path(filled(file.path, names)), self.name(file, names))
+                self._push(Path(fill_tokens(file.path, names)), self.name(file, names))
 
     def _push(self, source: Path, name: str, *, executable: bool = False) -> str:
         before = self._placed.setdefault(name, source)
@@ -137,17 +139,17 @@ class Placing:
             self._device.push(empty, folder)
 
     def _step_file(self, file: PassFile, names: PlaceholderValues) -> str:
-        path = Path(filled(file.path, names))
-        if short(file.key) == "program" and path.is_file() and not os.access(path, os.X_OK):
+        path = Path(fill_tokens(file.path, names))
+        if last_word(file.key) == "program" and path.is_file() and not os.access(path, os.X_OK):
             return self._host.push(path, file.name or path.name, executable=True)
         return str(path)
 
 
-def filled(text: str, names: PlaceholderValues) -> str:
+def fill_tokens(text: str, names: PlaceholderValues) -> str:
     """A text outside of commands with its `{TOKEN}`s replaced."""
-    return str(placeholders.replaced(text, {**names.places, **names.tokens}))
+    return str(placeholders.replace_tokens(text, {**names.places, **names.tokens}))
 
 
-def short(key: str) -> str:
+def last_word(key: str) -> str:
     """The last word of a key: `softmaxout` of `output_files.softmaxout`."""
     return key.rpartition(".")[2]

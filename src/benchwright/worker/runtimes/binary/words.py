@@ -36,7 +36,7 @@ def words(command: str, names: PlaceholderValues) -> tuple[list[str], tuple[str,
     """The arguments as a shell would split them, and the placeholders that nobody knows, which stay as they are."""
     hidden: list[str] = []
 
-    def path(text: str) -> str | None:
+    def hide_path(text: str) -> str | None:
         if not text:
             return None
         hidden.append(text)
@@ -44,34 +44,34 @@ def words(command: str, names: PlaceholderValues) -> tuple[list[str], tuple[str,
 
     def lookup(name: str) -> str | None:
         if name in names.places:
-            return path(names.places[name])
+            return hide_path(names.places[name])
         for files, values in ((names.test_files, names.test), (names.model_files, names.model)):
             if name in files:
-                return path(files[name])
-            if (text := plain(values, name)) is not None:
-                return str(tokens.replaced(text, names.tokens))
-        return path(names.programs.get(name, ""))
+                return hide_path(files[name])
+            if (text := text_of_key(values, name)) is not None:
+                return str(tokens.replace_tokens(text, names.tokens))
+        return hide_path(names.programs.get(name, ""))
 
-    def shown(word: str) -> str:
+    def restore_paths(word: str) -> str:
         return _HIDDEN.sub(lambda match: hidden[int(match[1])], word)
 
-    text, unknown = tokens.resolve(str(tokens.replaced(command, names.tokens)), lookup)
+    text, unknown = tokens.resolve(str(tokens.replace_tokens(command, names.tokens)), lookup)
     try:
-        found = [shown(word) for word in shlex.split(text)]
+        argv = [restore_paths(word) for word in shlex.split(text)]
     except ValueError as error:
-        raise DecodeError(f"the command {shown(text)!r} cannot be split into words: {error}") from None
-    if not found:
+        raise DecodeError(f"the command {restore_paths(text)!r} cannot be split into words: {error}") from None
+    if not argv:
         raise DecodeError(f"the command {command!r} is empty")
-    return found, unknown
+    return argv, unknown
 
 
-def plain(values: Mapping[str, Value], name: str) -> str | None:
+def text_of_key(values: Mapping[str, Value], name: str) -> str | None:
     """The text of a key, or of a path such as `inputs.data.type`; None where there is none or no plain value."""
-    found: Value = values.get(name)
-    if found is None:
-        found = dict(values)
+    value: Value = values.get(name)
+    if value is None:
+        value = dict(values)
         for step in name.split("."):
-            found = found.get(step) if isinstance(found, dict) else None
-    if isinstance(found, bool):
-        return str(found).lower()
-    return str(found) if isinstance(found, str | int | float) else None
+            value = value.get(step) if isinstance(value, dict) else None
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, str | int | float) else None

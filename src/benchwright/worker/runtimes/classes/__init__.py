@@ -29,7 +29,7 @@ class Class:
     @staticmethod
     def check(target: Target) -> None:
         """Refuses options that make no sense, and devices, which only the class itself can choose."""
-        asked(target.options)
+        read_options(target.options)
         if target.device != "cpu":
             raise DeviceError(
                 f"a class chooses its device itself, and nothing shows that {target.device!r} is used",
@@ -42,7 +42,7 @@ class Class:
         )
 
         self.check(case.target)
-        return methods.load(case, asked(case.target.options))
+        return methods.load(case, read_options(case.target.options))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class ClassOptions:
     log_level: str = "INFO"
 
 
-def asked(given: Mapping[str, Scalar]) -> ClassOptions:
+def read_options(given: Mapping[str, Scalar]) -> ClassOptions:
     """The options of a target; a `LoadError` names the one that makes no sense."""
     options.refuse_unknown(given, OPTIONS, "class")
     log = str(given.get("log") or "")

@@ -35,9 +35,9 @@ class ClassParameters:
     values: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     positional: bool = False  # asv's way: handed in order, not by name
 
-    def shown(self) -> dict[str, tuple[Scalar, ...]]:
+    def values_of_case(self) -> dict[str, tuple[Scalar, ...]]:
         """The values as a case holds them; two of one look would be one case."""
-        found = {name: tuple(map(shown, values)) for name, values in self.values.items()}
+        found = {name: tuple(map(value_of_case, values)) for name, values in self.values.items()}
         for name, values in found.items():
             for value in values:
                 if sum(map(_same(value), values)) > 1:
@@ -46,18 +46,18 @@ class ClassParameters:
 
     def value(self, name: str, given: Scalar) -> Any:
         """What the author wrote for a case's value; a value that was asked for by hand is itself."""
-        return next((value for value in self.values.get(name, ()) if _same(given)(shown(value))), given)
+        return next((value for value in self.values.get(name, ()) if _same(given)(value_of_case(value))), given)
 
 
 def style_of(cls: type) -> str:
     """The style that a class has by itself."""
     if hasattr(cls, "report_benchmark"):
-        return PERFZERO if accepted(cls) else TF_BENCHMARK
+        return PERFZERO if accepted_keywords(cls) else TF_BENCHMARK
     parameters = _parameters(cls)
     return PERFZERO if "root_data_dir" in parameters or {"output_dir", DATA_DIR} <= set(parameters) else PLAIN
 
 
-def accepted(cls: type) -> tuple[str, ...]:
+def accepted_keywords(cls: type) -> tuple[str, ...]:
     """Which of PerfZero's keywords the constructor takes."""
     parameters = _parameters(cls)
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
@@ -75,7 +75,7 @@ def construct(
 ) -> Any:
     """An instance, handed `more` and, in PerfZero's style, those of its keywords that the constructor takes."""
     given = {"output_dir": output_dir, "root_data_dir": root_data_dir, "tpu": tpu, DATA_DIR: root_data_dir}
-    wanted = (*accepted(cls), *([DATA_DIR] if _waits_for_data_dir(cls) else [])) if style == PERFZERO else ()
+    wanted = (*accepted_keywords(cls), *([DATA_DIR] if _waits_for_data_dir(cls) else [])) if style == PERFZERO else ()
     return cls(**{**{name: given[name] for name in wanted}, **(more or {})})
 
 
@@ -123,13 +123,13 @@ def dimensions_of(cls: type, name: str, style: str) -> ClassParameters:
     holder = method if hasattr(method, "params") else cls
     params: Any = getattr(holder, "params", None)
     if isinstance(params, Mapping):
-        return ClassParameters(values={str(key): _listed(key, values) for key, values in params.items()})
+        return ClassParameters(values={str(key): _check_values(key, values) for key, values in params.items()})
     if not isinstance(params, list | tuple) or not params:
         return ClassParameters()
     lists = params if isinstance(params[0], list | tuple) else [params]  # asv: one list stands for one parameter
     given = getattr(holder, "param_names", None) or getattr(cls, "param_names", None) or ()
     names = [*map(str, given), *(f"param{i + 1}" for i in range(len(given), len(lists)))]
-    values = {key: _listed(key, each) for key, each in zip(names, lists, strict=False)}
+    values = {key: _check_values(key, each) for key, each in zip(names, lists, strict=False)}
     return ClassParameters(values=values, positional=True)
 
 
@@ -155,7 +155,7 @@ def arguments_of(
     return (), {name: value for name, value in values.items() if name in parameters}
 
 
-def shown(value: Any) -> Scalar:
+def value_of_case(value: Any) -> Scalar:
     """A parameter's value as a case holds it: itself, a name, or what it looks like without its address."""
     if value is None or isinstance(value, str | bool):
         return value
@@ -178,7 +178,7 @@ def _same(one: Scalar) -> Callable[[Scalar], bool]:
     return lambda other: type(one) is type(other) and one == other
 
 
-def _listed(name: object, values: Any) -> tuple[Any, ...]:
+def _check_values(name: object, values: Any) -> tuple[Any, ...]:
     if isinstance(values, str | Mapping) or not hasattr(values, "__iter__"):
         raise LoadError(f"params: {name} must be a list of values, not {values!r}")
     listed = tuple(values)

@@ -48,7 +48,7 @@ def _entry(piece: Piece) -> ReportEntry:
         if (number, wire) == (1, BYTES):
             name = part.text()
         elif (number, wire) == (2, VARINT):
-            iters = _signed(part)
+            iters = _signed_number(part)
         elif number in doubles and wire == FIXED64:
             doubles[number] = _double(part)
         elif (number, wire) == (6, BYTES):
@@ -99,7 +99,7 @@ def _double(piece: Piece) -> float:
     return float(struct.unpack("<d", piece.data)[0])
 
 
-def _signed(piece: Piece) -> int:
+def _signed_number(piece: Piece) -> int:
     """A varint as int64: negative numbers come as two's complement in 64 bits."""
     number = varint(piece)[0] & (2**64 - 1)
     return number - 2**64 if number >= 2**63 else number

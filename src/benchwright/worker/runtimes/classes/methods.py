@@ -38,7 +38,7 @@ def load(case: Case, asked: ClassOptions) -> Loaded:
     log = RootLog(output.folder / asked.log if asked.log else None, asked.log_level, case.name)
     try:
         with log.telling():
-            return _Method(case, asked, output, log).loaded(case)
+            return _Method(case, asked, output, log).load(case)
     except BaseException as error:
         if isinstance(error, LoadError) and (framework := _framework()):
             error.details = {"framework": framework}
@@ -68,8 +68,8 @@ class _Method:
         self._kind = conventions.kind_of(self._name, self._style)
         if self._style != conventions.PLAIN or "tensorflow" in sys.modules:
             output.make()
-        self._instance = _constructed(cls, self._style, asked, output.folder)
-        self._method = _found(self._instance, self._name)
+        self._instance = _construct(cls, self._style, asked, output.folder)
+        self._method = _find_method(self._instance, self._name)
         self._reporter = Reporter()
         self._given = {name: value for name, value in case.params.items() if name not in conventions.ISSUING}
         self._dimensions = conventions.dimensions_of(cls, self._name, self._style)
@@ -79,21 +79,21 @@ class _Method:
         self._cache: tuple[Any, ...] = ()
         output.expect(self._full_name)
 
-    def loaded(self, case: Case) -> Loaded:
+    def load(self, case: Case) -> Loaded:
         """The method ready to be called; setup has run."""
         if self._has("setup_cache"):
-            self._cache = self._user("setup_cache")
+            self._cache = self._call_setup("setup_cache")
         if self._has("setup"):
-            self._user("setup")
+            self._call_setup("setup")
         framework = _framework()
         versions = {"python": platform.python_version()}
         if framework:
             versions[str(framework["name"])] = str(framework["version"])
         once = case.load.mode is Mode.SINGLE
-        call, arguments = self._bound(self._method, may_report=once)
+        call, arguments = self._bind_arguments(self._method, may_report=once)
         is_async = inspect.iscoroutinefunction(inspect.unwrap(self._method))
         return Loaded(
-            call=functools.partial(self._once, call) if once else call,
+            call=functools.partial(self._call_once, call) if once else call,
             arguments=(arguments,),
             is_async=is_async and not once,
             items_per_call=case.inputs.batch_size,
@@ -114,12 +114,12 @@ class _Method:
     def _has(self, name: str) -> bool:
         return self._style == conventions.PLAIN and callable(getattr(self._instance, name, None))
 
-    def _user(self, name: str) -> tuple[Any, ...]:
+    def _call_setup(self, name: str) -> tuple[Any, ...]:
         """Calls setup or setup_cache; the user's own errors become a `LoadError`."""
         try:
             if name == "setup_cache":
                 return (self._instance.setup_cache(),)
-            call, arguments = self._bound(self._instance.setup)
+            call, arguments = self._bind_arguments(self._instance.setup)
             return (call(*arguments),)
         except LoadError:
             raise
@@ -127,7 +127,7 @@ class _Method:
             log_traceback(error)
             raise LoadError(f"{name} failed: {described(error)}", remedy=SEE_THE_LOG) from error
 
-    def _bound(
+    def _bind_arguments(
         self, function: Callable[..., Any], *, may_report: bool = False
     ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """The function and its positional arguments; keywords, which cost a dict merge a call, only if it must be."""
@@ -145,14 +145,14 @@ class _Method:
             return functools.partial(function, **named), (*self._cache, *positional)
         return (functools.partial(function, **bound.kwargs) if bound.kwargs else function), bound.args
 
-    def _once(self, call: Callable[..., Any], *arguments: Any) -> None:
+    def _call_once(self, call: Callable[..., Any], *arguments: Any) -> None:
         """The one call of a method that is called once."""
         with self._log.telling():
             self._called_at = time.time()
             begin = time.perf_counter()
             value = call(*arguments)
             if inspect.isawaitable(value):
-                value = asyncio.run(_awaited(value))
+                value = asyncio.run(_await(value))
             self._took = time.perf_counter() - begin
             if self._kind == conventions.PEAK:
                 self._peak = object_sizes.peak_of_process()
@@ -162,7 +162,7 @@ class _Method:
         try:
             with self._log.telling():
                 if self._has("teardown"):
-                    call, arguments = self._bound(self._instance.teardown)
+                    call, arguments = self._bind_arguments(self._instance.teardown)
                     call(*arguments)
         finally:
             self._log.close()
@@ -174,7 +174,7 @@ class _Method:
         self._log.tell("Stopped benchmark")
         with self._log.telling():  # a report that cannot be read ends the benchmark as well
             entries = reports.read_entries(self._output.reports(self._full_name))
-        told = [*self._tracked(), *self._reporter.told]
+        told = [*self._numbers_of_method(), *self._reporter.numbers]
         details = self._facts()
         if entries:
             own = reports.as_entry("", told, 0.0).metrics
@@ -184,13 +184,13 @@ class _Method:
         if entries[1:]:
             details["more_reports"] = [reports.as_details(entry) for entry in entries[1:]]
         for i, entry in enumerate(entries):
-            told += reports.told_by(entry, within=f"{entry.name}." if i else "")
+            told += reports.numbers_of_entry(entry, within=f"{entry.name}." if i else "")
         metrics, warnings = reports.metrics(told)
         if self._called_at and not told and not entries:
             warnings.append(_reported_nothing(self._full_name))
         return Report(metrics=metrics, warnings=warnings, details=details)
 
-    def _tracked(self) -> list[ReportedNumber]:
+    def _numbers_of_method(self) -> list[ReportedNumber]:
         """What a track method returned, or what was found out of a mem or peakmem method."""
         if self._kind in (conventions.SIZE, conventions.PEAK):
             size = self._peak if self._kind == conventions.PEAK else object_sizes.size_of(self._returned)
@@ -238,7 +238,7 @@ def _tell_environment(asked: ClassOptions, folder: Path) -> None:
         os.environ.setdefault("BENCHMARK_TPU", asked.tpu)
 
 
-def _constructed(cls: type, style: str, asked: ClassOptions, folder: Path) -> Any:
+def _construct(cls: type, style: str, asked: ClassOptions, folder: Path) -> Any:
     try:
         return conventions.construct(
             cls,
@@ -255,7 +255,7 @@ def _constructed(cls: type, style: str, asked: ClassOptions, folder: Path) -> An
         ) from error
 
 
-def _found(instance: Any, name: str) -> Callable[..., Any]:
+def _find_method(instance: Any, name: str) -> Callable[..., Any]:
     method = getattr(instance, name, None)
     if not callable(method):
         known = conventions.methods_of(type(instance)) or [n for n in dir(instance) if not n.startswith("_")]
@@ -315,5 +315,5 @@ def _reported_nothing(name: str) -> ResultWarning:
     )
 
 
-async def _awaited(value: Any) -> Any:
+async def _await(value: Any) -> Any:
     return await value

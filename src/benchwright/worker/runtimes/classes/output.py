@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchwright.errors import BenchwrightError
 from benchwright.system.scratch import JOB_VARIABLE, OUTPUT_VARIABLE, unasked
-from benchwright.worker.runtimes.failures import foreign_part, traceback_told
+from benchwright.worker.runtimes.failures import foreign_part, leave_traceback_to_caller
 
 PREFIX_VARIABLE = "TEST_REPORT_FILE_PREFIX"  # tells tf.test.Benchmark where reports go
 PREFIX = "proto_"
@@ -93,7 +93,7 @@ class RootLog:
             yield
             return
         try:
-            with traceback_told():
+            with leave_traceback_to_caller():
                 yield
         except BaseException as error:
             reason = _reason(error.__cause__ or error)  # ours only say where the user's came from

@@ -45,7 +45,7 @@ class Reporter:
     """The function that a method is handed as its parameter `report`."""
 
     def __init__(self) -> None:
-        self.told: list[ReportedNumber] = []
+        self.numbers: list[ReportedNumber] = []
 
     def __call__(
         self,
@@ -60,9 +60,9 @@ class Reporter:
         """Reports one metric. `better` is "lower" or "higher"; `least` and `most` are bounds that must hold."""
         if not isinstance(name, str) or not name:
             raise TypeError(f"report: the name of a metric is text, not {name!r}")
-        if any(told.name == name for told in self.told):
+        if any(told.name == name for told in self.numbers):
             raise ValueError(f"report: {name!r} was reported before")
-        self.told.append(
+        self.numbers.append(
             ReportedNumber(
                 name=name,
                 value=_number(name, value),
@@ -103,10 +103,12 @@ def read_entries(files: Iterable[Path]) -> list[entries.ReportEntry]:
     return found
 
 
-def told_by(entry: entries.ReportEntry, *, within: str = "") -> list[ReportedNumber]:
+def numbers_of_entry(entry: entries.ReportEntry, *, within: str = "") -> list[ReportedNumber]:
     """An entry's metrics, then what it says of time and throughput; `within` goes in front of every name."""
     own = [
-        ReportedNumber(name=f"{within}{_free(m.name or 'metric')}", value=m.value, least=m.least, most=m.most)
+        ReportedNumber(
+            name=f"{within}{_avoid_own_names(m.name or 'metric')}", value=m.value, least=m.least, most=m.most
+        )
         for m in entry.metrics
     ]
     usual = [
@@ -127,13 +129,13 @@ def metrics(told: Iterable[ReportedNumber]) -> tuple[list[Metric], list[ResultWa
     warnings: list[ResultWarning] = []
     taken: set[str] = set()
     for each in told:
-        name = _unique(_free(each.name), taken)
+        name = _unique(_avoid_own_names(each.name), taken)
         if not soundness.is_sane(each.value):
-            warnings += _not_finite(replace(each, name=name))
+            warnings += _warn_not_finite(replace(each, name=name))
             continue
-        least, most = _settled(each.least, -math.inf), _settled(each.most, math.inf)
+        least, most = _drop_idle_bound(each.least, -math.inf), _drop_idle_bound(each.most, math.inf)
         if not all(bound is None or math.isfinite(bound) for bound in (least, most)):
-            warnings.append(_missed(f"{name} has a bound that nothing meets: {least}, {most}"))
+            warnings.append(_missed_bound(f"{name} has a bound that nothing meets: {least}, {most}"))
             least = most = None
         estimate = Estimate(point=each.value, low=None, high=None, method="reported")
         found.append(Metric(name=name, unit=each.unit, better=each.better, estimate=estimate, least=least, most=most))
@@ -167,7 +169,7 @@ def as_entry(name: str, told: Sequence[ReportedNumber], wall_time: float) -> ent
     return entries.ReportEntry(name=name, iters=1, wall_time=wall_time, metrics=tuple(own))
 
 
-def _free(name: str) -> str:
+def _avoid_own_names(name: str) -> str:
     return f"{PREFIX}{name}" if _OURS.fullmatch(name) else name
 
 
@@ -181,20 +183,20 @@ def _unique(name: str, taken: set[str]) -> str:
     return unique
 
 
-def _settled(bound: float | None, always: float) -> float | None:
+def _drop_idle_bound(bound: float | None, always: float) -> float | None:
     """A bound that always holds is none."""
     return None if bound == always else bound
 
 
-def _not_finite(told: ReportedNumber) -> list[ResultWarning]:
+def _warn_not_finite(told: ReportedNumber) -> list[ResultWarning]:
     seen = f"{told.name} was reported as {_jsonable(told.value)}, so there is no such metric"
     found = [ResultWarning(code=NOT_FINITE, seen=seen, remedy="see what the benchmark divides or takes the mean of")]
     if told.least is not None or told.most is not None:
-        found.append(_missed(f"{told.name} has a bound and is {_jsonable(told.value)}"))
+        found.append(_missed_bound(f"{told.name} has a bound and is {_jsonable(told.value)}"))
     return found
 
 
-def _missed(seen: str) -> ResultWarning:
+def _missed_bound(seen: str) -> ResultWarning:
     return ResultWarning(code=OBJECTIVE_MISSED, seen=seen, remedy="the benchmark itself set the bound")
 
 

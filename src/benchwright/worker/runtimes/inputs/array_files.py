@@ -50,7 +50,7 @@ def read(place: str, name: str, shape: tuple[int, ...] | None = None) -> Array:
         if path.suffix == ".npy":
             with path.open("rb") as stream:
                 return np.lib.format.read_array(stream, allow_pickle=False)
-        return _shaped(_numbers(path), shape, place)
+        return _reshape(_numbers(path), shape, place)
     except OSError as error:
         raise LoadError(f"{file}: {error.strerror or error}", remedy="name a file that can be read") from None
     except DAMAGE as error:
@@ -105,7 +105,7 @@ def _numbers(path: Path) -> Array:
     return np.array(values, dtype=np.float64)
 
 
-def _shaped(values: Array, shape: tuple[int, ...] | None, place: str) -> Array:
+def _reshape(values: Array, shape: tuple[int, ...] | None, place: str) -> Array:
     if shape is None:
         return values
     if values.size != int(np.prod(shape)):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from benchwright.errors import RequestError, did_you_mean
 from benchwright.records import Inputs, ResultWarning
 from benchwright.system.texts import described
-from benchwright.targets.signatures import Signature, shown
+from benchwright.targets.signatures import Signature, format_shape
 from benchwright.targets.signatures import TensorSignature as TensorSignature
 from benchwright.worker.runtimes.failures import log_traceback
 from benchwright.worker.runtimes.inputs import array_files
@@ -35,9 +35,11 @@ def build(specs: Sequence[TensorSignature], inputs: Inputs) -> tuple[list[Feed],
     warnings: list[ResultWarning] = []
     resolved = resolve(specs, inputs, warnings)
     if inputs.source == "random":
-        return _drawn(resolved, inputs), warnings
+        return _draw_feeds(resolved, inputs), warnings
     given = [spec for spec in specs if not is_constant(spec.name, inputs)]
-    feeds = [_checked(feed, given, inputs) for feed in _read(inputs, [spec.name for spec in given])] if given else [{}]
+    feeds = (
+        [_convert_feed(feed, given, inputs) for feed in _read(inputs, [spec.name for spec in given])] if given else [{}]
+    )
     feeds = [part for feed in feeds for part in _batches(feed, inputs.batch_size)]
     if not feeds:
         raise RequestError(f"{inputs.source} holds no complete batch of {inputs.batch_size}")
@@ -47,7 +49,9 @@ def build(specs: Sequence[TensorSignature], inputs: Inputs) -> tuple[list[Feed],
     return (feeds[: inputs.count] if inputs.count > 1 else feeds), warnings
 
 
-def asked(owner: str, known: Mapping[str, bool], inputs: Inputs, *, dtype: str = "float32") -> list[TensorSignature]:
+def requested_inputs(
+    owner: str, known: Mapping[str, bool], inputs: Inputs, *, dtype: str = "float32"
+) -> list[TensorSignature]:
     """The inputs of code that does not tell its shapes: the request must, by the names of its parameters.
 
     `known` says of each parameter whether it must be given; `dtype` is the usual element type of random inputs.
@@ -57,7 +61,7 @@ def asked(owner: str, known: Mapping[str, bool], inputs: Inputs, *, dtype: str =
         if name and name not in known:
             raise RequestError(f"{owner} has no parameter {name!r}", remedy=did_you_mean(name, known))
     wanted = [name for name, needed in known.items() if needed or name in shapes or name in inputs.values]
-    wanted = wanted if random else _given_names(inputs, wanted, list(known))
+    wanted = wanted if random else _names_in_data(inputs, wanted, list(known))
     plain = [name for name in wanted if name in inputs.values and name not in shapes]  # one number, without dimensions
     unknown = [name for name in wanted if name not in shapes and "" not in shapes and name not in plain]
     if random and unknown:
@@ -74,18 +78,18 @@ def asked(owner: str, known: Mapping[str, bool], inputs: Inputs, *, dtype: str =
             if name in plain
             else None
             if name in unknown
-            else _asked_shape(shapes.get(name, shapes.get("", ()))),
+            else _open_batch(shapes.get(name, shapes.get("", ()))),
             dtype=dtypes.get(name, dtypes.get("", dtype if random else "")),
         )
         for name in wanted
     ]
 
 
-def _asked_shape(shape: Sequence[int]) -> tuple[int | None, ...]:
+def _open_batch(shape: Sequence[int]) -> tuple[int | None, ...]:
     return (None, *shape[1:]) if shape else ()
 
 
-def _given_names(inputs: Inputs, needed: list[str], known: list[str]) -> list[str]:
+def _names_in_data(inputs: Inputs, needed: list[str], known: list[str]) -> list[str]:
     """Which of the parameters, in order, a data set has arrays for; those of a file are the ones that are needed."""
     _, name = split(inputs.source)
     if not name:
@@ -101,11 +105,11 @@ def _given_names(inputs: Inputs, needed: list[str], known: list[str]) -> list[st
 # ---- where the arrays come from ----
 
 
-def _drawn(specs: Sequence[TensorSignature], inputs: Inputs) -> list[Feed]:
+def _draw_feeds(specs: Sequence[TensorSignature], inputs: Inputs) -> list[Feed]:
     """Random feeds, with the arrays of files where there are some; these are the same in every feed."""
-    fixed = {spec.name: _fixed(spec, inputs) for spec in specs if spec.name in inputs.files}
+    fixed = {spec.name: _read_fixed_input(spec, inputs) for spec in specs if spec.name in inputs.files}
     return [
-        {spec.name: fixed[spec.name] if spec.name in fixed else _one(spec, inputs, i) for spec in specs}
+        {spec.name: fixed[spec.name] if spec.name in fixed else _draw_input(spec, inputs, i) for spec in specs}
         for i in range(max(1, inputs.count))
     ]
 
@@ -122,7 +126,8 @@ def constant(spec: TensorSignature, inputs: Inputs) -> Array:
     told = ", ".join(f"{number:g}" for number in numbers)
     if len(numbers) not in (1, math.prod(shape)):
         raise RequestError(
-            f"input {spec.name!r} is {shown(shape)} and takes {math.prod(shape):,} numbers; {len(numbers)} were given",
+            f"input {spec.name!r} is {format_shape(shape)} and takes {math.prod(shape):,} numbers; "
+            f"{len(numbers)} were given",
             remedy=f"write --value {spec.name}=NUMBER for all of them, or one for each",
         )
     with np.errstate(all="ignore"):
@@ -144,14 +149,14 @@ def _constants(specs: Sequence[TensorSignature], inputs: Inputs) -> dict[str, Ar
     return {spec.name: constant(spec, inputs) for spec in resolve_alone(specs, alone)}
 
 
-def _one(spec: TensorSignature, inputs: Inputs, index: int) -> Array:
+def _draw_input(spec: TensorSignature, inputs: Inputs, index: int) -> Array:
     if is_constant(spec.name, inputs):
         return constant(spec, inputs)
     bounds = inputs.ranges.get(spec.name)
     return random_array(spec, inputs.seed, index, seeded_by=inputs.names.get(spec.name, ""), within=bounds)
 
 
-def _fixed(spec: TensorSignature, inputs: Inputs) -> Array:
+def _read_fixed_input(spec: TensorSignature, inputs: Inputs) -> Array:
     """The array of an input's file; of one item it is repeated until the batch is full."""
     place, shape = inputs.files[spec.name], tuple(int(size or 0) for size in spec.shape or ())
     item = (1, *shape[1:])
@@ -164,7 +169,9 @@ def _fixed(spec: TensorSignature, inputs: Inputs) -> Array:
     if shape and array.shape == item:
         array = np.repeat(array, shape[0], axis=0)
     if array.shape != shape:
-        raise RequestError(f"{place}: input {spec.name!r} is {shown(spec.shape)}, the array is {shown(array.shape)}")
+        raise RequestError(
+            f"{place}: input {spec.name!r} is {format_shape(spec.shape)}, the array is {format_shape(array.shape)}"
+        )
     return np.ascontiguousarray(array, dtype=spec.dtype or array.dtype).reshape(shape)
 
 
@@ -207,12 +214,12 @@ def _whole_bounds(spec: TensorSignature, dtype: np.dtype[Any], within: tuple[flo
 def _read(inputs: Inputs, names: Sequence[str]) -> Iterable[Feed]:
     where, name = split(inputs.source)
     if name:
-        return [_named(item, names, inputs.source, inputs.names) for item in _data_set(inputs)]
+        return [_name_arrays(item, names, inputs.source, inputs.names) for item in _data_set(inputs)]
     path = Path(where)
     files = sorted(f for f in path.iterdir() if f.suffix in (".npy", ".npz")) if path.is_dir() else [path]
     if not files:
         raise RequestError(f"{path} holds no .npy or .npz file")
-    return [_named(_from_file(file), names, str(file), inputs.names) for file in files]
+    return [_name_arrays(_from_file(file), names, str(file), inputs.names) for file in files]
 
 
 def _from_file(path: Path) -> Any:
@@ -249,7 +256,7 @@ def _data_set(inputs: Inputs) -> list[Any]:
     return items
 
 
-def _named(item: Any, names: Sequence[str], where: str, others: Mapping[str, str]) -> Feed:
+def _name_arrays(item: Any, names: Sequence[str], where: str, others: Mapping[str, str]) -> Feed:
     """One feed from an array, a sequence of arrays in the model's order, or a mapping by input name.
 
     `others` are names that a spec gives to inputs; a mapping may know those instead.
@@ -268,7 +275,7 @@ def _named(item: Any, names: Sequence[str], where: str, others: Mapping[str, str
     return {name: np.asarray(array) for name, array in zip(names, arrays, strict=True)}
 
 
-def _checked(feed: Feed, specs: Sequence[TensorSignature], inputs: Inputs) -> Feed:
+def _convert_feed(feed: Feed, specs: Sequence[TensorSignature], inputs: Inputs) -> Feed:
     """The feed with arrays the model accepts: dtypes converted where nothing is lost, shapes compared."""
     for spec in specs:
         array = feed[spec.name]
@@ -285,7 +292,9 @@ def _check_array(array: Array, spec: TensorSignature, source: str) -> None:
         return
     rest = zip(spec.shape[1:], array.shape[1:], strict=False)
     if array.ndim != len(spec.shape) or any(isinstance(size, int) and size != given for size, given in rest):
-        raise RequestError(f"{source}: input {spec.name!r} is {shown(spec.shape)}, the array is {shown(array.shape)}")
+        raise RequestError(
+            f"{source}: input {spec.name!r} is {format_shape(spec.shape)}, the array is {format_shape(array.shape)}"
+        )
 
 
 def _batches(feed: Feed, batch_size: int) -> list[Feed]:

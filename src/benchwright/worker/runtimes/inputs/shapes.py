@@ -11,7 +11,7 @@ from typing import Any
 
 from benchwright.errors import RequestError, did_you_mean
 from benchwright.records import Inputs, ResultWarning
-from benchwright.targets.signatures import SCALARS, Signature, TensorSignature, guesses, shown
+from benchwright.targets.signatures import SCALARS, Signature, TensorSignature, format_shape, guesses
 
 
 def resolve(
@@ -70,7 +70,7 @@ def unknown_shapes(signature: Signature, missing: Sequence[str], inputs: Inputs,
     for each, output in guesses.states(signature).items():
         if each not in inputs.feed_back:
             flags += ["--feed-back", f"{each}={output}"]
-    open_ones = [f"input {each!r} is {_described(specs[each], inputs)}" for each in missing]
+    open_ones = [f"input {each!r} is {_describe_input(specs[each], inputs)}" for each in missing]
     kinds: dict[str, list[str]] = {}
     for each in missing:
         kinds.setdefault(guessed[each].kind.value, []).append(repr(each))
@@ -93,13 +93,13 @@ def _flags(spec: TensorSignature, shape: tuple[int, ...]) -> list[str]:
     return given
 
 
-def _described(spec: TensorSignature, inputs: Inputs) -> str:
+def _describe_input(spec: TensorSignature, inputs: Inputs) -> str:
     if spec.dtype in SCALARS:
         return f"a plain {spec.dtype}"
     shape = spec.shape
     if shape and not isinstance(shape[0], int):
         shape = (inputs.batch_size, *shape[1:])
-    return f"{spec.dtype} {shown(shape)}".strip()
+    return f"{spec.dtype} {format_shape(shape)}".strip()
 
 
 def _is_open(spec: TensorSignature, inputs: Inputs, symbols: Mapping[Any, int]) -> bool:
@@ -137,7 +137,9 @@ def _shape(
         return tuple(_dimension(spec, i, inputs, symbols) for i in range(len(known)))
     pairs = zip(known, explicit, strict=False)
     if len(explicit) != len(known) or any(isinstance(size, int) and size != given for size, given in pairs):
-        raise RequestError(f"input {spec.name!r} is {shown(spec.shape)}; the shape asked for is {shown(explicit)}")
+        raise RequestError(
+            f"input {spec.name!r} is {format_shape(spec.shape)}; the shape asked for is {format_shape(explicit)}"
+        )
     if not explicit or isinstance(known[0], int) or explicit[0] == inputs.batch_size:
         return explicit
     if explicit[0] == 1:

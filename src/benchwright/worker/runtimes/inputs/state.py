@@ -11,7 +11,7 @@ from typing import Any
 
 from benchwright.errors import RequestError, did_you_mean
 from benchwright.records import Case, Inputs, Load
-from benchwright.targets.signatures import Signature, TensorSignature, guesses, shown
+from benchwright.targets.signatures import Signature, TensorSignature, format_shape, guesses
 from benchwright.units import whole_number
 
 Pairs = list[tuple[str, int]]  # an input's name, the place of the output that it takes
@@ -58,9 +58,10 @@ def choose(inputs: Inputs, signature: Signature) -> dict[str, str]:
             output = list(outputs)[number]
         if not output:
             alike = [each.name for each in signature.outputs if guesses.fits(specs[name], each)]
-            found_text = f"{len(alike)} outputs have" if alike else "no output has"
+            count = f"{len(alike)} outputs have" if alike else "no output has"
+            wanted = f"{specs[name].dtype} {format_shape(specs[name].shape)}"
             raise RequestError(
-                f"{found_text} the shape and type of input {name!r}, {specs[name].dtype} {shown(specs[name].shape)}",
+                f"{count} the shape and type of input {name!r}, {wanted}",
                 remedy=f"name the output: --feed-back {name}={(alike or [*outputs, 'OUTPUT'])[0]}",
             )
         if output not in outputs:
@@ -74,8 +75,8 @@ def _check_fit(spec: TensorSignature, output: TensorSignature) -> None:
     known = spec.shape is not None and output.shape is not None and spec.dtype and output.dtype
     if known and not guesses.fits(spec, output):
         raise RequestError(
-            f"output {output.name!r} is {output.dtype} {shown(output.shape)} and cannot become "
-            f"input {spec.name!r}, {spec.dtype} {shown(spec.shape)}",
+            f"output {output.name!r} is {output.dtype} {format_shape(output.shape)} and cannot become "
+            f"input {spec.name!r}, {spec.dtype} {format_shape(spec.shape)}",
             remedy="name an output of the same shape and type",
         )
 
@@ -95,8 +96,8 @@ def handing_on(pairs: Pairs, kept: Mapping[str, Any], copy: Callable[[Any, Any],
             source = outputs[place]
             if source.shape != target.shape:  # numpy would stretch what is smaller
                 raise RequestError(
-                    f"output {place} is {shown(tuple(source.shape))} and cannot become input {name!r}, "
-                    f"{shown(tuple(target.shape))}",
+                    f"output {place} is {format_shape(tuple(source.shape))} and cannot become input {name!r}, "
+                    f"{format_shape(tuple(target.shape))}",
                     remedy="leave --feed-back out for state that grows with every call",
                 )
             copy(target, source)

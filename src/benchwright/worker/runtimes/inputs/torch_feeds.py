@@ -37,8 +37,8 @@ def arguments_of(
         arrays, found = build(specs if specs is not None else _specs(model, inputs, plain), inputs)
         names = _order(model, arrays[0], plain)
         feeds = [tuple(plain[n] if n in plain else torch.from_numpy(feed[n]) for n in names) for feed in arrays]
-    dtype = asked_dtype(torch, case)
-    return [tuple(_placed(torch, each, device, dtype, case) for each in feed) for feed in feeds], names, found
+    dtype = requested_dtype(torch, case)
+    return [tuple(_move_to_device(torch, each, device, dtype, case) for each in feed) for feed in feeds], names, found
 
 
 def _plain_values(model: Any, inputs: Inputs) -> dict[str, Any]:
@@ -66,17 +66,17 @@ def _order(model: Any, feed: Feed, plain: Mapping[str, Any]) -> list[str]:
     return [name for name in _forward_names(model) if name in feed or name in plain]
 
 
-def asked_dtype(torch: Any, case: Case) -> Any:
+def requested_dtype(torch: Any, case: Case) -> Any:
     """The type that floating-point inputs must have, or None where none was asked for."""
     return getattr(torch, PRECISIONS[case.target.precision]) if case.target.precision else None
 
 
 def _specs(model: Any, inputs: Inputs, plain: Mapping[str, Any]) -> list[TensorSignature]:
-    from benchwright.worker.runtimes.inputs.feeds import asked
+    from benchwright.worker.runtimes.inputs.feeds import requested_inputs
 
     usual = next((dtype_name(p.dtype) for p in model.parameters() if p.is_floating_point()), "float32")
     known = {name: needed for name, needed in _forward_names(model).items() if name not in plain}
-    return asked("forward", known, inputs, dtype="float32" if usual == "bfloat16" else usual)
+    return requested_inputs("forward", known, inputs, dtype="float32" if usual == "bfloat16" else usual)
 
 
 def _forward_names(model: Any) -> dict[str, bool]:
@@ -89,7 +89,7 @@ def _forward_names(model: Any) -> dict[str, bool]:
     return {p.name: p.default is p.empty for p in positional}
 
 
-def _placed(torch: Any, tensor: Any, device: Any, dtype: Any, case: Case) -> Any:
+def _move_to_device(torch: Any, tensor: Any, device: Any, dtype: Any, case: Case) -> Any:
     if isinstance(tensor, int | float):  # a plain number of a compiled model
         return tensor
     if dtype is not None and tensor.is_floating_point():
@@ -137,7 +137,7 @@ def stateful(
     return with_state, [tuple(feed.values()) for feed in feeds]
 
 
-def copied(each: Any) -> Any:
+def copy_argument(each: Any) -> Any:
     """A tensor of its own; a plain number is itself."""
     return each if isinstance(each, int | float) else each.clone()
 
@@ -145,7 +145,7 @@ def copied(each: Any) -> Any:
 # ---- words ----
 
 
-def described(given: Any) -> str:
+def describe_argument(given: Any) -> str:
     """What one argument of a call is: its type and shape, or the number."""
     if isinstance(given, int | float):
         return f"{type(given).__name__} {given}"

@@ -29,23 +29,23 @@ _CODE = "answers"
 _TYPES = {np.dtype(code).name for code in np.typecodes["AllInteger"] + np.typecodes["AllFloat"] + "?"}
 
 
-def checked(report: Report, loaded: Loaded, case: Case, folder: str) -> Report:
+def compare_answers(report: Report, loaded: Loaded, case: Case, folder: str) -> Report:
     """The report with what comparing the model's answers with the case's expected ones found."""
     expected = case.expected
     if expected is None or not (expected.outputs or expected.keep) or report.failure:
         return report
     if loaded.infer is None or loaded.feed is None or loaded.is_async:
         seen = f"{case.target.runtime} has no way to ask this model for its answers; they were not looked at"
-        return _noted(report, seen, "compare them in a runtime that loads models: onnxruntime, openvino, torch")
+        return _add_warning(report, seen, "compare them in a runtime that loads models: onnxruntime, openvino, torch")
     try:
-        answered = _answered(loaded, expected)
-        pairs = _matched(expected, list(answered)) if expected.outputs else {}
+        answered = _ask_model(loaded, expected)
+        pairs = _match_outputs(expected, list(answered)) if expected.outputs else {}
     except MeasureError as error:
         return replace(report, failure=Failure(kind=_CODE, message=error.message, remedy=error.remedy))
     found, failures = [], []
     for name, own in pairs.items():
         try:
-            found.append(comparison.compared(name, own, answered[own], case))
+            found.append(comparison.compare_output(name, own, answered[own], case))
         except (LoadError, ShapeError) as error:
             failures.append(error)
     report = _with_findings(report, found)
@@ -53,14 +53,14 @@ def checked(report: Report, loaded: Loaded, case: Case, folder: str) -> Report:
         told = {name: f"{a.dtype}[{'x'.join(map(str, a.shape))}]" for name, a in answered.items()}
         report = replace(report, details={**report.details, "outputs": dict(told)})
     if expected.keep:
-        report = _kept(report, answered, expected, folder)
+        report = _keep_outputs(report, answered, expected, folder)
     return replace(report, failure=_failure(failures)) if failures else report
 
 
 # ---- asking ----
 
 
-def _answered(loaded: Loaded, expected: Expected) -> dict[str, Array]:
+def _ask_model(loaded: Loaded, expected: Expected) -> dict[str, Array]:
     """The outputs by the runtime's own names, in its order."""
     assert loaded.infer is not None and loaded.feed is not None
     feed = dict(loaded.feed)
@@ -76,7 +76,7 @@ def _answered(loaded: Loaded, expected: Expected) -> dict[str, Array]:
             f"asked for its answers, the model failed: {first_line(error)}", remedy=SEE_THE_LOG
         ) from None
     told = loaded.details.get("outputs")
-    return tensors.named(answer, list(told) if isinstance(told, dict) else [])
+    return tensors.name_arrays(answer, list(told) if isinstance(told, dict) else [])
 
 
 def _like(present: Any, array: Array) -> Array:
@@ -85,7 +85,7 @@ def _like(present: Any, array: Array) -> Array:
     return array.astype(name, copy=False) if name in _TYPES else array
 
 
-def _matched(expected: Expected, own: Sequence[str]) -> dict[str, str]:
+def _match_outputs(expected: Expected, own: Sequence[str]) -> dict[str, str]:
     """Which output is meant by each expected name: the one it is mapped to, of its name, or in its place."""
     pairs = {}
     for name in expected.outputs:
@@ -132,19 +132,19 @@ def _failure(failures: Sequence[Exception]) -> Failure:
     return Failure(kind=_CODE, message=message, remedy=remedy)
 
 
-def _kept(report: Report, answered: Mapping[str, Array], expected: Expected, folder: str) -> Report:
+def _keep_outputs(report: Report, answered: Mapping[str, Array], expected: Expected, folder: str) -> Report:
     """Leaves the outputs in the folder under the names the expectation has for them."""
     meant = {own: name for name, own in expected.names.items()}
     plain = {meant.get(own, own): tensors.storable(array) for own, array in answered.items()}
     size = sum(array.nbytes for array in plain.values())
     if size > MOST_KEPT:
         seen = f"the outputs take {size / 2**20:,.0f} MiB, more than the {MOST_KEPT >> 20} MiB that are kept"
-        return _noted(report, seen, "keep those of a smaller batch")
+        return _add_warning(report, seen, "keep those of a smaller batch")
     if not folder:
-        return _noted(report, "there is no folder to keep the outputs in", "measure on a host that keeps files")
+        return _add_warning(report, "there is no folder to keep the outputs in", "measure on a host that keeps files")
     array_files.write(Path(folder, KEPT), plain)
     return report
 
 
-def _noted(report: Report, seen: str, remedy: str) -> Report:
+def _add_warning(report: Report, seen: str, remedy: str) -> Report:
     return replace(report, warnings=[*report.warnings, ResultWarning(code=_CODE, seen=seen, remedy=remedy)])

@@ -36,7 +36,7 @@ class ComparedOutput:
     top: Mapping[int, float]  # agreement of the so many largest elements
 
     @property
-    def judged(self) -> bool:
+    def is_judged(self) -> bool:
         """Whether anything was asked of it."""
         return self.tolerance != Tolerance()
 
@@ -50,8 +50,8 @@ class ComparedOutput:
     def reasons(self) -> list[str]:
         """In which ways it is out of tolerance."""
         asked, seen = self.tolerance, []
-        if self.judged and self.off:
-            seen.append(_off(self))
+        if self.is_judged and self.off:
+            seen.append(_describe_worst(self))
         if asked.cosine is not None and self.errors.cosine is None:
             seen.append("it has no cosine: no element is a finite number on both sides")
         elif asked.cosine is not None and self.errors.cosine is not None and self.errors.cosine < asked.cosine:
@@ -62,7 +62,7 @@ class ComparedOutput:
         return seen
 
 
-def compared(name: str, own: str, found: Array, case: Case) -> ComparedOutput:
+def compare_output(name: str, own: str, found: Array, case: Case) -> ComparedOutput:
     """The case's expected output `name` beside what was found; a `LoadError` or `ShapeError` where that cannot be."""
     asked = case.expected
     assert asked is not None
@@ -71,7 +71,7 @@ def compared(name: str, own: str, found: Array, case: Case) -> ComparedOutput:
     tolerance = asked.tolerances.get(name, asked.tolerances.get(""))
     try:
         if tolerance is None:
-            tolerance = tolerances.usual(found, expected, case.target.precision)
+            tolerance = tolerances.usual_tolerance(found, expected, case.target.precision)
         apart = errors.compare(found, expected, absolute=tolerance.absolute or 0.0, relative=tolerance.relative or 0.0)
         ranks = [1] if found.ndim and found.shape[-1] > 1 else []
         ranks += [tolerance.top] if tolerance.top and tolerance.top not in ranks else []
@@ -100,7 +100,7 @@ def metrics(each: ComparedOutput, suffix: str) -> Iterable[Metric]:
         "error_max_rel": apart.max_rel,
         "error_mean_rel": apart.mean_rel,
     }
-    if each.judged:
+    if each.is_judged:
         lower["out_of_tolerance"] = float(each.off)
     higher = {} if apart.cosine is None else {"cosine": apart.cosine}
     if each.found.ndim <= 2 or each.tolerance.top:  # elsewhere the last axis seldom holds scores
@@ -118,11 +118,11 @@ def details(found: Sequence[ComparedOutput]) -> dict[str, Value]:
     for each in found:
         listed = each.errors.size <= left
         left -= each.errors.size if listed else 0
-        told[each.name or each.own] = _told(each, listed)
+        told[each.name or each.own] = _describe_output(each, listed)
     return told
 
 
-def _told(each: ComparedOutput, listed: bool) -> Value:
+def _describe_output(each: ComparedOutput, listed: bool) -> Value:
     apart, asked = each.errors, each.tolerance
     told: dict[str, Value] = {
         "output": each.own,
@@ -139,7 +139,7 @@ def _told(each: ComparedOutput, listed: bool) -> Value:
             for name in ("absolute", "relative", "cosine", "top")
             if (value := getattr(asked, name)) is not None
         },
-        "within": not each.reasons if each.judged else None,
+        "within": not each.reasons if each.is_judged else None,
         "worst": None if apart.worst is None else list(apart.worst),
     }
     if apart.worst is not None:
@@ -150,7 +150,7 @@ def _told(each: ComparedOutput, listed: bool) -> Value:
     return told
 
 
-def _off(compared: ComparedOutput) -> str:
+def _describe_worst(compared: ComparedOutput) -> str:
     apart = compared.errors
     assert apart.worst is not None
     unlike = f", {apart.unlike:,} of them no finite numbers" if apart.unlike else ""
@@ -158,7 +158,7 @@ def _off(compared: ComparedOutput) -> str:
     where = f" at {list(apart.worst)}" if apart.worst else ""
     return (
         f"{compared.off:,} of its {apart.size:,} elements are too far off{unlike}; "
-        f"the worst{where} is {_shown(mine)}, expected {_shown(theirs)}"
+        f"the worst{where} is {_format_value(mine)}, expected {_format_value(theirs)}"
     )
 
 
@@ -172,5 +172,5 @@ def _number(value: Any) -> Value:
     return float(plain)
 
 
-def _shown(value: Value) -> str:
+def _format_value(value: Value) -> str:
     return format_number(value, 7) if isinstance(value, float) else str(value)

@@ -14,7 +14,7 @@ from benchwright.errors import LoadError
 Array = npt.NDArray[Any]
 
 
-def named(answer: Any, names: Sequence[str]) -> dict[str, Array]:
+def name_arrays(answer: Any, names: Sequence[str]) -> dict[str, Array]:
     """The arrays in an answer by name, in order. What nobody named goes by its place, what is nested by a path.
 
     `names` are those that the runtime tells, used where there is one for each and the answer has none of its own.

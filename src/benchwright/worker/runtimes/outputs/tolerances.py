@@ -23,7 +23,7 @@ _SHORT = {"float16": "fp16", "bfloat16": "bf16"}
 _ORDER = tuple(RELATIVE)
 
 
-def usual(found: Array, expected: Array, precision: str = "") -> Tolerance:
+def usual_tolerance(found: Array, expected: Array, precision: str = "") -> Tolerance:
     """The tolerance of an output nobody set one for; `precision` is the one that its backend was asked to compute in.
 
     Whole numbers and truth values must be equal, but for those of 8 bits: quantised, and rounded either way.

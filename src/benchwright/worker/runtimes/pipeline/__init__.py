@@ -50,8 +50,8 @@ class Pipeline:
 
     def load(self, case: Case) -> Loaded:
         from benchwright.worker.runtimes.pipeline.calls import (
-            Piping,  # numpy comes with it, which the parent does without
+            PipelineLoader,  # numpy comes with it, which the parent does without
         )
 
         self.check(case.target)
-        return Piping(case).loaded()
+        return PipelineLoader(case).load()

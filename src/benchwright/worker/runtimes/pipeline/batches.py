@@ -58,13 +58,13 @@ def grouping(data: Any, item: Any, size: int, column: int | None, prepare: Prepa
     if leading == size and (size == 1 or not is_single):
         return Grouping(size=size)
     if told is not None or (not is_single and _looks_like_a_batch(shapes)):
-        raise mismatch("the items of the data set", int(leading or 1), size)
+        raise size_error("the items of the data set", int(leading or 1), size)
     if size == 1 and leading is None:
         return AS_THEY_ARE
     return Grouping(together=size)
 
 
-def mismatch(what: str, found: int, size: int) -> LoadError:
+def size_error(what: str, found: int, size: int) -> LoadError:
     """The error to raise when a batch has another size than the one that would be counted for it."""
     return LoadError(
         f"{what} have a leading dimension of {found}; the batch size asked for is {size}",
@@ -89,27 +89,27 @@ def put_together(items: Sequence[Any]) -> Any:
             raise LoadError("items of the data set have different numbers of parts", remedy=_REMEDY)
         return tuple(put_together(column) for column in zip(*items, strict=True))
     if is_array(first):
-        return _stacked(items)
+        return _stack(items)
     return np.array(items) if isinstance(first, bool | int | float) else list(items)
 
 
-def cut(value: Any, count: int, size: int) -> Any:
+def first_rows(value: Any, count: int, size: int) -> Any:
     """The first `count` rows of what has `size` of them, in whatever a model or a data set gives."""
     if isinstance(value, Mapping):
-        return {key: cut(part, count, size) for key, part in value.items()}
+        return {key: first_rows(part, count, size) for key, part in value.items()}
     if is_array(value):
         return value[:count] if len(value.shape) and value.shape[0] == size else value
     if isinstance(value, list | tuple):
         if len(value) == size and not any(is_array(part) and len(part.shape) for part in value):
             return value[:count]
-        return type(value)(cut(part, count, size) for part in value)
+        return type(value)(first_rows(part, count, size) for part in value)
     return value
 
 
 _REMEDY = "give items of one form, or a dataset_loader_fn that makes the batches"
 
 
-def _stacked(items: Sequence[Any]) -> Any:
+def _stack(items: Sequence[Any]) -> Any:
     shapes = {tuple(item.shape) for item in items}
     if len(shapes) > 1:
         several = ", ".join(map(str, sorted(shapes)[:3]))

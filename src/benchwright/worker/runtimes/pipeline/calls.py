@@ -33,10 +33,10 @@ from benchwright.worker.runtimes.pipeline.batches import (
     AS_THEY_ARE,
     Grouping,
     chunks,
-    cut,
+    first_rows,
     grouping,
-    mismatch,
     put_together,
+    size_error,
 )
 from benchwright.worker.runtimes.pipeline.evaluation import LAST, Evaluation
 from benchwright.worker.runtimes.pipeline.examples import batch_size
@@ -44,9 +44,9 @@ from benchwright.worker.runtimes.pipeline.feeds import (
     DATA_SET,
     EXAMPLES,
     Feed,
+    apply_loader,
     feed_from,
     items_of,
-    loaded_by,
     open_data,
     spread,
     target_of,
@@ -54,20 +54,20 @@ from benchwright.worker.runtimes.pipeline.feeds import (
 )
 from benchwright.worker.runtimes.user_objects import load_module, load_object, split
 
-_hands = threading.local()  # what `handed` and `handed_model` give, in the thread that loads
+_of_thread = threading.local()  # what `examples_of_thread` and `model_of_thread` give, in the thread that loads
 
 
-def handed() -> list[Any]:
+def examples_of_thread() -> list[Any]:
     """The examples that the inner runtime is loaded with: its inputs' source names this function."""
-    return list(_hands.examples)
+    return list(_of_thread.examples)
 
 
-def handed_model() -> Any:
+def model_of_thread() -> Any:
     """The model that the user's own function loaded: the inner target's URI names this function."""
-    return _hands.model
+    return _of_thread.model
 
 
-class Piping:
+class PipelineLoader:
     """One copy of one case."""
 
     def __init__(self, case: Case) -> None:
@@ -81,7 +81,7 @@ class Piping:
         self._parts = parts.Parts()
         self._warm_up_began = self._warm_up_ended = 0.0
 
-    def loaded(self) -> Loaded:
+    def load(self) -> Loaded:
         before, after = _on_items(self._function("preprocess")), self._function("postprocess")
         setup, loader = self._function("setup"), self._function("dataset_loader")
         _show_devices(self._options, self._copy)
@@ -90,14 +90,14 @@ class Piping:
         kind = choice(self._options, "data", EXAMPLES, (EXAMPLES, "dataset"))
         data = open_data(kind, self._case.inputs.source, self._found)
         if loader is not None:
-            data, kind = loaded_by(loader, data, self._case.load.workers), DATA_SET
+            data, kind = apply_loader(loader, data, self._case.load.workers), DATA_SET
         if "evaluate" in self._options:
-            inner, whole_call = self._evaluated(data, before, after)
+            inner, whole_call = self._load_evaluation(data, before, after)
         else:
             share, loop = (self._copy, self._case.load.copies), boolean(self._options, "loop", False)
-            group = self._grouped(before) if boolean(self._options, "batched", False) else None
+            group = self._choose_grouping(before) if boolean(self._options, "batched", False) else None
             feed = feed_from(kind, data, self._column, share=share, loop=loop, group=group)
-            inner, whole_call = self._timed(feed, kind, before, after)
+            inner, whole_call = self._load_timed(feed, kind, before, after)
         if setup is not None:
             setup(self._copy, self._config, inner.model)
         self._warm_up_began = time.perf_counter()
@@ -105,7 +105,7 @@ class Piping:
 
     # ---- measured ----
 
-    def _timed(self, feed: Feed, kind: str, before: Any, after: Any) -> tuple[Loaded, Loaded]:
+    def _load_timed(self, feed: Feed, kind: str, before: Any, after: Any) -> tuple[Loaded, Loaded]:
         items = [item for (item,) in feed.arguments] if kind == EXAMPLES else []
         by_name = any(isinstance(item, Mapping) for item in items)  # only `infer` takes any of the model's names
         if before is None and after is None and items and not by_name:
@@ -133,26 +133,26 @@ class Piping:
             report=lambda: self._report(inner, feed),
         )
 
-    def _grouped(self, before: Callable[[Any], Any] | None) -> Callable[[Any, Any], Grouping]:
+    def _choose_grouping(self, before: Callable[[Any], Any] | None) -> Callable[[Any, Any], Grouping]:
         """How a data set's items become batches of the size asked for; a loader's are batches already."""
         size, column = self._case.inputs.batch_size, self._column
 
-        def prepared(item: Any) -> Any:
+        def prepare(item: Any) -> Any:
             assert before is not None
             return before(without_target(item, column))
 
         def group(data: Any, item: Any) -> Grouping:
             if self._options.get("dataset_loader"):
-                return AS_THEY_ARE if before is not None else Grouping(size=self._checked(item, column, size))
-            return grouping(data, item, size, column, None if before is None else prepared)
+                return AS_THEY_ARE if before is not None else Grouping(size=self._check_size(item, column, size))
+            return grouping(data, item, size, column, None if before is None else prepare)
 
         return group
 
     @staticmethod
-    def _checked(item: Any, column: int | None, size: int) -> int:
+    def _check_size(item: Any, column: int | None, size: int) -> int:
         found = batch_size(without_target(item, column))
         if found != size:
-            raise mismatch("the batches of dataset_loader_fn", found, size)
+            raise size_error("the batches of dataset_loader_fn", found, size)
         return size
 
     def _begin(self) -> None:
@@ -160,7 +160,7 @@ class Piping:
         self._parts.forget()
 
     def _report(self, inner: Loaded, feed: Feed) -> Report:
-        told, apart = inner.report(), self._parts.collected()
+        told, apart = inner.report(), self._parts.collect()
         if self._folder:
             took, warmup = self._warm_up_began - self._began, self._warm_up_ended - self._warm_up_began
             report = parts.CopyReport(copy=self._copy, load=took, warmup=warmup, parts=apart)
@@ -171,14 +171,14 @@ class Piping:
 
     # ---- evaluated ----
 
-    def _evaluated(self, data: Any, before: Any, after: Any) -> tuple[Loaded, Loaded]:
+    def _load_evaluation(self, data: Any, before: Any, after: Any) -> tuple[Loaded, Loaded]:
         evaluation = Evaluation(str(self._options["evaluate"]), self._found)
         column, size = LAST if self._column is None else self._column, self._case.inputs.batch_size
         items = items_of(data)
         head = next(items, None)
         if head is None:
             raise LoadError("the data set is empty")
-        group = self._grouped(before)(data, head) if boolean(self._options, "batched", False) else AS_THEY_ARE
+        group = self._choose_grouping(before)(data, head) if boolean(self._options, "batched", False) else AS_THEY_ARE
         count = group.together or 1
 
         def batch_of(chunk: list[Any]) -> Any:
@@ -201,7 +201,7 @@ class Piping:
             output = infer(*args, **named)
             output, target = output if after is None else after(output), target_of(batch, column)
             if len(chunk) < count:
-                output, target = cut(output, len(chunk), size), cut(target, len(chunk), size)
+                output, target = first_rows(output, len(chunk), size), first_rows(target, len(chunk), size)
             evaluation.see(output, target, len(chunk))
 
         def call() -> None:
@@ -221,32 +221,32 @@ class Piping:
         own = {key.removeprefix(INNER): value for key, value in self._options.items() if key.startswith(INNER)}
         uri = self._found.importable(target.uri)
         if (load := self._function("load")) is not None:
-            _hands.model = load(uri, self._copy * int(self._config.get("pipeline_size", 1)))
-            if not _is_torch_module(_hands.model):
-                return _object(_hands.model, uri, items, self._case)
-            name, uri = "torch", f"{__name__}:{handed_model.__name__}"
+            _of_thread.model = load(uri, self._copy * int(self._config.get("pipeline_size", 1)))
+            if not _is_torch_module(_of_thread.model):
+                return _object(_of_thread.model, uri, items, self._case)
+            name, uri = "torch", f"{__name__}:{model_of_thread.__name__}"
         if name == OBJECT:
             return _object(self._found(uri), uri, items, self._case)
-        source = f"{__name__}:{handed.__name__}"
+        source = f"{__name__}:{examples_of_thread.__name__}"
         inputs = replace(self._case.inputs, source=source, batch_size=size, count=len(items))
         case = replace(self._case, target=replace(target, runtime=name, uri=uri, options=own), inputs=inputs)
-        _hands.examples = items
+        _of_thread.examples = items
         try:
             loaded: Loaded = plugins.load("runtimes", name)().load(case)
         finally:
-            del _hands.examples
+            del _of_thread.examples
         return loaded
 
     def _check_batch(self, example: Any, what: str = "the inputs") -> None:
         found, asked = batch_size(example), self._case.inputs.batch_size
         if found != asked:
-            raise mismatch(what, found, asked)
+            raise size_error(what, found, asked)
 
     def _function(self, option: str) -> Callable[..., Any] | None:
         reference = str(self._options.get(option, ""))
         if not reference:
             return None
-        return _guarded(self._found(reference), f"{option}_fn")
+        return _name_failures(self._found(reference), f"{option}_fn")
 
 
 def _timed_call(
@@ -322,20 +322,20 @@ def _on_arrays(inner: Loaded, case: Case) -> Callable[..., Any]:
     return inner.infer
 
 
-def _guarded(function: Any, name: str) -> Callable[..., Any]:
+def _name_failures(function: Any, name: str) -> Callable[..., Any]:
     """The function, whose failures say which of the user's functions it was; a call costs one frame more."""
     if not callable(function):
         raise LoadError(f"{name} is {type(function).__name__}, which cannot be called")
 
     @functools.wraps(function, updated=())
-    def guarded(*arguments: Any) -> Any:
+    def call(*arguments: Any) -> Any:
         try:
             return function(*arguments)
         except Exception as error:  # the border to the user's code
             log_traceback(error)
             raise MeasureError(f"{name} failed: {described(error)}", remedy="see the log") from error
 
-    return guarded
+    return call
 
 
 def _object(found: Any, uri: str, items: list[Any], case: Case) -> Loaded:

@@ -21,13 +21,13 @@ class Evaluation:
     """Metrics that see every item once. `asked` is JSON: a list of {name, metric, init}; see `made`."""
 
     def __init__(self, asked: str, find: Callable[[str], Any]) -> None:
-        self._metrics = {str(each["name"]): made(each, find) for each in json.loads(asked)}
+        self._metrics = {str(each["name"]): make_metric(each, find) for each in json.loads(asked)}
         self._records = 0
 
     def see(self, output: Any, target: Any, records: int = 1) -> None:
         """Lets every metric see what the model made of so many items, and their target."""
         for name, metric in self._metrics.items():
-            with _told(name):
+            with _name_failures(name):
                 metric.process_record(output, target)
         self._records += records
 
@@ -35,8 +35,8 @@ class Evaluation:
         """One value for each metric; None where the data leave it undefined."""
         found: dict[str, Value] = {}
         for name, metric in self._metrics.items():
-            with _told(name):
-                found[name] = _plain(type(metric).aggregate([metric]))
+            with _name_failures(name):
+                found[name] = _json_value(type(metric).aggregate([metric]))
         return found
 
     @property
@@ -45,18 +45,18 @@ class Evaluation:
         return self._records
 
 
-def made(asked: dict[str, Any], find: Callable[[str], Any]) -> Any:
+def make_metric(asked: dict[str, Any], find: Callable[[str], Any]) -> Any:
     """The metric that `asked["metric"]` names: a built-in one, or the user's own class by its reference."""
     name = str(asked["metric"])
     kind = find(name) if ":" in name else accuracy.BUILT_IN.get(name.lower())
     if kind is None:
         raise LoadError(f"unknown metric {name!r}", remedy=did_you_mean(name.lower(), accuracy.BUILT_IN))
-    with _told(name):
+    with _name_failures(name):
         return kind(**asked.get("init", {}))
 
 
 @contextlib.contextmanager
-def _told(name: str) -> Iterator[None]:
+def _name_failures(name: str) -> Iterator[None]:
     """Names the metric whose code, which may be the user's, failed inside."""
     try:
         yield
@@ -65,12 +65,12 @@ def _told(name: str) -> Iterator[None]:
         raise LoadError(f"metric {name}: {described(error)}", remedy="see the log") from error
 
 
-def _plain(value: Any) -> Value:
+def _json_value(value: Any) -> Value:
     value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
+        return {str(key): _json_value(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
+        return [_json_value(part) for part in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, str | bool | int) else str(value)

@@ -70,22 +70,22 @@ def _leaves(example: Any) -> Iterable[Any]:
 
 def _write(path: Path, example: Any) -> int:
     arrays: dict[str, Any] = {}
-    arrangement = json.dumps(_arranged(example, arrays, "the example"))
+    arrangement = json.dumps(_arrange(example, arrays, "the example"))
     with path.open("wb") as stream:
         np.savez(stream, allow_pickle=False, **{_ARRANGEMENT: np.array(arrangement), **arrays})
     return path.stat().st_size
 
 
-def _arranged(value: Any, arrays: dict[str, Any], place: str) -> Any:
+def _arrange(value: Any, arrays: dict[str, Any], place: str) -> Any:
     if isinstance(value, list | tuple):
         kind = "tuple" if isinstance(value, tuple) else "list"
-        return {kind: [_arranged(part, arrays, f"{place}[{i}]") for i, part in enumerate(value)]}
+        return {kind: [_arrange(part, arrays, f"{place}[{i}]") for i, part in enumerate(value)]}
     if isinstance(value, Mapping):
-        return {"dict": [[str(k), _arranged(part, arrays, f"{place}[{k!r}]")] for k, part in value.items()]}
+        return {"dict": [[str(k), _arrange(part, arrays, f"{place}[{k!r}]")] for k, part in value.items()]}
     if value is None or isinstance(value, str | bool | int | float):
         return {"value": value}
     if isinstance(value, bytes):
-        return {"bytes": _kept(np.frombuffer(value, dtype=np.uint8), arrays)}
+        return {"bytes": _add_array(np.frombuffer(value, dtype=np.uint8), arrays)}
     if not is_array(value):
         raise LoadError(
             f"{place} is {type(value).__name__}, which cannot be handed to another process",
@@ -100,7 +100,7 @@ def _array(value: Any, arrays: dict[str, Any], place: str) -> Any:
     plain = np.asarray(value)
     if plain.dtype.hasobject:
         raise LoadError(f"{place} is an array of objects, which cannot be handed to another process")
-    return {"array": _kept(plain, arrays)}
+    return {"array": _add_array(plain, arrays)}
 
 
 def _tensor(value: Any, arrays: dict[str, Any]) -> Any:
@@ -110,10 +110,10 @@ def _tensor(value: Any, arrays: dict[str, Any]) -> Any:
     plain = value.detach().cpu()
     if dtype in _BY_VIEW:
         plain = plain.view(getattr(torch, _BY_VIEW[dtype]))
-    return {"tensor": _kept(plain.numpy(), arrays), "dtype": dtype}
+    return {"tensor": _add_array(plain.numpy(), arrays), "dtype": dtype}
 
 
-def _kept(array: Any, arrays: dict[str, Any]) -> str:
+def _add_array(array: Any, arrays: dict[str, Any]) -> str:
     name = f"a{len(arrays)}"
     arrays[name] = array
     return name

@@ -76,7 +76,7 @@ def open_data(kind: str, source: str, find: Callable[[str], Any]) -> Any:
     if not (inspect.isclass(found) or inspect.isroutine(found)):
         return found
     made = found()
-    return _Remade(found) if hasattr(made, "__next__") else made
+    return _RestartedData(found) if hasattr(made, "__next__") else made
 
 
 def items_of(data: Any) -> Iterator[Any]:
@@ -91,7 +91,7 @@ def is_map_style(data: Any) -> bool:
     return hasattr(data, "__getitem__") and hasattr(data, "__len__")
 
 
-def loaded_by(loader: Callable[[Any, int], Any], data: Any, workers: int) -> Any:
+def apply_loader(loader: Callable[[Any, int], Any], data: Any, workers: int) -> Any:
     """What the user's own loader makes of the data set, made anew whenever it is iterated.
 
     A list of as many loaders as there are workers is all of them, one after another.
@@ -103,7 +103,7 @@ def loaded_by(loader: Callable[[Any, int], Any], data: Any, workers: int) -> Any
             return itertools.chain.from_iterable(made)
         return made
 
-    return _Remade(make)
+    return _RestartedData(make)
 
 
 def feed_from(
@@ -114,11 +114,11 @@ def feed_from(
     `group` says how the items of a data set become calls; without it each is one.
     """
     if kind == EXAMPLES:
-        return _held(data, column, AS_THEY_ARE if group is None else group(data, data[0]))
-    return _Pulled(data, column, share=share, loop=loop, group=group).feed()
+        return _feed_from_memory(data, column, AS_THEY_ARE if group is None else group(data, data[0]))
+    return _PulledFeed(data, column, share=share, loop=loop, group=group).feed()
 
 
-def _held(data: Sequence[Any], column: int | None, grouping: Grouping) -> Feed:
+def _feed_from_memory(data: Sequence[Any], column: int | None, grouping: Grouping) -> Feed:
     """A feed of what is in memory, whole batches only."""
     items = [item for item in data if not grouping.size or examples.batch_size(item) == grouping.size]
     left_out = len(data) - len(items)
@@ -148,7 +148,7 @@ def _is_loader(made: Any) -> bool:
     return hasattr(made, "__iter__") and not isinstance(made, list | tuple | Mapping | str | bytes | set)
 
 
-class _Remade:
+class _RestartedData:
     """What a generator function makes, made anew whenever it is iterated."""
 
     def __init__(self, make: Any) -> None:
@@ -158,7 +158,7 @@ class _Remade:
         return iter(self._make())
 
 
-class _Pulled:
+class _PulledFeed:
     """A data set whose items the threads of a copy pull one after another, each copy its own share of them.
 
     A ticket stands for a call: the numbers of its items, or the items themselves.
@@ -174,8 +174,8 @@ class _Pulled:
         source = iter(range(len(data)) if self._by_number else data)
         head = next(source, _END)
         if head is not _END and group is not None:
-            self._grouping = group(data, self._fetched(head))
-        self._tickets = self._shared(itertools.chain(() if head is _END else (head,), source))
+            self._grouping = group(data, self._fetch(head))
+        self._tickets = self._take_share(itertools.chain(() if head is _END else (head,), source))
         try:
             self._first = next(self._tickets)
         except StopIteration:
@@ -203,7 +203,7 @@ class _Pulled:
             with self._lock:
                 ticket = next(self._tickets, None)
                 if ticket is None and self._loop:
-                    self._tickets = self._shared(iter(range(len(self._data)) if self._by_number else self._data))
+                    self._tickets = self._take_share(iter(range(len(self._data)) if self._by_number else self._data))
                     ticket = next(self._tickets, None)
             if ticket is None:
                 raise StopIteration
@@ -213,13 +213,13 @@ class _Pulled:
 
     def _item(self, ticket: list[Any]) -> Any:
         """What a ticket stands for. Items of numbers are fetched here, outside the lock."""
-        items = [self._fetched(each) for each in ticket]
+        items = [self._fetch(each) for each in ticket]
         return without_target(put_together(items) if self._grouping.together else items[0], self._column)
 
-    def _fetched(self, each: Any) -> Any:
+    def _fetch(self, each: Any) -> Any:
         return _as_item(self._data[each] if self._by_number else each)
 
-    def _shared(self, source: Iterator[Any]) -> Iterator[list[Any]]:
+    def _take_share(self, source: Iterator[Any]) -> Iterator[list[Any]]:
         count = self._grouping.together or 1
         whole = (chunk for chunk in chunks(source, count) if len(chunk) == count)
         copy, copies = (0, 1) if self._loop else self._share

@@ -55,7 +55,7 @@ class Parts:
             write = self._mine.write = rows.add
         return write
 
-    def collected(self) -> dict[str, Histogram | Int64s]:
+    def collect(self) -> dict[str, Histogram | Int64s]:
         """All that was written, by the parts' names: one by one, or counted once any thread had to."""
         if not any(rows.count for rows in self._rows):
             return {}
@@ -64,8 +64,8 @@ class Parts:
     def _column(self, index: int) -> Histogram | Int64s:
         raw = array("q")
         for rows in self._rows:
-            raw.extend(rows.kept(index))
-        folded = [counted for rows in self._rows if (counted := rows.folded(index)) is not None]
+            raw.extend(rows.raw_column(index))
+        folded = [counted for rows in self._rows if (counted := rows.histogram_of(index)) is not None]
         if not folded:
             return raw
         whole = histogram.fold(raw)
@@ -102,13 +102,13 @@ class _Rows:
             extremes[0], extremes[1] = min(extremes[0], value), max(extremes[1], value)
             extremes[2] += value
 
-    def kept(self, index: int) -> Int64s:
+    def raw_column(self, index: int) -> Int64s:
         whole = array("q")
         for block in self._blocks:
             whole.extend(block[index::4])
         return whole[: min(self.count, self._limit)]
 
-    def folded(self, index: int) -> Histogram | None:
+    def histogram_of(self, index: int) -> Histogram | None:
         if self.count <= self._limit:
             return None
         least, most, total = self._extremes[index]
