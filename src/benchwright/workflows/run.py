@@ -21,8 +21,7 @@ from benchwright.records import Case, Inputs, Load, Mode, Result, Run, Scalar, S
 from benchwright.system.masking import mask_arguments
 from benchwright.system.scratch import JOB_VARIABLE
 from benchwright.targets import sources
-from benchwright.targets.sources import GoldenRequest, Request
-from benchwright.targets.sources.import_times import ImportTimes
+from benchwright.targets.sources import GoldenRequest, ImportTimes, Request
 from benchwright.worker.runtimes import user_objects
 from benchwright.workflows import arguments, validation
 

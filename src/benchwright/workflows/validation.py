@@ -11,7 +11,7 @@ from benchwright import plugins
 from benchwright.errors import MeasureError, OptionError, TargetError
 from benchwright.execution.rounds import Plan
 from benchwright.records import Arrivals, Case, Inputs, Load, Mode
-from benchwright.targets.sources import Request, content
+from benchwright.targets.sources import Request, find_file
 from benchwright.worker.runtimes.user_objects import split
 
 MOST_ROUNDS = 10_000
@@ -210,7 +210,7 @@ def _check_arrays(file: Path) -> None:
 
 def _check_data_set(where: str) -> None:
     if where.endswith(".py"):
-        content.find_file(where)
+        find_file(where)
         return
     from benchwright.targets.sources import discovery
 

@@ -13,7 +13,7 @@ from benchwright.events import Event, Imported, Noted
 from benchwright.execution.hosts.forked import ForkingHost
 from benchwright.execution.rounds import Plan, execute
 from benchwright.records import Case, Result, Status, Target
-from benchwright.targets.sources.import_times import ImportTimes
+from benchwright.targets.sources import ImportTimes
 
 FILE = """
 import os

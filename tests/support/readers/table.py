@@ -47,7 +47,7 @@ READERS: dict[str, Reader] = {
         file="tasks.toml",
         bodies=seeds.of(ROOT / "examples" / "tasks.toml"),
         call=calls.tasks,
-        modules=("targets.tasks.toml_form",),
+        modules=("targets.tasks.reader",),
         ways=TEXT,
     ),
     "older tasks": Reader(

@@ -13,7 +13,7 @@ import pytest
 from benchwright.errors import DecodeError, FetchError, TargetError
 from benchwright.events import Event, Noted
 from benchwright.records import Case, Inputs, Load, Mode, Objective, Tolerance
-from benchwright.targets.sources import Request, listing, plan
+from benchwright.targets.sources import Request, list_cases, plan
 from benchwright.targets.specs import passes
 from benchwright.targets.specs.places import to_yaml
 
@@ -155,7 +155,7 @@ def test_a_folder_stands_for_every_spec_in_it(spec: Path) -> None:
     _write(spec.parent / ".hidden" / "c.yaml", {"benchwright": 2})
     names = [case.name for case in plan(Request(targets=[f"{spec.parent}/"], runtimes=("onnxruntime",)))]
     assert names == ["other", "net", "net"], "by their paths, folders in it as well"
-    pairs, _ = listing.list_cases(Request(targets=["deep"], fetching=False))
+    pairs, _ = list_cases(Request(targets=["deep"], fetching=False))
     assert [case.name for case, _ in pairs] == ["other"], "a folder's bare name is no Python package"
 
 
@@ -198,7 +198,7 @@ def test_files_are_verified_and_fetched_by_digest(spec: Path, monkeypatch: pytes
     request = _with(
         spec, files={"onnx": {"url": "https://nobody.invalid/net.onnx", "sha256": wrong}}, runtimes={}, tests=[{}]
     )
-    ((listed, _),), _ = listing.list_cases(replace(request, fetching=False))
+    ((listed, _),), _ = list_cases(replace(request, fetching=False))
     assert listed.version == wrong, "a listing fetches nothing"
     with pytest.raises(FetchError, match=r"net\.yaml:\d+:\d+: there is no file .*gone\.onnx"):
         plan(_with(spec, files={"onnx": "gone.onnx"}, runtimes={}, tests=[{}]))

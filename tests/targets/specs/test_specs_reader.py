@@ -13,7 +13,7 @@ import pytest
 from benchwright.errors import DecodeError, TargetError
 from benchwright.records import Objective, Tolerance
 from benchwright.targets.specs import form, places, reader
-from benchwright.targets.specs.problems import SpecProblem, errors
+from benchwright.targets.specs.places import SpecProblem, errors
 
 WHOLE: dict[str, Any] = {
     "benchwright": 1,

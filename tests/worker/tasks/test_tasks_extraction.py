@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from benchwright.records import Better
 from benchwright.targets.tasks.definition import Pattern, Task, TaskMetric
-from benchwright.worker.tasks import guard
+from benchwright.worker.tasks import scanner
 from benchwright.worker.tasks.extraction import Extracted, Extractor
 
 PATTERN = Pattern(text=r"v=(\S+)", series={"v": 1})
@@ -120,7 +120,7 @@ def test_only_text_without_numbers_is_missing_and_says_what_it_is() -> None:
 
 
 def test_an_expression_that_takes_forever_costs_its_own_metric_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard.limit_cpu_time.__wrapped__, "__defaults__", (0.05,))  # type: ignore[attr-defined]
+    monkeypatch.setattr(scanner.limit_cpu_time.__wrapped__, "__defaults__", (0.05,))  # type: ignore[attr-defined]
     slow = Pattern(text=r"(a+)+b", series={"slow": 1})
     data = b"b" + b"a" * 60 + b"c\nv=3\n"
     found = _extract(

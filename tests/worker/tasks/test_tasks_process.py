@@ -10,8 +10,7 @@ import pytest
 from benchwright.system.program_output import STDERR, STDOUT
 from benchwright.targets.tasks.definition import Ready
 from benchwright.worker.tasks.gpus import MIB, GpuWatch
-from benchwright.worker.tasks.memory import TreeMemory
-from benchwright.worker.tasks.process import follow
+from benchwright.worker.tasks.process import TreeMemory, follow
 
 
 def _ready(*argv: str, folder: Path | None = None) -> Ready:

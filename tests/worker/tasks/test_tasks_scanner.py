@@ -1,13 +1,23 @@
 from __future__ import annotations
 
 import re
+import signal
+import threading
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchwright.worker.tasks.needles import LEARN, Needle
-from benchwright.worker.tasks.scanner import Block, Scanner, SpanningScanner, scanner
+from benchwright.worker.tasks.scanner import (
+    LEARN,
+    Block,
+    Needle,
+    Scanner,
+    SpanningScanner,
+    TooSlowError,
+    limit_cpu_time,
+    scanner,
+)
 
 PATTERNS = [
     r"v=(\S+)",
@@ -91,3 +101,30 @@ def test_a_hyphen_in_a_negated_set_stays_a_hyphen(pattern: str) -> None:
     lines = ["v=3|x", "v=4", "w=1"]
     expected = [(hit,) for line in lines for hit in re.findall(pattern, line)]
     assert _rows(Scanner(pattern).scan(Block("".join(f"{line}\n" for line in lines).encode()))) == expected
+
+
+def test_an_expression_that_never_ends_is_ended() -> None:
+    before = signal.getsignal(signal.SIGVTALRM)
+    with pytest.raises(TooSlowError), limit_cpu_time(0.05):
+        re.search(r"(a+)+b", "a" * 60)
+    assert signal.getsignal(signal.SIGVTALRM) is before
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+
+
+def test_what_is_quick_is_left_alone() -> None:
+    with limit_cpu_time(5):
+        assert re.search(r"b", "ab")
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+
+
+def test_another_thread_goes_without_a_guard() -> None:
+    found: list[bool] = []
+
+    def work() -> None:
+        with limit_cpu_time(0.001):
+            found.append(bool(re.search(r"b", "ab")))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [True]

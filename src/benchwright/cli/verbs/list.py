@@ -78,8 +78,7 @@ def _write(text: str) -> None:
 
 
 def _cases(targets: tuple[str, ...], runtime: str) -> list[dict[str, Any]]:
-    from benchwright.targets.sources import Request
-    from benchwright.targets.sources.listing import list_cases
+    from benchwright.targets.sources import Request, list_cases
 
     names = tuple(name for name in runtime.split(",") if name)
     pairs, broken = list_cases(Request(targets=targets, runtimes=names, listener=_echo_note, fetching=False))

@@ -11,7 +11,7 @@ from benchwright.cli.options import RenamedOption, json_option, print_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from benchwright.targets.specs.problems import SpecProblem
+    from benchwright.targets.specs.places import SpecProblem
 
 
 @click.group("spec")
@@ -33,7 +33,7 @@ def check(files: tuple[str, ...], no_network: bool, as_json: bool) -> int:
     """Check spec files, ours and FAI-PEP's, or every one in a folder. Exit code 2 when one has an error."""
     from benchwright.targets.specs import folders
     from benchwright.targets.specs.check import check as check_spec
-    from benchwright.targets.specs.problems import errors
+    from benchwright.targets.specs.places import errors
 
     paths = [
         each for file in files for each in (folders.spec_files(Path(file)) if Path(file).is_dir() else [Path(file)])

@@ -9,7 +9,7 @@ from benchwright import plugins
 from benchwright.compat.harness.specs.plans import LIBRARIES, PlannedTest, Role
 from benchwright.errors import TargetError
 from benchwright.records import Case, Expected, Inputs, Load, Scalar, Target, Tolerance
-from benchwright.targets.sources import content
+from benchwright.targets.sources import digest_files
 from benchwright.worker.runtimes import check_installed
 
 FRAMEWORKS = LIBRARIES
@@ -47,7 +47,7 @@ def case(test: PlannedTest, placed: Mapping[str, Path], params: Mapping[str, Sca
             loops=1,
             timeout=test.timeout,
         ),
-        version=content.digest(_parts(model)),
+        version=digest_files(_parts(model)),
         expected=_expected_outputs(test, placed),
     )
 

@@ -21,7 +21,7 @@ from benchwright.execution import rounds
 from benchwright.execution.attempt import LOAD_ALLOWANCE
 from benchwright.machine.devices import DeviceFacts
 from benchwright.records import Case, Load, Mode, Run, Scalar, Target, Value
-from benchwright.targets.sources import content
+from benchwright.targets.sources import digest_files
 from benchwright.targets.specs import passes
 from benchwright.targets.specs.passes import Pass
 from benchwright.workflows import run
@@ -193,7 +193,7 @@ def _case(test: PlannedTest, device: str, one: Pass, params: Mapping[str, Scalar
 
 
 def _version(program: Path) -> str:
-    return content.digest([program]) if program.is_file() else ""
+    return digest_files([program]) if program.is_file() else ""
 
 
 def _params(

@@ -24,7 +24,7 @@ from benchwright.compat.neuronperf.plan import (
     read_whole_numbers,
 )
 from benchwright.errors import OptionError, TargetError
-from benchwright.targets.sources.content import find_file
+from benchwright.targets.sources import find_file
 from benchwright.worker.runtimes.pipeline import OBJECT
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchwright.errors import OptionError, TargetError
-from benchwright.targets.sources import Request, content
+from benchwright.targets.sources import Request, digest_files, find_file
 from benchwright.vcs.history import History
 
 AUTO, HERE, REVISION = "auto", "here", "revision"
@@ -69,7 +69,7 @@ def place_of_folder(label: str, folder: Path) -> ContentPlace:
 
     def look(path: str) -> str:
         file = folder / path
-        return content.digest([file]) if file.is_file() else path if file.is_dir() else ""
+        return digest_files([file]) if file.is_file() else path if file.is_dir() else ""
 
     return ContentPlace(label=label, look=look)
 
@@ -97,7 +97,7 @@ class _Settling:
             return target
         path = Path(text).expanduser()
         if path.is_absolute():
-            return self._use_own_file(content.find_file(text) if path.suffix == ".py" else path, separator + name)
+            return self._use_own_file(find_file(text) if path.suffix == ".py" else path, separator + name)
         mine = self._folder / path
         if ".." in path.parts:
             mine = mine.parent.resolve() / mine.name

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import ClassVar, Protocol
 
 from benchwright import plugins, schema
 from benchwright.errors import TargetError
-from benchwright.events import Listener, nobody
+from benchwright.events import Event, Imported, Listener, Noted, nobody
 from benchwright.records import Case, Inputs, Load, Scalar, Tolerance
-from benchwright.targets.sources import content
 
 WEIGHTS = (".safetensors", ".gguf", ".ckpt", ".pth")  # files that hold numbers and no graph
 FED_BY_FILE = ("onnxruntime", "openvino", "litert", "torch")  # runtimes that feed a model what its file says
+_CHUNK = 2**20  # bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +110,25 @@ def describe_cases(request: Request) -> list[tuple[Case, CaseDescription]]:
     return list(zip(_tell_apart([case for case, _ in whole]), (about for _, about in whole), strict=True))
 
 
+def list_cases(request: Request) -> tuple[list[tuple[Case, CaseDescription]], list[tuple[str, str]]]:
+    """The cases of every target, and the modules that could not be imported, with the reason, for people to look at.
+
+    A package is listed although some of its modules cannot be imported; a `TargetError` when nothing at all is left.
+    """
+    listers = [(each, source) for each in request.targets if hasattr(source := source_of(each), "list_cases")]
+    others = [each for each in request.targets if all(each != target for target, _ in listers)]
+    pairs = describe_cases(dataclasses.replace(request, targets=others)) if others else []
+    broken: list[tuple[str, str]] = []
+    for target, source in listers:
+        found, failed = source.list_cases(target, request)
+        pairs += found
+        broken += failed
+    if not pairs and broken:
+        module, reason = broken[0]
+        raise TargetError(f"{module}: {reason}", remedy="nothing else was found")
+    return pairs, broken
+
+
 def source_of(target: str) -> Source:
     """The first source that reads the target. What is installed is looked through only when no built-in one does."""
     if target.partition("::")[0].endswith(".py"):  # asked first: to say no, others import every runtime and more
@@ -122,7 +142,7 @@ def source_of(target: str) -> Source:
     if ending in endings:
         return plugins.load("sources", "models")()  # type: ignore[no-any-return]
     if ending:
-        path = content.find_file(target)
+        path = find_file(target)
         if ending in WEIGHTS:
             raise TargetError(
                 f"{path.name} holds weights, and not the code that computes with them",
@@ -158,3 +178,86 @@ def _lengthen_name(case: Case, uris: set[str]) -> Case:
         if all(other[-depth:] != mine[-depth:] for other in others):
             return dataclasses.replace(case, name="/".join(mine[-depth:]))
     return case
+
+
+# ---- the files that targets name ----
+
+
+def find_file(target: str) -> Path:
+    """The absolute path of the file that `target` names, or a `TargetError` that names the nearest one beside it.
+
+    Links are not followed: caches of models keep files without their endings behind links that have them.
+    """
+    path = Path(target).expanduser().absolute()
+    if path.is_file():
+        return path
+    if path.is_dir():
+        raise TargetError(f"{target} is a folder", remedy="name a file in it")
+    if not path.parent.is_dir():
+        raise TargetError(f"there is no file {target}", remedy=f"there is no folder {path.parent} either")
+    import difflib  # costs 5 ms and is needed only when something is wrong
+
+    near = difflib.get_close_matches(path.name, [entry.name for entry in path.parent.iterdir()], n=1)
+    raise TargetError(f"there is no file {target}", remedy=f"did you mean {near[0]!r}?" if near else "")
+
+
+def digest_files(paths: Iterable[Path]) -> str:
+    """SHA-256 of the files' contents one after another, read in pieces."""
+    state = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as stream:
+            while chunk := stream.read(_CHUNK):
+                state.update(chunk)
+    return state.hexdigest()
+
+
+# ---- imports that take long ----
+
+
+class ImportTimes:
+    """What importing a target's file will take, told before it is spent: each process that measures imports it anew.
+
+    It keeps how long imports took while targets were planned, and passes every other event on to the listener.
+    """
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._seconds: dict[str, float] = {}  # by the name of the file or module
+        self._mentioned: set[str] = set()
+
+    def hear(self, event: Event) -> None:
+        """Takes an event, as a listener does."""
+        if isinstance(event, Imported):
+            self._seconds[_module_name(event.module)] = event.seconds
+        else:
+            self._listener(event)
+
+    def tell(self, cases: Sequence[Case], each: int, remedy: str, *, whose: str = "", most: bool = False) -> None:
+        """Tells once of each slow module what importing it will take where every case has `each` processes.
+
+        `whose` says what they belong to when there will be more, `most` that there may be fewer. `remedy` may hold
+        {once}: what `each` imports would take.
+        """
+        from benchwright.worker.runtimes.user_objects import split  # only now: models and commands do without
+
+        for name, seconds in self._seconds.items():
+            times = each * sum(_module_name(split(case.target.uri)[0]) == name for case in cases)
+            if times and name not in self._mentioned:
+                self._mentioned.add(name)
+                upto = "at most " if most else ""
+                text = (
+                    f"importing {name} takes {_format_seconds(seconds)}, and {upto}{times} processes{whose} will do it"
+                )
+                once = _format_seconds(each * seconds)
+                self._listener(Noted(text=f"{text}: {_format_seconds(times * seconds)}; {remedy.format(once=once)}"))
+
+
+def _module_name(module: str) -> str:
+    return Path(module).name if module.endswith(".py") else module
+
+
+def _format_seconds(seconds: float) -> str:
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.2g} {unit}" if seconds < 100 * size else f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"

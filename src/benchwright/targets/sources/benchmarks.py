@@ -11,7 +11,7 @@ from pathlib import Path
 from benchwright.errors import TargetError, did_you_mean
 from benchwright.events import Imported, Noted
 from benchwright.records import Case, Load, Mode, Scalar, Target
-from benchwright.targets.sources import CaseDescription, Request, content, discovery, matrix
+from benchwright.targets.sources import CaseDescription, Request, digest_files, discovery, matrix
 from benchwright.targets.sources.offered import FUNCTION, Offer, OfferedBenchmark, SearchFilter
 from benchwright.worker.runtimes.classes import conventions
 
@@ -112,7 +112,7 @@ def cases(place: BenchmarkPlace, found: OfferedBenchmark, request: Request) -> I
     shown = place.case_name(found)
     target = Target(runtime=runtime, uri=place.uri(found), options=matrix.options_for(runtime, request))
     file = _file(place, found)
-    version = content.digest([file]) if file.is_file() else ""
+    version = digest_files([file]) if file.is_file() else ""
     about = CaseDescription(summary=found.summary, owner=_owner(shown, found), owner_summary=found.owner_summary)
     for own in matrix.combinations(_own_params(shown, found, request)):
         inputs = dataclasses.replace(request.inputs, batch_size=_batch_size(own))

@@ -9,7 +9,7 @@ from typing import ClassVar
 from benchwright import plugins
 from benchwright.errors import TargetError
 from benchwright.records import Case
-from benchwright.targets.sources import CaseDescription, Request, benchmarks, content, discovery, matrix
+from benchwright.targets.sources import CaseDescription, Request, benchmarks, digest_files, discovery, find_file, matrix
 from benchwright.targets.sources.benchmarks import BenchmarkPlace
 from benchwright.targets.sources.offered import OfferedBenchmark
 from benchwright.worker.runtimes import check_installed
@@ -48,7 +48,7 @@ class Callables:
                 raise TargetError(f"{target} does not say which model", remedy=f"write {target}::Name")
             else:
                 named = OfferedBenchmark(name=place.name)
-                version = content.digest([place.file])
+                version = digest_files([place.file])
                 model = matrix.models(place.case_name(named), place.uri(named), runtime, version, request)
                 yield from ((case, CaseDescription()) for case in model)
 
@@ -67,7 +67,7 @@ def _place(target: str) -> BenchmarkPlace:
             raise TargetError(f"there is no module {dotted[1]!r} here", remedy="is its folder the present one?")
         return BenchmarkPlace(module=dotted[1], file=file, name=dotted[2])
     text, separator, name = target.partition("::")
-    file = content.find_file(text)
+    file = find_file(text)
     if separator and not name:
         raise TargetError(f"{target} names nothing after ::", remedy=f"write {text}::name, or {text} for all")
     return BenchmarkPlace(module=str(file), file=file, name=name)

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from benchwright.errors import TargetError
 from benchwright.records import Case, Target
-from benchwright.targets.sources import Request, content, matrix
+from benchwright.targets.sources import Request, digest_files, matrix
 
 _LARGEST = 64 * 2**20  # bytes of an argument's file that still belong to the command's version
 
@@ -36,7 +36,7 @@ class Commands:
             raise TargetError("a command has neither a batch size nor parameters", remedy="pass it arguments for that")
         line = shlex.join(argv)
         matrix.refuse_inputs(line, request)
-        version = content.digest([*([Path(program)] if program else []), *_small_files(argv[1:])])
+        version = digest_files([*([Path(program)] if program else []), *_small_files(argv[1:])])
         for load, issuing in matrix.loads(request):
             made = Target(runtime="command", uri=line, options=matrix.options_for("command", request))
             yield matrix.case(line, made, {"runtime": "command", **issuing}, request.inputs, load, version, request)

@@ -9,7 +9,7 @@ from typing import ClassVar
 from benchwright import plugins
 from benchwright.errors import TargetError
 from benchwright.records import Case
-from benchwright.targets.sources import Request, content, matrix
+from benchwright.targets.sources import Request, digest_files, find_file, matrix
 from benchwright.worker.runtimes import check_installed, is_installed
 
 FAKE = "fake:"
@@ -30,7 +30,7 @@ class Models:
         if target.startswith(FAKE):
             yield from self._fake(target, request)
             return
-        path = content.find_file(target)
+        path = find_file(target)
         runtimes = request.runtimes or (_default_runtime(path, request.elsewhere),)
         for runtime in runtimes:
             known = plugins.load("runtimes", runtime).extensions
@@ -39,7 +39,7 @@ class Models:
                 raise TargetError(f"{runtime} does not load {path.name}", remedy=loads)
             if not request.elsewhere:
                 check_installed(runtime)
-        version = content.digest(_parts(path))
+        version = digest_files(_parts(path))
         for runtime in runtimes:
             yield from matrix.models(path.name, str(path), runtime, version, request)
 

@@ -11,7 +11,7 @@ from benchwright import plugins
 from benchwright.errors import DecodeError, TargetError, did_you_mean
 from benchwright.events import Fetching, Noted
 from benchwright.records import Case, Load, Mode, Scalar, Target
-from benchwright.targets.sources import Request, content, matrix, source_of
+from benchwright.targets.sources import Request, digest_files, find_file, matrix, source_of
 from benchwright.targets.specs import files, folders, passes, reader, translation
 from benchwright.targets.specs.definition import RuntimeEntry, Shapes, Spec, SpecFile, SpecTest
 from benchwright.targets.specs.references import BINARY, loaded_by
@@ -41,7 +41,7 @@ class Specs:
             return
         if separator and not name:
             raise TargetError(f"{target} names nothing after ::", remedy=f"write {text}::test, or {text} for all")
-        content.find_file(text)  # says which file is meant instead
+        find_file(text)  # says which file is meant instead
         spec = reader.read(Path(text).expanduser())
         yield from _SpecPlan(_select_test(spec, name), request).cases()
 
@@ -164,7 +164,7 @@ class _SpecPlan:
             uri = f"{self._spec.path}::{test.name or self._spec.name}"
             target = Target(runtime=runtime, uri=uri, device=device, work=passes.to_text(work))
             params = self._params({"runtime": runtime, "batch_size": batch}, test, shapes)
-            version = content.digest([Path(work.program)] if work.program else [self._spec.path])
+            version = digest_files([Path(work.program)] if work.program else [self._spec.path])
             yield matrix.case(self._spec.name, target, params, request.inputs, load, version, request)
 
     def _complete_request(self, test: SpecTest, shapes: Shapes, entry: RuntimeEntry | None) -> Request:
@@ -231,7 +231,7 @@ class _SpecPlan:
         here = self._obtain(file)
         if here.sha256 or not here.path.is_file():
             return here.sha256
-        return content.digest([here.path])
+        return digest_files([here.path])
 
     def _tell(self, name: str, here: int, whole: int | None) -> None:
         self._request.listener(Fetching(name=name, here=here, whole=whole))

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from benchwright.errors import TargetError
 from benchwright.records import Arrivals, Case, Load, Mode, Scalar, Target
-from benchwright.targets.sources import Request, content, matrix
+from benchwright.targets.sources import Request, digest_files, find_file, matrix
 from benchwright.targets.tasks import binding, definition, reader
 from benchwright.targets.tasks.definition import BACKSTOP, Task
 
@@ -27,7 +27,7 @@ class Tasks:
 
     def cases(self, target: str, request: Request) -> Iterator[Case]:
         text, separator, name = target.partition("::")
-        file = content.find_file(text)
+        file = find_file(text)
         if separator and not name:
             raise TargetError(f"{target} names nothing after ::", remedy=f"write {text}::name, or {text} for all")
         _refuse(target, request)
@@ -43,7 +43,7 @@ def _cases(task: Task, request: Request) -> Iterator[Case]:
     target = Target(runtime="task", uri=f"{task.file}::{task.name}", options=options)
     for params in matrix.combinations(definition.choose_values(task, given)):
         ready = binding.bind(task, params, dict(os.environ), command=str(options.get("command", "")))
-        version = content.digest([task.file, *_files(ready.argv, ready.directory)])
+        version = digest_files([task.file, *_files(ready.argv, ready.directory)])
         shown: dict[str, Scalar] = {"runtime": "task", **params}
         yield matrix.case(task.where, target, shown, request.inputs, _load(task, request.load), version, request)
 

@@ -10,7 +10,7 @@ from benchwright.fetch.digests import expected, mismatch
 from benchwright.targets.specs import places, reader, references
 from benchwright.targets.specs.definition import Spec, SpecFile
 from benchwright.targets.specs.files import problem_of_path
-from benchwright.targets.specs.problems import SpecProblem
+from benchwright.targets.specs.places import SpecProblem
 
 OlderCheck = Callable[[Path, bool], list[SpecProblem]]  # of a file, and whether to leave addresses alone
 

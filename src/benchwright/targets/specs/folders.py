@@ -10,7 +10,7 @@ from pathlib import Path
 from benchwright.errors import DecodeError, TargetError
 from benchwright.targets.specs import places, reader
 from benchwright.targets.specs.definition import Spec
-from benchwright.targets.specs.problems import SpecProblem, errors
+from benchwright.targets.specs.places import SpecProblem, errors
 
 _BEGINNING = 65536  # characters
 _MODELS = ("saved_model.pb", "*.onnx", "*.tflite", "*.keras")  # what people keep in a folder of its own

@@ -1,4 +1,4 @@
-"""YAML and JSON files with the place of every key and item, so that a problem can be shown where it stands.
+"""YAML and JSON files with the place of every key and item, and problems, each shown where it stands.
 
 A file that ends in `.json` is JSON, where tabs may indent; anything else is YAML, of which the plain part is read: no
 tags, and of the words that YAML 1.1 takes for booleans only `true` and `false` are.
@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from benchwright.errors import DecodeError, TargetError
 from benchwright.targets.specs import json_text
 
 Place = tuple[str | int, ...]
 Duplicate = tuple[Place, int, int]
+Severity = Literal["error", "warning"]
 
 _LARGEST = 16 * 2**20  # bytes of a spec file
 _NODES = 200_000  # of a document with its aliases written out
@@ -49,6 +50,25 @@ class PlacedDocument:
             if found:
                 return f"{self.where}:{found[0]}:{found[1]}"
         return self.where
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecProblem:
+    """One thing that is wrong, where, and what to do about it."""
+
+    where: str  # `spec.yaml:12:5`
+    message: str
+    remedy: str = ""
+    severity: Severity = "error"
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.message}" if self.severity == "error" else f"{self.where}: warning: {self.message}"
+        return f"{text}\n  {self.remedy}" if self.remedy else text
+
+
+def errors(problems: Iterable[SpecProblem]) -> list[SpecProblem]:
+    """Those that keep a spec from being run."""
+    return [problem for problem in problems if problem.severity == "error"]
 
 
 def read(path: Path) -> PlacedDocument:

@@ -11,9 +11,8 @@ from benchwright.records import Objective, Tolerance
 from benchwright.system.addresses import name_of
 from benchwright.targets.specs import form, references, validator
 from benchwright.targets.specs.definition import Input, RuntimeEntry, Shapes, Spec, SpecFile, SpecOutput, SpecTest
-from benchwright.targets.specs.places import Place, PlacedDocument
+from benchwright.targets.specs.places import Place, PlacedDocument, SpecProblem, errors
 from benchwright.targets.specs.places import read as read_document
-from benchwright.targets.specs.problems import SpecProblem, errors
 from benchwright.units import parse_quantity
 from benchwright.units.objectives import objective
 

@@ -10,8 +10,7 @@ from benchwright.errors import did_you_mean
 from benchwright.fetch.downloads import SCHEMES
 from benchwright.system.addresses import scheme_of
 from benchwright.targets.specs.definition import RuntimeEntry, Spec, SpecFile
-from benchwright.targets.specs.places import Place, PlacedDocument
-from benchwright.targets.specs.problems import SpecProblem
+from benchwright.targets.specs.places import Place, PlacedDocument, SpecProblem
 
 BINARY = "binary"  # the runtime that runs a program and reads what it prints
 GOLDEN_ENDINGS = (".npy", ".npz", ".txt")

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from benchwright.errors import did_you_mean
-from benchwright.targets.specs.places import Place, PlacedDocument
-from benchwright.targets.specs.problems import SpecProblem
+from benchwright.targets.specs.places import Place, PlacedDocument, SpecProblem
 
 _KINDS: dict[str, tuple[type, ...]] = {
     "object": (dict,),

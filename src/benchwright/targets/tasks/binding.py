@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
 from benchwright.errors import OptionError
-from benchwright.records import Scalar
-from benchwright.targets.tasks import overrides
+from benchwright.records import ResultWarning, Scalar
 from benchwright.targets.tasks.definition import WORKERS_VARIABLE, Ready, Task, check_workers, fill_parameters
 
 SHELL = "/bin/sh"
+# parameter -> the text that a flag of the older driver rewrites: a whole value, where that driver saw one digit of it
+_TEXTS = {
+    "num_gpus": re.compile(r"(?<!\S)(--gpus)(\s+|=)[\d,]+(?!\S)"),
+    "epochs": re.compile(r"(?<!\S)(--epochs)(\s+|=)\d+(?!\S)"),
+    "kvstore": re.compile(r"(?<!\S)(--kvstore)(\s+|=)device(?!\S)"),
+    "dtype": re.compile(r"(?<!\S)(--dtype)(\s+|=)float32(?!\S)"),
+}
+_USUAL = {"kvstore": "device", "dtype": "float32"}
 
 
 def bind(task: Task, params: Mapping[str, Scalar], around: Mapping[str, str], *, command: str = "") -> Ready:
@@ -38,7 +47,7 @@ def _older(task: Task, params: Mapping[str, Scalar], around: Mapping[str, str], 
     line = command or "".join(task.command)
     if not line:
         raise OptionError(f"{task.where} has no command", remedy="it only holds metrics; name a command to run")
-    line, warnings = overrides.rewrite_command(line, params)
+    line, warnings = _rewrite_command(line, params)
     gpus = params.get("num_gpus", task.num_gpus)
     assert isinstance(gpus, int), "the older form has no placeholders"
     environment = {"PYTHONUNBUFFERED": "1", **around}
@@ -50,6 +59,25 @@ def _older(task: Task, params: Mapping[str, Scalar], around: Mapping[str, str], 
         workers=workers_around(environment),
         warnings=tuple(warnings),
     )
+
+
+def _rewrite_command(line: str, params: Mapping[str, Scalar]) -> tuple[str, list[ResultWarning]]:
+    """The command line with the parameters in it, and a warning for each that changed nothing.
+
+    `num_gpus` of 0 or less takes `--gpus N` out. A value is quoted: it is one word, whatever it holds.
+    """
+    warnings = []
+    for name, text in _TEXTS.items():
+        if name not in params:
+            continue
+        value = params[name]
+        remove = name == "num_gpus" and isinstance(value, int) and value <= 0
+        new = "" if remove else shlex.quote(str(value))
+        line, count = text.subn(lambda found, new=new: f"{found[1]}{found[2]}{new}" if new else "", line)  # type: ignore[misc]
+        if not count and name != "num_gpus" and value != _USUAL.get(name):
+            seen = f"{name}={value} changed nothing: the command does not say --{name} {_USUAL.get(name, 'N')}"
+            warnings.append(ResultWarning(code="override-unused", seen=seen, remedy="write that text into the command"))
+    return line, warnings
 
 
 def workers_around(environment: Mapping[str, str]) -> int:

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchwright.errors import OptionError, did_you_mean
+from benchwright.errors import DecodeError, OptionError, did_you_mean
 from benchwright.records import Better, ResultWarning, Scalar
-from benchwright.worker.tasks import aggregates
+from benchwright.worker.tasks import aggregates, scanner
 
 DAY = 86_400.0
 BACKSTOP = 15.0  # seconds after a task's own timeout at which its worker is given up, too
@@ -188,3 +188,11 @@ def check_workers(task: Task, workers: int) -> None:
 
 
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+
+
+def compile_pattern(text: str, where: str) -> re.Pattern[str]:
+    """The expression, or a `DecodeError` that says what is wrong with it."""
+    try:
+        return scanner.compile_expression(text)
+    except re.error as error:
+        raise DecodeError(f"{where}: {text!r} is no regular expression: {error}") from None

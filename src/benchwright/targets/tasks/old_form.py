@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchwright.errors import DecodeError, OptionError, TargetError, did_you_mean
-from benchwright.targets.tasks.definition import Parameter, Pattern, Task, TaskMetric, recorded_name
-from benchwright.targets.tasks.toml_form import compile_pattern
+from benchwright.targets.tasks.definition import Parameter, Pattern, Task, TaskMetric, compile_pattern, recorded_name
 from benchwright.worker.tasks import aggregates
 
 KEYS = ("patterns", "metrics", "compute_method", "command_to_execute", "num_gpus")

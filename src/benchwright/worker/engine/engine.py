@@ -8,18 +8,16 @@ measured = prepared.run(zero)          # times calls from `zero` on
 from __future__ import annotations
 
 import gc
-import itertools
 import math
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from benchwright.errors import OptionError
-from benchwright.records import Arrivals, Int64s, Load, Mode, Objective, Samples
-from benchwright.stats import histogram, ranks
-from benchwright.worker.engine import rate_search
+from benchwright.records import Arrivals, Int64s, Load, Mode, Samples
+from benchwright.stats import histogram
 from benchwright.worker.engine.clock import (
     SLEEPS,
     Clock,
@@ -37,11 +35,10 @@ from benchwright.worker.engine.warmup import Warmup, first_call, warm_up
 
 if TYPE_CHECKING:
     from benchwright.worker.engine.open_loop import OpenCalls
+    from benchwright.worker.engine.rate_search import Probe
 
 DEFAULT_DURATION = 1.0
-PROBE_DURATION = 1.0
 FEW_SLEEPS = 5  # enough to state how late this machine wakes sleepers, where nothing depends on it
-LONGER = 4  # times as many arrivals when a probe leaves the question open
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +47,7 @@ class MeasuredLoad:
 
     samples: Samples
     gc_collections: int
-    probes: tuple[rate_search.Probe[None], ...] = ()  # rates tried, with find_rate
+    probes: tuple[Probe[None], ...] = ()  # rates tried, with find_rate
     rate: float | None = None  # the rate that was asked of this copy
 
 
@@ -172,7 +169,12 @@ def _prepare_multistream(subject: Subject, load: Load, clock: Clock, warmup: War
 
 def _prepare_open_loop(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Timed:
     if load.find_rate:
-        return lambda zero: _search_rate(subject, load, clock, warmup, copy)
+        from benchwright.worker.engine.rate_search import search_rate
+
+        def measure(at_rate: Load) -> MeasuredLoad:
+            return _prepare_open_loop(subject, at_rate, clock, warmup, copy)(clock.now() + 5_000_000)()
+
+        return lambda zero: search_rate(load, measure, typical=warmup.typical)
     from benchwright.worker.engine.arrivals import arrivals
 
     schedule = arrivals(load, copy=copy)
@@ -226,66 +228,6 @@ def _span(load: Load, schedule: Int64s) -> int:
     if load.duration is not None and load.samples is None:
         return int(load.duration * 1e9)
     return schedule[-1] if load.rate is None else int(len(schedule) * load.copies / load.rate * 1e9)
-
-
-# ---- the highest rate that meets an objective ----
-
-
-def _search_rate(subject: Subject, load: Load, clock: Clock, warmup: Warmup, copy: int) -> Finish:
-    """Open loops at rates that a search chooses; the samples are those of the best rate, or of the lowest tried."""
-    if load.copies > 1 or not load.objectives:
-        raise OptionError("--find-rate needs an --objective and one copy", remedy="for example --objective 'p99<20ms'")
-
-    from benchwright.worker.engine.arrivals import load_of_probe
-
-    tries = itertools.count()
-
-    def at(rate: float, count: int) -> MeasuredLoad:
-        own_draw = load_of_probe(load, next(tries))
-        at_rate = replace(own_draw, rate=rate, find_rate=False, duration=None, samples=count)
-        return _prepare_open_loop(subject, at_rate, clock, warmup, copy)(clock.now() + 5_000_000)()
-
-    def probe(rate: float) -> tuple[bool, MeasuredLoad]:
-        measured = at(rate, _count_arrivals(load, rate))
-        meets = _meets(measured.samples.columns["latency"], load.objectives)
-        if meets is None:  # the point is inside and the interval is not: look longer, once
-            measured = at(rate, LONGER * _count_arrivals(load, rate))
-            meets = _meets(measured.samples.columns["latency"], load.objectives)
-        return bool(meets), measured
-
-    def hopeless(measured: MeasuredLoad) -> bool:
-        return _meets(measured.samples.columns["service"], load.objectives) is False
-
-    ceiling = load.workers * 1e9 / max(1.0, warmup.typical)
-    probes = rate_search.find_rate(probe, ceiling=ceiling, hopeless=hopeless)
-    chosen = rate_search.best(probes) or min(probes, key=lambda p: p.rate)
-    tried = tuple(rate_search.Probe(rate=p.rate, meets=p.meets, outcome=None) for p in probes)
-    return lambda: replace(chosen.outcome, probes=tried, rate=chosen.rate if chosen.meets else None)
-
-
-def _count_arrivals(load: Load, rate: float) -> int:
-    """Arrivals of one probe: what was asked for, and at least twice what bounding the percentiles takes."""
-    wanted = load.samples or math.ceil(rate * max(load.duration or 0.0, PROBE_DURATION))
-    return max(wanted, *(2 * ranks.samples_for_quantile(_quantile(o), sides=1) for o in load.objectives))
-
-
-def _meets(times: Int64s, objectives: Sequence[Objective]) -> bool | None:
-    """Whether bounds on percentiles hold with 95 % confidence; None when they seem to, but not surely.
-
-    Calls that wait in one queue resemble each other, so the interval is the one that allows for that.
-    """
-    sure = True
-    for objective in objectives:
-        estimate = ranks.quantile_estimate(times, _quantile(objective), 0.9)  # two-sided 90 %: one-sided 95 %
-        if estimate.point / 1e9 > objective.bound:
-            return False
-        if estimate.high is None or estimate.confidence < 0.85 or estimate.high / 1e9 > objective.bound:
-            sure = False
-    return True if sure else None
-
-
-def _quantile(objective: Objective) -> float:
-    return float(objective.metric.removeprefix("latency_p")) / 100
 
 
 _MODES: dict[Mode, Callable[[Subject, Load, Clock, Warmup, int], Timed]] = {

@@ -23,8 +23,7 @@ from benchwright.worker.runtimes.options import refuse_unknown
 from benchwright.worker.tasks import process
 from benchwright.worker.tasks.extraction import Extracted, Extractor
 from benchwright.worker.tasks.gpus import GpuMemory, GpuWatch
-from benchwright.worker.tasks.memory import TreeMemory
-from benchwright.worker.tasks.process import CommandEnd
+from benchwright.worker.tasks.process import CommandEnd, TreeMemory
 
 OPTIONS = frozenset({"log", "command"})
 LOG_NAME = "task.log"

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from benchwright.errors import OptionError
 from benchwright.records import Estimate, Metric, ResultWarning, Timeline, Value
 from benchwright.schema.soundness import LARGEST
 from benchwright.targets.tasks.definition import Pattern, Task, TaskMetric
-from benchwright.worker.tasks import aggregates, guard
+from benchwright.worker.tasks import aggregates
 from benchwright.worker.tasks.aggregates import CapturedSeries, UncomputableError
 from benchwright.worker.tasks.lines import LONGEST, Lines
 from benchwright.worker.tasks.numbers import NotANumberError, NotFiniteError, is_whole, parse_number
-from benchwright.worker.tasks.scanner import Block, Column, Scanner, scanner
+from benchwright.worker.tasks.scanner import MOST_SECONDS, Block, Column, Scanner, TooSlowError, limit_cpu_time, scanner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,9 +97,9 @@ class Extractor:
         block = Block(data)
         for pattern, scanners in list(self._searches):
             try:
-                with guard.limit_cpu_time():
+                with limit_cpu_time():
                     columns = scanners[stream].scan(block)
-            except guard.TooSlowError:
+            except TooSlowError:
                 self._give_up(pattern)
                 continue
             if columns:
@@ -132,7 +132,7 @@ class Extractor:
         if wanted.series in self._slow:
             pattern = self._slow[wanted.series]
             raise UncomputableError(
-                f"{pattern!r} was given up: it took more than {guard.MOST:g} s for one block of lines"
+                f"{pattern!r} was given up: it took more than {MOST_SECONDS:g} s for one block of lines"
             )
         how = self._how(wanted)
         if not fed.series.hits and aggregates.canonical(how) != "count":
@@ -229,12 +229,10 @@ def _is_whole(text: str | bytes) -> bool:
 
 
 def _scale(estimate: Estimate, factor: float) -> Estimate:
-    if factor == 1.0:
-        return estimate
-    return Estimate(
+    """The estimate in another unit. `stats.summary` could do that as well, and would bring numpy into the worker."""
+    return replace(
+        estimate,
         point=estimate.point * factor,
         low=None if estimate.low is None else estimate.low * factor,
         high=None if estimate.high is None else estimate.high * factor,
-        confidence=estimate.confidence,
-        method=estimate.method,
     )

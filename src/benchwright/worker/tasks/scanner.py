@@ -7,15 +7,21 @@ the speed of memory; then the expression is tried over many lines at once, from 
 from __future__ import annotations
 
 import re
+import signal
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from benchwright.worker.tasks import expressions
-from benchwright.worker.tasks.needles import Needle
 
 SPARSE = 500  # bytes between lines that hold the needed text; nearer, picking them out one by one costs more
 FAR = 2500  # the same where the expression begins with plain text, and goes over a block nearly as fast
 HELD = 8192  # characters kept of earlier lines, for a hit that spans lines
+
+RARE = 250  # bytes between two places of a byte: nearer, trying each of them costs more than looking for the text
+LEARN = 256  # blocks after which the log may have changed
+MOST_SECONDS = 2.0  # seconds of CPU time for one expression on one block of lines
 
 Column = Sequence[str | bytes]  # what one group captured, a text for each hit; "" where it took no part in the hit
 
@@ -119,3 +125,94 @@ def _columns(expression: re.Pattern[str] | re.Pattern[bytes], found: Sequence[ob
 
 def _decode(data: bytes) -> str:
     return data.decode("utf-8", errors="replace")
+
+
+# ---- plain text in a block ----
+
+
+class Needle:
+    """A text to be found in one block after another, through its rarest byte.
+
+    Looking for one byte goes many times faster than looking for a text, as long as the byte is rare; which one is rare
+    is learnt from the log itself.
+    """
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+        self._blocks = 0
+        self._rarest = b""
+        self._offset = 0  # of the rarest byte in the text; -1: none is rare enough
+        self._crowded = False  # its lines were too many to pick out
+
+    @property
+    def is_rare(self) -> bool:
+        """Whether it is found fast and its lines were few, as far as was learnt."""
+        return self._offset >= 0 and not self._crowded
+
+    def find(self, data: bytes) -> int:
+        """The first place of the text in the next block, or -1."""
+        if self._blocks % LEARN == 0:
+            self._learn(data)
+        self._blocks += 1
+        return self._next(data, 0)
+
+    def lines(self, data: bytes, place: int, *, apart: int) -> bytes:
+        """The lines that hold the text, from `place` on; everything, when they lie nearer than `apart` bytes."""
+        found: list[bytes] = []
+        most = len(data) // apart
+        while place >= 0:
+            if len(found) > most:
+                self._crowded = True
+                return data
+            begin, end = data.rfind(b"\n", 0, place) + 1, data.find(b"\n", place) + 1
+            found.append(data[begin:end])
+            place = self._next(data, end)
+        return b"".join(found)
+
+    def _next(self, data: bytes, start: int) -> int:
+        if self._offset < 0:
+            return data.find(self.text, start)
+        at = data.find(self._rarest, start + self._offset)
+        while at >= 0:
+            if data.startswith(self.text, at - self._offset):
+                return at - self._offset
+            at = data.find(self._rarest, at + 1)
+        return -1
+
+    def _learn(self, data: bytes) -> None:
+        counts = {byte: data.count(byte) for byte in set(self.text)}
+        rarest = min(counts, key=lambda byte: (counts[byte], byte))
+        self._rarest = bytes([rarest])
+        self._crowded = False
+        self._offset = self.text.index(rarest) if counts[rarest] * RARE < len(data) else -1
+
+
+# ---- a bound on the time that one search may take ----
+
+
+class TooSlowError(Exception):
+    """The time was up."""
+
+
+@contextmanager
+def limit_cpu_time(seconds: float = MOST_SECONDS) -> Iterator[None]:
+    """Raises `TooSlowError` in what it surrounds once that took so much CPU time.
+
+    A regular expression can need longer than the age of the universe. Python's own matcher looks for signals while it
+    works, so a timer of CPU time can end it. Only the main thread gets signals; elsewhere the bound on the length of
+    lines is all there is.
+    """
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+    before = signal.signal(signal.SIGVTALRM, _raise_too_slow)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def _raise_too_slow(number: int, frame: object) -> None:
+    raise TooSlowError

@@ -22,8 +22,7 @@ from benchwright.records import Inputs, Load, Revision, Scalar
 from benchwright.records.trials import AbRules, Trial, TrialRow
 from benchwright.store import open_store
 from benchwright.store.probe import looks_ready
-from benchwright.targets.sources import Request
-from benchwright.targets.sources.import_times import ImportTimes
+from benchwright.targets.sources import ImportTimes, Request
 from benchwright.vcs.history import History
 from benchwright.workflows import arguments, run, validation
 from benchwright.workflows.ab import trial

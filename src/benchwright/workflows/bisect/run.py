@@ -24,8 +24,7 @@ from benchwright.records.bisections import Bisected
 from benchwright.records.findings import Finding, FindingChanges, Remark
 from benchwright.report.bisection import headline
 from benchwright.store import Store, open_store
-from benchwright.targets.sources import Request
-from benchwright.targets.sources.import_times import ImportTimes
+from benchwright.targets.sources import ImportTimes, Request
 from benchwright.workflows import validation
 from benchwright.workflows.ab.run import BuildSpec, checked_tags, fresh_seed, keeping_in
 from benchwright.workflows.bisect import search

@@ -17,8 +17,7 @@ from benchwright.execution.session import DEFAULT_ROUNDS, Measuring, Plan, new_r
 from benchwright.machine import environment
 from benchwright.records import Case, Failure, Mode, Result, Run, Status
 from benchwright.store import Store
-from benchwright.targets.sources import Request
-from benchwright.targets.sources.import_times import ImportTimes
+from benchwright.targets.sources import ImportTimes, Request
 from benchwright.workflows import validation
 from benchwright.workflows.ab.pairs import setting
 from benchwright.workflows.live import LiveProgress

@@ -9,8 +9,7 @@ import pytest
 from benchwright.compat.harness.specs.conversion import convert
 from benchwright.errors import DecodeError, TargetError
 from benchwright.targets.specs import reader
-from benchwright.targets.specs.places import parse, to_yaml
-from benchwright.targets.specs.problems import errors
+from benchwright.targets.specs.places import errors, parse, to_yaml
 
 Write = Callable[..., Path]
 

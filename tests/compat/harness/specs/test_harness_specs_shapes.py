@@ -12,7 +12,7 @@ import pytest
 
 from benchwright.compat.harness.specs.check import check
 from benchwright.compat.harness.specs.planner import SpecRequest, plan
-from benchwright.targets.specs.problems import errors
+from benchwright.targets.specs.places import errors
 
 Write = Callable[..., Path]
 NET = "--net {files.predict} --init_net {files.init} --iter {iter}"

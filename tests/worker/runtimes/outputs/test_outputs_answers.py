@@ -16,7 +16,7 @@ from benchwright.records import Case, Expected, Failure, Inputs, Target, Toleran
 from benchwright.stats.errors import compare
 from benchwright.worker.runtimes import Loaded, Report
 from benchwright.worker.runtimes.inputs import array_files
-from benchwright.worker.runtimes.outputs import answers, comparison, tensors, tolerances
+from benchwright.worker.runtimes.outputs import answers, comparison, tensors
 from benchwright.worker.runtimes.outputs.answers import KEPT, compare_answers
 
 MakeCase = Callable[..., Case]
@@ -161,16 +161,16 @@ def test_the_usual_tolerance_goes_by_the_coarser_type(
 ) -> None:
     expected = (np.ones(4) if "float" in other else np.full(4, 100)).astype(other)
     found = (expected + np.array(off, expected.dtype)).astype(dtype)
-    usual = tolerances.usual_tolerance(found, expected, precision)
+    usual = comparison.usual_tolerance(found, expected, precision)
     apart = compare(found, expected, absolute=usual.absolute or 0.0, relative=usual.relative or 0.0)
     assert (apart.off == 0) is within
 
 
 def test_small_elements_may_have_the_error_of_large_ones() -> None:
     expected = np.array([1000.0, 1e-6], np.float32)
-    usual = tolerances.usual_tolerance(expected, expected)
+    usual = comparison.usual_tolerance(expected, expected)
     assert usual.absolute == pytest.approx(1e-4 * np.sqrt(1e6 / 2), rel=1e-6)
-    assert tolerances.usual_tolerance(np.zeros(2, np.float32), np.zeros(2, np.float32)).absolute == pytest.approx(1e-4)
+    assert comparison.usual_tolerance(np.zeros(2, np.float32), np.zeros(2, np.float32)).absolute == pytest.approx(1e-4)
 
 
 # ---- which output is which ----

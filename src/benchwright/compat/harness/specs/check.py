@@ -12,8 +12,7 @@ from benchwright.compat.harness.specs.plans import LIBRARIES, FileEntry, Planned
 from benchwright.errors import FetchError
 from benchwright.fetch.digests import expected, mismatch
 from benchwright.targets.specs import placeholders
-from benchwright.targets.specs.places import PlacedDocument
-from benchwright.targets.specs.problems import SpecProblem
+from benchwright.targets.specs.places import PlacedDocument, SpecProblem
 
 SIMILAR = 0.8  # of 1: how near an unknown key must be to a known one to look like a slip
 

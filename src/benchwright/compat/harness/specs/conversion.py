@@ -13,7 +13,7 @@ from benchwright.compat.harness.specs.check import suggest_framework, texts
 from benchwright.compat.harness.specs.plans import LIBRARIES, FileEntry, PlannedTest, Role, SpecRequest
 from benchwright.errors import TargetError
 from benchwright.targets.specs import form, placeholders, places
-from benchwright.targets.specs.problems import SpecProblem, errors
+from benchwright.targets.specs.places import SpecProblem, errors
 from benchwright.targets.specs.reader import is_ours, refusal
 
 _DTYPES = {"float": "float32", "double": "float64", "half": "float16", "int": "int32", "long": "int64", "char": "int8"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from benchwright.targets.specs.problems import SpecProblem
+from benchwright.targets.specs.places import SpecProblem
 
 Place = tuple[str | int, ...]
 Tell = Callable[[Place, str, str], None]  # a problem of the test: where in it, what, remedy

@@ -9,8 +9,7 @@ from typing import Any
 
 from benchwright.errors import DecodeError
 from benchwright.targets.specs import placeholders, places
-from benchwright.targets.specs.places import PlacedDocument
-from benchwright.targets.specs.problems import SpecProblem
+from benchwright.targets.specs.places import PlacedDocument, SpecProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,7 @@ from benchwright.compat.harness.specs.locations import RUN_TOKENS
 from benchwright.compat.harness.specs.merge import Hidden
 from benchwright.compat.harness.specs.plans import FileEntry, PlannedTest, Role, SpecRequest
 from benchwright.errors import DecodeError
-from benchwright.targets.specs.places import PlacedDocument
-from benchwright.targets.specs.problems import SpecProblem
+from benchwright.targets.specs.places import PlacedDocument, SpecProblem
 
 
 def hidden_value(one: Hidden, where: str, source: str) -> SpecProblem:

@@ -14,7 +14,7 @@ from benchwright.compat.harness.specs.merge import merge_mappings
 from benchwright.compat.harness.specs.plans import FileEntry, PlannedTest, Role, SpecPlan, SpecRequest
 from benchwright.compat.harness.specs.test_pass import to_pass
 from benchwright.compat.harness.specs.validator import validate
-from benchwright.targets.specs.problems import SpecProblem, errors
+from benchwright.targets.specs.places import SpecProblem, errors
 from benchwright.targets.specs.reader import refusal
 
 __all__ = ["FileEntry", "PlannedTest", "Role", "SpecPlan", "SpecRequest", "describe_plan", "plan", "to_pass"]

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from benchwright.records import Value
-from benchwright.targets.specs.problems import SpecProblem
+from benchwright.targets.specs.places import SpecProblem
 
 # frameworks that load a model by themselves, without a program
 LIBRARIES = ("onnxruntime", "openvino", "torch", "tensorflow", "litert", "jax")

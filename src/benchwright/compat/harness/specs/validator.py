@@ -9,8 +9,7 @@ from typing import Any
 from benchwright.compat.harness.specs import commands, settings, statistics
 from benchwright.compat.harness.specs.locations import md5_is_fine
 from benchwright.targets.specs import placeholders
-from benchwright.targets.specs.places import PlacedDocument
-from benchwright.targets.specs.problems import SpecProblem
+from benchwright.targets.specs.places import PlacedDocument, SpecProblem
 
 Path = tuple[str | int, ...]
 
