@@ -67,7 +67,7 @@ def test_a_command_that_fails_keeps_its_numbers(tmp_path: Path) -> None:
 
 def test_a_command_that_is_killed_is_told(tmp_path: Path) -> None:
     report = _run(_case(tmp_path, "kill -9 $$"))
-    assert report.failure is not None and report.failure.message.endswith("was ended by SIGKILL")
+    assert report.failure is not None and report.failure.message.endswith("was killed by SIGKILL")
 
 
 def test_a_command_that_takes_too_long_keeps_its_numbers(tmp_path: Path) -> None:

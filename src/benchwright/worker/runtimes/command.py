@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from benchwright.errors import DeviceError, LoadError, MeasureError
 from benchwright.records import Case, Target, Value
 from benchwright.worker.runtimes import Loaded
+from benchwright.worker.runtimes.failures import describe_exit
 from benchwright.worker.runtimes.options import boolean, choice, refuse_unknown
 
 OPTIONS = frozenset({"ignore_failure", "stdin", "stdout", "stderr"})
@@ -86,16 +87,7 @@ def _caller(
             peak = usage.ru_maxrss
             details["max_rss"] = peak * _KIB
         if status and not ignore_failure:
-            raise MeasureError(
-                _describe_end(argv, status), remedy="--option ignore_failure=true measures it all the same"
-            )
+            message = describe_exit(shlex.join(argv), os.waitstatus_to_exitcode(status))
+            raise MeasureError(message, remedy="--option ignore_failure=true measures it all the same")
 
     return call
-
-
-def _describe_end(argv: list[str], status: int) -> str:
-    code = os.waitstatus_to_exitcode(status)
-    if code < 0:
-        names = {int(known): known.name for known in signal.Signals}
-        return f"{shlex.join(argv)} was killed by {names.get(-code, f'signal {-code}')}"
-    return f"{shlex.join(argv)} exited with status {code}"

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import shlex
+import signal
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -17,6 +19,7 @@ from benchwright.errors import LoadError
 from benchwright.system.texts import described, words_of
 from benchwright.units import format_value
 
+LONG = 100  # characters of a command in a message
 WHOLE = "was it written or copied to its end? export it anew"
 SEE_THE_LOG = "see the log"
 _TOLD = "_benchwright_told"  # an attribute of an exception whose traceback is in the log already
@@ -119,6 +122,20 @@ def foreign_part(error: BaseException) -> TracebackType | None:
 def first_line(error: BaseException) -> str:
     """What an error says in one line; its kind when it says nothing."""
     return next((line.strip() for line in words_of(error).splitlines() if line.strip()), type(error).__name__)
+
+
+def shorten_command(argv: Sequence[str]) -> str:
+    """The command for a message, on one line that is not too long."""
+    line = " ".join(shlex.join(argv).split())
+    return line if len(line) <= LONG else f"{line[: LONG - 1]}…"
+
+
+def describe_exit(line: str, code: int) -> str:
+    """How a command ended that failed; an exit code below zero is a signal's number."""
+    if code < 0:
+        names = {int(known): known.name for known in signal.Signals}
+        return f"{line} was killed by {names.get(-code, f'signal {-code}')}"
+    return f"{line} exited with status {code}"
 
 
 def _is_ours(step: TracebackType) -> bool:

@@ -14,6 +14,7 @@ from benchwright.machine.devices import Device, ProgramEnd, open_device
 from benchwright.records import Case, ResultWarning, Value
 from benchwright.units import format_value
 from benchwright.worker.runtimes import Loaded
+from benchwright.worker.runtimes.failures import describe_exit
 from benchwright.worker.runtimes.options import boolean, choice
 
 ROUND_TRIPS = 5  # of a program that does nothing
@@ -122,8 +123,4 @@ def _caller(case: Case, words: list[str], device: Device) -> Callable[[], None]:
 
 
 def _describe_end(words: list[str], ended: ProgramEnd) -> str:
-    if ended.lost:
-        return ended.lost
-    if ended.status < 0:
-        return f"{shlex.join(words)} was killed by signal {-ended.status}"
-    return f"{shlex.join(words)} exited with status {ended.status}"
+    return ended.lost or describe_exit(shlex.join(words), ended.status)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-import shlex
 import shutil
-import signal
 import sys
 import time
 from collections.abc import Mapping
@@ -19,6 +17,7 @@ from benchwright.system.scratch import OUTPUT_VARIABLE
 from benchwright.targets.tasks import binding, reader
 from benchwright.targets.tasks.definition import BACKSTOP, DAY, Ready, Task
 from benchwright.worker.runtimes import Loaded, Report
+from benchwright.worker.runtimes.failures import SEE_THE_LOG, describe_exit, shorten_command
 from benchwright.worker.runtimes.options import refuse_unknown
 from benchwright.worker.tasks import process
 from benchwright.worker.tasks.extraction import Extracted, Extractor
@@ -27,7 +26,6 @@ from benchwright.worker.tasks.process import CommandEnd, TreeMemory
 
 OPTIONS = frozenset({"log", "command"})
 LOG_NAME = "task.log"
-LONG = 100  # characters of a command in a message
 TOLD = 1.0  # seconds between two words to whoever watches the run
 
 
@@ -116,7 +114,7 @@ class _Execution:
         try:
             self._ended = process.follow(self._ready, self._hear, timeout=self._limit, look=self._look)
         except OSError as error:
-            raise MeasureError(f"{_shown(self._ready.argv)} could not be started: {error.strerror}") from None
+            raise MeasureError(f"{shorten_command(self._ready.argv)} could not be started: {error.strerror}") from None
         finally:
             self._seen = self._gpus.stop()
         self._extractor.finish(time.perf_counter() - begin)
@@ -172,16 +170,13 @@ class _Execution:
             self.loaded.tell(", ".join(reversed(words)))
 
     def _failure(self, ended: CommandEnd, extracted: Extracted) -> Failure | None:
-        line = _shown(self._ready.argv)
+        line = shorten_command(self._ready.argv)
         if ended.timed_out:
             message = f"{line} took longer than {self._limit:g} s and was ended"
             return Failure(kind="timeout", message=message, remedy="give the task, or --timeout, more time")
-        if ended.code < 0:
-            names = {int(known): known.name for known in signal.Signals}
-            message = f"{line} was ended by {names.get(-ended.code, f'signal {-ended.code}')}"
-            return Failure(kind="signal", message=message)
         if ended.code:
-            return Failure(kind="exit", message=f"{line} exited with status {ended.code}", remedy="see the log")
+            kind = "signal" if ended.code < 0 else "exit"
+            return Failure(kind=kind, message=describe_exit(line, ended.code), remedy=SEE_THE_LOG)
         if extracted.missing:
             why = "; ".join(f"{name}: {reason}" for name, reason in extracted.missing.items())
             remedy = "try the patterns on this log with `benchwright tasks check FILE --log LOG`, or mark it optional"
@@ -197,9 +192,3 @@ class _Execution:
             seen = "processes that the command had left behind were still printing, and were ended"
             found.append(ResultWarning(code="left-behind", seen=seen, remedy="let the command wait for what it starts"))
         return found
-
-
-def _shown(argv: tuple[str, ...]) -> str:
-    """The command for a message, on one line that is not too long."""
-    line = " ".join(shlex.join(argv).split())
-    return line if len(line) <= LONG else f"{line[: LONG - 1]}…"

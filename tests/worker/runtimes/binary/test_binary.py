@@ -239,7 +239,7 @@ def test_a_failed_program_is_a_failed_result_with_the_end_of_its_output(tmp_path
     (result,) = rounds.execute(plan, None).results
     assert result.status is Status.FAILED and result.metric("NET latency") is not None
     assert result.error is not None and result.error.log_tail.endswith("why\n")
-    assert (result.error.kind, result.error.message.endswith("was ended by SIGSEGV")) == ("signal", True)
+    assert (result.error.kind, result.error.message.endswith("was killed by SIGSEGV")) == ("signal", True)
 
 
 def test_a_program_that_takes_too_long_is_ended_and_its_rows_are_kept(tmp_path: Path) -> None:

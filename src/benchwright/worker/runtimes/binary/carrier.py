@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
-import signal
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,8 +16,8 @@ from benchwright.targets.specs.rows.converters import RowCollector, readers
 from benchwright.targets.specs.rows.entries import MOST_CUSTOM, MOST_ENTRIES, Entries
 from benchwright.worker.runtimes.binary.files import DeviceFiles, fill_tokens, last_word
 from benchwright.worker.runtimes.binary.words import PlaceholderValues, words
+from benchwright.worker.runtimes.failures import SEE_THE_LOG, describe_exit, shorten_command
 
-LONG = 100  # characters of a command in a message
 TOLD = 1.0  # seconds between two words to whoever watches the run
 MOST_KEPT = 100  # argument lists that are told
 ERROR = "error"  # the metric that compares outputs with golden ones
@@ -147,7 +145,7 @@ class PassRunner:
         if failure is not None:
             raise _EndedBadlyError(failure)
         if 0 < seen < wanted:
-            line = _shown(self._placing.name_for_user(argv))
+            line = shorten_command(self._placing.name_for_user(argv))
             self._few = f"{line} told of {seen} executions, and the spec asks for {wanted}"
 
     def _execute(
@@ -270,25 +268,16 @@ class PassRunner:
 
 
 def _failure(argv: list[str], ended: ProgramEnd, allowed: float) -> Failure | None:
-    line = _shown(argv)
+    line = shorten_command(argv)
     if ended.lost:
         return Failure(kind="device", message=f"the device went away while {line} ran: {ended.lost}")
     if ended.timed_out:
         message = f"{line} took longer than {allowed:g} s and was ended"
         return Failure(kind="timeout", message=message, remedy="give the test, or --timeout, more time")
-    if ended.status < 0:
-        names = {int(known): known.name for known in signal.Signals}
-        message = f"{line} was ended by {names.get(-ended.status, f'signal {-ended.status}')}"
-        return Failure(kind="signal", message=message, remedy="see the log")
     if ended.status:
-        return Failure(kind="exit", message=f"{line} exited with status {ended.status}", remedy="see the log")
+        kind = "signal" if ended.status < 0 else "exit"
+        return Failure(kind=kind, message=describe_exit(line, ended.status), remedy=SEE_THE_LOG)
     return None
-
-
-def _shown(argv: list[str]) -> str:
-    """The command for a message, on one line that is not too long."""
-    line = " ".join(shlex.join(argv).split())
-    return line if len(line) <= LONG else f"{line[: LONG - 1]}…"
 
 
 def _bytes(path: Path) -> bytes:
