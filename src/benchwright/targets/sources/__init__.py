@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -133,7 +132,8 @@ def source_of(target: str) -> Source:
     """The first source that reads the target. What is installed is looked through only when no built-in one does."""
     if target.partition("::")[0].endswith(".py"):  # asked first: to say no, others import every runtime and more
         return plugins.load("sources", "callables")()  # type: ignore[no-any-return]
-    for name in itertools.chain(plugins.BUILTIN["sources"], _installed_names("sources")):
+    built_in = plugins.BUILTIN["sources"]
+    for name in itertools.chain(built_in, (name for name in plugins.names("sources") if name not in built_in)):
         source: Source = plugins.load("sources", name)()
         if source.accepts(target):
             return source
@@ -156,10 +156,6 @@ def source_of(target: str) -> Source:
         f"{target!r} is not a target that is known here",
         remedy="name a model file, a spec, file.py::name, package.module:name, or a command after --",
     )
-
-
-def _installed_names(group: str) -> Iterator[str]:
-    yield from (name for name in plugins.names(group) if name not in plugins.BUILTIN[group])
 
 
 def _tell_apart(cases: list[Case]) -> list[Case]:
@@ -203,6 +199,8 @@ def find_file(target: str) -> Path:
 
 def digest_files(paths: Iterable[Path]) -> str:
     """SHA-256 of the files' contents one after another, read in pieces."""
+    import hashlib  # with OpenSSL: a few milliseconds
+
     state = hashlib.sha256()
     for path in paths:
         with path.open("rb") as stream:

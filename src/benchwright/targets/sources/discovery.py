@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import asdict
-from importlib.machinery import BuiltinImporter, PathFinder
+from importlib.machinery import BuiltinImporter, ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -67,29 +67,32 @@ def locate(module: str) -> Path | None:
     """
     if BuiltinImporter.find_spec(module) is not None:
         return Path(sys.executable)
-    search: list[str] | None = [str(Path.cwd()), *sys.path]
-    spec = None
-    parts = module.split(".")
-    for i in range(len(parts)):
-        spec = PathFinder.find_spec(".".join(parts[: i + 1]), search)
-        if spec is None:
-            return None
-        search = list(spec.submodule_search_locations or [])
-    return Path(spec.origin) if spec and spec.origin and spec.has_location else None
+    specs = _specs_along(module)
+    if len(specs) <= module.count("."):
+        return None
+    return Path(specs[-1].origin) if specs[-1].origin and specs[-1].has_location else None
 
 
 def split(dotted: str) -> tuple[str, str]:
     """The longest part of a dotted name that is a module or package, and what follows; nothing is imported."""
     if BuiltinImporter.find_spec(dotted) is not None:
         return dotted, ""
-    search: list[str] | None = [str(Path.cwd()), *sys.path]
+    parts, count = dotted.split("."), len(_specs_along(dotted))
+    return ".".join(parts[:count]), ".".join(parts[count:])
+
+
+def _specs_along(dotted: str) -> list[ModuleSpec]:
+    """What each part of a dotted name is, as far as the parts are packages and modules."""
+    found: list[ModuleSpec] = []
+    search = [str(Path.cwd()), *sys.path]
     parts = dotted.split(".")
-    for i in range(len(parts)):
-        spec = PathFinder.find_spec(".".join(parts[: i + 1]), search)
+    for count in range(1, len(parts) + 1):
+        spec = PathFinder.find_spec(".".join(parts[:count]), search)
         if spec is None:
-            return ".".join(parts[:i]), ".".join(parts[i:])
+            break
+        found.append(spec)
         search = list(spec.submodule_search_locations or [])
-    return dotted, ""
+    return found
 
 
 def _run(arguments: list[str], timeout: float, asked: str, folder: str) -> tuple[str, str]:

@@ -73,7 +73,7 @@ def find_offers(module: str, name: str, asked: SearchFilter) -> Offer:
     broken: list[tuple[str, str]] = []
     for inner in _modules_below(loaded):
         try:
-            found += [_set_module(each, inner) for each in _of_module(load_module(inner), inner, asked, own=True)]
+            found += [replace(each, module=inner) for each in _of_module(load_module(inner), inner, asked, own=True)]
             left += [f"{inner}.{name}" for name in _left_out(load_module(inner))]
         except BenchwrightError as error:
             broken.append((inner, error.message))
@@ -225,10 +225,6 @@ def _nothing(module: ModuleType, where: str) -> TargetError:
 
 
 # ---- described ----
-
-
-def _set_module(found: OfferedBenchmark, module: str) -> OfferedBenchmark:
-    return replace(found, module=module)
 
 
 def _style(cls: type, asked: SearchFilter) -> str:

@@ -143,7 +143,7 @@ class _SpecPlan:
         names = RuntimeNames.of(file, entry)
         request = self._complete_request(test, shapes, entry)
         inputs = translation.inputs_of(self._spec, shapes, names, request.inputs, self._place)
-        if self._says_batch(test):
+        if test.batch_sizes or self._has_batch_sizes():
             inputs = dataclasses.replace(inputs, shapes=translation.without_batch(inputs.shapes))
         uri, version = str(self._place(file)), self._version(file)
         request = dataclasses.replace(request, inputs=inputs)
@@ -173,7 +173,7 @@ class _SpecPlan:
         stated = translation.batch_of(translation.shapes_of(self._spec, shapes))
         return dataclasses.replace(
             asked,
-            batch_sizes=asked.batch_sizes if self._has_batch_sizes(asked) else test.batch_sizes or (stated,),
+            batch_sizes=asked.batch_sizes if self._has_batch_sizes() else test.batch_sizes or (stated,),
             devices=asked.devices if tuple(asked.devices) != ("cpu",) else test.devices or asked.devices,
             options={**(entry.options if entry else {}), **asked.options},
             load=translation.load_of(test, asked.load),
@@ -187,11 +187,8 @@ class _SpecPlan:
             more["shape"] = _format_shapes(shapes)
         return {"runtime": params["runtime"], **more, **params}
 
-    def _says_batch(self, test: SpecTest) -> bool:
-        return bool(test.batch_sizes) or self._has_batch_sizes(self._request)
-
-    def _has_batch_sizes(self, request: Request) -> bool:
-        return tuple(request.batch_sizes) != (1,)
+    def _has_batch_sizes(self) -> bool:
+        return tuple(self._request.batch_sizes) != (1,)
 
     def _runs_in(self, test: SpecTest, runtime: str) -> bool:
         return not test.runtimes or runtime in test.runtimes

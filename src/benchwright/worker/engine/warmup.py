@@ -57,7 +57,7 @@ def warm_up(subject: Subject, clock: Clock, *, limit: float | None, first: int) 
         elapsed = now() - begin
         if elapsed - first >= next_look and len(latencies) >= FEWEST:
             next_look = (elapsed - first) * 3 // 2
-            verdict = _judge(latencies)
+            verdict = steady.detect(blocks(latencies))
             if verdict.steady:
                 break
     if not latencies:
@@ -74,10 +74,6 @@ def warm_up(subject: Subject, clock: Clock, *, limit: float | None, first: int) 
         cut=dropped + verdict.cut * max(1, len(latencies) // BLOCKS),
         reason=verdict.reason,
     )
-
-
-def _judge(latencies: list[int]) -> steady.Steady:
-    return steady.detect(blocks(latencies))
 
 
 def blocks(latencies: list[int]) -> list[float]:

@@ -83,7 +83,7 @@ def _row(kind: str, metric: str, told: Mapping[str, Any]) -> PrintedRow:
         value=number(told["value"]) if "value" in told else None,
         info=_text(told["info_string"]) if "info_string" in told else None,
         summary=None if summary is None else {str(name): _json_value(value) for name, value in summary.items()},
-        runs=_whole_number(told["num_runs"]) if "num_runs" in told and summary is not None else None,
+        runs=int(number(told["num_runs"])) if "num_runs" in told and summary is not None else None,
     )
 
 
@@ -98,10 +98,6 @@ def number(value: object) -> float:
     if not soundness.is_sane(found):
         raise BadRowError(f"{str(value)[:40]!r} is not a finite number")
     return found
-
-
-def _whole_number(value: object) -> int:
-    return int(number(value))
 
 
 def _text(value: object) -> str:
