@@ -96,7 +96,7 @@ def _bisected(**known: object) -> Bisected:
         "effect": Estimate(point=1.1, low=1.08, high=1.12),
         "noise": 0.02,
         "confidence": 0.98,
-        "why": "200 runs do not tell",
+        "why": "200 runs are not enough to name a commit",
         "whole": Estimate(point=1.35, low=1.22, high=1.49),
         "pairs": tuple(ComparedPair(revision=each.revision, ratio=1.1, run="r1") for each in commits),
         "runs": 6,
@@ -108,7 +108,7 @@ def test_what_is_not_sure_is_not_called_so() -> None:
     found = _bisected()
     assert headline(found) == (
         "111111111111 (change 1) may have changed latency_p50 by +10.0 % [+8.0, +12.0], "
-        "but that is only 90 % sure: 200 runs do not tell. "
+        "but that is only 90 % sure: 200 runs are not enough to name a commit. "
         "The bad end differs from the good one by +35.0 % [+22.0, +49.0]."
     )
     text = bisected_text(found)
@@ -120,7 +120,7 @@ def test_what_is_not_sure_is_not_called_so() -> None:
 def test_nobody_is_guessed_where_the_ends_may_be_alike() -> None:
     found = _bisected(probability=0.09, effect=None, whole=Estimate(point=0.99, low=0.93, high=1.04))
     assert headline(found) == (
-        "No culprit: 200 runs do not tell. "
+        "No culprit: 200 runs are not enough to name a commit. "
         "The bad end differs from the good one by -1.0 % [-7.0, +4.0], which may be nothing."
     )
 

@@ -122,7 +122,7 @@ def test_what_is_another_run_is_refused(benchwright: Benchwright, tmp_path: Path
             "bench.py::quick runtime=python workers=1 copies=1: load.samples is 20 there and 30 here",
         ),
         (("--rounds", "3"), "was to have 4 results; 2 cases in 3 rounds have 6"),
-        (("--no-save",), "a run that is resumed is kept where it is"),
+        (("--no-save",), "a resumed run is always saved in its store"),
         (("--resume", "nightly"), "no run, tag or commit 'nightly'"),
         (("--store", "elsewhere.db"), "elsewhere.db: no such store"),
     ):

@@ -16,13 +16,13 @@ from benchwright.workflows import arguments
 @given(st.lists(st.integers(1, 10**9), min_size=1))
 def test_lists_are_read_item_by_item(numbers: list[int]) -> None:
     text = " , ".join(map(str, numbers))
-    assert arguments.several(text, arguments.whole("--n"), "--n") == numbers
+    assert arguments.parse_list(text, arguments.whole("--n"), "--n") == numbers
 
 
 @pytest.mark.parametrize("text", ["", ",", "1,", ",1", "1,,2"])
 def test_an_empty_item_is_refused(text: str) -> None:
     with pytest.raises(OptionError, match=r"--n: .* has an empty item"):
-        arguments.several(text, arguments.whole("--n"), "--n")
+        arguments.parse_list(text, arguments.whole("--n"), "--n")
 
 
 @pytest.mark.parametrize(("text", "complaint"), [("1.5", "not a whole"), ("0", "below 1"), ("-3", "below 1")])

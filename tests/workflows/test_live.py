@@ -74,7 +74,7 @@ def _result(status: Status = Status.OK) -> Result:
 def test_events_become_words_and_closing_the_store_is_the_last() -> None:
     heard, events = Heard(), list[Event]()
     teller = LiveProgress("postgresql://somewhere/db", events.append)
-    store = teller.keeping(lambda: heard)()
+    store = teller.follow_store(lambda: heard)()
     store.begin(_run("r", planned=6))
     given: list[Event] = [
         Planned(total=4),
@@ -104,7 +104,7 @@ def test_runs_that_take_turns_share_what_is_announced_and_end_one_by_one() -> No
     teller = LiveProgress("postgresql://somewhere/db")
     kept = []
     for name in ("a", "b"):
-        kept.append(teller.keeping(lambda: next(stores))())
+        kept.append(teller.follow_store(lambda: next(stores))())
         kept[-1].begin(_run(name))
         teller(Began(index=0, case=CASE, round=0, run=_run(name)))
     teller(Planned(total=9))
@@ -116,20 +116,20 @@ def test_runs_that_take_turns_share_what_is_announced_and_end_one_by_one() -> No
         store.close()
     # Each through a store that was still open.
     assert [(w.run, w.phase) for w in (first.words[-1], second.words[-1])] == [("a", "ended"), ("b", "ended")]
-    assert not any(thread.name == "benchwright-telling" for thread in threading.enumerate())
+    assert not any(thread.name == "benchwright-live" for thread in threading.enumerate())
 
 
 def test_the_newest_word_wins_and_nobody_waits_for_it() -> None:
     heard = Heard()
     heard.gate.clear()
     voice = Publisher(heard)
-    voice.say(_word(done=0))
+    voice.publish(_word(done=0))
     heard.wait(1)  # it is being told, and stuck
     for done in range(1, 100):
-        voice.say(_word(done=done))
+        voice.publish(_word(done=done))
     heard.gate.set()
     heard.wait(1)
-    voice.say_last(_word(phase="ended"))
+    voice.publish_last(_word(phase="ended"))
     assert [word.done for word in heard.words] == [0, 99, 0]
 
 
@@ -137,23 +137,23 @@ def test_silence_is_broken_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(live, "REPEAT_AFTER", 0.01)
     heard = Heard()
     voice = Publisher(heard)
-    voice.say(_word())
+    voice.publish(_word())
     heard.wait(3)
-    voice.say_last(_word(phase="ended"))
+    voice.publish_last(_word(phase="ended"))
     assert [word.phase for word in heard.words[-2:]] == ["measuring", "ended"]
 
 
 def test_a_store_that_cannot_be_told_is_noted_once_and_left_alone() -> None:
     heard, events = Heard(StoreError("gone")), list[Event]()
     with LiveProgress("https://bench.example", events.append) as teller:
-        teller.keeping(lambda: heard)()
+        teller.follow_store(lambda: heard)()
         teller(Began(index=0, case=CASE, round=0, run=_run("r")))
         heard.wait(1)
-        while not teller._voice.note:
+        while not teller._publisher.note:
             threading.Event().wait(0.001)
         for phase in ("warming", "measuring"):
             teller(Reached(index=0, phase=phase))
-    assert [e.text for e in events if isinstance(e, Noted)] == ["what this run does is not shown live: gone"]
+    assert [e.text for e in events if isinstance(e, Noted)] == ["the progress of this run is not shown live: gone"]
     assert heard.enough.acquire(timeout=10) and not heard.enough.acquire(blocking=False)  # the farewell alone
 
 

@@ -98,7 +98,7 @@ def test_the_smallest_change_is_a_share_or_a_text(results: Path, smallest: float
 @pytest.mark.parametrize(
     ("arguments", "named", "said"),
     [
-        (("last", 3), {}, "treatment: 3 is no run"),
+        (("last", 3), {}, "treatment: 3 is not a run"),
         (("last", "last~1"), {"smallest": 5}, "smallest: 5 is not a share from 0 to 1"),
         (("last", "last~1"), {"smallest": True}, "smallest: True is not a share"),
         (("last", "last~1"), {"smallest": "200%"}, "smallest: 200% is not between"),
@@ -190,7 +190,7 @@ def test_findings_as_a_frame_and_in_a_notebook(results: Path) -> None:
 
 
 def test_a_wrong_state_is_refused(results: Path) -> None:
-    with pytest.raises(OptionError, match="state: 'opened' is no state of a finding"):
+    with pytest.raises(OptionError, match="state: 'opened' is not a state of a finding"):
         bw.findings(state="opened")
     with pytest.raises(OptionError, match="limit: 'x' is not a whole number"):
         bw.findings(limit="x")  # type: ignore[arg-type]

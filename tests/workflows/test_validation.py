@@ -39,11 +39,11 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ({"inputs": Inputs(count=0)}, "input count: 0 is below 1"),
         ({"load": Load(mode=Mode.OPEN)}, "an open loop needs a rate"),
         ({"load": Load(mode=Mode.OPEN, once=True), "rates": (5.0,)}, "an open loop ends after"),
-        ({"load": Load(mode=Mode.OPEN, find_rate=True)}, "needs to know what to meet"),
+        ({"load": Load(mode=Mode.OPEN, find_rate=True)}, "needs an objective to meet"),
         ({"load": Load(mode=Mode.OPEN, arrivals=Arrivals.TRACE, trace="absent")}, "trace absent"),
-        ({"load": Load(mode=Mode.OPEN, arrivals=Arrivals.TRACE, trace="t"), "rates": (5.0,)}, "a trace has the rate"),
+        ({"load": Load(mode=Mode.OPEN, arrivals=Arrivals.TRACE, trace="t"), "rates": (5.0,)}, "a trace sets the rate"),
         ({"load": Load(mode=Mode.OPEN, find_rate=True), "rates": (5.0,)}, "searches the rate by itself"),
-        ({"load": Load(arrivals=Arrivals.CONSTANT)}, "arrivals are those of an open loop"),
+        ({"load": Load(arrivals=Arrivals.CONSTANT)}, "--arrivals applies to an open loop only"),
         ({"load": Load(precision=0.01, samples=100)}, "two rules for when to stop"),
         ({"load": Load(precision=0.01), "rates": (5.0,)}, "an open loop ends after"),
     ],
@@ -64,7 +64,7 @@ def test_a_search_aims_at_percentiles_from_above() -> None:
         with pytest.raises(OptionError, match="cannot aim at"):
             validation.check(Request(targets=[FAKE], load=load), rounds=1)
     traced = Load(mode=Mode.OPEN, find_rate=True, objectives=(good,), arrivals=Arrivals.TRACE)
-    with pytest.raises(OptionError, match="a trace has the rate it has"):
+    with pytest.raises(OptionError, match="a trace sets the rate itself"):
         validation.check(Request(targets=[FAKE], load=traced), rounds=1)
     validation.check(Request(targets=[FAKE], load=Load(mode=Mode.OPEN, find_rate=True, objectives=(good,))), rounds=1)
 

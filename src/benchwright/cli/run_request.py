@@ -22,9 +22,9 @@ def request_of(given: Mapping[str, Any], command: list[str]) -> Request:
         runtimes=read_words(given["runtime"], "--runtime"),
         devices=read_words(given["device"], "--device"),
         precisions=read_words(given["numeric_precision"], "--numeric-precision") or ("",),
-        batch_sizes=arguments.several(given["batch_size"], arguments.whole("--batch-size"), "--batch-size"),
-        workers=arguments.several(given["workers"], arguments.whole("--workers"), "--workers"),
-        copies=arguments.several(given["copies"], arguments.copies, "--copies"),
+        batch_sizes=arguments.parse_list(given["batch_size"], arguments.whole("--batch-size"), "--batch-size"),
+        workers=arguments.parse_list(given["workers"], arguments.whole("--workers"), "--workers"),
+        copies=arguments.parse_list(given["copies"], arguments.copies, "--copies"),
         rates=_rates(given["rate"]),
         params=arguments.parameter_lists(given["param"]),
         options=arguments.pairs(given["option"], "--option"),
@@ -35,7 +35,7 @@ def request_of(given: Mapping[str, Any], command: list[str]) -> Request:
             seed=given["seed"],
             count=given["input_count"],
             values=arguments.values(given["value"]),
-            feed_back=arguments.fed_back(given["feed_back"]),
+            feed_back=arguments.parse_feedback(given["feed_back"]),
         ),
         load=_load(given),
         tags=given["tag"],
@@ -80,7 +80,7 @@ def read_warmup(given: Mapping[str, Any]) -> float | None:
 
 def read_words(text: str | None, flag: str) -> list[str]:
     """The words of a list with commas; none where the flag was not given."""
-    return arguments.several(text, str, flag) if text else []
+    return arguments.parse_list(text, str, flag) if text else []
 
 
 def _profile(given: Mapping[str, Any]) -> Profile | None:
@@ -97,7 +97,7 @@ def _profile(given: Mapping[str, Any]) -> Profile | None:
 
 def _load(given: Mapping[str, Any]) -> Load:
     if given["trace"] and given["arrivals"] != Arrivals.POISSON:
-        raise OptionError("a trace has the arrivals it has", remedy="give --trace or --arrivals, not both")
+        raise OptionError("a trace sets the arrivals itself", remedy="give --trace or --arrivals, not both")
     for flag in ("samples", "duration"):
         if given["offline"] is not None and given[flag] is not None:
             raise OptionError(f"--offline and --{flag} both say when to stop", remedy="leave one of them out")
@@ -145,5 +145,5 @@ def _rates(text: str | None) -> list[float | None]:
     return (
         [None]
         if not text
-        else [*arguments.several(text, lambda item: arguments.positive(item, "/s", "--rate"), "--rate")]
+        else [*arguments.parse_list(text, lambda item: arguments.positive(item, "/s", "--rate"), "--rate")]
     )

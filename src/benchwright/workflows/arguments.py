@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from benchwright import plugins
@@ -23,7 +23,7 @@ _TOLERANCES = {"absolute": (0, 1e300), "relative": (0, 1e300), "cosine": (-1, 1)
 _PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
 
 
-def several(text: str, read: Callable[[str], T], flag: str) -> list[T]:
+def parse_list(text: str, read: Callable[[str], T], flag: str) -> list[T]:
     """`'1,8,max'` as a list; every item through `read`."""
     items = [item.strip() for item in text.split(",")]
     if not all(items):
@@ -82,14 +82,19 @@ def tolerance(text: str) -> Tolerance:
         name, _, number = item.rpartition("=")
         name = name.strip() or "relative"
         if name not in _TOLERANCES:
-            raise OptionError(f"--tolerance: {name!r} is none", remedy=did_you_mean(name, _TOLERANCES))
+            raise OptionError(
+                f"--tolerance: {name!r} is not a kind of tolerance", remedy=did_you_mean(name, _TOLERANCES)
+            )
         try:
             found[name] = int(number) if name == "top" else float(number)
         except ValueError:
             found[name] = math.nan
         least, most = _TOLERANCES[name]
         if not least <= found[name] <= most:  # nor when it is no number at all
-            raise OptionError(f"--tolerance: {item.strip()!r} cannot hold", remedy="write 1e-3, or absolute=1e-5,top=5")
+            raise OptionError(
+                f"--tolerance: {item.strip()!r} is not a number from {least:g} to {most:g}",
+                remedy="write 1e-3, or absolute=1e-5,top=5",
+            )
     return Tolerance(**found)  # type: ignore[arg-type]
 
 
@@ -117,7 +122,7 @@ def values(texts: Iterable[str]) -> dict[str, tuple[float, ...]]:
     return found
 
 
-def fed_back(texts: Iterable[str]) -> dict[str, str]:
+def parse_feedback(texts: Iterable[str]) -> dict[str, str]:
     """`'state=stateN'` items: an input and the output it takes; `'state'` alone leaves the output to be found."""
     found = {}
     for text in texts:
@@ -159,7 +164,7 @@ def host(text: str) -> Host | None:
         return None
     found = plugins.load("hosts", kind)
     if not hasattr(found, "from_text") or not rest:
-        raise OptionError(f"--host: {text!r} is no host", remedy="write --host container:IMAGE, or adb:SERIAL")
+        raise OptionError(f"--host: {text!r} is not a host", remedy="write --host container:IMAGE, or adb:SERIAL")
     return cast("Host", found.from_text(rest))
 
 
@@ -191,11 +196,6 @@ def one_or_many(value: T | Sequence[T] | None, default: Sequence[T]) -> Sequence
     if isinstance(value, str) or not isinstance(value, Sequence):
         return [value]
     return list(value)
-
-
-def frozen(options: Mapping[str, Scalar] | None) -> dict[str, Scalar]:
-    """A copy of a mapping, empty for None."""
-    return dict(options or {})
 
 
 def whole_number(value: object, what: str) -> int:

@@ -50,7 +50,7 @@ class ComparedRuns:
 
     @property
     def beside(self) -> str:
-        """What is known of the machine's own false alarms, in words; "" where nothing is."""
+        """How often the machine that measured gives a false alarm, in words; "" where that is not known."""
         return false_alarms.describe_for_comparison(self.calibration) if self.calibration else ""
 
     def print(self, file: TextIO | None = None) -> None:
@@ -116,7 +116,7 @@ def _side(side: object, name: str, store: str | os.PathLike[str] | None) -> Run:
         return record
     if isinstance(side, str | os.PathLike):
         return find_run(os.fspath(side), lambda: open_configured_store(store), read_runs, samples=False)
-    raise OptionError(f"{name}: {side!r} is no run", remedy="give a run, a file, or a reference such as 'last~1'")
+    raise OptionError(f"{name}: {side!r} is not a run", remedy="give a run, a file, or a reference such as 'last~1'")
 
 
 def _share(smallest: float | str) -> float:

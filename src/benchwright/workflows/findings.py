@@ -86,7 +86,7 @@ def _state(word: str) -> State:
         return State(word)
     except ValueError:
         raise OptionError(
-            f"state: {word!r} is no state of a finding", remedy=did_you_mean(str(word), [*State, ALL])
+            f"state: {word!r} is not a state of a finding", remedy=did_you_mean(str(word), [*State, ALL])
         ) from None
 
 

@@ -76,11 +76,13 @@ def history(
             results, name, metrics=one_or_many(metrics or None, ()), runs=most, usual=headline_metrics
         )
         results_of = cache(lambda run: results.run(run, samples=False).results)
-        judged = tuple(_judged(results, one, results_of, most) for one in found)
+        judged = tuple(_judge_series(results, one, results_of, most) for one in found)
     return TargetHistory(target=name, series=judged, misses=tuple(misses))
 
 
-def _judged(results: Store, series: Series, results_of: Callable[[str], Sequence[Result]], most: int) -> JudgedSeries:
+def _judge_series(
+    results: Store, series: Series, results_of: Callable[[str], Sequence[Result]], most: int
+) -> JudgedSeries:
     better = Better(series.better) if series.better else None
     judging = Judging(metric=series.metric, better=better, results=results_of, unit=series.unit)
     return JudgedSeries(

@@ -16,29 +16,29 @@ from benchwright.store.live import ENDED, REPEAT_AFTER, Progress
 from benchwright.store.live.sqlite import SqliteProgress
 from benchwright.store.probe import database_file
 
-PAUSE = 0.5  # seconds between two words
-_SULK = 30.0  # seconds without a word after one that could not be told
-_FAREWELL = 2.0  # seconds that the last word may take: it is the only one that anybody waits for
+PAUSE = 0.5  # seconds between two reports of progress
+_RETRY_AFTER = 30.0  # seconds until the next report after one that could not be sent
+_LAST_WAIT = 2.0  # seconds that the last report may take: it is the only one that anybody waits for
 
 
 class ProgressSink(Protocol):
-    """What can be told: a database, a server."""
+    """Who takes reports of progress: a database, a server."""
 
     def tell_progress(self, progress: Progress) -> None:
-        """Replaces the last word of that run; "ended" removes it."""
+        """Replaces the last report of that run; the phase "ended" removes it."""
         ...
 
 
 class LiveProgress:
-    """A listener that passes events on and tells the store at `url` of them, in a thread of its own.
+    """A listener that passes events on and reports them to the store at `url`, in a thread of its own.
 
-    An SQLite file is told directly, as soon as there is one; any other store once it was opened through `keeping`.
+    An SQLite file gets reports directly, as soon as there is one; any other store once `follow_store` opened it.
     """
 
     def __init__(self, url: str, listener: Listener = nobody) -> None:
         self._listener = listener
-        self._word = SqliteProgress(database_file(url)) if "://" not in url or url.startswith("sqlite") else None
-        self._voice = Publisher(self._word)
+        self._sqlite = SqliteProgress(database_file(url)) if "://" not in url or url.startswith("sqlite") else None
+        self._publisher = Publisher(self._sqlite)
         self._stores: list[ResultSink] = []  # that are open and can be told
         self._total = 0
         self._now: dict[str, Progress] = {}
@@ -46,8 +46,8 @@ class LiveProgress:
 
     def __call__(self, event: Event) -> None:
         self._listener(event)
-        if self._voice.note:
-            note, self._voice.note = self._voice.note, ""
+        if self._publisher.note:
+            note, self._publisher.note = self._publisher.note, ""
             self._listener(Noted(text=note))
         match event:
             case Planned(total=total):
@@ -59,29 +59,29 @@ class LiveProgress:
             case Ended(result=result):
                 self._end(result)
 
-    def keeping(self, open_store: Callable[[], ResultSink]) -> Callable[[], ResultSink]:
-        """The same store; when it is closed, the run that was kept in it has ended."""
+    def follow_store(self, open_store: Callable[[], ResultSink]) -> Callable[[], ResultSink]:
+        """Opens the same store, and reports to it; when it is closed, the runs that were kept in it have ended."""
 
-        def opened() -> ResultSink:
+        def open_and_watch() -> ResultSink:
             store = open_store()
-            if self._word is None and hasattr(store, "tell_progress"):
+            if self._sqlite is None and hasattr(store, "tell_progress"):
                 self._stores.append(store)
                 self._choose()
-            return _Told(store, self)
+            return _WatchedStore(store, self)
 
-        return opened
+        return open_and_watch
 
     def close(self, store: ResultSink) -> None:
-        """Tells a store that was opened through `keeping` nothing more."""
+        """Reports nothing more to a store that was opened through `follow_store`."""
         if store in self._stores:
             self._stores.remove(store)
             self._choose()
 
     def finish(self, *runs: str) -> None:
-        """These runs have ended; without any, all."""
+        """Reports that these runs have ended; without any name, all of them."""
         for run in runs or tuple(self._now):
             if progress := self._now.pop(run, None):
-                self._voice.say_last(replace(progress, phase=ENDED))
+                self._publisher.publish_last(replace(progress, phase=ENDED))
 
     def __enter__(self) -> Self:
         return self
@@ -90,7 +90,7 @@ class LiveProgress:
         self.finish()
 
     def _choose(self) -> None:
-        self._voice.hearer = cast(ProgressSink, self._stores[-1]) if self._stores else None
+        self._publisher.sink = cast(ProgressSink, self._stores[-1]) if self._stores else None
 
     def _begin(self, event: Began, run: Run) -> None:
         self._present = run.id
@@ -112,7 +112,7 @@ class LiveProgress:
         progress = self._now[self._present] = replace(progress, **changes)
         # Who measures runs in turns announces the sum.
         planned = progress.planned or -(-self._total // len(self._now))
-        self._voice.say(replace(progress, planned=max(planned, progress.done)))
+        self._publisher.publish(replace(progress, planned=max(planned, progress.done)))
 
 
 def _host() -> str:
@@ -120,8 +120,8 @@ def _host() -> str:
     return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
 
 
-class _Told:
-    """A store that a run is kept in."""
+class _WatchedStore:
+    """A store that runs are kept in, which notes when they have ended."""
 
     def __init__(self, store: ResultSink, teller: LiveProgress) -> None:
         self._store, self._teller = store, teller
@@ -149,70 +149,70 @@ class _Told:
 
 
 class Publisher:
-    """Says the newest word of each run in a thread, which lives as long as there is something to say."""
+    """Sends the newest report of each run in a thread, which lives as long as there is something to send."""
 
-    def __init__(self, hearer: ProgressSink | None) -> None:
-        self.hearer = hearer
-        self.note = ""  # why nothing can be told: once
+    def __init__(self, sink: ProgressSink | None) -> None:
+        self.sink = sink
+        self.note = ""  # why nothing can be sent: once
         self._noted = False
         self._changed = threading.Condition()
-        self._words: dict[str, Progress] = {}  # not yet said
-        self._alive: dict[str, Progress] = {}  # said last
+        self._pending: dict[str, Progress] = {}  # not yet sent
+        self._alive: dict[str, Progress] = {}  # sent last
         self._thread: threading.Thread | None = None
 
-    def say(self, progress: Progress) -> None:
-        """Has it said soon, unless a newer word comes first. Returns at once."""
+    def publish(self, progress: Progress) -> None:
+        """Sends a report soon, unless a newer one of the same run comes first. Returns at once."""
         with self._changed:
-            self._words[progress.run] = progress
+            self._pending[progress.run] = progress
             self._changed.notify_all()
             if self._thread is None:
-                self._thread = threading.Thread(target=self._speak, name="benchwright-telling", daemon=True)
+                self._thread = threading.Thread(target=self._publish_all, name="benchwright-live", daemon=True)
                 self._thread.start()
 
-    def say_last(self, progress: Progress) -> None:
-        """Has it said now, and waits for that a moment."""
-        self.say(progress)
+    def publish_last(self, progress: Progress) -> None:
+        """Sends a report now, and waits for that a moment."""
+        self.publish(progress)
         with self._changed:
-            self._changed.wait_for(lambda: self._is_done_with(progress.run), _FAREWELL)
+            self._changed.wait_for(lambda: self._is_done_with(progress.run), _LAST_WAIT)
 
     def _is_done_with(self, run: str) -> bool:
         others = self._alive.keys() - {run}
-        return self._thread is None or bool(others and run not in self._alive and run not in self._words)
+        return self._thread is None or bool(others and run not in self._alive and run not in self._pending)
 
-    def _speak(self) -> None:
-        while words := self._next():
-            refused = sum(not self._tell(word) for word in words)
+    def _publish_all(self) -> None:
+        while pending := self._next():
+            refused = sum(not self._tell(progress) for progress in pending)
             with self._changed:
-                for word in words:
-                    if word.phase == ENDED:
-                        self._alive.pop(word.run, None)
+                for progress in pending:
+                    if progress.phase == ENDED:
+                        self._alive.pop(progress.run, None)
                 self._changed.notify_all()
-                self._changed.wait_for(self._is_urgent, _SULK if refused else PAUSE)
+                self._changed.wait_for(self._is_urgent, _RETRY_AFTER if refused else PAUSE)
 
     def _next(self) -> list[Progress]:
-        """What is to be said now; nothing when no run is left."""
+        """The reports to send now; none when no run is left."""
         with self._changed:
             if self._alive:
-                self._changed.wait_for(lambda: self._words, REPEAT_AFTER)
-            words, self._words = self._words, {}
-            self._alive.update(words)
+                self._changed.wait_for(lambda: self._pending, REPEAT_AFTER)
+            pending, self._pending = self._pending, {}
+            self._alive.update(pending)
             if not self._alive:
-                if isinstance(self.hearer, SqliteProgress):
-                    self.hearer.close()  # here: a connection belongs to its thread
+                if isinstance(self.sink, SqliteProgress):
+                    self.sink.close()  # here: a connection belongs to its thread
                 self._thread = None
                 self._changed.notify_all()
-            return [*(words or self._alive).values()]
+            return [*(pending or self._alive).values()]
 
     def _is_urgent(self) -> bool:
-        return not self._alive or any(word.phase == ENDED for word in self._words.values())
+        return not self._alive or any(progress.phase == ENDED for progress in self._pending.values())
 
     def _tell(self, progress: Progress) -> bool:
-        if self.hearer is None:
+        if self.sink is None:
             return True
         try:
-            self.hearer.tell_progress(progress)
+            self.sink.tell_progress(progress)
         except Exception as error:  # the border of this thread: nobody's run may end because of it
             if not self._noted:
-                self._noted, self.note = True, f"what this run does is not shown live: {error}"
+                self._noted, self.note = True, f"the progress of this run is not shown live: {error}"
             return False
         return True

@@ -124,7 +124,7 @@ def run(
         copies=[arguments.copies(str(c)) for c in arguments.one_or_many(copies, (whole_load.copies,))],  # type: ignore[arg-type]
         rates=arguments.one_or_many(rate, (whole_load.rate,)),
         params=params or {},
-        options=arguments.frozen(options),
+        options=dict(options or {}),
         inputs=inputs or Inputs(),
         load=whole_load,
         tags=tags,
@@ -167,7 +167,7 @@ def measure(
     tags = (*usual.tags, *request.tags)
     validation.check_tags(tags)
     imports = ImportTimes(listener)
-    cases = [ending(case, usual) for case in sources.plan(replace(request, listener=imports.hear))]
+    cases = [with_usual_length(case, usual) for case in sources.plan(replace(request, listener=imports.hear))]
     if rounds is None:  # what is called once may take hours, and says itself how often it repeats
         rounds = 1 if all(case.load.mode is Mode.SINGLE for case in cases) else usual_rounds
     validation.check_size(len(cases), rounds)
@@ -182,7 +182,7 @@ def measure(
     validation.check_cost(whole)
     validation.check_profile(whole)
     if resume:
-        whole = _resumed(whole, resume, store=store, save=save)
+        whole = _resume_plan(whole, resume, store=store, save=save)
     if golden:
         from benchwright.execution import golden as answers
 
@@ -195,7 +195,7 @@ def measure(
     return MeasuredRun(execute(whole, store=store, save=save, listener=listener))
 
 
-def ending(case: Case, usual: config.Config) -> Case:
+def with_usual_length(case: Case, usual: config.Config) -> Case:
     """The case with the duration and the warm-up that are usual here, unless it says itself when to stop."""
     load = case.load
     if load.mode is Mode.SINGLE:
@@ -216,14 +216,14 @@ def execute(plan: Plan, *, store: str | None = None, save: bool = True, listener
 
     url = config.store_url(store)
     with LiveProgress(url, listener) as teller:
-        opened = teller.keeping(lambda: _open(url))
+        opened = teller.follow_store(lambda: _open(url))
         return execute_plan(plan, opened, teller, looks_ready=lambda: looks_ready(url))
 
 
-def _resumed(plan: Plan, reference: str, *, store: str | None, save: bool) -> Plan:
-    """The plan as the continuation of a run in the store, or an `OptionError` that says why it is none."""
+def _resume_plan(plan: Plan, reference: str, *, store: str | None, save: bool) -> Plan:
+    """The plan as the continuation of a run in the store, or an `OptionError` that says why it cannot be one."""
     if not save:
-        raise OptionError("a run that is resumed is kept where it is", remedy="leave out --no-save, or --resume")
+        raise OptionError("a resumed run is always saved in its store", remedy="leave out --no-save, or --resume")
     from benchwright.execution.resume import match_cases, price
     from benchwright.store import open_store
 
@@ -235,9 +235,9 @@ def _resumed(plan: Plan, reference: str, *, store: str | None, save: bool) -> Pl
 
 
 def refuse_nesting() -> None:
-    """What is being measured cannot measure: a file or function that measures itself would start processes without end.
+    """Refuses to measure from inside a measurement: a file that measures itself would start processes without end.
 
-    A command that is measured is a program of its own, and may.
+    A command that is measured is a program of its own, and may measure.
     """
     file = user_objects.import_underway()
     if file:

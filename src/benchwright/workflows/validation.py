@@ -1,4 +1,4 @@
-"""What cannot be measured, or means nothing, is refused before anything starts."""
+"""Checks that refuse a request before anything starts: what cannot be measured, and what contradicts itself."""
 
 from __future__ import annotations
 
@@ -133,9 +133,9 @@ def _combinations(request: Request) -> int:
 def _check_arrivals(request: Request) -> None:
     load, rated = request.load, any(rate is not None for rate in request.rates)
     if load.arrivals is Arrivals.TRACE and rated:
-        raise OptionError("a trace has the rate it has", remedy="give --rate or --trace, not both")
+        raise OptionError("a trace sets the rate itself", remedy="give --rate or --trace, not both")
     if load.arrivals is Arrivals.CONSTANT and not rated and load.mode is not Mode.OPEN:
-        raise OptionError("arrivals are those of an open loop, and this is none", remedy="add --rate 200")
+        raise OptionError("--arrivals applies to an open loop only", remedy="add --rate 200")
     if load.mode is Mode.OPEN and load.arrivals is not Arrivals.TRACE and not load.find_rate and None in request.rates:
         raise OptionError("an open loop needs a rate", remedy="add --rate 200")
 
@@ -161,7 +161,7 @@ def _check_search(request: Request) -> None:
     if any(rate is not None for rate in request.rates):
         raise OptionError("--find-rate searches the rate by itself", remedy="give --find-rate or --rate, not both")
     if not load.objectives:
-        raise OptionError("--find-rate needs to know what to meet", remedy="add --objective 'p99<20ms'")
+        raise OptionError("--find-rate needs an objective to meet", remedy="add --objective 'p99<20ms'")
     for objective in load.objectives:
         if not objective.metric.startswith("latency_p") or not objective.relation.startswith("<"):
             raise OptionError(
@@ -169,7 +169,7 @@ def _check_search(request: Request) -> None:
                 remedy="bound percentiles of the latency from above, for example --objective 'p99<20ms'",
             )
     if load.arrivals is Arrivals.TRACE:
-        raise OptionError("a trace has the rate it has", remedy="give --find-rate or --trace, not both")
+        raise OptionError("a trace sets the rate itself", remedy="give --find-rate or --trace, not both")
     if tuple(request.copies) != (1,):
         raise OptionError("--find-rate searches with one copy", remedy="leave --copies out, or use --workers")
 

@@ -16,7 +16,7 @@ from benchwright.execution.builds.surroundings import Surroundings
 from benchwright.execution.plan_elsewhere import plan_in
 from benchwright.execution.rounds import Plan, execute
 from benchwright.targets.sources import Request
-from benchwright.workflows.ab.pairs import setting
+from benchwright.workflows.ab.pairs import setting_of
 
 PROJECT = """
 [build-system]
@@ -99,7 +99,7 @@ def test_an_environment_holds_nothing_that_is_installed_here(repository: Path, c
     assert built.ok, built.log.read_text()
     assert built.own and not _can_import(built, "numpy") and not _can_import(built, "click")
     (case,) = plan_in(built, Request(targets=["bench.py::look"]))
-    run = execute(Plan(cases=[case], rounds=1, host=setting(built).host, paths=built.paths, directory=built.folder))
+    run = execute(Plan(cases=[case], rounds=1, host=setting_of(built).host, paths=built.paths, directory=built.folder))
     assert run.results[0].status == "ok", run.results[0].error
     assert run.results[0].environment.packages == {}
 

@@ -99,7 +99,7 @@ def repository(plain: None) -> None:
 @pytest.mark.usefixtures("repository")
 def test_one_commit_against_itself_and_changes_that_are_not_committed_are_told() -> None:
     same, building = _told()
-    assert same.startswith("master and HEAD are one commit, ")
+    assert same.startswith("master and HEAD are the same commit, ")
     assert same.endswith("; --treatment-dir . measures a working copy as it is")
     first = subprocess.run(["git", "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout[:12]
     assert building == f"building {first}: true"
@@ -108,7 +108,7 @@ def test_one_commit_against_itself_and_changes_that_are_not_committed_are_told()
     _do("git", "commit", "-q", "-m", "second")
     assert _told(control="HEAD~1") == [building]
     Path("source.txt").write_text("2")
-    dirty = "what is not committed is not measured; --treatment-dir . measures a working copy as it is"
+    dirty = "changes that are not committed are not measured; --treatment-dir . measures a working copy as it is"
     assert _told(control="HEAD~1")[0] == dirty
     assert len(_told(treatment="HEAD~1")) == 1  # which has nothing to do with the changes
 
@@ -126,4 +126,4 @@ def test_without_a_usual_branch_the_control_must_be_named() -> None:
 def test_mercurial_has_names_of_its_own() -> None:
     for command in ("init", "commit -q --config ui.allowemptycommit=1 -m first"):
         _do("hg", *command.split())
-    assert _told()[0].startswith("default and . are one commit, ")
+    assert _told()[0].startswith("default and . are the same commit, ")

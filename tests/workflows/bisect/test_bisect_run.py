@@ -24,7 +24,7 @@ from benchwright.store import Store, open_store
 from benchwright.workflows.ab.pairs import MeasuredSide
 from benchwright.workflows.bisect import run as culprits
 from benchwright.workflows.bisect import search
-from benchwright.workflows.bisect.pairs import can_last, find_adjacent, lasting
+from benchwright.workflows.bisect.pairs import can_last, find_adjacent, with_length
 from benchwright.workflows.bisect.search import Terms, _prior, bisect
 
 COUNT, CULPRIT, BROKEN = 18, 11, (8, 9)
@@ -138,7 +138,7 @@ def test_pairs_of_another_machine_do_not_count(repository: Path, found: Bisected
 
     def recalled(earlier: Run) -> Bisected:
         def case_in(built: Built) -> Case:
-            return culprits.moved(case, builder.repository.root, built)
+            return culprits.move_case(case, builder.repository.root, built)
 
         return bisect(builder, "c0", "main", case_in, Terms(most_runs=1), earlier=[earlier])
 
@@ -170,9 +170,9 @@ def test_what_is_not_a_matter_of_time_is_not_made_longer(found: Bisected, store:
         return dataclasses.replace(case, load=dataclasses.replace(case.load, **load))  # type: ignore[arg-type]
 
     assert can_last(case, 9.0) and can_last(under(duration=None), 3.0)  # a second is usual
-    assert lasting(under(duration=None), 3.0).load.duration == 3.0
+    assert with_length(under(duration=None), 3.0).load.duration == 3.0
     assert not can_last(under(duration=15.0), 3.0) and not can_last(under(samples=10), 3.0)
-    assert not can_last(under(once=True), 3.0) and lasting(under(samples=10), 1.0).load.samples == 10
+    assert not can_last(under(once=True), 3.0) and with_length(under(samples=10), 1.0).load.samples == 10
 
 
 def _finding(found: Bisected, store: Store) -> Finding:
@@ -200,29 +200,29 @@ def test_a_case_of_a_run_is_found_in_another_working_copy(repository: Path, foun
     case = store.run(found.id, samples=False).results[0].case
     builder = Builder(repository, command=BUILD)
     built = builder.prepare("c3")
-    there = culprits.moved(case, builder.repository.root, built)
+    there = culprits.move_case(case, builder.repository.root, built)
     assert there.target.uri == f"{built.folder}/bench.py::work"
     home = dataclasses.replace(case, target=dataclasses.replace(case.target, uri=f"{repository}/bench.py::work"))
-    assert culprits.moved(home, builder.repository.root, built) == there
+    assert culprits.move_case(home, builder.repository.root, built) == there
 
 
 def test_a_budget_is_kept_and_what_was_learnt_is_told(repository: Path) -> None:
     told = _bisect(repository, save=False, most_runs=2)
-    assert not told.sure and told.runs == 2 and told.why == "2 runs do not tell"
+    assert not told.sure and told.runs == 2 and told.why == "2 runs are not enough to name a commit"
     assert [each.subject for each in told.commits] == [f"change {i}" for i in range(1, COUNT)]
 
 
 def test_a_budget_counts_what_was_measured_before(repository: Path, store: Store) -> None:
     first, again = (_bisect(repository, good="c0", bad="c3", most_runs=4) for _ in range(2))
     assert (first.runs, first.again) == (4, 0)
-    assert (again.runs, again.again, again.why) == (4, 4, "4 runs do not tell")
+    assert (again.runs, again.again, again.why) == (4, 4, "4 runs are not enough to name a commit")
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         ({"good": "c5", "bad": "c5"}, "one commit"),
-        ({"good": "c5", "bad": "c2"}, "no ancestor"),
+        ({"good": "c5", "bad": "c2"}, "not an ancestor"),
         ({"good": "c5", "bad": "nowhere"}, "nowhere"),
         ({"good": "c5", "bad": "c8"}, "an end of the range: the build of"),
         ({"good": "c5", "bad": ""}, "no range"),

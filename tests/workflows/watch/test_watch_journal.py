@@ -120,7 +120,7 @@ def test_a_line_that_makes_no_sense_is_told_with_its_place(tmp_path: Path) -> No
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     with (
         WatchJournal(tmp_path),
-        pytest.raises(OptionError, match="another process watches this"),
+        pytest.raises(OptionError, match="another process already watches this"),
         WatchJournal(tmp_path),
     ):
         pass

@@ -21,9 +21,10 @@ from benchwright.store import Store, open_store
 from benchwright.targets.sources import Request
 from benchwright.vcs.git import GitRepository
 from benchwright.vcs.history import Commit
+from benchwright.workflows.watch.commit_report import CommitReport
 from benchwright.workflows.watch.commits import Following
 from benchwright.workflows.watch.journal import CommitState, JournalLine, WatchJournal
-from benchwright.workflows.watch.loop import CommitReport, Watched, watch
+from benchwright.workflows.watch.loop import Watched, watch
 
 plain = repositories.plain
 pytestmark = pytest.mark.usefixtures("plain")
@@ -169,7 +170,7 @@ def test_the_first_start_takes_the_newest_commit_and_later_ones_go_on() -> None:
     said: list[Any] = []
     watch(_watched(commit_file=file, since=commits[0]), listener=said.append)
     assert [event.text for event in said if isinstance(event, Noted)] == [
-        "--since says where the first start begins; this one goes on where the last one was",
+        "--since counts at the first start only; this watch continues where it stopped",
         "there is no new commit on main",
     ]
     subprocess.run(["git", "reset", "-q", "--hard", "HEAD~1"], cwd=project, check=True)
@@ -218,7 +219,7 @@ def test_a_branch_that_is_missing_for_a_moment_does_not_end_a_watch(monkeypatch:
 
     monkeypatch.setattr(GitRepository, "bring", bring)
     assert watch(replace(_watched(since=commit), status_file=status), interval=0.01, listener=said.append)
-    assert [event.text for event in said] == ["there is no revision 'main'; it is tried again"]
+    assert [event.text for event in said] == ["there is no revision 'main'; the watch will try again"]
 
 
 def test_a_commit_without_the_target_is_a_record() -> None:

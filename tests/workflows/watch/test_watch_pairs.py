@@ -9,7 +9,7 @@ import pytest
 from benchwright.records import Estimate, Verdict
 from benchwright.records.findings import Finding, State
 from benchwright.store import open_store
-from benchwright.workflows.watch.pairs import settle
+from benchwright.workflows.watch.pairs import record_verdict
 
 SUSPECTED = Finding(
     id="found",
@@ -39,6 +39,6 @@ def test_pairs_decide_who_is_told(
     tmp_path: Path, verdict: Verdict, effect: float | None, state: State, what: str
 ) -> None:
     store = open_store(tmp_path / "results.db")
-    finding = settle(store, store.keep_finding(SUSPECTED), verdict, "measured again", effect)
+    finding = record_verdict(store, store.keep_finding(SUSPECTED), verdict, "measured again", effect)
     store.close()
     assert (finding.state, finding.remarks[-1].what, finding.remarks[-1].text) == (state, what, "measured again")

@@ -85,11 +85,11 @@ def command(**given: Any) -> int:
         check_picture(picture, force=True)
     from benchwright.analysis.false_alarms import describe_for_ab
     from benchwright.execution.session import Plan
-    from benchwright.workflows.ab.run import contend
+    from benchwright.workflows.ab.run import run_ab
     from benchwright.workflows.run import command_line
 
     with ProgressLine(sys.stderr) as progress:
-        trial = contend(
+        trial = run_ab(
             request_of(given),
             _side(given, "control"),
             _side(given, "treatment"),

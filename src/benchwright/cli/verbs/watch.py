@@ -71,15 +71,15 @@ def command(**given: Any) -> int:
     from benchwright.cli.progress import ProgressLine
     from benchwright.workflows import arguments
     from benchwright.workflows.watch import loop
-    from benchwright.workflows.watch.messages import handled_json, handled_text
+    from benchwright.workflows.watch.commit_report import CommitReport, report_json, report_text
 
-    shown = handled_json if given["as_json"] else handled_text
+    shown = report_json if given["as_json"] else report_text
     interval = None if given["once"] else arguments.positive(given["interval"], "s", "--interval")
     with ProgressLine(sys.stderr) as progress:
 
-        def tell(handled: loop.CommitReport) -> None:
+        def tell(report: CommitReport) -> None:
             progress.clear()
-            click.echo(shown(handled))
+            click.echo(shown(report))
             sys.stdout.flush()
 
         ok = loop.watch(_watch_settings(given), interval=interval, listener=progress, tell=tell)

@@ -15,8 +15,8 @@ from benchwright.compat.harness.driver_flags import DriverFlags
 from benchwright.compat.harness.programs import BuiltProgram, Programs
 from benchwright.errors import FetchError, TargetError
 from benchwright.vcs.history import Commit, History, open_repository
-from benchwright.workflows.watch import commits, files
-from benchwright.workflows.watch.selection import stepped
+from benchwright.workflows.watch import commits, interface
+from benchwright.workflows.watch.commits import take_every
 
 Say = Callable[[str], None]
 
@@ -54,7 +54,7 @@ class _Driver:
         self.finished += self._read_commit_file()
         while True:
             for commit in self._new_commits():
-                if files.told_to_stop(self.flags.status_file):
+                if interface.is_told_to_stop(self.flags.status_file):
                     return code
                 code = max(code, self._handle_commit(commit))
                 if code == INTERRUPTED_CODE:
@@ -65,7 +65,7 @@ class _Driver:
     def _rest(self, seconds: float) -> bool:
         """Waits; False when it was told to stop."""
         end = time.monotonic() + seconds
-        while not files.told_to_stop(self.flags.status_file):
+        while not interface.is_told_to_stop(self.flags.status_file):
             if (left := end - time.monotonic()) <= 0:
                 return True
             time.sleep(min(left, 1.0))
@@ -83,13 +83,13 @@ class _Driver:
         if not self.finished:
             yield self.repository.resolve(self.flags.commit) if self.flags.commit else newest
         last, known = self.finished[-1], {*self.finished}
-        lost = commits.gone(last, self.flags.branch)
-        fresh = commits.after(self.repository, last, newest, known, lambda: self.say(lost))
-        yield from stepped(fresh, self.flags.step)
+        lost = commits.describe_lost_commit(last, self.flags.branch)
+        fresh = commits.commits_after(self.repository, last, newest, known, lambda: self.say(lost))
+        yield from take_every(fresh, self.flags.step)
 
     def _read_commit_file(self) -> list[str]:
         """The commit that the commit file names; a file that names none is told of, and does not stop anything."""
-        name = files.read_commit(self.flags.commit_file)
+        name = interface.read_commit(self.flags.commit_file)
         if not name:
             return []
         try:
@@ -106,12 +106,12 @@ class _Driver:
             if code == INTERRUPTED_CODE:  # the commit is not finished
                 return code
         self.finished.append(commit.revision.id)
-        files.write_commit(self.flags.commit_file, commit.revision.id)
+        interface.write_commit(self.flags.commit_file, commit.revision.id)
         return code
 
     def _handle_platform(self, platform: str, commit: Commit, *, as_it_is: bool = False) -> int:
         builds = Programs(flags=self.flags, repository=self.repository, platform=platform)
-        turn = files.own_turn() if self.flags.same_host else contextlib.nullcontext()
+        turn = interface.hold_machine() if self.flags.same_host else contextlib.nullcontext()
         with turn:
             treatment = builds.build_working_copy(commit) if as_it_is else builds.build(commit)
             if self._report_failure(treatment):

@@ -40,10 +40,10 @@ class MeasuredSide:
 
     def measure(self, case: Case, number: int, notes: Mapping[str, Value] | None = None) -> Result:
         """Measures a case as this side has it."""
-        return self.measuring.measure(case, number, setting(self.built, {"side": self.name, **(notes or {})}))
+        return self.measuring.measure(case, number, setting_of(self.built, {"side": self.name, **(notes or {})}))
 
 
-def setting(built: Built, notes: Mapping[str, Value] | None = None) -> Setting:
+def setting_of(built: Built, notes: Mapping[str, Value] | None = None) -> Setting:
     """Where a case of a revision is measured: in its working copy, with its own Python."""
     return Setting(
         host=LocalHost(python=built.python, directory=built.folder, environment=built.environment),
@@ -82,13 +82,13 @@ class PairedCase:
         self.pairs: list[Pair] = []
 
     @property
-    def interrupted(self) -> bool:
+    def is_interrupted(self) -> bool:
         """Whether somebody pressed Ctrl-C."""
         return any(side.measuring.interrupted for side in self._sides)
 
     @property
-    def elastic(self) -> bool:
-        """Whether nobody said how long a process is to measure, so that it may be chosen."""
+    def is_elastic(self) -> bool:
+        """Whether the length of the processes may be chosen, because the request does not fix it."""
         load = self.case.load
         fixed = load.duration or load.samples or load.once or load.precision or load.trace or load.find_rate
         return load.mode is Mode.CLOSED and not fixed
@@ -100,28 +100,28 @@ class PairedCase:
         results: dict[int, Result] = {}
         for index in (0, 1) if order == "AB" else (1, 0):
             notes: dict[str, Value] = {"pair": number, "order": order}
-            results[index] = self._sides[index].measure(self._lasting(self._cases[index]), number, notes)
-        pair = self._judged(number, order, results[0], results[1])
+            results[index] = self._sides[index].measure(self._with_length(self._cases[index]), number, notes)
+        pair = self._make_pair(number, order, results[0], results[1])
         self.pairs.append(pair)
         return pair
 
-    def _lasting(self, case: Case) -> Case:
-        if self.length == 1.0 or not self.elastic:
+    def _with_length(self, case: Case) -> Case:
+        if self.length == 1.0 or not self.is_elastic:
             return case
         return replace(case, load=replace(case.load, duration=self.length * DEFAULT_DURATION))
 
-    def _judged(self, number: int, order: str, control: Result, treatment: Result) -> Pair:
+    def _make_pair(self, number: int, order: str, control: Result, treatment: Result) -> Pair:
         bare = Pair(number=number, order=order, control=None, treatment=None)
         failures = [
-            f"{side.name}: {_words(result)}"
+            f"{side.name}: {_describe_failure(result)}"
             for side, result in zip(self._sides, (control, treatment), strict=True)
             if result.status is not Status.OK
         ]
         if failures:
             return replace(bare, why="; ".join(failures))
-        self.metric = self.metric or chosen(self._wanted, control, treatment)
+        self.metric = self.metric or choose_metric(self._wanted, control, treatment)
         if self.metric is None or self.metric.better is None:
-            self.hopeless = _nothing_to_judge(self._wanted, control)
+            self.hopeless = _explain_missing_metric(self._wanted, control)
             return replace(bare, why=self.hopeless)
         name = self.metric.name
         a, b = _value(control, name), _value(treatment, name)
@@ -130,10 +130,10 @@ class PairedCase:
 
 
 class PairedTest:
-    """A contest that goes on until it is decided, is given up, or has had all its pairs."""
+    """The sequential test of a paired case: it ends when it is decided, given up, or has had all its pairs."""
 
-    def __init__(self, contest: PairedCase, rules: AbRules) -> None:
-        self.contest = contest
+    def __init__(self, paired: PairedCase, rules: AbRules) -> None:
+        self.paired = paired
         self._rules = rules
         self._sequential: Sequential | None = None
         self._look: Look | None = None
@@ -144,38 +144,38 @@ class PairedTest:
     def goes_on(self) -> bool:
         """Whether another pair is wanted."""
         decided = self._look is not None and self._look.verdict is not None
-        return not (decided or self._given_up or self._in_vain_from_here) and self.left > 0
+        return not (decided or self._is_given_up or self._cannot_decide) and self.left > 0
 
     @property
     def left(self) -> int:
-        """How many pairs it may still have."""
-        return self._rules.pairs - len(self.contest.pairs)
+        """How many pairs the test may still have."""
+        return self._rules.pairs - len(self.paired.pairs)
 
     @property
-    def _given_up(self) -> bool:
-        return bool(self.contest.hopeless) or self._failures >= self._rules.failures or self._in_vain
+    def _is_given_up(self) -> bool:
+        return bool(self.paired.hopeless) or self._failures >= self._rules.failures or self._has_no_pair
 
     @property
-    def _in_vain(self) -> bool:
+    def _has_no_pair(self) -> bool:
         """Whether all pairs are used and none counts; an interrupt makes a pair fail that says nothing of the case."""
-        return self._look is None and self.left <= 0 and not self.contest.interrupted
+        return self._look is None and self.left <= 0 and not self.paired.is_interrupted
 
     @property
-    def _in_vain_from_here(self) -> bool:
+    def _cannot_decide(self) -> bool:
         rules, look = self._rules, self._look
         return look is not None and is_in_vain(look, smallest=rules.smallest, most=rules.pairs)
 
     def step(self) -> None:
-        """One more pair."""
+        """Measures one more pair."""
         begin = time.monotonic()
-        pair = self.contest.pair()
+        pair = self.paired.pair()
         self._seconds += time.monotonic() - begin
         if pair.why or pair.control is None or pair.treatment is None:
             self._failures += 1
             return
         self._failures = 0
         if self._sequential is None:
-            rules, metric = self._rules, self.contest.metric
+            rules, metric = self._rules, self.paired.metric
             better = (metric.better if metric else None) or Better.LOWER
             self._sequential = Sequential(
                 smallest=rules.smallest, false_alarms=rules.false_alarms, most=rules.pairs, better=better
@@ -190,30 +190,30 @@ class PairedTest:
         The sizes of the differences tell, not their signs: what is chosen by signs would spoil the test, which
         exchanges the labels of these pairs and leaves the later ones as they are.
         """
-        contest, rules = self.contest, self._rules
-        sizes = [abs(math.log(ratio)) for pair in contest.pairs if (ratio := pair.ratio) is not None]
-        if self._look is None or self._look.verdict is not None or not contest.elastic:
+        paired, rules = self.paired, self._rules
+        sizes = [abs(math.log(ratio)) for pair in paired.pairs if (ratio := pair.ratio) is not None]
+        if self._look is None or self._look.verdict is not None or not paired.is_elastic:
             return
         if (
             len(sizes) == _GLANCE
             and max(sizes) - min(sizes) < min(sizes) / _CLEAR
             and min(sizes) > _MUCH * rules.smallest
         ):
-            contest.length = min(contest.length, _SHORTEST)
+            paired.length = min(paired.length, _SHORTEST)
         if len(sizes) not in _CHOOSING:
             return
         if _WIDTHS * statistics.median(sizes) / math.sqrt(rules.pairs) > math.log1p(rules.smallest):
-            contest.length = min(_LONGEST, 2.0 * max(1.0, contest.length))
+            paired.length = min(_LONGEST, 2.0 * max(1.0, paired.length))
 
-    def heat(self, stage: Stage) -> StageResult:
-        """What its pairs say together."""
-        look, pairs = self._look, tuple(self.contest.pairs)
+    def stage_result(self, stage: Stage) -> StageResult:
+        """The verdict of its pairs together, as a record."""
+        look, pairs = self._look, tuple(self.paired.pairs)
         verdict = (look.verdict if look else None) or Verdict.UNCLEAR
         why = look.why if look else "no pair counts"
-        if self._given_up:
+        if self._is_given_up:
             verdict, why = Verdict.UNCLEAR, pairs[-1].why
         elif look is None or look.verdict is None:
-            why = self._undecided(len(pairs))
+            why = self._explain_unclear(len(pairs))
         return StageResult(
             stage=stage,
             verdict=verdict,
@@ -222,17 +222,17 @@ class PairedTest:
             effect=look.effect if look else None,
             p_value=look.p_value if look else 1.0,
             seconds=self._seconds,
-            failed=self._given_up,
-            length=self.contest.length if self.contest.elastic else 1.0,
+            failed=self._is_given_up,
+            length=self.paired.length if self.paired.is_elastic else 1.0,
         )
 
-    def _undecided(self, pairs: int) -> str:
+    def _explain_unclear(self, pairs: int) -> str:
         """Why there is no verdict, and where the machine is to blame, what would help."""
         look, rules = self._look, self._rules
         told = reach(look, rules.pairs) if look is not None else None
-        if self._in_vain_from_here and told is not None:
+        if self._cannot_decide and told is not None:
             early = f"ended after {_count(pairs)}: {rules.pairs} tell changes from about {100 * told:.2g} % on here; "
-            longer = "" if self.contest.elastic else "a longer --duration, "
+            longer = "" if self.paired.is_elastic else "a longer --duration, "
             return f"{early}what helps is a quieter machine, {longer}or a larger --smallest"
         return f"cut off after {_count(pairs)}" if self.left > 0 else f"{_count(rules.pairs)} could not tell"
 
@@ -251,7 +251,7 @@ def later_length(heats: Sequence[StageResult]) -> float:
     return _SHORTEST if _CLEAR * scatter < abs(change) else first.length
 
 
-def chosen(wanted: str, control: Result, treatment: Result) -> Metric | None:
+def choose_metric(wanted: str, control: Result, treatment: Result) -> Metric | None:
     """The metric to compare: the one that is wanted, or the first of those judged; None: not on both sides."""
     known = {metric.name for metric in treatment.metrics}
     shared = {metric.name: metric for metric in control.metrics if metric.name in known}
@@ -260,7 +260,7 @@ def chosen(wanted: str, control: Result, treatment: Result) -> Metric | None:
     return next((shared[name] for name in judged_metrics(directions_of(shared.values()))), None)
 
 
-def _nothing_to_judge(wanted: str, result: Result) -> str:
+def _explain_missing_metric(wanted: str, result: Result) -> str:
     directed = [metric.name for metric in result.metrics if metric.better is not None]
     if not wanted:
         return "no metric that both sides have says which direction is better"
@@ -278,5 +278,5 @@ def _count(pairs: int) -> str:
     return "1 pair" if pairs == 1 else f"{pairs} pairs"
 
 
-def _words(result: Result) -> str:
+def _describe_failure(result: Result) -> str:
     return (result.error.message if result.error else "") or str(result.status)

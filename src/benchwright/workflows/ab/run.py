@@ -95,7 +95,7 @@ class SideRequest:
 
     @property
     def label(self) -> str:
-        """How to name it in a sentence."""
+        """The name of this side in a sentence."""
         return " with ".join(part for part in (self.folder, self.python) if part) or self.revision
 
 
@@ -188,10 +188,10 @@ def ab(
         surroundings=surroundings or Surroundings(),
         targets_from=targets_from,
     )
-    return MeasuredTrial(contend(request, ours, theirs, rules, making, store=store, save=save, listener=listener))
+    return MeasuredTrial(run_ab(request, ours, theirs, rules, making, store=store, save=save, listener=listener))
 
 
-def contend(
+def run_ab(
     request: Request,
     control: SideRequest,
     treatment: SideRequest,
@@ -210,49 +210,51 @@ def contend(
     run.refuse_nesting()
     validation.check(request, rules.pairs)
     _check(rules)
-    tags = checked_tags(request)
+    tags = collect_tags(request)
     builder = None if control.as_it_is and treatment.as_it_is else making.builder(listener)
     if builder is not None:
-        control = _named(control, "control", builder.repository)
-        treatment = _named(treatment, "treatment", builder.repository)
-        for note in _doubts(control, treatment, builder.repository):
+        control = _resolve_revision(control, "control", builder.repository)
+        treatment = _resolve_revision(treatment, "treatment", builder.repository)
+        for note in _warn_of_sides(control, treatment, builder.repository):
             listener(Noted(text=note))
     for side in (control, treatment):
         _check_folder(side)
-    settled = _settled(request, (control, treatment), making, builder)
+    settled = _settle_targets(request, (control, treatment), making, builder)
     for note in settled.notes:
         listener(Noted(text=note))
     request = settled.request
-    keeping = replace(keeping_in(store, save, listener), labels=(control.label, treatment.label))
-    ours, theirs = (replace(_ready(side, making, builder), last_paths=settled.folders) for side in (control, treatment))
+    keeping = replace(destination_in(store, save, listener), labels=(control.label, treatment.label))
+    ours, theirs = (
+        replace(_prepare_side(side, making, builder), last_paths=settled.folders) for side in (control, treatment)
+    )
     if not (ours.ok and theirs.ok):
         return trial.ab(ours, theirs, request, rules, keeping)
-    if different := _different_packages(ours, theirs):
+    if different := _warn_of_packages(ours, theirs):
         listener(Noted(text=different))
     imports = ImportTimes(listener)
     matched = trial.match(ours, theirs, replace(request, listener=imports.hear))
     validation.check_size(2 * len(matched.cases), rules.pairs)
     validation.check_cases(case for both in matched.cases for case in both)
     usual = config.load()
-    cases = tuple((run.ending(a, usual), run.ending(b, usual)) for a, b in matched.cases)
+    cases = tuple((run.with_usual_length(a, usual), run.with_usual_length(b, usual)) for a, b in matched.cases)
     imports.tell([a for a, _ in cases], 2 * rules.pairs, "fewer --pairs or targets take less", most=True)
     return trial.trial(ours, theirs, replace(matched, cases=cases), rules, keeping, replace(plan or Plan(), tags=tags))
 
 
-def keeping_in(store: str | None, save: bool, listener: Listener) -> TrialDestination:
+def destination_in(store: str | None, save: bool, listener: Listener) -> TrialDestination:
     """Where results go: the store that is named or usual, or nowhere."""
     url = config.store_url(store)
     if not save:
         return TrialDestination(listener=listener)
     teller = LiveProgress(url, listener)
     return TrialDestination(
-        open_store=teller.keeping(lambda: open_store(url)),
+        open_store=teller.follow_store(lambda: open_store(url)),
         looks_ready=lambda: looks_ready(url),
         listener=teller,
     )
 
 
-def checked_tags(request: Request, *more: str) -> tuple[str, ...]:
+def collect_tags(request: Request, *more: str) -> tuple[str, ...]:
     """The tags of the settings and of the request, and more."""
     tags = (*config.load().tags, *request.tags, *more)
     validation.check_tags(tags)
@@ -260,15 +262,15 @@ def checked_tags(request: Request, *more: str) -> tuple[str, ...]:
 
 
 def fresh_seed() -> int:
-    """One that nobody has chosen."""
+    """A random seed, for a trial whose order nobody chose."""
     return int.from_bytes(os.urandom(4), "big")
 
 
 # ---- the two sides ----
 
 
-def _named(side: SideRequest, name: str, repository: History) -> SideRequest:
-    """The side with its commit, of the usual revision where none is named; one that there is not is refused."""
+def _resolve_revision(side: SideRequest, name: str, repository: History) -> SideRequest:
+    """The side with its commit, of the usual revision where none is named; one that does not exist is refused."""
     if side.as_it_is:
         return side
     if side.revision:
@@ -283,18 +285,20 @@ def _named(side: SideRequest, name: str, repository: History) -> SideRequest:
     )
 
 
-def _doubts(control: SideRequest, treatment: SideRequest, repository: History) -> Iterator[str]:
-    """What may not be what was meant: that nothing can differ, or that changes are left out."""
+def _warn_of_sides(control: SideRequest, treatment: SideRequest, repository: History) -> Iterator[str]:
+    """Warnings that the two sides may not be what was meant: one commit, or changes that are not committed."""
     if control.as_it_is or treatment.as_it_is:
         return
     remedy = "--treatment-dir . measures a working copy as it is"
     if control.commit == treatment.commit:
-        yield f"{control.label} and {treatment.label} are one commit, {treatment.commit[:12]}; {remedy}"
+        yield f"{control.label} and {treatment.label} are the same commit, {treatment.commit[:12]}; {remedy}"
     elif (here := vcs.revision(repository.root)) and here.dirty and here.id == treatment.commit:
-        yield f"what is not committed is not measured; {remedy}"
+        yield f"changes that are not committed are not measured; {remedy}"
 
 
-def _settled(request: Request, sides: Sequence[SideRequest], making: BuildSpec, builder: Builder | None) -> Settled:
+def _settle_targets(
+    request: Request, sides: Sequence[SideRequest], making: BuildSpec, builder: Builder | None
+) -> Settled:
     """The request with each target as both sides are to read it."""
     places = [
         place_of_revision(side.label, builder.repository, side.commit)
@@ -306,8 +310,8 @@ def _settled(request: Request, sides: Sequence[SideRequest], making: BuildSpec, 
     return settle(request, places, repository, choice=making.targets_from)
 
 
-def _different_packages(control: Built, treatment: Built) -> str:
-    """What a person should know of sides that were given different packages; "" where they were not."""
+def _warn_of_packages(control: Built, treatment: Built) -> str:
+    """A warning that the two sides have different packages; "" where they have the same."""
     ours, theirs = control.packages, treatment.packages
     if not (control.own and treatment.own) or ours == theirs:
         return ""
@@ -317,9 +321,9 @@ def _different_packages(control: Built, treatment: Built) -> str:
     return f"the sides differ in packages, not in code alone: {some}; --constraint FILE gives both the same"
 
 
-def _ready(side: SideRequest, making: BuildSpec, builder: Builder | None) -> Built:
+def _prepare_side(side: SideRequest, making: BuildSpec, builder: Builder | None) -> Built:
     if side.as_it_is or builder is None:
-        return _as_it_is(side)
+        return _take_as_it_is(side)
     return builder.prepare(side.commit, rebuild=making.again)
 
 
@@ -328,8 +332,8 @@ def _check_folder(side: SideRequest) -> None:
         raise OptionError(f"there is no folder {side.folder}", remedy="name the folder that holds the target")
 
 
-def _as_it_is(side: SideRequest) -> Built:
-    """A folder and an interpreter that nobody builds, as what was built."""
+def _take_as_it_is(side: SideRequest) -> Built:
+    """A folder and an interpreter that need no build, in the form of a finished build."""
     folder = Path(side.folder or ".").absolute()
     python = shutil.which(side.python) if side.python else sys.executable
     if python is None:
@@ -344,4 +348,4 @@ def _check(rules: AbRules) -> None:
         if not 0 < share < 1:
             raise OptionError(f"{name}: {share} is not between 0 and 1", remedy=f"for example {name}=0.01")
     if rules.pairs < 1:
-        raise OptionError(f"pairs: {rules.pairs} are too few", remedy="40 are usual")
+        raise OptionError(f"pairs: {rules.pairs} is too few", remedy="40 are usual")

@@ -73,23 +73,23 @@ def ab(
     `plan` holds what all runs of the trial have in common. A side that could not be built makes a trial without rows.
     """
     if not (control.ok and treatment.ok):
-        return _begun(control, treatment, rules or AbRules(), keeping or TrialDestination())
+        return _new_trial(control, treatment, rules or AbRules(), keeping or TrialDestination())
     return trial(control, treatment, match(control, treatment, request), rules, keeping, plan)
 
 
 def match(control: Built, treatment: Built, request: Request) -> Matched:
     """Plans the request on both sides and pairs the cases by name and parameters; a `TargetError` when none pairs."""
-    ours, theirs = (dict(_named(plan_in(built, request))) for built in (control, treatment))
+    ours, theirs = (dict(_key_cases(plan_in(built, request))) for built in (control, treatment))
     shared = [key for key in ours if key in theirs]
     if not shared:
         raise TargetError(
-            f"control and treatment have no case in common: {_some(ours)} there, {_some(theirs)} here",
+            f"control and treatment have no case in common: {_list_names(ours)} there, {_list_names(theirs)} here",
             remedy="name a target that both have, or give the same --param",
         )
     return Matched(
         cases=tuple((ours[key], theirs[key]) for key in shared),
-        only_control=tuple(_labels(ours, theirs)),
-        only_treatment=tuple(_labels(theirs, ours)),
+        only_control=tuple(_labels_of_missing(ours, theirs)),
+        only_treatment=tuple(_labels_of_missing(theirs, ours)),
     )
 
 
@@ -124,9 +124,9 @@ class _TrialRunner:
     ) -> None:
         self._built = (control, treatment)
         self._matched, self._rules, self._keeping, self._plan = matched, rules, keeping, plan
-        self._trial = _begun(control, treatment, rules, keeping)
+        self._trial = _new_trial(control, treatment, rules, keeping)
         self._heats: list[list[StageResult]] = [[] for _ in matched.cases]
-        self._contests: list[PairedCase] = []  # of the first stage, which know the metrics
+        self._paired_cases: list[PairedCase] = []  # of the first stage, which know the metrics
         self._runs: dict[str, tuple[str, str]] = {}
         self._unsaved: list[str] = []
 
@@ -134,12 +134,12 @@ class _TrialRunner:
         begin = time.monotonic()
         count, alarms = len(self._matched.cases), self._rules.false_alarms
         last = fdr.level(count, rate=1.0 if self._rules.verify else alarms, most=alarms)  # of the look that decides
-        self._hold(Stage.BENCHMARK, range(count), self._bouts_of(alarms if self._rules.verify else last))
+        self._run_stage(Stage.BENCHMARK, range(count), self._tests_at_level(alarms if self._rules.verify else last))
         if self._rules.verify:
             changed = [i for i, heats in enumerate(self._heats) if heats[0].verdict in _CHANGES]
-            self._hold(Stage.VERIFY, changed, self._bouts_of(last))
+            self._run_stage(Stage.VERIFY, changed, self._tests_at_level(last))
         rows = self._rows(last)
-        self._hold(Stage.REGRESS, [i for i, row in enumerate(rows) if row.verdict is Verdict.WORSE], _Confirming)
+        self._run_stage(Stage.REGRESS, [i for i, row in enumerate(rows) if row.verdict is Verdict.WORSE], _OneMorePair)
         return replace(
             self._trial,
             rows=tuple(replace(row, heats=tuple(heats)) for row, heats in zip(rows, self._heats, strict=True)),
@@ -151,47 +151,47 @@ class _TrialRunner:
             unsaved=tuple(self._unsaved),
         )
 
-    def _bouts_of(self, level: float) -> Callable[[PairedCase], PairedTest]:
-        return lambda contest: PairedTest(contest, replace(self._rules, false_alarms=level))
+    def _tests_at_level(self, level: float) -> Callable[[PairedCase], PairedTest]:
+        return lambda paired: PairedTest(paired, replace(self._rules, false_alarms=level))
 
-    def _hold(self, stage: Stage, indexes: Sequence[int], bout_of: Callable[[PairedCase], PairedTest]) -> None:
+    def _run_stage(self, stage: Stage, indexes: Sequence[int], test_of: Callable[[PairedCase], PairedTest]) -> None:
         """Lets the cases of these indexes take turns until each is decided."""
         if not indexes or (self._keeping.interrupt.seen and stage is not Stage.BENCHMARK):
             return
-        ours = self._measuring(stage, "control")
-        theirs = self._measuring(stage, "treatment", baseline=ours.id)
+        ours = self._session(stage, "control")
+        theirs = self._session(stage, "treatment", baseline=ours.id)
         self._runs[stage] = (ours.id, theirs.id)
         sides = [
             MeasuredSide(name=name, built=built, measuring=measuring)
             for name, built, measuring in zip(("control", "treatment"), self._built, (ours, theirs), strict=True)
         ]
-        bouts = [bout_of(self._contest(stage, i, sides)) for i in indexes]
-        for i, bout in zip(indexes, bouts, strict=True):
-            bout.contest.length = later_length(self._heats[i])
-        cases = "1 case" if len(bouts) == 1 else f"{len(bouts)} cases"
-        most = max(bout.left for bout in bouts)
-        self._keeping.listener(Staged(text=_doing(stage, cases, most)))
+        tests = [test_of(self._paired_case(stage, i, sides)) for i in indexes]
+        for i, test in zip(indexes, tests, strict=True):
+            test.paired.length = later_length(self._heats[i])
+        cases = "1 case" if len(tests) == 1 else f"{len(tests)} cases"
+        most = max(test.left for test in tests)
+        self._keeping.listener(Staged(text=_describe_stage(stage, cases, most)))
         try:
             with ours, theirs:
-                self._take_turns(bouts)
+                self._take_turns(tests)
         except StoreError as failure:
             if failure.measured is None:
                 raise  # the store was unusable from the beginning
-            self._unsaved += _all_of(failure)
-        for i, bout in zip(indexes, bouts, strict=True):
-            self._heats[i].append(bout.heat(stage))
-        self._contests = self._contests or [bout.contest for bout in bouts]
+            self._unsaved += _messages_of(failure)
+        for i, test in zip(indexes, tests, strict=True):
+            self._heats[i].append(test.stage_result(stage))
+        self._paired_cases = self._paired_cases or [test.paired for test in tests]
 
-    def _take_turns(self, bouts: Sequence[PairedTest]) -> None:
+    def _take_turns(self, tests: Sequence[PairedTest]) -> None:
         interrupt = self._keeping.interrupt
-        while (going := [bout for bout in bouts if bout.goes_on]) and not interrupt.seen:
-            done = sum(2 * len(bout.contest.pairs) for bout in bouts)
-            self._keeping.listener(Planned(total=done + sum(2 * bout.left for bout in going), done=done))
-            for bout in going:
+        while (going := [test for test in tests if test.goes_on]) and not interrupt.seen:
+            done = sum(2 * len(test.paired.pairs) for test in tests)
+            self._keeping.listener(Planned(total=done + sum(2 * test.left for test in going), done=done))
+            for test in going:
                 if not interrupt.seen:
-                    bout.step()
+                    test.step()
 
-    def _measuring(self, stage: Stage, side: str, *, baseline: str = "") -> Measuring:
+    def _session(self, stage: Stage, side: str, *, baseline: str = "") -> Measuring:
         keeping = self._keeping
         built = self._built[side == "treatment"]
         plan = replace(
@@ -210,7 +210,7 @@ class _TrialRunner:
             interrupt=keeping.interrupt,
         )
 
-    def _contest(self, stage: Stage, index: int, sides: Sequence[MeasuredSide]) -> PairedCase:
+    def _paired_case(self, stage: Stage, index: int, sides: Sequence[MeasuredSide]) -> PairedCase:
         case, other = self._matched.cases[index]
         seed = json.dumps([self._rules.seed, stage, *_key(case)])
         return PairedCase(sides[0], sides[1], case, other=other, metric=self._rules.metric, seed=seed)
@@ -220,36 +220,36 @@ class _TrialRunner:
     def _rows(self, level: float) -> list[TrialRow]:
         p_values = [_p_value(heats, self._rules, level) for heats in self._heats]
         return [
-            _row(contest, heats, p_value, adjusted, self._rules)
-            for contest, heats, p_value, adjusted in zip(
-                self._contests, self._heats, p_values, fdr.adjusted(p_values), strict=True
+            _row(paired, heats, p_value, adjusted, self._rules)
+            for paired, heats, p_value, adjusted in zip(
+                self._paired_cases, self._heats, p_values, fdr.adjusted(p_values), strict=True
             )
         ]
 
 
-def _doing(stage: Stage, cases: str, most: int) -> str:
+def _describe_stage(stage: Stage, cases: str, most: int) -> str:
     limit = "" if stage is Stage.REGRESS else f", {most} pair{'s' * (most > 1)} at most"
     return f"{_DOING[stage]} {cases}{limit}"
 
 
-class _Confirming(PairedTest):
+class _OneMorePair(PairedTest):
     """One more pair of what two looks have found worse already, for the record."""
 
-    def __init__(self, contest: PairedCase) -> None:
-        super().__init__(contest, AbRules(pairs=1))
+    def __init__(self, paired: PairedCase) -> None:
+        super().__init__(paired, AbRules(pairs=1))
 
-    def heat(self, stage: Stage) -> StageResult:
-        return replace(super().heat(stage), verdict=Verdict.WORSE, why="for the record", effect=None, failed=False)
+    def stage_result(self, stage: Stage) -> StageResult:
+        return replace(
+            super().stage_result(stage), verdict=Verdict.WORSE, why="for the record", effect=None, failed=False
+        )
 
 
-def _row(
-    contest: PairedCase, heats: Sequence[StageResult], p_value: float, adjusted: float, rules: AbRules
-) -> TrialRow:
-    verdict, why = _concluded(heats, adjusted, rules)
-    metric = contest.metric
+def _row(paired: PairedCase, heats: Sequence[StageResult], p_value: float, adjusted: float, rules: AbRules) -> TrialRow:
+    verdict, why = _conclude(heats, adjusted, rules)
+    metric = paired.metric
     return TrialRow(
-        name=contest.case.name,
-        params=contest.case.params,
+        name=paired.case.name,
+        params=paired.case.params,
         verdict=verdict,
         why=why,
         effect=next((heat.effect for heat in reversed(heats) if heat.effect is not None), None),  # that of `telling`
@@ -262,7 +262,7 @@ def _row(
     )
 
 
-def _concluded(heats: Sequence[StageResult], adjusted: float, rules: AbRules) -> tuple[Verdict, str]:
+def _conclude(heats: Sequence[StageResult], adjusted: float, rules: AbRules) -> tuple[Verdict, str]:
     first, last = heats[0], heats[-1]
     if first.verdict not in _CHANGES:
         return first.verdict, first.why
@@ -276,7 +276,7 @@ def _concluded(heats: Sequence[StageResult], adjusted: float, rules: AbRules) ->
 
 
 def _p_value(heats: Sequence[StageResult], rules: AbRules, level: float) -> float:
-    """Of "nothing changed", over all looks; 1 for a case that was not called, or not called again."""
+    """The p-value of "nothing changed" over all looks; 1 for a case that was not called, or not called again."""
     first, last = heats[0], heats[-1]
     if first.verdict not in _CHANGES:
         return 1.0
@@ -286,7 +286,7 @@ def _p_value(heats: Sequence[StageResult], rules: AbRules, level: float) -> floa
     return fdr.verified(rules.false_alarms, min(last.p_value, level) if confirmed else 1.0)
 
 
-def _begun(control: Built, treatment: Built, rules: AbRules, keeping: TrialDestination) -> Trial:
+def _new_trial(control: Built, treatment: Built, rules: AbRules, keeping: TrialDestination) -> Trial:
     ours, theirs = (
         TrialSide(
             label=label,
@@ -302,14 +302,14 @@ def _begun(control: Built, treatment: Built, rules: AbRules, keeping: TrialDesti
     return Trial(id=new_run_id(), control=ours, treatment=theirs, rules=rules)
 
 
-def _all_of(failure: StoreError) -> Iterator[str]:
-    """What became of the results of each run: leaving the second raised the one, leaving the first the other."""
+def _messages_of(failure: StoreError) -> Iterator[str]:
+    """Where the results of each run went: leaving the second session raised one error, leaving the first the other."""
     if isinstance(failure.__context__, StoreError):
-        yield from _all_of(failure.__context__)
+        yield from _messages_of(failure.__context__)
     yield f"{failure.message} ({failure.remedy})" if failure.remedy else failure.message
 
 
-def _named(cases: Sequence[Case]) -> Iterator[tuple[tuple[str, ...], Case]]:
+def _key_cases(cases: Sequence[Case]) -> Iterator[tuple[tuple[str, ...], Case]]:
     """Each case by its name and parameters; where these are not enough, by how many of them came before."""
     seen: dict[tuple[str, ...], int] = {}
     for case in cases:
@@ -322,8 +322,8 @@ def _key(case: Case) -> tuple[str, ...]:
     return case.name, json.dumps(dict(case.params), sort_keys=True)
 
 
-def _labels(mine: dict[tuple[str, ...], Case], others: dict[tuple[str, ...], Case]) -> Iterator[str]:
-    """What only one side has: the name alone where the other side has no case of that name."""
+def _labels_of_missing(mine: dict[tuple[str, ...], Case], others: dict[tuple[str, ...], Case]) -> Iterator[str]:
+    """The cases that only one side has: the name alone where the other side has no case of that name."""
     known = {case.name for case in others.values()}
     missing = [case for key, case in mine.items() if key not in others]
     for name in dict.fromkeys(case.name for case in missing):
@@ -334,6 +334,6 @@ def _labels(mine: dict[tuple[str, ...], Case], others: dict[tuple[str, ...], Cas
             yield " ".join([name, *(f"{key}={value}" for key, value in case.params.items())])
 
 
-def _some(cases: dict[tuple[str, ...], Case]) -> str:
+def _list_names(cases: dict[tuple[str, ...], Case]) -> str:
     names = list(dict.fromkeys(case.name for case in cases.values()))
     return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")

@@ -21,19 +21,19 @@ _LONGEST = 20.0  # seconds: a process is made no longer
 
 
 def can_last(case: Case, length: float) -> bool:
-    """Whether a process can be made so much longer: it measures for a time, and that is not long already."""
+    """Whether a process can be made `length` times as long: it measures for a time, and stays below `_LONGEST`."""
     return 0.0 < length * seconds_of(case) <= _LONGEST
 
 
-def lasting(case: Case, length: float) -> Case:
-    """The case with processes so much longer."""
+def with_length(case: Case, length: float) -> Case:
+    """The case with processes that are `length` times as long."""
     if length == 1.0:
         return case
     return replace(case, load=replace(case.load, duration=length * seconds_of(case)))
 
 
 def seconds_of(case: Case) -> float:
-    """How long a process measures; 0 where that is not a matter of time."""
+    """How many seconds a process measures; 0 where a count or the data ends it."""
     load = case.load
     if load.samples or load.once or load.precision or load.trace or load.mode is Mode.SINGLE:
         return 0.0
@@ -56,10 +56,10 @@ def find_adjacent(run: Run, case: Case) -> Iterator[Adjacent]:
     Only the seed may differ, as each run has its own, and the duration where processes were made longer.
     """
     possible = [length for length in LENGTHS if length == 1.0 or can_last(case, length)]
-    lengths = {_asked(lasting(case, length)): length for length in possible}
+    lengths = {_key_without_seed(with_length(case, length)): length for length in possible}
     waiting: Result | None = None
     for result in run.results:
-        length = lengths.get(_asked(result.case))
+        length = lengths.get(_key_without_seed(result.case))
         if length is None:
             waiting = None
         elif waiting is not None and waiting.round == result.round and _is_candidate(waiting) != _is_candidate(result):
@@ -70,7 +70,7 @@ def find_adjacent(run: Run, case: Case) -> Iterator[Adjacent]:
             waiting = result
 
 
-def _asked(case: Case) -> str:
+def _key_without_seed(case: Case) -> str:
     return json.dumps([case.name, dict(case.params), schema.encode(replace(case.load, seed=0))], sort_keys=True)
 
 
@@ -78,7 +78,7 @@ def _is_candidate(result: Result) -> bool:
     return result.details.get("side") == CANDIDATE
 
 
-def compare(adjacent: Adjacent, metric: Metric | None, run: str) -> ComparedPair | None:
+def compare_adjacent(adjacent: Adjacent, metric: Metric | None, run: str) -> ComparedPair | None:
     """A pair of an earlier run; None where there is no ratio."""
     control, treatment = adjacent.control, adjacent.treatment
     if metric is None or control.status is not Status.OK or treatment.status is not Status.OK:
@@ -98,12 +98,12 @@ def compare(adjacent: Adjacent, metric: Metric | None, run: str) -> ComparedPair
     )
 
 
-def is_of(result: Result, revision: str) -> bool:
+def is_at_revision(result: Result, revision: str) -> bool:
     """Whether a result was measured at this revision."""
     return result.revision is not None and result.revision.id == revision
 
 
-def suspect(commit: Commit, probability: float, effect: Estimate | None = None) -> Suspect:
+def make_suspect(commit: Commit, probability: float, effect: Estimate | None = None) -> Suspect:
     """A commit that may be the one, with what is known of it."""
     known = commit.revision
     return Suspect(
@@ -117,6 +117,6 @@ def commits_between(builder: Builder, good: Commit, good_name: str, bad_name: st
     commits = builder.repository.after(good.revision.id, bad.revision.id)
     if not commits:
         same = good.revision.id == bad.revision.id
-        problem = "are one commit" if same else "are no range: the former is no ancestor of the latter"
+        problem = "are the same commit" if same else "are not a range: the first is not an ancestor of the second"
         raise TargetError(f"{good_name} and {bad_name} {problem}", remedy="give --good the older one, --bad the newer")
     return commits

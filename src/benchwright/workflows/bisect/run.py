@@ -26,10 +26,10 @@ from benchwright.report.bisection import headline
 from benchwright.store import Store, open_store
 from benchwright.targets.sources import ImportTimes, Request
 from benchwright.workflows import validation
-from benchwright.workflows.ab.run import BuildSpec, checked_tags, fresh_seed, keeping_in
+from benchwright.workflows.ab.run import BuildSpec, collect_tags, destination_in, fresh_seed
 from benchwright.workflows.bisect import search
 from benchwright.workflows.bisect.search import CaseIn, Terms
-from benchwright.workflows.run import ending, refuse_nesting
+from benchwright.workflows.run import refuse_nesting, with_usual_length
 
 _COPY = re.compile(r"(.*/[0-9a-f]{40}/work)/.*")  # a working copy of `builds`
 _SUSPECT = 0.001  # the least probability that is written to a finding
@@ -106,12 +106,12 @@ def seek(
     refuse_nesting()
     _check(asked, request, terms)
     url = config.store_url(store)
-    finding, run = _looked_up(url, asked.finding) if asked.finding else (None, None)
+    finding, run = _look_up_finding(url, asked.finding) if asked.finding else (None, None)
     good, bad = _ends(asked, finding)
     builder = making.builder(listener)
     tag = search.tag_of(builder, good, bad, "\0".join(filter(None, (making.command, making.surroundings.name))))
-    request = _settled(request, (good, bad), making, builder, listener)
-    tags = checked_tags(request, search.REASON, tag)
+    request = _settle_targets(request, (good, bad), making, builder, listener)
+    tags = collect_tags(request, search.REASON, tag)
     terms = replace(terms, rebuild=making.again)
     imports = ImportTimes(listener)
     request = replace(request, listener=imports.hear)
@@ -125,16 +125,18 @@ def seek(
         bad,
         _case_in(asked, request, builder, finding, run, seen),
         _with_finding(terms, finding) if finding else terms,
-        keeping_in(store, save, listener),
-        earlier=_earlier(url, tag) if save else (),
+        destination_in(store, save, listener),
+        earlier=_earlier_runs(url, tag) if save else (),
         plan=replace(plan or Plan(), tags=tags),
     )
     if finding and save and found.pairs:
-        _write(url, finding, found)
+        _write_to_finding(url, finding, found)
     return found
 
 
-def _settled(request: Request, ends: Sequence[str], making: BuildSpec, builder: Builder, listener: Listener) -> Request:
+def _settle_targets(
+    request: Request, ends: Sequence[str], making: BuildSpec, builder: Builder, listener: Listener
+) -> Request:
     """The request with each target as every revision is to read it."""
     repository = builder.repository
     places = [place_of_revision(end, repository, repository.resolve(end).revision.id) for end in ends]
@@ -151,12 +153,14 @@ def _check(asked: Range, request: Request, terms: Terms) -> None:
     if not asked.finding or request.targets:
         validation.check(request, terms.most_runs)
     if not 0.5 <= terms.confidence < 1:
-        raise OptionError(f"a confidence of {100 * terms.confidence:g} % cannot be had", remedy="98 % is usual")
+        raise OptionError(
+            f"a confidence of {100 * terms.confidence:g} % is not possible", remedy="give 50 % to 99.9 %; 98 % is usual"
+        )
     if terms.most_runs < 2:
         raise OptionError(f"{terms.most_runs} runs are too few", remedy=f"{search.MOST_RUNS} are usual")
 
 
-def _looked_up(url: str, reference: str) -> tuple[Finding, Run | None]:
+def _look_up_finding(url: str, reference: str) -> tuple[Finding, Run | None]:
     """The finding, with the run that showed it first where that is still there."""
     store = open_store(url, create=False)
     try:
@@ -172,7 +176,9 @@ def _looked_up(url: str, reference: str) -> tuple[Finding, Run | None]:
 def _ends(asked: Range, finding: Finding | None) -> tuple[str, str]:
     known = finding.revisions if finding else ()
     if not (asked.good and asked.bad) and len(known) < 2:
-        raise OptionError(f"finding {asked.finding} knows no range of revisions", remedy="say it: --good REV --bad REV")
+        raise OptionError(
+            f"finding {asked.finding} names no range of revisions", remedy="name both ends: --good REV --bad REV"
+        )
     return asked.good or known[0], asked.bad or known[-1]
 
 
@@ -186,7 +192,7 @@ def _with_finding(terms: Terms, finding: Finding) -> Terms:
     )
 
 
-def _earlier(url: str, tag: str) -> Sequence[Run]:
+def _earlier_runs(url: str, tag: str) -> Sequence[Run]:
     try:
         store = open_store(url, create=False)
     except StoreError:  # nothing is kept there yet; whether it can be is seen when the first result is
@@ -197,8 +203,8 @@ def _earlier(url: str, tag: str) -> Sequence[Run]:
         store.close()
 
 
-def _write(url: str, finding: Finding, found: Bisected) -> None:
-    """Keeps what came of it with the finding; an outcome that says nothing leaves the suspects as they are."""
+def _write_to_finding(url: str, finding: Finding, found: Bisected) -> None:
+    """Writes the outcome of a bisection to its finding; one that names no commit leaves the suspects as they are."""
     ranked = sorted(found.commits, key=lambda suspect: -suspect.probability)
     changes: FindingChanges = {}
     if found.culprits:
@@ -227,12 +233,12 @@ def _case_in(
         usual = config.load()
         name = finding.case if finding and not asked.case else ""
 
-        def finished(case: Case) -> Case:
+        def announce_and_settle(case: Case) -> Case:
             seen(case)
-            return ending(case, usual)
+            return with_usual_length(case, usual)
 
-        return planned(request, name=name, words=asked.case, finished=finished)
-    case = _of_finding(finding, run)
+        return plan_case(request, name=name, words=asked.case, finished=announce_and_settle)
+    case = _case_of_finding(finding, run)
     if case is None:
         raise TargetError(
             f"the run behind finding {finding.id} is not in the store, so its case is not known",
@@ -241,10 +247,10 @@ def _case_in(
     file = Path(case.target.uri.partition("::")[0])
     if file.suffix == ".py" and file.is_file():
         builder.lend([str(file.parent)])  # behind everything: no working copy but the revision's own is imported
-    return lambda built: moved(case, builder.repository.root, built)
+    return lambda built: move_case(case, builder.repository.root, built)
 
 
-def planned(
+def plan_case(
     request: Request, *, name: str = "", words: str = "", finished: Callable[[Case], Case] = lambda case: case
 ) -> CaseIn:
     """The one case of a request, or the one of that name or with these words among several, as each revision has it.
@@ -262,14 +268,14 @@ def planned(
         else:
             wanted = [case for case in cases if case.name == words] or [case for case in cases if words in _label(case)]
         if len(wanted) != 1:
-            raise _not_one(built, cases, wanted)
+            raise _refuse_cases(built, cases, wanted)
         known[:] = [(wanted[0].name, wanted[0].params)]
         return finished(wanted[0])
 
     return case_in
 
 
-def _not_one(built: Built, cases: Sequence[Case], wanted: Sequence[Case]) -> TargetError:
+def _refuse_cases(built: Built, cases: Sequence[Case], wanted: Sequence[Case]) -> TargetError:
     where = f"revision {built.revision.id[:12]}"
     if not wanted:
         return TargetError(f"{where} does not have this case", remedy="choose a range in which both ends have it")
@@ -282,36 +288,36 @@ def _label(case: Case) -> str:
     return " ".join([case.name, *(f"{key}={value}" for key, value in case.params.items())])
 
 
-def _of_finding(finding: Finding, run: Run | None) -> Case | None:
+def _case_of_finding(finding: Finding, run: Run | None) -> Case | None:
     for result in run.results if run else ():
         if schema.series_key(result.case, result.environment, finding.metric) == finding.series:
             return result.case
     return None
 
 
-def moved(case: Case, root: Path, built: Built) -> Case:
+def move_case(case: Case, root: Path, built: Built) -> Case:
     """The case with every path below the repository, or below another working copy, in this working copy.
 
     A file below the repository that this revision does not have is the user's own, and stays where it is.
     """
     told = json.dumps(schema.encode(dataclasses.replace(case, version="")))
-    folders = {str(root)} | {match[1] for text in _texts(json.loads(told)) if (match := _COPY.fullmatch(text))}
-    return schema.decode(Case, _replaced(json.loads(told), folders, str(built.folder)), where="case")
+    folders = {str(root)} | {match[1] for text in _all_texts(json.loads(told)) if (match := _COPY.fullmatch(text))}
+    return schema.decode(Case, _replace_folders(json.loads(told), folders, str(built.folder)), where="case")
 
 
-def _texts(value: Any) -> list[str]:
+def _all_texts(value: Any) -> list[str]:
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):
-        return [text for each in value for text in _texts(each)]
+        return [text for each in value for text in _all_texts(each)]
     return [value] if isinstance(value, str) else []
 
 
-def _replaced(value: Any, folders: set[str], folder: str) -> Any:
+def _replace_folders(value: Any, folders: set[str], folder: str) -> Any:
     if isinstance(value, dict):
-        return {key: _replaced(each, folders, folder) for key, each in value.items()}
+        return {key: _replace_folders(each, folders, folder) for key, each in value.items()}
     if isinstance(value, list):
-        return [_replaced(each, folders, folder) for each in value]
+        return [_replace_folders(each, folders, folder) for each in value]
     if isinstance(value, str):
         known = next((each for each in folders if value.startswith(f"{each}/")), None)
         there = folder + value[len(known) :] if known else value

@@ -23,19 +23,19 @@ from benchwright.records import Case, Estimate, Metric, Run, Status
 from benchwright.records.bisections import Bisected, ComparedPair, Culprit, Passed, elsewhere
 from benchwright.stats import bisection as statistics
 from benchwright.stats.bisection import GOOD, BisectionStep
-from benchwright.workflows.ab.pairs import MeasuredSide, PairedCase, chosen
+from benchwright.workflows.ab.pairs import MeasuredSide, PairedCase, choose_metric
 from benchwright.workflows.ab.trial import TrialDestination
 from benchwright.workflows.bisect.pairs import (
     CANDIDATE,
     LENGTHS,
     can_last,
     commits_between,
-    compare,
+    compare_adjacent,
     find_adjacent,
-    is_of,
-    lasting,
+    is_at_revision,
+    make_suspect,
     seconds_of,
-    suspect,
+    with_length,
 )
 
 REASON = "bisect"
@@ -52,7 +52,7 @@ CaseIn = Callable[[Built], Case]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What is asked for, and what is known beforehand."""
+    """The terms of a bisection: what is asked for, and what is known before it starts."""
 
     confidence: float = statistics.CONFIDENCE
     most_runs: int = MOST_RUNS  # of one process each, those of earlier bisections of the range among them
@@ -81,7 +81,7 @@ def bisect(
     `earlier` are runs of bisections of the same range (`tag_of`), whose pairs count; `plan` is that of the new run. An
     end that cannot be built or has no such case is a `TargetError`; Ctrl-C ends it with what is known.
     """
-    hunt = _Hunt(builder, good, bad, case_in, terms or Terms(), keeping or TrialDestination())
+    hunt = _Search(builder, good, bad, case_in, terms or Terms(), keeping or TrialDestination())
     return hunt.run(earlier, plan or Plan())
 
 
@@ -91,8 +91,8 @@ def tag_of(builder: Builder, good: str, bad: str, build: str) -> str:
     return f"{REASON}-{hashlib.sha256(json.dumps([*ends, build]).encode()).hexdigest()[:12]}"
 
 
-class _Hunt:
-    """One bisection while it takes place."""
+class _Search:
+    """One bisection while it runs."""
 
     def __init__(
         self, builder: Builder, good: str, bad: str, case_in: CaseIn, terms: Terms, keeping: TrialDestination
@@ -106,7 +106,7 @@ class _Hunt:
         self._skipped: dict[int, str] = {}
         self._failures: dict[int, int] = {}
         self._ready: dict[int, tuple[Built, Case]] = {}
-        self._contests: dict[tuple[int, int, float], PairedCase] = {}
+        self._paired_cases: dict[tuple[int, int, float], PairedCase] = {}
         self._named: list[Culprit] = []
         self._again = 0
         self._looked_at = (-1, -1)
@@ -115,17 +115,17 @@ class _Hunt:
 
     def run(self, earlier: Sequence[Run], plan: Plan) -> Bisected:
         begin = time.monotonic()
-        good, bad = self._end(self._good.revision.id), self._end(self._commits[-1].revision.id)
+        good, bad = self._build_end(self._good.revision.id), self._build_end(self._commits[-1].revision.id)
         case = self._case_in(good)
         self._ready = {GOOD: (good, case), len(self._commits) - 1: (bad, self._case_in(bad))}
         self._recall(earlier, case)
-        with self._measuring(plan, good) as measuring:
+        with self._session(plan, good) as measuring:
             step, why = self._search(measuring)
-        return self._told(measuring, case, step, why, time.monotonic() - begin)
+        return self._conclude(measuring, case, step, why, time.monotonic() - begin)
 
     # ---- before anything is measured ----
 
-    def _end(self, revision: str) -> Built:
+    def _build_end(self, revision: str) -> Built:
         built = self._build(revision)
         if built.failure is not None:
             raise TargetError(f"an end of the range: {built.failure.message}", remedy=built.failure.remedy)
@@ -134,7 +134,7 @@ class _Hunt:
     def _build(self, revision: str) -> Built:
         return self._builder.prepare(revision, rebuild=self._terms.rebuild)
 
-    def _measuring(self, plan: Plan, good: Built) -> Measuring:
+    def _session(self, plan: Plan, good: Built) -> Measuring:
         keeping = self._keeping
         return Measuring(
             replace(plan, rounds=0, reason=REASON, directory=good.folder),
@@ -153,14 +153,14 @@ class _Hunt:
                 control, treatment = adjacent.control, adjacent.treatment
                 if schema.environment_key(treatment.environment) != here:
                     continue
-                metric = chosen(self._metric.name if self._metric else self._terms.metric, control, treatment)
-                pair = compare(adjacent, metric, run.id)
-                if pair is not None and self._numbers(pair) is not None:
+                metric = choose_metric(self._metric.name if self._metric else self._terms.metric, control, treatment)
+                pair = compare_adjacent(adjacent, metric, run.id)
+                if pair is not None and self._places_of(pair) is not None:
                     self._pairs.append(pair)
                     self._metric = self._metric or metric
         self._again = 2 * len(self._pairs)
 
-    def _numbers(self, pair: ComparedPair) -> tuple[int, int] | None:
+    def _places_of(self, pair: ComparedPair) -> tuple[int, int] | None:
         """The places of the control and the commit; None where one of them is not in the range."""
         base = GOOD if pair.against == self._good.revision.id else self._index.get(pair.against)
         commit = self._index.get(pair.revision)
@@ -180,35 +180,35 @@ class _Hunt:
                     return step, "sure enough"
                 continue
             if self._again + len(measuring.results) + 2 > self._terms.most_runs:
-                return step, f"{self._terms.most_runs} runs do not tell"
+                return step, f"{self._terms.most_runs} runs are not enough to name a commit"
             if last in self._skipped:
                 return step, f"the bad end cannot be measured: {self._skipped[last]}"
             if self._is_in_vain(step, len(measuring.results)):
                 return step, "on a machine as noisy as this, more such runs would tell next to nothing"
             self._announce(step, len(measuring.results))
-            contest = self._contest(step.base, step.commit, measuring)
-            if contest is not None and (failure := self._pair(step, contest, measuring)):
+            paired = self._paired_case(step.base, step.commit, measuring)
+            if paired is not None and (failure := self._pair(step, paired, measuring)):
                 return step, failure
 
     def _step(self) -> BisectionStep:
         return statistics.following(
             self._prior,
-            self._known(),
+            self._known_pairs(),
             confidence=self._terms.confidence,
             skipped=set(self._skipped),
             ready=set(self._ready),
             named={self._index[each.revision] for culprit in self._named for each in culprit.commits},
         )
 
-    def _known(self) -> list[statistics.CommitPair]:
+    def _known_pairs(self) -> list[statistics.CommitPair]:
         found = []
         for pair in self._pairs:
-            numbers = self._numbers(pair)
-            if numbers is not None and pair.control is not None and pair.figure is not None:
+            places = self._places_of(pair)
+            if places is not None and pair.control is not None and pair.figure is not None:
                 found.append(
                     statistics.CommitPair(
-                        base=numbers[0],
-                        commit=numbers[1],
+                        base=places[0],
+                        commit=places[1],
                         control=pair.control,
                         figure=pair.figure,
                         length=pair.length,
@@ -245,7 +245,7 @@ class _Hunt:
 
     def _announce(self, step: BisectionStep, done: int) -> None:
         most = max(self._terms.most_runs - self._again - done, 2)
-        left = min(2 * statistics.expected_pairs(step, self._known()), most)
+        left = min(2 * statistics.expected_pairs(step, self._known_pairs()), most)
         self._keeping.listener(Planned(total=done + left, done=done))
         if step.commit is not None and (step.base, step.commit) != self._looked_at:
             self._looked_at = (step.base, step.commit)
@@ -261,24 +261,24 @@ class _Hunt:
     def _revision(self, place: int) -> str:
         return self._good.revision.id if place == GOOD else self._commits[place].revision.id
 
-    def _contest(self, base: int, commit: int, measuring: Measuring) -> PairedCase | None:
+    def _paired_case(self, base: int, commit: int, measuring: Measuring) -> PairedCase | None:
         """Both sides made ready; None when that is not possible, which is remembered."""
         key = (base, commit, self._length)
-        if key in self._contests:
-            return self._contests[key]
+        if key in self._paired_cases:
+            return self._paired_cases[key]
         for place in (base, commit):
             if place not in self._ready and not self._prepare(place):
                 return None
         (control, case), (treatment, other) = self._ready[base], self._ready[commit]
-        self._contests[key] = PairedCase(
+        self._paired_cases[key] = PairedCase(
             MeasuredSide(name="good" if base == GOOD else "parent", built=control, measuring=measuring),
             MeasuredSide(name=CANDIDATE, built=treatment, measuring=measuring),
-            lasting(case, self._length),
-            other=lasting(other, self._length),
+            with_length(case, self._length),
+            other=with_length(other, self._length),
             metric=self._metric.name if self._metric else self._terms.metric,
             seed=json.dumps([self._terms.seed, treatment.revision.id, len(self._pairs)]),
         )
-        return self._contests[key]
+        return self._paired_cases[key]
 
     def _prepare(self, place: int) -> bool:
         """Makes a commit ready, or notes why it cannot be."""
@@ -293,12 +293,12 @@ class _Hunt:
             return False
         return True
 
-    def _pair(self, step: BisectionStep, contest: PairedCase, measuring: Measuring) -> str:
-        """Measures one; why nothing more can be learnt, if that is so."""
-        pair = contest.pair()
-        if contest.hopeless:
-            raise OptionError(contest.hopeless)
-        self._metric = self._metric or contest.metric
+    def _pair(self, step: BisectionStep, paired: PairedCase, measuring: Measuring) -> str:
+        """Measures one pair; returns why the search cannot go on, or ""."""
+        pair = paired.pair()
+        if paired.hopeless:
+            raise OptionError(paired.hopeless)
+        self._metric = self._metric or paired.metric
         base, commit = step.base, step.commit if step.commit is not None else GOOD
         if pair.ratio is not None:
             self._failures.clear()
@@ -316,7 +316,8 @@ class _Hunt:
             )
             return ""
         bad_control = any(
-            result.status is not Status.OK and is_of(result, self._revision(base)) for result in measuring.results[-2:]
+            result.status is not Status.OK and is_at_revision(result, self._revision(base))
+            for result in measuring.results[-2:]
         )
         which = base if bad_control else commit
         self._failures[which] = self._failures.get(which, 0) + 1
@@ -333,7 +334,7 @@ class _Hunt:
         size = step.size if step.group == group else None
         members = [self._commits[place] for place in group.commits]
         own = size if len(members) == 1 else None
-        suspects = [suspect(each, step.posterior.commits[self._index[each.revision.id]], own) for each in members]
+        suspects = [make_suspect(each, step.posterior.commits[self._index[each.revision.id]], own) for each in members]
         return Culprit(
             commits=tuple(suspects),
             probability=group.probability,
@@ -341,7 +342,7 @@ class _Hunt:
             effect=size,
         )
 
-    def _told(self, measuring: Measuring, case: Case, step: BisectionStep, why: str, seconds: float) -> Bisected:
+    def _conclude(self, measuring: Measuring, case: Case, step: BisectionStep, why: str, seconds: float) -> Bisected:
         posterior, metric = step.posterior, self._metric
         alike = step.commit is None and step.group is None and not self._named
         best = step.group or posterior.groups(set(self._skipped))[0]
@@ -352,7 +353,7 @@ class _Hunt:
             why = "pairs with its own parent do not show it"
         own = {each.commits[0].revision: each.effect for each in (first, *self._named) if len(each.commits) == 1}
         suspects = [
-            suspect(commit, share, own.get(commit.revision.id))
+            make_suspect(commit, share, own.get(commit.revision.id))
             for commit, share in zip(self._commits, posterior.commits, strict=True)
         ]
         whole = posterior.effect if self._pairs else None

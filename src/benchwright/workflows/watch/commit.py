@@ -17,20 +17,20 @@ from benchwright.execution.session import DEFAULT_ROUNDS, Measuring, Plan, new_r
 from benchwright.machine import environment
 from benchwright.records import Case, Failure, Mode, Result, Run, Status
 from benchwright.store import Store
+from benchwright.store.live import Progress
 from benchwright.targets.sources import ImportTimes, Request
 from benchwright.workflows import validation
-from benchwright.workflows.ab.pairs import setting
+from benchwright.workflows.ab.pairs import setting_of
 from benchwright.workflows.live import LiveProgress
-from benchwright.workflows.run import ending
+from benchwright.workflows.run import with_usual_length
 from benchwright.workflows.watch.journal import CommitState, JournalLine, WatchJournal, What
-from benchwright.workflows.watch.store import Shared
 
 REASON = "watch"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitOutcome:
-    """What became of a commit."""
+    """How building and measuring a commit ended."""
 
     outcome: CommitState
     run: str = ""
@@ -66,7 +66,7 @@ class CommitRunner:
         before = state.running if state.begun is not None and state.begun.revision == revision else ""
         if state.begun is None:
             self.journal.add(JournalLine(what=What.BEGAN, revision=revision, backfill=backfill))
-        taken = self._taken(revision, before)
+        taken = self._measure_commit(revision, before)
         ended = JournalLine(what=What.ENDED, revision=revision, backfill=backfill)
         self.journal.add(replace(ended, outcome=taken.outcome, run=taken.run, why=taken.why))
         return taken
@@ -75,56 +75,59 @@ class CommitRunner:
         """A run of its own of a commit that was measured before; its id, or "" when it cannot be measured."""
         built = self.builder.prepare(revision)
         try:
-            cases = self._planned(built) if built.ok else []
+            cases = self._plan_cases(built) if built.ok else []
         except UserError:
             cases = []
         if not cases:
             return ""
-        measuring = self._measuring(built, cases, None, reason)
-        self._measured(measuring, built)
+        measuring = self._session(built, cases, None, reason)
+        self._measure(measuring, built)
         return measuring.id
 
-    def _taken(self, revision: str, before: str) -> CommitOutcome:
+    def _measure_commit(self, revision: str, before: str) -> CommitOutcome:
         built = self.builder.prepare(revision, rebuild=self.rebuild)
         if built.failure is not None:
-            return self._without_numbers(built, built.failure, CommitState.UNBUILT, before)
+            return self._record_failure(built, built.failure, CommitState.UNBUILT, before)
         try:
-            cases = self._planned(built)
+            cases = self._plan_cases(built)
         except UserError as error:
             failure = Failure(kind="plan", message=error.message, remedy=error.remedy)
-            return self._without_numbers(built, failure, CommitState.UNPLANNED, before)
+            return self._record_failure(built, failure, CommitState.UNPLANNED, before)
         self.cases = cases
-        resumed = _begun(self.store, before)
+        resumed = _find_run(self.store, before)
         if resumed is not None:
             try:
-                cases = resume.match_cases(resumed, cases, self._rounds(cases), built.folder)
+                cases = resume.match_cases(resumed, cases, self._count_rounds(cases), built.folder)
             except OptionError as error:
-                return self._outcome(resumed, CommitState.INTERRUPTED, error.message)
-        measuring = self._measuring(built, cases, resumed, REASON)
+                return self._make_outcome(resumed, CommitState.INTERRUPTED, error.message)
+        measuring = self._session(built, cases, resumed, REASON)
         if measuring.id != before:
             self.journal.add(JournalLine(what=What.RUNNING, revision=revision, run=measuring.id))
-        run = self._measured(measuring, built)
+        run = self._measure(measuring, built)
         bad = [result for result in run.results if result.status is not Status.OK]
         why = next((result.error.message for result in bad if result.error), "")
-        return self._outcome(run, CommitState.FAILED if bad else CommitState.MEASURED, why)
+        return self._make_outcome(run, CommitState.FAILED if bad else CommitState.MEASURED, why)
 
-    def _planned(self, built: Built) -> list[Case]:
+    def _plan_cases(self, built: Built) -> list[Case]:
         usual = config.load()
-        cases = [ending(case, usual) for case in plan_in(built, replace(self.request, listener=self._imports.hear))]
+        cases = [
+            with_usual_length(case, usual)
+            for case in plan_in(built, replace(self.request, listener=self._imports.hear))
+        ]
         validation.check_cases(cases)
         return cases
 
-    def _rounds(self, cases: Sequence[Case]) -> int:
+    def _count_rounds(self, cases: Sequence[Case]) -> int:
         if self.rounds is not None:
             return self.rounds
         usual = config.load().rounds
         # What is called once may take hours, and says itself how often it repeats.
         return 1 if all(case.load.mode is Mode.SINGLE for case in cases) else usual or DEFAULT_ROUNDS
 
-    def _measuring(self, built: Built, cases: Sequence[Case], resumed: Run | None, reason: str) -> Measuring:
+    def _session(self, built: Built, cases: Sequence[Case], resumed: Run | None, reason: str) -> Measuring:
         plan = Plan(
             cases=cases,
-            rounds=self._rounds(cases),
+            rounds=self._count_rounds(cases),
             directory=built.folder,
             cpus=self.cpus,
             tags=self.tags,
@@ -133,16 +136,19 @@ class CommitRunner:
             resumed=resumed,
         )
         teller = LiveProgress(self.place, self.listener)
-        return Measuring(plan, teller.keeping(lambda: Shared(self.store)), teller)
+        return Measuring(plan, teller.follow_store(lambda: SharedStore(self.store)), teller)
 
-    def _measured(self, measuring: Measuring, built: Built) -> Run:
+    def _measure(self, measuring: Measuring, built: Built) -> Run:
         """Every case in every round that has no record yet. Being told to stop at once is a `KeyboardInterrupt`."""
-        plan, here = measuring.plan, setting(built)
+        plan, here = measuring.plan, setting_of(built)
         wanted = [
-            (case, number) for number in range(plan.rounds) for case in plan.cases if _wanting(measuring, case, number)
+            (case, number)
+            for number in range(plan.rounds)
+            for case in plan.cases
+            if _is_missing(measuring, case, number)
         ]
         self._imports.tell(plan.cases, plan.rounds, "fewer --rounds or targets take less", whose=" of each commit")
-        self.listener(Staged(text=f"measuring {built.revision.id[:12]}: {_counted(plan, len(wanted))}"))
+        self.listener(Staged(text=f"measuring {built.revision.id[:12]}: {_describe_plan(plan, len(wanted))}"))
         self.listener(Planned(total=len(wanted)))
         with measuring:
             for case, number in wanted:
@@ -151,11 +157,11 @@ class CommitRunner:
                     raise KeyboardInterrupt
         return measuring.run
 
-    def _without_numbers(self, built: Built, failure: Failure, outcome: CommitState, before: str) -> CommitOutcome:
+    def _record_failure(self, built: Built, failure: Failure, outcome: CommitState, before: str) -> CommitOutcome:
         """A run that says of every case why it has no numbers."""
-        kept = _begun(self.store, before)
+        kept = _find_run(self.store, before)
         if kept is not None:
-            return self._outcome(kept, outcome, failure.message)
+            return self._make_outcome(kept, outcome, failure.message)
         run = new_run_id()
         self.journal.add(JournalLine(what=What.RUNNING, revision=built.revision.id, run=run))
         facts = environment.collect()
@@ -185,20 +191,20 @@ class CommitRunner:
             planned=len(results),
         )
         self.store.add_run(record)
-        return self._outcome(record, outcome, failure.message)
+        return self._make_outcome(record, outcome, failure.message)
 
-    def _outcome(self, run: Run, outcome: CommitState, why: str) -> CommitOutcome:
+    def _make_outcome(self, run: Run, outcome: CommitState, why: str) -> CommitOutcome:
         failed = sum(result.status is not Status.OK for result in run.results)
         return CommitOutcome(outcome=outcome, run=run.id, why=why, results=len(run.results), failed=failed)
 
 
-def _counted(plan: Plan, wanted: int) -> str:
+def _describe_plan(plan: Plan, wanted: int) -> str:
     cases = "1 case" if len(plan.cases) == 1 else f"{len(plan.cases)} cases"
     rounds = "1 round" if plan.rounds == 1 else f"{plan.rounds} rounds"
     return f"{cases}, {rounds}" + (f", {wanted} left" if wanted < len(plan.cases) * plan.rounds else "")
 
 
-def _wanting(measuring: Measuring, case: Case, number: int) -> bool:
+def _is_missing(measuring: Measuring, case: Case, number: int) -> bool:
     """Whether there is no record, or only one that says that it was interrupted."""
     if measuring.has_numbers(case, number):
         return False
@@ -208,11 +214,36 @@ def _wanting(measuring: Measuring, case: Case, number: int) -> bool:
 
 def known_cases(store: Store, run: str) -> list[Case]:
     """The cases of a run in the store, each once."""
-    begun = _begun(store, run)
+    begun = _find_run(store, run)
     results = begun.results if begun is not None else ()
     return [*{(result.case.name, str(result.case.params)): result.case for result in results}.values()]
 
 
-def _begun(store: Store, run: str) -> Run | None:
+def _find_run(store: Store, run: str) -> Run | None:
     """A run as the store has it; None when it was cut off before the store heard of it. Another error is one."""
     return store.run(run, samples=False) if run and run in store.run_ids() else None
+
+
+@dataclass(frozen=True, slots=True)
+class SharedStore:
+    """The one connection of a whole watch to its store: opening it for each commit would cost a third of a second."""
+
+    store: Store
+
+    def begin(self, run: Run) -> None:
+        """Records the run without results."""
+        self.store.begin(run)
+
+    def add(self, run_id: str, result: Result, *, instead_of: str = "") -> None:
+        """Keeps one result."""
+        self.store.add(run_id, result, instead_of=instead_of)
+
+    def tell_progress(self, progress: Progress) -> None:
+        """Reports the progress of a run to the store, where the store takes such reports."""
+        if tell := getattr(self.store, "tell_progress", None):
+            tell(progress)
+
+    def close(self) -> None:
+        """Leaves the connection open; a `StoreLostError` when what was kept is no longer in place."""
+        if confirm := getattr(self.store, "confirm", None):
+            confirm()

@@ -20,7 +20,7 @@ from benchwright.system.whole_files import sync_folder
 
 
 class What(StrEnum):
-    """What happened."""
+    """The kinds of lines in the journal of a watch."""
 
     STARTED = "started"  # the watch, for the first time: with the commit that it starts at
     BEGAN = "began"  # a commit
@@ -45,7 +45,7 @@ class CommitState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalLine:
-    """One line."""
+    """One line of the journal of a watch."""
 
     what: What
     revision: str = ""
@@ -61,7 +61,7 @@ class JournalLine:
 
 @dataclass(slots=True)
 class WatchState:
-    """What the lines come to."""
+    """What the lines of a journal say together."""
 
     start: JournalLine | None = None
     ended: dict[str, JournalLine] = field(default_factory=dict)  # by revision
@@ -121,7 +121,7 @@ class WatchJournal:
     def __enter__(self) -> WatchJournal:
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
-            self._lock = _only_one(self.file.with_name("lock"))
+            self._lock = _lock_watch(self.file.with_name("lock"))
             self._out = json_lines.open_lines(self.file)  # a line that was cut off never happened
             for entry in _read(self.file):
                 self.state.add(entry)
@@ -151,22 +151,22 @@ class WatchJournal:
         self.state.add(entry)
 
 
-def _only_one(path: Path) -> int:
-    """Holds the watch until the process ends, however it does."""
+def _lock_watch(path: Path) -> int:
+    """Holds the lock of a watch until the process ends, however it ends."""
     handle = open_lock(path)
     if handle is None:
         remedy = "stop that one; or watch other targets, or with another --store"
-        raise OptionError("another process watches this already", remedy=remedy)
+        raise OptionError("another process already watches this repository for these targets", remedy=remedy)
     return handle
 
 
 def _read(file: Path) -> list[JournalLine]:
-    """The lines that are there."""
+    """The lines of a journal file."""
     found = []
     for number, value in json_lines.read_lines(file):
         where = f"{file}:{number}"
         if isinstance(value, ValueError):
-            remedy = "mend or remove that line; or remove the file, to begin anew"
+            remedy = "repair or remove that line; or remove the file, to start again"
             raise DecodeError(f"{where}: {value}", remedy=remedy)
         found.append(schema.decode(JournalLine, value, where=where))
     return found

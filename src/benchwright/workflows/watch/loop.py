@@ -1,6 +1,6 @@
 """Watches a repository: every new commit is built, measured and judged, and whoever asked is told of changes.
 
-What was done is in a journal that `kill -9` does not confuse (`watching.journal`). A build or a benchmark that fails is
+What was done is in a journal that `kill -9` does not confuse (`watch.journal`). A build or a benchmark that fails is
 a record, not a stop. Where a change was found between commits that were not measured, these are measured too.
 """
 
@@ -22,19 +22,20 @@ from benchwright.events import Listener, Noted, nobody
 from benchwright.execution.builds import TIMEOUT, Builder, targets
 from benchwright.execution.builds.surroundings import Surroundings
 from benchwright.execution.session import DEFAULT_ROUNDS
-from benchwright.records import Case, Revision, Target, Verdict
+from benchwright.records import Case, Target
 from benchwright.records.findings import Finding, State
 from benchwright.store import Store, open_store
 from benchwright.targets.sources import Request
 from benchwright.vcs.history import Commit
 from benchwright.workflows import validation
 from benchwright.workflows.run import refuse_nesting
-from benchwright.workflows.watch import files, selection
-from benchwright.workflows.watch.commit import CommitOutcome, CommitRunner, known_cases
-from benchwright.workflows.watch.commits import BranchLine, Following, checked_out
+from benchwright.workflows.watch import interface
+from benchwright.workflows.watch.commit import CommitRunner, known_cases
+from benchwright.workflows.watch.commit_report import CommitReport
+from benchwright.workflows.watch.commits import BranchLine, Following, choose_between, current_branch
+from benchwright.workflows.watch.interface import Draining
 from benchwright.workflows.watch.journal import CommitState, JournalLine, WatchJournal, What
 from benchwright.workflows.watch.pairs import AT_ONCE, PAIRS, Pairing
-from benchwright.workflows.watch.signals import Draining
 
 FOLDER = Path(".benchwright", "watch")  # below the present folder, one for each watch
 BACKFILL = 16  # commits of a gap that are measured at most, for one finding
@@ -67,24 +68,6 @@ class Watched:
     command: Sequence[str] = ()  # kept with each run
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitReport:
-    """A commit that was dealt with."""
-
-    revision: Revision
-    taken: CommitOutcome
-    findings: tuple[Finding, ...] = ()  # that people are told of now
-    suspected: tuple[Finding, ...] = ()  # that were not known before, and that nobody is told of yet
-    backfill: bool = False
-    seconds: float = 0.0
-
-    @property
-    def ok(self) -> bool:
-        """Whether it was measured and nothing became worse."""
-        worse = any(finding.verdict is Verdict.WORSE for finding in self.findings)
-        return self.taken.outcome is CommitState.MEASURED and not worse
-
-
 def watch(
     watched: Watched,
     *,
@@ -108,19 +91,19 @@ def watch(
         surroundings=watched.surroundings,
         listener=listener,
     )
-    branch = watched.following.branch or checked_out(builder.repository)
+    branch = watched.following.branch or current_branch(builder.repository)
     watched = replace(watched, following=replace(watched.following, branch=branch))
     with (
         Draining(lambda text: listener(Noted(text=text))) as draining,
         contextlib.closing(open_store(url)) as store,
         WatchJournal(_folder(watched, builder, url)) as journal,
     ):
-        watched = replace(watched, request=_settled(watched, builder, listener))
+        watched = replace(watched, request=_settle_targets(watched, builder, listener))
         whole = _Watch(watched, builder, store, journal, listener, tell, notify.open_notifier(url))
         return whole.follow(draining, interval)
 
 
-def _settled(watched: Watched, builder: Builder, listener: Listener) -> Request:
+def _settle_targets(watched: Watched, builder: Builder, listener: Listener) -> Request:
     """The request with each target as every commit is to read it, judged by the newest one and where the watch begins.
 
     A commit in between that lacks a target is a record, not an error.
@@ -144,14 +127,20 @@ def _settled(watched: Watched, builder: Builder, listener: Listener) -> Request:
 def _folder(watched: Watched, builder: Builder, url: str) -> Path:
     """One for each combination of repository, branch, build, store and all that makes a series of its own."""
     place = url if "://" in url else str(Path(url).absolute())
-    told = [str(builder.repository.root), watched.following.branch, watched.build, _asked(watched.request), place]
+    told = [
+        str(builder.repository.root),
+        watched.following.branch,
+        watched.build,
+        _identify_request(watched.request),
+        place,
+    ]
     told += [name] if (name := watched.surroundings.name) else []
     key = hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
     return FOLDER / f"{builder.repository.root.name}-{key}"
 
 
-def _asked(request: Request) -> str:
-    """What is measured. How long is no part of it: a watch that is given more time goes on."""
+def _identify_request(request: Request) -> str:
+    """A text that names what a request measures. How long is no part of it: a watch that is given more time goes on."""
     how = schema.case_key(Case(name="", target=Target(uri="", runtime=""), inputs=request.inputs, load=request.load))
     crossed = {each.name: getattr(request, each.name) for each in fields(request) if each.name not in _ASIDE}
     return json.dumps(schema.encode({**crossed, "how": how}), sort_keys=True)
@@ -173,7 +162,7 @@ class _Watch:
         self._watched, self._builder, self._store, self._journal = watched, builder, store, journal
         self._listener, self._tell, self._notifier = listener, tell, notifier
         self._line = BranchLine(builder.repository, watched.following, journal, self._say)
-        self._taker = CommitRunner(
+        self._runner = CommitRunner(
             builder=builder,
             request=watched.request,
             store=store,
@@ -196,27 +185,27 @@ class _Watch:
             cpus=watched.cpus,
             listener=listener,
         )
-        validation.check_tags(self._taker.tags)
+        validation.check_tags(self._runner.tags)
         self._ok = True
 
     def follow(self, draining: Draining, interval: float | None) -> bool:
-        """Until it is told to stop; without an interval, until nothing is left."""
+        """Handles commits until it is told to stop; without an interval, until no new commit is left."""
         self._line.start()
         self._finish()
         if self._watched.rebuild:
-            self._try_again()
+            self._retry_unbuilt()
         is_idle = True
         while True:
             for commit, backfill in self._waiting(patient=interval is not None):
-                if draining.asked or self._told_to_stop():
+                if draining.asked or self._is_told_to_stop():
                     return self._ok
-                self._deal(commit, backfill=backfill)
+                self._handle(commit, backfill=backfill)
                 is_idle = False
             if interval is None and is_idle:
                 following = self._watched.following
                 where = f"{following.remote}/{following.branch}" if following.remote else following.branch
                 self._say(f"there is no new commit on {where}")
-            if interval is None or not draining.wait(interval, self._told_to_stop):
+            if interval is None or not draining.wait(interval, self._is_told_to_stop):
                 return self._ok
             self._notify(())  # those that could not be told before
 
@@ -228,42 +217,44 @@ class _Watch:
             except (FetchError, TargetError) as error:  # a server that is down, a branch that is being replaced
                 if not patient:
                     raise
-                self._say(f"{error.message}; it is tried again")
+                self._say(f"{error.message}; the watch will try again")
                 fresh = []
             yield from ((commit, False) for commit in fresh)
             if not fresh:
                 if not self._journal.state.wanted:
                     return
-                commit = self._still_there(self._journal.state.wanted[0], backfill=True)
+                commit = self._resolve_commit(self._journal.state.wanted[0], backfill=True)
                 if commit is not None:  # the last one of the line may be wanted once more
                     yield commit, commit.revision.id != self._journal.state.last
 
-    def _try_again(self) -> None:
-        """Wants those commits once more that could not be built."""
+    def _retry_unbuilt(self) -> None:
+        """Queues the commits once more that could not be built."""
         ended = self._journal.state.ended
         unbuilt = tuple(revision for revision, entry in ended.items() if entry.outcome is CommitState.UNBUILT)
         if unbuilt:
             self._journal.add(JournalLine(what=What.RETRIED, revisions=unbuilt))
 
     def _finish(self) -> None:
-        """What an earlier process was in the middle of."""
+        """Finishes the commit that an earlier process was in the middle of."""
         state = self._journal.state
         begun, unjudged = state.begun, state.unjudged
         if begun is not None:
-            commit = self._still_there(begun.revision, backfill=begun.backfill)
+            commit = self._resolve_commit(begun.revision, backfill=begun.backfill)
             if commit is not None:
-                self._deal(commit, backfill=begun.backfill)
+                self._handle(commit, backfill=begun.backfill)
         elif unjudged is not None:
             self._judge()
             since = unjudged.at[:_SECOND]
-            missed = [finding for finding in self._store.findings(states=[State.OPEN]) if _told_since(finding, since)]
+            missed = [
+                finding for finding in self._store.findings(states=[State.OPEN]) if _was_opened_since(finding, since)
+            ]
             for finding in missed:  # found, perhaps, just before that process ended
-                self._look_between(finding)
+                self._fill_gap(finding)
             self._notify(missed)
         if state.last:
-            files.write_commit(self._watched.following.commit_file, state.last)
+            interface.write_commit(self._watched.following.commit_file, state.last)
 
-    def _still_there(self, revision: str, *, backfill: bool) -> Commit | None:
+    def _resolve_commit(self, revision: str, *, backfill: bool) -> Commit | None:
         """The commit; of one that the repository no longer has, it is recorded that nobody can go on with it."""
         try:
             return self._builder.repository.resolve(revision)
@@ -273,16 +264,16 @@ class _Watch:
             self._say(error.message)
             return None
 
-    def _deal(self, commit: Commit, *, backfill: bool) -> None:
+    def _handle(self, commit: Commit, *, backfill: bool) -> None:
         begin = time.monotonic()
-        turn = files.own_turn() if self._watched.same_host else contextlib.nullcontext()
+        turn = interface.hold_machine() if self._watched.same_host else contextlib.nullcontext()
         with turn:
-            taken = self._taker.take(commit.revision.id, backfill=backfill)
+            taken = self._runner.take(commit.revision.id, backfill=backfill)
             if not backfill:
-                files.write_commit(self._watched.following.commit_file, commit.revision.id)
-            before = self._suspected()
+                interface.write_commit(self._watched.following.commit_file, commit.revision.id)
+            before = self._suspicions()
             findings = self._judge() if self._journal.state.unjudged is not None else []
-            suspected = [finding for key, finding in self._suspected().items() if key not in before]
+            suspected = [finding for key, finding in self._suspicions().items() if key not in before]
         handled = CommitReport(
             revision=commit.revision,
             taken=taken,
@@ -304,17 +295,17 @@ class _Watch:
         if newest:
             repository = self._builder.repository
             findings = detection.judge(self._store, newest, repository=repository, smallest=self._watched.smallest)
-        findings = self._measured_again(findings)
+        findings = self._confirm_in_pairs(findings)
         for finding in findings:
-            self._look_between(finding)
-        findings = [self._told_apart(finding) for finding in findings]
+            self._fill_gap(finding)
+        findings = [self._find_cause(finding) for finding in findings]
         self._journal.add(JournalLine(what=What.JUDGED))
         return findings
 
-    def _suspected(self) -> dict[str, Finding]:
+    def _suspicions(self) -> dict[str, Finding]:
         return {finding.id: finding for finding in self._store.findings(states=[State.SUSPECTED])}
 
-    def _measured_again(self, confirmed: Sequence[Finding]) -> list[Finding]:
+    def _confirm_in_pairs(self, confirmed: Sequence[Finding]) -> list[Finding]:
         """Of what the series confirm, what pairs do not refute; and of what they let one suspect, what pairs confirm.
 
         Each is measured in pairs once, the surest first, and so many after one commit that a watch goes on.
@@ -323,9 +314,9 @@ class _Watch:
         told = {finding.id: finding for finding in confirmed}
         if not self._watched.pairs:
             return list(confirmed)
-        waiting = sorted(self._suspected().values(), key=lambda finding: -(finding.confidence or 0.0))
+        waiting = sorted(self._suspicions().values(), key=lambda finding: -(finding.confidence or 0.0))
         both = (finding for finding in (*confirmed, *waiting) if finding.id not in state.paired)
-        mine = [finding for finding in both if _is_between(finding, state.ended)]
+        mine = [finding for finding in both if _is_between_measured(finding, state.ended)]
         for finding in mine[:AT_ONCE]:
             self._journal.add(
                 JournalLine(what=What.PAIRED, finding=finding.id)
@@ -336,15 +327,15 @@ class _Watch:
                 told[finding.id] = settled
         return list(told.values())
 
-    def _look_between(self, finding: Finding) -> None:
+    def _fill_gap(self, finding: Finding) -> None:
         if len(finding.revisions) < 2 or not self._watched.backfill or finding.drift:  # no commit of it is the culprit
             return
         led, known = finding.revisions, {*self._journal.state.ended}
-        gap = selection.gaps(led, led[0], led[-1], known, self._watched.backfill)
+        gap = choose_between(led, led[0], led[-1], known, self._watched.backfill)
         if gap:
             self._journal.add(JournalLine(what=What.GAP, finding=finding.id, revisions=tuple(gap)))
 
-    def _told_apart(self, finding: Finding) -> Finding:
+    def _find_cause(self, finding: Finding) -> Finding:
         """Where code and environment both changed, the old revision in today's environment says which it was."""
         wanted = finding.why.get("cause") == causes.EITHER and finding.revisions
         if not wanted or finding.id in self._journal.state.remeasured:
@@ -352,7 +343,7 @@ class _Watch:
         self._journal.add(
             JournalLine(what=What.REMEASURED, finding=finding.id)
         )  # before: once is enough, whatever happens
-        run = self._taker.measure_again(finding.revisions[0], REMEASURE)
+        run = self._runner.measure_again(finding.revisions[0], REMEASURE)
         try:
             return detection.remeasured(self._store, finding.id, run) if run else finding
         except BenchwrightError as error:
@@ -362,22 +353,22 @@ class _Watch:
     def _notify(self, findings: Sequence[Finding]) -> None:
         for told in self._notifier.tell(findings, self._store):
             if told.outcome is notify.DeliveryOutcome.FAILED:
-                self._say(f"{told.target} could not be told: {told.why}; it is tried again")
+                self._say(f"{told.target} could not be notified: {told.why}; the watch will try again")
 
-    def _told_to_stop(self) -> bool:
-        return files.told_to_stop(self._watched.status_file)
+    def _is_told_to_stop(self) -> bool:
+        return interface.is_told_to_stop(self._watched.status_file)
 
     def _say(self, text: str) -> None:
         self._listener(Noted(text=text))
 
 
-def _is_between(finding: Finding, measured: Container[str]) -> bool:
+def _is_between_measured(finding: Finding, measured: Container[str]) -> bool:
     """Whether the finding is a step between two commits that this watch has measured."""
     revisions = finding.revisions
     return finding.drift is None and len(revisions) > 1 and revisions[0] in measured and revisions[-1] in measured
 
 
-def _told_since(finding: Finding, since: str) -> bool:
+def _was_opened_since(finding: Finding, since: str) -> bool:
     """Whether the finding was opened or confirmed at that second or later."""
     confirmed = (remark.at for remark in finding.remarks if remark.what == detection.CONFIRMED)
     return max([finding.found_at, *confirmed])[:_SECOND] >= since

@@ -38,7 +38,7 @@ _SHORT = 12  # digits of a commit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairing:
-    """How commits are measured again."""
+    """How the two commits of a suspected change are measured again, in pairs."""
 
     builder: Builder
     request: Request
@@ -54,10 +54,10 @@ class Pairing:
         ends = f"{old[:_SHORT]} and {new[:_SHORT]}"
         self._say(
             f"{finding.case} {finding.metric} may be {change_text(finding)}: measuring {ends} again, in {self.pairs} "
-            "pairs at most, before anybody is told"
+            "pairs at most, before this is reported"
         )
         try:
-            row, seconds = self._measured(finding, old, new)
+            row, seconds = self._measure_pairs(finding, old, new)
         except BenchwrightError as error:
             verdict, said = Verdict.UNCLEAR, f"{ends} could not be measured again: {error.message}"
             effect = None
@@ -67,9 +67,9 @@ class Pairing:
             verdict = row.verdict
             said = f"{ends} measured again, {count} pairs in {seconds:.0f} s: {row.why}"
         self._say(f"{finding.case} {finding.metric}: {said}")
-        return settle(self.store, finding, verdict, said, effect)
+        return record_verdict(self.store, finding, verdict, said, effect)
 
-    def _measured(self, finding: Finding, old: str, new: str) -> tuple[TrialRow, float]:
+    def _measure_pairs(self, finding: Finding, old: str, new: str) -> tuple[TrialRow, float]:
         from benchwright.stats.confirmation import question
 
         control, treatment = self.builder.prepare(old), self.builder.prepare(new)
@@ -77,9 +77,13 @@ class Pairing:
             if built.failure is not None:
                 raise BenchwrightError(built.failure.message)
         matched, usual = match(control, treatment, self.request), config.load()
-        cases = [(run.ending(a, usual), run.ending(b, usual)) for a, b in matched.cases if _is_case(finding, a)]
+        cases = [
+            (run.with_usual_length(a, usual), run.with_usual_length(b, usual))
+            for a, b in matched.cases
+            if _is_case(finding, a)
+        ]
         if not cases:
-            raise BenchwrightError(f"{finding.case} is not in both")
+            raise BenchwrightError(f"the two commits do not both have the case {finding.case}")
         rules = AbRules(
             smallest=question(finding.effect.point, self.smallest),
             pairs=self.pairs,
@@ -94,7 +98,7 @@ class Pairing:
         self.listener(Noted(text=text))
 
 
-def settle(store: Store, finding: Finding, verdict: Verdict, said: str, effect: float | None = None) -> Finding:
+def record_verdict(store: Store, finding: Finding, verdict: Verdict, said: str, effect: float | None = None) -> Finding:
     """Records what pairs say of a finding; `said` is that in words.
 
     The same verdict confirms it; one of the other direction, or none, resolves it without anybody being told. Where

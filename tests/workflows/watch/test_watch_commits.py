@@ -5,21 +5,21 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchwright.workflows.watch.selection import gaps, stepped, thinned
+from benchwright.workflows.watch.commits import choose_between, take_every, thin_out
 
 LED = [str(i) for i in range(10)]
 
 
 def test_every_nth_and_none_waits_for_a_successor() -> None:
-    assert stepped([1, 2, 3, 4, 5, 6, 7], 3) == [3, 6]
-    assert stepped([1, 2, 3], 3) == [3]
-    assert stepped([1, 2], 3) == []
-    assert stepped([1, 2], 1) == [1, 2]
+    assert take_every([1, 2, 3, 4, 5, 6, 7], 3) == [3, 6]
+    assert take_every([1, 2, 3], 3) == [3]
+    assert take_every([1, 2], 3) == []
+    assert take_every([1, 2], 1) == [1, 2]
 
 
 @given(st.integers(min_value=0, max_value=200), st.integers(min_value=1, max_value=50))
 def test_of_many_a_few_are_taken_evenly_and_always_the_newest(count: int, most: int) -> None:
-    chosen = thinned(range(count), most)
+    chosen = thin_out(range(count), most)
     assert len(chosen) == min(count, most)
     assert chosen == sorted({*chosen})
     assert chosen[-1:] == [*range(count)][-1:]
@@ -28,17 +28,17 @@ def test_of_many_a_few_are_taken_evenly_and_always_the_newest(count: int, most: 
 
 
 def test_all_are_taken_when_nobody_minds() -> None:
-    assert thinned(range(100), 0) == [*range(100)]
+    assert thin_out(range(100), 0) == [*range(100)]
 
 
 def test_a_gap_is_halved_first() -> None:
-    assert gaps(LED, "0", "8", {"0", "8"}, 3) == ["4", "2", "6"]
-    assert sorted(gaps(LED, "0", "9", {"0", "9"}, 100)) == LED[1:9]
-    assert gaps(LED, "0", "8", {"0", "4", "8"}, 100)[:2] == ["2", "6"]
+    assert choose_between(LED, "0", "8", {"0", "8"}, 3) == ["4", "2", "6"]
+    assert sorted(choose_between(LED, "0", "9", {"0", "9"}, 100)) == LED[1:9]
+    assert choose_between(LED, "0", "8", {"0", "4", "8"}, 100)[:2] == ["2", "6"]
 
 
 def test_there_may_be_no_gap() -> None:
-    assert gaps(LED, "3", "4", {"3", "4"}, 9) == []
-    assert gaps(LED, "3", "unknown", set(), 9) == []
-    assert gaps(LED, "8", "2", set(), 9) == []
-    assert gaps(LED, "0", "8", {"0", "8"}, 0) == []
+    assert choose_between(LED, "3", "4", {"3", "4"}, 9) == []
+    assert choose_between(LED, "3", "unknown", set(), 9) == []
+    assert choose_between(LED, "8", "2", set(), 9) == []
+    assert choose_between(LED, "0", "8", {"0", "8"}, 0) == []
