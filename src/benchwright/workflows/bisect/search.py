@@ -81,8 +81,8 @@ def bisect(
     `earlier` are runs of bisections of the same range (`tag_of`), whose pairs count; `plan` is that of the new run. An
     end that cannot be built or has no such case is a `TargetError`; Ctrl-C ends it with what is known.
     """
-    hunt = _Search(builder, good, bad, case_in, terms or Terms(), keeping or TrialDestination())
-    return hunt.run(earlier, plan or Plan())
+    search = _Search(builder, good, bad, case_in, terms or Terms(), keeping or TrialDestination())
+    return search.run(earlier, plan or Plan())
 
 
 def tag_of(builder: Builder, good: str, bad: str, build: str) -> str:
@@ -315,11 +315,8 @@ class _Search:
                 )
             )
             return ""
-        bad_control = any(
-            result.status is not Status.OK and is_at_revision(result, self._revision(base))
-            for result in measuring.results[-2:]
-        )
-        which = base if bad_control else commit
+        failed = [result for result in measuring.results[-2:] if result.status is not Status.OK]
+        which = base if any(is_at_revision(result, self._revision(base)) for result in failed) else commit
         self._failures[which] = self._failures.get(which, 0) + 1
         if self._failures[which] < _TRIES or measuring.interrupted:
             return ""

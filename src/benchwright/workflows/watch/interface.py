@@ -1,4 +1,4 @@
-"""How a watch talks with its surroundings: signals, a status file, the file with the last commit, the machine's lock."""
+"""How a watch talks with its surroundings: signals, a status file, the file of the last commit, the machine's lock."""
 
 from __future__ import annotations
 
