@@ -221,7 +221,7 @@ def test_a_budget_counts_what_was_measured_before(repository: Path, store: Store
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"good": "c5", "bad": "c5"}, "one commit"),
+        ({"good": "c5", "bad": "c5"}, "same commit"),
         ({"good": "c5", "bad": "c2"}, "not an ancestor"),
         ({"good": "c5", "bad": "nowhere"}, "nowhere"),
         ({"good": "c5", "bad": "c8"}, "an end of the range: the build of"),
