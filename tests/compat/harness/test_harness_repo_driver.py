@@ -148,7 +148,7 @@ def test_each_commit_is_taken_once_and_a_rewritten_branch_is_followed(
             commit("newest")
         return 0
 
-    monkeypatch.setattr(repository._Driver, "_platform", platform)
+    monkeypatch.setattr(repository._Driver, "_handle_platform", platform)
     monkeypatch.setattr(repository.interface, "is_told_to_stop", lambda file: next(looks, None) is None)  # type: ignore[attr-defined]
     assert _drive("--ab_testing", "--interval", "0") == 0
     assert taken == ["T", "next", "other", "newest"]
