@@ -13,17 +13,24 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import accumulate
 from time import perf_counter
 
 import numpy as np
 from detection import peers
 from detection.series import HELD_OUT, LENGTHS, REAL, REFERENCE, WIDE, Array, Profile, collection, draw, families
-from detection.simulator import Detect, Score, score
+from detection.shares import share
+from detection.simulator import TOLERANCE, Detect, Score, score
 
 from benchwright.stats.changepoint import Detector, detect
 from harness import Bar, Claim, Settings, at_least, at_most, interleaved, ratios, report, settings, spread
 
 SEED = 20_000
+BEFORE, AFTER = 10, (8, 9, 10, 12, 15, 20, 30)  # values around a step in a series that has just begun
+FEW, CORRELATIONS = (
+    (20, 24, 28, 32, 36, 40),
+    (0.3, 0.5, 0.8),
+)  # values of unchanged series, and how alike neighbours are
 SHORT = (50, 100, 200, 500)  # what slow peers are scored on
 
 
@@ -33,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     others, missing = peers.installed()
     for name in missing:
         print(f"not installed, left out: {name}; bars that name it are not judged")
-    claims = accuracy(asked, others) + speed(asked, others)
+    claims = accuracy(asked, others) + short(asked) + speed(asked, others)
     return report(claims, judged=not asked.quick)
 
 
@@ -58,6 +65,31 @@ def accuracy(asked: Settings, others: dict[str, Detect]) -> list[Claim]:
             rounds = [_scores(other, profile, SEED + number, asked, lengths) for number in range(min(2, asked.rounds))]
             claims += _scored(name, profile, [_total(found) for found in rounds], judged=False)
     return claims
+
+
+def short(asked: Settings) -> list[Claim]:
+    """What a dozen or three of values show: a step of 8 % in noise of 2 %, and noise of which neighbours are alike."""
+    count, claims = asked.count(100 * asked.rounds, 5), []
+    for after in AFTER:
+        rng = np.random.default_rng((SEED, after))
+        steps = np.where(np.arange(BEFORE + after) < BEFORE, 0.0, np.log(1.08))
+        found = [ours(np.exp(steps + 0.02 * rng.standard_normal(len(steps)))) for _ in range(count)]
+        near = [any(abs(place - BEFORE) <= TOLERANCE for place in places) for places in found]
+        what = f"8 % slower after {BEFORE} values with noise of 2 %: found {after} values later"
+        claims.append(Claim(what=what, figure=share(near), unit="%", bar=at_least(85.0)))
+    for correlation in CORRELATIONS:
+        rng = np.random.default_rng((SEED, int(10 * correlation)))
+        series = (np.exp(0.02 * alike(rng, length, correlation)) for length in FEW for _ in range(count // 2))
+        what = f"{FEW[0]} to {FEW[-1]} values of AR {correlation:g}, nothing changed: a change is seen"
+        claims.append(Claim(what=what, figure=share([bool(ours(values)) for values in series]), unit="%"))
+    return claims
+
+
+def alike(rng: np.random.Generator, length: int, correlation: float) -> Array:
+    """Noise of variance 1 of which neighbours correlate so much, settled."""
+    steps = np.sqrt(1.0 - correlation**2) * rng.standard_normal(length)
+    steps[0] = rng.standard_normal()
+    return np.array(list(accumulate(steps, lambda last, step: correlation * last + step)))
 
 
 def speed(asked: Settings, others: dict[str, Detect]) -> list[Claim]:

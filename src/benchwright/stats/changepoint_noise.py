@@ -27,7 +27,8 @@ _LARGEST_CORRELATION = 0.7  # beyond it, a drift
 _RESIDUAL_LAGS = 12
 _LARGEST_RESIDUAL = 0.8  # correlation that neighbours may have beside their levels
 _CAUTION = 1.35  # standard errors by which their correlation may be larger than it seems
-_BELIEF = (0.1, 15)  # correlation expected before any value is seen, and the values' worth of that belief
+_EXPECTED = 0.1  # correlation that is expected before any value is seen
+_BELIEVED = 33  # values from which on only what they show is believed; of fewer, as much as they are of these
 _PUT_BACK = 0.8  # of correlation is seen at least, however short the levels that took the rest with them
 _ROUNDED = 0.1  # of neighbours that are equal make values rounded ones, and not unchanged
 _TURNS = 4  # differences that rounded values have at least, up and down
@@ -162,8 +163,7 @@ def residual_inflation(residuals: Array, segments: npt.NDArray[np.int64]) -> Inf
     count, variance = len(residuals), float(np.mean(residuals * residuals))
     if variance == 0.0:
         return Inflation(1.0, 1.0)
-    expected, worth = _BELIEF
-    believed = count / (count + worth)
+    believed = min(1.0, count / _BELIEVED)
     total, neighbours = 1.0, 0.0
     length = count / (int(segments[-1]) + 1)
     for lag in range(1, min(_RESIDUAL_LAGS, count - 1)):
@@ -177,7 +177,7 @@ def residual_inflation(residuals: Array, segments: npt.NDArray[np.int64]) -> Inf
             break
         total += 2.0 * correlation * believed
     more = _CAUTION / math.sqrt(count)
-    rest = (1.0 - believed) * expected
+    rest = (1.0 - believed) * _EXPECTED
     likely = _autoregressive(believed * neighbours + rest)
     cautious = _autoregressive(believed * neighbours / max(1.0 - 4.0 / length, _PUT_BACK) + rest + more)
     return Inflation(max(total, likely), max(total, cautious))
