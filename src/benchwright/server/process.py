@@ -88,7 +88,7 @@ def _explain_os_error(host: str, port: int, error: OSError) -> OptionError:
         )
     if error.errno == errno.EACCES:
         return OptionError(f"port {port} may not be used", remedy="give a port above 1023, and let a proxy have 443")
-    return OptionError(f"{host}:{port}: {error.strerror}", remedy="give an address of this machine with --host")
+    return OptionError(f"{host}:{port}: {error.strerror}", remedy="give an address of this machine with --address")
 
 
 class _Server(uvicorn.Server):

@@ -112,16 +112,16 @@ def compile(  # noqa: A001 - the name its users know
     return compile_with(compiler_of(compile_fn), model, inputs, *arguments, **named)
 
 
-def _prepend_parameter(name: str, rest: Callable[..., Any], behind: int) -> inspect.Signature:
-    """The signature of a function that takes one argument before those of another, from its `behind`th on."""
-    first = inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+def _prepend_parameter(function: Callable[..., Any], rest: Callable[..., Any], behind: int) -> inspect.Signature:
+    """The signature of a function that takes its first argument before those of another, from its `behind`th on."""
+    first = next(iter(inspect.signature(function).parameters.values()))
     whole = inspect.signature(rest)
-    others = [each for each in list(whole.parameters.values())[behind:] if each.name != name]
+    others = [each for each in list(whole.parameters.values())[behind:] if each.name != first.name]
     return whole.replace(parameters=[first, *others])
 
 
-benchmark.__signature__ = _prepend_parameter("load_fn", benchmark_calls.benchmark, 0)  # type: ignore[attr-defined]
-compile.__signature__ = _prepend_parameter("compile_fn", compile_with, 1)  # type: ignore[attr-defined]
+benchmark.__signature__ = _prepend_parameter(benchmark, benchmark_calls.benchmark, 0)  # type: ignore[attr-defined]
+compile.__signature__ = _prepend_parameter(compile, compile_with, 1)  # type: ignore[attr-defined]
 
 
 def _choose_compiler(model: Any) -> Compiler:
