@@ -155,12 +155,12 @@ def search_busy(machine: type[Machine], culprits: int, seed: Sequence[int]) -> N
     places = rng.choice(30, size=culprits, replace=False)
     effects = {int(place): float(rng.uniform(0.1, 0.3)) for place in places}
     there = Range(effects=effects, machine=machine(rng), commits=30)
-    return _bayesian(there, rng, bisection.uniform(30), most=100)
+    return _bayesian(there, rng, bisection.uniform_prior(30), most=100)
 
 
 def bayesian(there: Range, rng: np.random.Generator) -> Named:
     """Ours, with nothing known beforehand."""
-    return _bayesian(there, rng, bisection.uniform(there.commits))
+    return _bayesian(there, rng, bisection.uniform_prior(there.commits))
 
 
 def from_change_point(there: Range, rng: np.random.Generator) -> Named:
@@ -172,19 +172,19 @@ def from_change_point(there: Range, rng: np.random.Generator) -> Named:
         there.machine.rest()
         figures.append(there.run(commit))
     there.machine.runs = 0
-    prior = bisection.uniform(COMMITS)
+    prior = bisection.uniform_prior(COMMITS)
     slower = [change for change in detect(figures) if change.effect > 1]
     if slower:
         change = max(slower, key=lambda each: each.effect)
         places = {index - HISTORY: share for index, share in change.position if 0 <= index - HISTORY < COMMITS}
-        prior = bisection.placed(places, COMMITS)
+        prior = bisection.prior_from_weights(places, COMMITS)
     return _bayesian(there, rng, prior)
 
 
 def _bayesian(there: Range, rng: np.random.Generator, prior: bisection.Prior, most: int = MOST) -> Named:
     pairs: list[bisection.CommitPair] = []
     while True:
-        step = bisection.following(prior, pairs)
+        step = bisection.choose_next_step(prior, pairs)
         if step.commit is None or there.machine.runs + 2 > most:
             break
         pairs.append(there.pair(step.base, step.commit, bool(rng.random() < 0.5)))

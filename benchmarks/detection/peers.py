@@ -9,7 +9,7 @@ import numpy as np
 from detection.series import Array
 from detection.simulator import Detect
 
-from benchwright.stats.changepoint_noise import winsorised
+from benchwright.stats.changepoint_noise import winsorise
 
 
 def installed() -> tuple[dict[str, Detect], list[str]]:
@@ -42,7 +42,7 @@ def ruptures_kernel(values: Array) -> Sequence[int]:
     noise = float(np.median(np.abs(np.diff(logs)))) / 0.9539
     if noise == 0.0:
         return []
-    clean = winsorised(logs, np.full(len(logs), noise)) / noise
+    clean = winsorise(logs, np.full(len(logs), noise)) / noise
     search = ruptures.KernelCPD(kernel="linear", min_size=6).fit(clean)
     return list(search.predict(pen=4.0 * np.log(len(logs)))[:-1])
 

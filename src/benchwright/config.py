@@ -56,7 +56,7 @@ def load(start: Path | None = None) -> Config:
     here = (start or Path.cwd()).resolve()
     for folder in (here, *here.parents):
         if (path := folder / FILE).is_file():
-            return _read(path)
+            return _read_config(path)
     return Config()
 
 
@@ -87,7 +87,7 @@ def _user_cache() -> Path:
     return home / "Library" / "Caches" if sys.platform == "darwin" else home / ".cache"
 
 
-def _read(path: Path) -> Config:
+def _read_config(path: Path) -> Config:
     # The command line's help reads this module, and needs none of these.
     from benchwright import schema
     from benchwright.schema import parsing
@@ -103,10 +103,10 @@ def _read(path: Path) -> Config:
         config = replace(config, store=str(path.parent / config.store))
     if config.cache:
         config = replace(config, cache=str(path.parent / Path(config.cache).expanduser()))
-    return replace(config, notify=_checked(config.notify, path))
+    return replace(config, notify=_check_notify(config.notify, path))
 
 
-def _checked(notify: Notify, path: Path) -> Notify:
+def _check_notify(notify: Notify, path: Path) -> Notify:
     for name in ("per_hour", "together"):
         if getattr(notify, name) < 1:
             raise DecodeError(f"{path}: notify.{name} = {getattr(notify, name)}", remedy="give a number above 0")

@@ -92,12 +92,12 @@ BUILTIN: dict[str, dict[str, str]] = {
 
 def names(group: str) -> list[str]:
     """Every name in a group: the built-ins in their order, then what is installed."""
-    return list(dict.fromkeys([*BUILTIN[group], *_installed(group)]))
+    return list(dict.fromkeys([*BUILTIN[group], *_find_installed(group)]))
 
 
 def load(group: str, name: str) -> Any:
     """The adapter `name` of `group`."""
-    reference = BUILTIN[group].get(name) or _installed(group).get(name)
+    reference = BUILTIN[group].get(name) or _find_installed(group).get(name)
     if reference is None:
         singular = group.removesuffix("s")
         raise OptionError(f"unknown {singular} {name!r}", remedy=did_you_mean(name, names(group)))
@@ -105,7 +105,7 @@ def load(group: str, name: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
-def _installed(group: str) -> dict[str, str]:
+def _find_installed(group: str) -> dict[str, str]:
     from importlib.metadata import entry_points
 
     return {point.name: point.value for point in entry_points(group=f"benchwright.{group}")}

@@ -17,7 +17,7 @@ import emulators
 from benchwright.errors import FetchError
 from benchwright.fetch import buckets, clouds
 from benchwright.fetch.downloads import fetch
-from benchwright.fetch.probe import reachable
+from benchwright.fetch.probe import why_unreachable
 
 BODY = random.Random(3).randbytes(70_000)
 
@@ -59,8 +59,8 @@ def test_an_object_arrives(put: Callable[..., str], tmp_path: Path) -> None:
 
 def test_an_address_is_looked_at_without_fetching(put: Callable[..., str]) -> None:
     url = put("one/model.bin")
-    assert reachable(url) == "" and reachable(url.rpartition("/")[0]) == "", "a folder is something as well"
-    assert reachable(f"{url}.gone") == f"{url}.gone is not there"
+    assert why_unreachable(url) == "" and why_unreachable(url.rpartition("/")[0]) == "", "a folder is something as well"
+    assert why_unreachable(f"{url}.gone") == f"{url}.gone is not there"
 
 
 def test_an_empty_object(put: Callable[..., str], tmp_path: Path) -> None:

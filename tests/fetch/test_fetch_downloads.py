@@ -19,7 +19,7 @@ from benchwright.errors import FetchError
 from benchwright.fetch.data import fetch_data
 from benchwright.fetch.digests import digest_of
 from benchwright.fetch.downloads import fetch
-from benchwright.system.addresses import bare, local_path, name_of, scheme_of
+from benchwright.system.addresses import local_path, name_of, scheme_of, without_login
 from benchwright.system.locks import hold_lock
 from benchwright.system.masking import mask_message, mask_url
 
@@ -181,9 +181,9 @@ def test_what_has_no_name(url: str) -> None:
 
 def test_addresses_are_shown_without_their_secrets() -> None:
     assert mask_url("https://ada:pw@x.org/a?sig=1#f") == "https://***@x.org/a?sig=***#***"
-    assert bare("https://ada:p@w@x.org/a?sig=1#f") == "https://x.org/a"
+    assert without_login("https://ada:p@w@x.org/a?sig=1#f") == "https://x.org/a"
     assert mask_url("https://x.org/at@sign") == "https://x.org/at@sign"
-    assert mask_url("file:///a#b?c") == bare("file:///a#b?c") == "file:///a#b?c"
+    assert mask_url("file:///a#b?c") == without_login("file:///a#b?c") == "file:///a#b?c"
     url = "https://ada:pw@x.org/a?sig=1"
     assert mask_message(f"cannot read {url}: see https://bob:pw@y.org/", url) == (
         "cannot read https://***@x.org/a?sig=***: see https://***@y.org/"

@@ -18,11 +18,11 @@ from benchwright.stats.bisection import (
     CommitPair,
     Group,
     Posterior,
-    following,
+    choose_next_step,
     is_shown,
     learn,
-    placed,
-    uniform,
+    prior_from_weights,
+    uniform_prior,
 )
 from benchwright.stats.culprit_choice import ExpectedInformation, choose, information
 
@@ -50,7 +50,7 @@ def busy(rng: np.random.Generator) -> float:
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 5), st.floats(0.2, 5)), max_size=8))
 def test_everything_is_a_probability_whatever_was_seen(told: list[tuple[int, float]]) -> None:
-    found = learn(uniform(6), of(*told))
+    found = learn(uniform_prior(6), of(*told))
     assert all(0 <= share <= 1 + 1e-9 for share in (*found.commits, found.nothing))
     assert found.nothing + sum(found.commits) >= 1 - 1e-9  # there is none, or at least one
     gain = information(found, range(6))
@@ -64,20 +64,20 @@ def test_before_anything_is_seen_it_is_as_it_was() -> None:
 
 
 def test_a_clear_range_is_closed_in_on() -> None:
-    found = learn(uniform(8), of((7, 1.2), (7, 1.2), (7, 1.2), (3, 1.2), (3, 1.2), (2, 1.0), (2, 1.0)))
+    found = learn(uniform_prior(8), of((7, 1.2), (7, 1.2), (7, 1.2), (3, 1.2), (3, 1.2), (2, 1.0), (2, 1.0)))
     assert found.groups()[0].commits == (3,) and found.commits[3] > 0.98 and found.nothing < 0.001
     assert found.effect.low is not None and found.effect.high is not None
     assert found.effect.low < 1.2 < found.effect.high
 
 
 def test_an_improvement_is_a_change_too() -> None:
-    found = learn(uniform(4), of((3, 0.8), (3, 0.8), (3, 0.8), (1, 0.8), (0, 1.0), (0, 1.0), (1, 0.8)))
+    found = learn(uniform_prior(4), of((3, 0.8), (3, 0.8), (3, 0.8), (1, 0.8), (0, 1.0), (0, 1.0), (1, 0.8)))
     assert found.groups()[0].commits == (1,) and found.effect.point == pytest.approx(0.8, abs=0.02)
 
 
 def test_one_disturbed_process_convinces_nobody() -> None:
     calm = of((7, 1.1), (7, 1.1), (7, 1.1), (3, 1.0), (3, 1.0), (3, 1.0), (5, 1.1), (5, 1.1))
-    assert sum(learn(uniform(8), [*calm, *of((3, 1.6))]).commits[4:6]) > 0.9
+    assert sum(learn(uniform_prior(8), [*calm, *of((3, 1.6))]).commits[4:6]) > 0.9
 
 
 def test_a_level_in_the_middle_is_a_second_culprit_and_no_puzzle() -> None:
@@ -94,24 +94,24 @@ def test_a_level_in_the_middle_is_a_second_culprit_and_no_puzzle() -> None:
         (5, 1.16),
         (5, 1.16),
     ]
-    found = learn(uniform(10), of(*levels, (6, 1.35), (6, 1.35)))
+    found = learn(uniform_prior(10), of(*levels, (6, 1.35), (6, 1.35)))
     assert found.commits[4] > 0.98 and found.commits[6] > 0.98
     assert found.sizes[4] == pytest.approx(math.log(1.16), abs=0.02)
 
 
 def test_ends_that_are_alike_end_the_search() -> None:
-    step = following(uniform(16), of(*[(15, 1.0)] * 10))
+    step = choose_next_step(uniform_prior(16), of(*[(15, 1.0)] * 10))
     assert (
         step.commit is None
         and step.group is None
-        and bisection.are_alike(step.posterior, uniform(16), of(*[(15, 1.0)] * 10))
+        and bisection.are_alike(step.posterior, uniform_prior(16), of(*[(15, 1.0)] * 10))
     )
-    known = uniform(16, effect=Estimate(point=1.006, low=1.004, high=1.008))
+    known = uniform_prior(16, effect=Estimate(point=1.006, low=1.004, high=1.008))
     assert not bisection.are_alike(learn(known, of(*[(15, 1.006)] * 10)), known, of(*[(15, 1.006)] * 10))
 
 
 def test_what_only_skipped_commits_would_tell_apart_is_one_group() -> None:
-    found = learn(uniform(6), of((5, 1.3), (5, 1.3), (5, 1.3), (4, 1.3), (4, 1.3), (1, 1.0), (1, 1.0)))
+    found = learn(uniform_prior(6), of((5, 1.3), (5, 1.3), (5, 1.3), (4, 1.3), (4, 1.3), (1, 1.0), (1, 1.0)))
     best = found.groups(skipped={2, 3})[0]
     assert best.commits == (2, 3, 4) and best.probability > 0.97 and best.edge == (1, 4)
     assert sorted(group.commits for group in found.groups({2, 3})) == [(0,), (1,), (2, 3, 4), (5,)]
@@ -119,14 +119,14 @@ def test_what_only_skipped_commits_would_tell_apart_is_one_group() -> None:
 
 def test_the_middle_of_what_is_probable_tells_the_most() -> None:
     ends = of((15, 1.1), (15, 1.1), (15, 1.1))
-    assert choose(information(learn(uniform(16), ends), range(16))) in (6, 7, 8)
-    here = placed({12: 0.5, 13: 0.5}, 16)
+    assert choose(information(learn(uniform_prior(16), ends), range(16))) in (6, 7, 8)
+    here = prior_from_weights({12: 0.5, 13: 0.5}, 16)
     assert choose(information(learn(here, ends), range(16))) == 12
     assert choose(information(learn(here, ends), [0, 15, 13, 3])) in (3, 13)  # what cannot be measured is no choice
 
 
 def test_a_long_range_is_looked_at_in_places_only() -> None:
-    told = information(learn(uniform(1000), of((999, 1.1), (999, 1.1), (999, 1.1))), range(1000))
+    told = information(learn(uniform_prior(1000), of((999, 1.1), (999, 1.1), (999, 1.1))), range(1000))
     assert len(told.gain) < 60 and 400 < choose(told) < 600
 
 
@@ -147,33 +147,33 @@ def test_a_commit_does_not_get_pair_after_pair() -> None:
 
 
 def test_the_bad_end_comes_first_and_the_parent_last() -> None:
-    prior = uniform(4)
-    assert [following(prior, of(*[(3, 1.2)] * count)).commit for count in range(3)] == [3, 3, 3]
+    prior = uniform_prior(4)
+    assert [choose_next_step(prior, of(*[(3, 1.2)] * count)).commit for count in range(3)] == [3, 3, 3]
     clear = of((3, 1.2), (3, 1.2), (3, 1.2), (1, 1.0), (1, 1.0), (2, 1.2), (2, 1.2))
-    step = following(prior, clear)
+    step = choose_next_step(prior, clear)
     assert (step.base, step.commit) == (1, 2) and step.group is not None and step.size is None
-    closed = following(prior, [*clear, *_closing(1, 2, 1.2, 8)])
+    closed = choose_next_step(prior, [*clear, *_closing(1, 2, 1.2, 8)])
     assert closed.commit is None and closed.size is not None and is_shown(closed.size)
     assert closed.size.point == pytest.approx(1.2, abs=0.02)
 
 
 def test_a_parent_that_is_as_slow_refutes_the_culprit() -> None:
     clear = of((3, 1.2), (3, 1.2), (3, 1.2), (1, 1.0), (1, 1.0), (2, 1.2), (2, 1.2))
-    step = following(uniform(4), [*clear, *_closing(1, 2, 1.0, 6)])
+    step = choose_next_step(uniform_prior(4), [*clear, *_closing(1, 2, 1.0, 6)])
     assert step.posterior.commits[2] < 0.98 and step.group is None
 
 
 def test_the_search_goes_on_to_the_next_culprit() -> None:
     levels = [(9, 1.35), (9, 1.35), (9, 1.35), (4, 1.2), (4, 1.2), (4, 1.2), (3, 1.0), (3, 1.0), (3, 1.0)]
     known = [*of(*levels), *_closing(3, 4, 1.2, 8)]
-    first = following(uniform(10), known)
+    first = choose_next_step(uniform_prior(10), known)
     assert first.commit is None and first.group == Group(
         commits=(4,), probability=first.posterior.commits[4], size=first.group.size if first.group else 0.0
     )
-    second = following(uniform(10), known, named={4})
+    second = choose_next_step(uniform_prior(10), known, named={4})
     assert second.commit is not None and second.commit > 4
     alone = [pair for pair in known if pair.commit != 9] + of((9, 1.2), (9, 1.2), (9, 1.2), (9, 1.2), (9, 1.2))
-    assert following(uniform(10), alone, named={4}).commit is None  # nothing is left
+    assert choose_next_step(uniform_prior(10), alone, named={4}).commit is None  # nothing is left
 
 
 @pytest.mark.parametrize(("noise", "least", "runs"), [(quiet, 4, 60), (busy, 4, 75)])
@@ -198,12 +198,12 @@ def _search(seed: int, noise: Noise, around: int | None = None) -> tuple[int, Bi
     """A change of 12 % among 32 commits."""
     rng = np.random.default_rng(seed)
     culprit = int(rng.integers(2, 18))
-    prior = uniform(32)
+    prior = uniform_prior(32)
     if around is not None:
-        prior = placed({culprit + around + offset: 0.2 for offset in (-2, -1, 0, 1, 2)}, 32)
+        prior = prior_from_weights({culprit + around + offset: 0.2 for offset in (-2, -1, 0, 1, 2)}, 32)
     pairs: list[CommitPair] = []
     while True:
-        step = following(prior, pairs)
+        step = choose_next_step(prior, pairs)
         if step.commit is None or len(pairs) == 60:
             return culprit, step, pairs
         control, figure = (0.113 * (place >= culprit) + noise(rng) for place in (step.base, step.commit))
@@ -228,18 +228,20 @@ def test_longer_processes_count_for_more() -> None:
     known = of((7, 1.1), (7, 1.1), (7, 1.1), (3, 1.1), (3, 1.0), *[(7, 1.1)] * 6, noise=0.06)
     longer = [CommitPair(commit=3, control=1.0 + 0.001 * n, figure=1.1 + 0.001 * n, length=9.0) for n in range(3)]
     usual = [CommitPair(commit=each.commit, control=each.control, figure=each.figure) for each in longer]
-    assert sum(learn(uniform(8), [*known, *longer]).commits[:4]) > sum(learn(uniform(8), [*known, *usual]).commits[:4])
+    assert sum(learn(uniform_prior(8), [*known, *longer]).commits[:4]) > sum(
+        learn(uniform_prior(8), [*known, *usual]).commits[:4]
+    )
 
 
 def test_what_is_left_to_do_shrinks() -> None:
     def left(pairs: list[CommitPair]) -> int:
-        return bisection.expected_pairs(following(uniform(64), pairs), pairs)
+        return bisection.expected_pairs(choose_next_step(uniform_prior(64), pairs), pairs)
 
     ends = of((63, 1.3), (63, 1.3), (63, 1.3))
     assert left(ends) > left([*ends, *of((31, 1.0), (47, 1.3))]) > 2
 
 
 def test_records_are_plain() -> None:
-    found = learn(uniform(2), of((1, 1.5)))
+    found = learn(uniform_prior(2), of((1, 1.5)))
     assert isinstance(found, Posterior) and found.pairs == 1
     assert "paths" not in repr(found) and "noises" not in repr(found)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchwright.stats.changepoint import FEWEST, SPAN, Change, Detector, detect
-from benchwright.stats.changepoint_contrast import outstanding
+from benchwright.stats.changepoint_contrast import find_outstanding
 
 
 def noisy(*levels: tuple[int, float], noise: float = 0.01, seed: int = 1) -> list[float]:
@@ -219,7 +219,7 @@ def test_a_short_level_in_a_series_that_wanders_convinces_if_it_is_far_off(heigh
     wander = 0.05 * np.sin(np.arange(600) / 60.0) + 0.01 * np.random.default_rng(6).standard_normal(600)
     wander[300:307] += height
     wander[307:] += height / 2.5
-    assert outstanding(wander, np.full(600, 0.01), [300, 307])[0] is is_told
+    assert find_outstanding(wander, np.full(600, 0.01), [300, 307])[0] is is_told
 
 
 @pytest.mark.parametrize("noise", [0.002, 0.004, 0.005, 0.007, 0.01])

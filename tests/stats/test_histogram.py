@@ -59,13 +59,13 @@ def test_merging_different_widths_gives_the_coarser(a: list[int], b: list[int]) 
 @given(st.lists(st.integers(-(10**6), 10**10), max_size=100), widths, st.sampled_from([1, 2, 8, 1024]))
 def test_scaling_is_folding_scaled_values(values: list[int], bits: int, factor: int) -> None:
     h = histogram.fold(values, bits=bits)
-    assert histogram.scaled(h, factor) == histogram.fold([v * factor for v in values], bits=bits)
+    assert histogram.scale_values(h, factor) == histogram.fold([v * factor for v in values], bits=bits)
 
 
 def test_only_powers_of_two_scale_without_loss() -> None:
     for factor in (0, 3, -2):
         with pytest.raises(ValueError, match="power of two"):
-            histogram.scaled(histogram.fold([1]), factor)
+            histogram.scale_values(histogram.fold([1]), factor)
 
 
 @given(some)

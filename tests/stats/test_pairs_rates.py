@@ -94,7 +94,7 @@ def test_sign_flips_are_exact_over_all_patterns_and_looks() -> None:
     rng = np.random.default_rng(2)
     busy = 0.01 * rng.normal(size=(10, 2)) + 0.3 * (rng.random((10, 2)) < 0.4) * rng.random((10, 2))
     for values in (rng.standard_t(2, size=(10, 2)) * np.linspace(1.0, 4.0, 10)[:, None], busy):
-        spent = signflips.spending(0.05, 10)
+        spent = signflips.plan_spending(0.05, 10)
         swaps = [np.array([*p, False]) for p in itertools.product((True, False), repeat=9)]  # the last: by symmetry
         rejected = 0
         for swapped in swaps:
@@ -124,8 +124,8 @@ def test_the_flips_are_a_group_and_the_first_one_changes_nothing() -> None:
 
 def test_levels_are_spent_without_a_step_back_and_in_full() -> None:
     for most in (1, 7, 8, 9, 20, 40, 200):
-        spent = signflips.spending(0.007, most)
+        spent = signflips.plan_spending(0.007, most)
         assert len(spent) == most and list(spent) == sorted(spent) and not any(spent[:7])
         assert spent[-1] == (0.007 if most >= 8 else 0.0)
     with pytest.raises(ValueError, match="levels for 8 looks"):
-        signflips.look_by_look([0.1] * 9, [0.1] * 9, signflips.spending(0.01, 8))
+        signflips.look_by_look([0.1] * 9, [0.1] * 9, signflips.plan_spending(0.01, 8))

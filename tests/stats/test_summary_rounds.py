@@ -144,7 +144,7 @@ def test_rounds_too_short_for_a_percentile_are_mentioned() -> None:
 
 
 def test_scaling_changes_every_number_and_nothing_else() -> None:
-    scaled = summary.scaled(Estimate(point=2e6, low=1e6, high=3e6, confidence=0.9, method="m"), 1e-9)
+    scaled = summary.scale_estimate(Estimate(point=2e6, low=1e6, high=3e6, confidence=0.9, method="m"), 1e-9)
     assert (scaled.point, scaled.low, scaled.high) == pytest.approx((2e-3, 1e-3, 3e-3))
     assert (scaled.confidence, scaled.method) == (0.9, "m")
-    assert summary.scaled(estimate(4.0), 0.5) == estimate(2.0)
+    assert summary.scale_estimate(estimate(4.0), 0.5) == estimate(2.0)

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from benchwright.errors import DeviceError
-from benchwright.machine.devices.adb_client import ask, program
+from benchwright.machine.devices.adb_client import ask, find_program
 
 REAL = os.environ.get("BENCHWRIGHT_ADBD", "")
 MODERN = ("shell_v2", "cmd", "stat_v2", "ls_v2")
@@ -79,7 +79,7 @@ def adb_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("ADB_MDNS_OPENSCREEN", "0")  # no word to the network
         patch.setenv("ADB_USB", "0")  # no phone of whoever runs the tests
         private = {**os.environ, "HOME": str(home), "TMPDIR": str(home)}
-        server = subprocess.Popen([program(), "nodaemon", "server"], env=private, stdout=log, stderr=log)
+        server = subprocess.Popen([find_program(), "nodaemon", "server"], env=private, stdout=log, stderr=log)
         try:
             _until_listening(port)
             yield

@@ -14,7 +14,7 @@ from typing import Any
 from benchwright import schema
 from benchwright.errors import ChannelError, DecodeError
 from benchwright.records import Failure, Metric, Operator, ResultWarning, Samples, Timeline, Value
-from benchwright.system.texts import shortened
+from benchwright.system.texts import shorten
 from benchwright.worker import channel
 from benchwright.worker.channel import Frame
 
@@ -100,7 +100,7 @@ def _accept(message: Frame) -> Frame:
 
 
 def _check_failed(message: Frame) -> Frame:
-    told: dict[str, Any] = {name: shortened(str(message.data.get(name, ""))) for name in ("kind", "message", "remedy")}
+    told: dict[str, Any] = {name: shorten(str(message.data.get(name, ""))) for name in ("kind", "message", "remedy")}
     if isinstance(known := message.data.get("details"), dict):  # what was found out before it failed
         _refuse_deep(known)
         told["details"] = known
@@ -108,7 +108,7 @@ def _check_failed(message: Frame) -> Frame:
 
 
 def _check_live(message: Frame) -> Frame:
-    return replace(message, data={"text": shortened(str(message.data.get("text", "")))})
+    return replace(message, data={"text": shorten(str(message.data.get("text", "")))})
 
 
 def _check_ready(message: Frame) -> Frame:
@@ -124,7 +124,7 @@ def _check_measured(message: Frame) -> Frame:
     _check_samples(told.samples, message)
     if told.failure is None:
         return message
-    bounded = replace(told.failure, message=shortened(told.failure.message), remedy=shortened(told.failure.remedy))
+    bounded = replace(told.failure, message=shorten(told.failure.message), remedy=shorten(told.failure.remedy))
     return replace(message, data={**message.data, "failure": schema.encode(bounded)})
 
 
@@ -176,6 +176,6 @@ def _refuse_unless(holds: bool, why: str) -> None:
 
 def _wrong(message: Frame, why: str) -> ChannelError:
     return ChannelError(
-        f"the worker's message {shortened(message.kind, 60)!r} cannot be used: {shortened(why, 400)}",
+        f"the worker's message {shorten(message.kind, 60)!r} cannot be used: {shorten(why, 400)}",
         remedy="does the measured code write to the worker's line, or is the worker of another version?",
     )

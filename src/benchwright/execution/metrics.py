@@ -112,7 +112,7 @@ def _merge_histograms(answers: Sequence[CopyAnswer], column: str) -> Histogram |
     whole, loops = histogram.empty(), _most_loops(answers)
     for answer in answers:
         part = answer.samples.histograms.get(column) or histogram.fold(answer.samples.columns[column])
-        whole = histogram.merge(whole, histogram.scaled(part, loops // answer.samples.loops))
+        whole = histogram.merge(whole, histogram.scale_values(part, loops // answer.samples.loops))
     return whole
 
 

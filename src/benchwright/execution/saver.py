@@ -10,7 +10,7 @@ from typing import Protocol
 from benchwright import schema
 from benchwright.errors import StoreError, StoreLostError
 from benchwright.records import Result, Run
-from benchwright.system.texts import described
+from benchwright.system.texts import describe_error
 
 
 class ResultSink(Protocol):
@@ -123,7 +123,7 @@ class Saver:
             try:
                 self._store = self._open_store()
             except (ImportError, MemoryError, SystemError, OSError) as error:  # no room for the libraries that it needs
-                raise StoreError(f"the store cannot be opened: {described(error, 400)}") from error
+                raise StoreError(f"the store cannot be opened: {describe_error(error, 400)}") from error
             if self._resumed is None:
                 self._store.begin(run)
         return self._store

@@ -38,7 +38,7 @@ from benchwright.records import (
     Value,
 )
 from benchwright.system.interrupts import Interrupt
-from benchwright.system.texts import described
+from benchwright.system.texts import describe_error
 from benchwright.worker.engine.arrivals import load_of_round
 
 DEFAULT_ROUNDS = 5
@@ -344,7 +344,7 @@ class Measuring:
 
             return with_numbers(bare, outcome, cost_per_hour=self.plan.cost_per_hour)
         except Exception as error:  # the border to another process: what it answered may be any numbers at all
-            said = f"the worker's answer cannot be evaluated: {described(error, 400)}"
+            said = f"the worker's answer cannot be evaluated: {describe_error(error, 400)}"
             kind = "memory" if isinstance(error, ImportError | MemoryError | SystemError) else CHANNEL
             failure = Failure(kind=kind, message=said, log_tail=bare.log_tail)
             return replace(bare, status=Status.FAILED, error=failure, log_tail="")

@@ -42,14 +42,14 @@ def download(
     for _ in range(retries + 1):
         about = store.ask(lambda: store.files.info(store.path))
         if about.get("type") == "directory" or url.endswith(("/", "/*")):
-            _folder(store, partial, progress)
+            _fetch_folder(store, partial, progress)
             return
-        if _object(store, about, partial, progress):
+        if _fetch_object(store, about, partial, progress):
             return
     raise FetchError(f"{mask_url(url)} keeps changing while it is read", remedy="run it again when it is at rest")
 
 
-def look(url: str, *, timeout: float) -> None:
+def check_exists(url: str, *, timeout: float) -> None:
     """Asks for what is behind `url` without fetching it; a `FetchError` when there is nothing."""
     store = _Store(url.removesuffix("*").rstrip("/"), retries=0, timeout=timeout)
     store.ask(lambda: store.files.info(store.path))
@@ -66,7 +66,7 @@ class _Store:
     def ask(self, question: Callable[[], T]) -> T:
         for attempt in range(self.retries + 1):
             try:
-                with clouds.hushed():
+                with clouds.hush_loggers():
                     return question()
             except UserError:
                 raise
@@ -90,7 +90,7 @@ class _Store:
         )
 
 
-def _object(store: _Store, about: Mapping[str, Any], partial: Partial, progress: Progress | None) -> bool:
+def _fetch_object(store: _Store, about: Mapping[str, Any], partial: Partial, progress: Progress | None) -> bool:
     """Whether the object arrived; False when it changed on the way."""
     note = PartialNote.of(store.url, validator=_version(about), total=int(about["size"]))
     if partial.note(store.url) != note or not partial.path.is_file():
@@ -109,8 +109,8 @@ def _object(store: _Store, about: Mapping[str, Any], partial: Partial, progress:
     return _version(store.ask(lambda: store.files.info(store.path))) == note.validator
 
 
-def _folder(store: _Store, partial: Partial, progress: Progress | None) -> None:
-    members = _members(store)
+def _fetch_folder(store: _Store, partial: Partial, progress: Progress | None) -> None:
+    members = _list_members(store)
     total = sum(size for size, _ in members.values())
     listing = hashlib.sha256(repr(sorted(members.items())).encode()).hexdigest()
     note = PartialNote.of(store.url, validator=listing, total=total)
@@ -142,7 +142,7 @@ def _fetch_batch(store: _Store, sizes: Mapping[str, int], folder: Path) -> None:
     remove(arriving)
 
 
-def _members(store: _Store) -> dict[str, tuple[int, str]]:
+def _list_members(store: _Store) -> dict[str, tuple[int, str]]:
     """Everything below the folder, by its name there: size and version."""
     found = store.ask(lambda: store.files.find(store.path, detail=True))
     members = {}

@@ -12,9 +12,9 @@ from pathlib import Path
 from benchwright import config
 from benchwright.errors import FetchError
 from benchwright.fetch.cache_content import Content, content_of, protect, stamp_of
-from benchwright.fetch.cache_incoming import bring, local
+from benchwright.fetch.cache_incoming import bring, local_path_of
 from benchwright.fetch.cache_shelf import CachedContent, Shelf, key_of
-from benchwright.fetch.digests import Digest, expected
+from benchwright.fetch.digests import Digest, parse_digests
 from benchwright.fetch.partials import Progress, beside, remove
 from benchwright.system.addresses import name_of
 from benchwright.system.locks import hold_lock
@@ -53,8 +53,8 @@ class Cache:
         that names both, with the cache as it was. Without one, an address is fetched once and remembered, a path is
         read each time. The file is called `name`, else as it is called there. What was damaged here is fetched again.
         """
-        wanted = expected(sha256=sha256, md5=md5)
-        name = _checked(name or _name_at(location))
+        wanted = parse_digests(sha256=sha256, md5=md5)
+        name = _check_name(name or _name_at(location))
         try:
             if held := self._here(location, name, wanted):
                 return held
@@ -95,7 +95,7 @@ class Cache:
     def _digest(self, location: str, wanted: tuple[Digest, ...]) -> str:
         """The sha256 of what is wanted, as far as it is known before it is fetched."""
         if not wanted:
-            source = local(location)
+            source = local_path_of(location)
             if source is None:
                 return self.shelf.find("location", key_of(location))
             return content_of(source).sha256 if source.is_file() else ""
@@ -139,7 +139,7 @@ class Cache:
                 incoming.parent.rmdir()
         for digest in {content.md5, *(each.value for each in wanted if each.kind == "md5")}:
             self.shelf.lead("md5", digest, content.sha256)
-        if not wanted and local(location) is None:
+        if not wanted and local_path_of(location) is None:
             self.shelf.lead("location", key_of(location), content.sha256)
         return self._held(entry, name)
 
@@ -168,11 +168,11 @@ class Cache:
 
 
 def _name_at(location: str) -> str:
-    path = local(location)
+    path = local_path_of(location)
     return name_of(location) if path is None else path.name
 
 
-def _checked(name: str) -> str:
+def _check_name(name: str) -> str:
     if name in ("", ".", "..") or "/" in name or "\0" in name or len(os.fsencode(name)) > 200:
         raise FetchError(f"{name!r} is no name for a file", remedy="give a plain one, without folders")
     return name

@@ -38,15 +38,15 @@ class Content:
 
 def content_of(path: Path) -> Content:
     """The content of a file or folder, every byte read once."""
-    return _folder(path) if path.is_dir() else _file(path)
+    return _hash_folder(path) if path.is_dir() else _hash_file(path)
 
 
 def stamp_of(path: Path) -> str:
     """Sizes and times of change: what differs as soon as somebody writes to it. "" when it is not there."""
     try:
         if not path.is_dir():
-            return _touched(path)
-        lines = [f"{file.relative_to(path).as_posix()} {_touched(file)}" for file in _files(path)]
+            return _stamp_file(path)
+        lines = [f"{file.relative_to(path).as_posix()} {_stamp_file(file)}" for file in _files(path)]
     except OSError:
         return ""
     return hashlib.sha256("\n".join(sorted(lines)).encode("utf-8", "surrogateescape")).hexdigest()
@@ -58,12 +58,12 @@ def protect(path: Path) -> None:
         file.chmod(file.stat().st_mode & ~0o222)
 
 
-def _touched(path: Path) -> str:
+def _stamp_file(path: Path) -> str:
     status = path.stat()
     return f"{status.st_size}:{status.st_mtime_ns}"
 
 
-def _file(path: Path) -> Content:
+def _hash_file(path: Path) -> Content:
     sha256, md5, size = hashlib.sha256(), hashlib.md5(usedforsecurity=False), 0
     with path.open("rb") as file:
         while piece := file.read(PIECE):
@@ -73,15 +73,15 @@ def _file(path: Path) -> Content:
     return Content(sha256=sha256.hexdigest(), md5=md5.hexdigest(), size=size)
 
 
-def _folder(path: Path) -> Content:
-    found = {file: _file(file) for file in _files(path)}  # in the order of the disk
+def _hash_folder(path: Path) -> Content:
+    found = {file: _hash_file(file) for file in _files(path)}  # in the order of the disk
     named = {file.relative_to(path).as_posix(): content for file, content in found.items()}
     lines = "".join(f"{named[name].sha256}  {name}\n" for name in sorted(named))
     by_name = [found[file] for file in sorted(found, key=lambda file: (file.parent.parts, file.name))]
     return Content(
         sha256=hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest(),
-        md5=_joined(by_name),
-        other_md5=_joined(list(found.values())),
+        md5=_join_hashes(by_name),
+        other_md5=_join_hashes(list(found.values())),
         size=sum(content.size for content in found.values()),
     )
 
@@ -91,5 +91,5 @@ def _files(path: Path) -> Iterator[Path]:
         yield from (Path(folder, name) for name in names)
 
 
-def _joined(contents: list[Content]) -> str:
+def _join_hashes(contents: list[Content]) -> str:
     return hashlib.md5("".join(content.md5 for content in contents).encode(), usedforsecurity=False).hexdigest()

@@ -55,7 +55,7 @@ def bring(
     return content
 
 
-def local(location: str) -> Path | None:
+def local_path_of(location: str) -> Path | None:
     """The path that a location means on this machine, or None for an address elsewhere."""
     scheme = scheme_of(location)
     if scheme == "file":
@@ -71,7 +71,7 @@ def local(location: str) -> Path | None:
 
 
 def _get(location: str, target: Path, progress: Progress | None, room: str) -> Content:
-    source = local(location)
+    source = local_path_of(location)
     try:
         if source is None:
             fetch(location, target, progress=progress)

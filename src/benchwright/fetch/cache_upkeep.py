@@ -37,7 +37,7 @@ def verify(cache: Cache, *, repair: bool = False) -> Iterator[tuple[CachedConten
     """Reads every byte; tells of each content as it is done. With `repair`, what is damaged is removed."""
     for digest in [*cache.shelf.digests()]:
         entry = cache.shelf.read(digest)
-        damage = _damage(cache, digest, entry)
+        damage = _find_damage(cache, digest, entry)
         if damage and (repair or entry is None):
             with cache.shelf.lock(digest):
                 if cache.shelf.read(digest) != entry:
@@ -52,17 +52,17 @@ def prune(cache: Cache, limits: CacheLimits, *, dry_run: bool = False) -> list[C
     now, gone, together = time.time(), [], 0
     for entry in cache.entries():
         used = cache.shelf.used(entry.sha256)
-        beyond = _beyond(entry, now - used, limits)
+        beyond = _is_beyond(entry, now - used, limits)
         together += 0 if beyond else entry.size  # of this and all that were used later
         beyond = beyond or (limits.keep is not None and together > limits.keep)
-        if beyond and (dry_run or _removed(cache, entry.sha256, used)):
+        if beyond and (dry_run or _remove(cache, entry.sha256, used)):
             gone.append(entry)
     if not dry_run:
         _sweep(cache, now)
     return gone
 
 
-def _beyond(entry: CachedContent, age: float, limits: CacheLimits) -> bool:
+def _is_beyond(entry: CachedContent, age: float, limits: CacheLimits) -> bool:
     return (
         limits.everything
         or (limits.older_than is not None and age > limits.older_than)
@@ -70,7 +70,7 @@ def _beyond(entry: CachedContent, age: float, limits: CacheLimits) -> bool:
     )
 
 
-def _removed(cache: Cache, sha256: str, used: float) -> bool:
+def _remove(cache: Cache, sha256: str, used: float) -> bool:
     with cache.shelf.lock(sha256):
         return cache.shelf.remove_unused(sha256, used)
 
@@ -85,7 +85,7 @@ def _sweep(cache: Cache, now: float) -> None:
     cache.shelf.forget_dead_ends()
 
 
-def _damage(cache: Cache, digest: str, entry: CachedContent | None) -> Damage | None:
+def _find_damage(cache: Cache, digest: str, entry: CachedContent | None) -> Damage | None:
     place = str(cache.shelf.path(digest, ""))
     if entry is None:
         return Damage(sha256=digest, path=place, reason="what was noted about it cannot be read")

@@ -47,7 +47,7 @@ def connect(url: str, *, timeout: float) -> tuple[Any, str]:
 
 
 @contextmanager
-def hushed() -> Iterator[None]:
+def hush_loggers() -> Iterator[None]:
     """Keeps the libraries' loggers quiet inside: what they say is in what they raise."""
     loggers = [logging.getLogger(name) for name in _LOGGERS]
     before = [logger.level for logger in loggers]

@@ -23,7 +23,7 @@ class Digest:
         return f"{self.kind} {self.value}"
 
 
-def expected(*, sha256: str = "", md5: str = "") -> tuple[Digest, ...]:
+def parse_digests(*, sha256: str = "", md5: str = "") -> tuple[Digest, ...]:
     """The digests that were given, in small letters. One that cannot be a digest is an `OptionError`."""
     given = [Digest(kind=kind, value=text.strip().lower()) for kind, text in (("sha256", sha256), ("md5", md5)) if text]
     for digest in given:

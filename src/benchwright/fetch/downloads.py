@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from benchwright.errors import FetchError, did_you_mean
-from benchwright.fetch.digests import Digest, expected, mismatch
+from benchwright.fetch.digests import Digest, mismatch, parse_digests
 from benchwright.fetch.partials import Partial, Progress, beside
 from benchwright.system.addresses import local_path, scheme_of
 from benchwright.system.locks import hold_lock
@@ -48,8 +48,8 @@ def fetch(
     hears of bytes here and bytes in all. `before_done` gets the verified file just before it takes its name: what it
     does is done when the target is there; when it raises, the target does not appear.
     """
-    digests = expected(sha256=sha256, md5=md5)
-    get = bound(_getter(url), retries=retries, timeout=timeout, progress=progress)
+    digests = parse_digests(sha256=sha256, md5=md5)
+    get = bound(_choose_getter(url), retries=retries, timeout=timeout, progress=progress)
     target = Path(target).absolute()
     try:
         if not _is_there(target):
@@ -113,7 +113,7 @@ def _mismatch(path: Path, digests: tuple[Digest, ...]) -> tuple[Digest, Digest] 
     return mismatch(path, digests)
 
 
-def _getter(url: str) -> Callable[..., None]:
+def _choose_getter(url: str) -> Callable[..., None]:
     scheme = scheme_of(url)
     if scheme in ("http", "https"):
         from benchwright.fetch import web

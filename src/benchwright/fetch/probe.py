@@ -11,16 +11,16 @@ from benchwright.system.masking import mask_url
 TIMEOUT = 10.0  # seconds of silence
 
 
-def reachable(url: str) -> str:
+def why_unreachable(url: str) -> str:
     """Why what is behind `url` cannot be had, or "" when it can. At most one byte of it is asked for."""
     scheme = scheme_of(url)
     try:
         if scheme in ("http", "https"):
-            return _web(url)
+            return _ask_web(url)
         if scheme in BUCKETS:
             from benchwright.fetch import buckets
 
-            buckets.look(url, timeout=TIMEOUT)
+            buckets.check_exists(url, timeout=TIMEOUT)
             return ""
         if scheme == "file":
             return "" if local_path(url).exists() else f"{local_path(url)} is not there"
@@ -29,7 +29,7 @@ def reachable(url: str) -> str:
     raise FetchError(f"unknown scheme {scheme!r} in {mask_url(url)}")
 
 
-def _web(url: str) -> str:
+def _ask_web(url: str) -> str:
     try:
         with open_url(url, headers={"Range": "bytes=0-0"}, timeout=TIMEOUT):
             return ""

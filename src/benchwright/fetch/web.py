@@ -10,7 +10,7 @@ import time
 
 from benchwright.errors import FetchError
 from benchwright.fetch.partials import Partial, PartialNote, Progress
-from benchwright.system.http import PassingError, StaleError, in_words, open_url
+from benchwright.system.http import PassingError, StaleError, describe_trouble, open_url
 from benchwright.system.masking import mask_url
 from benchwright.units import whole_number
 
@@ -31,10 +31,10 @@ def download(
     for attempt in range(retries + 1):
         try:
             try:
-                _read(url, partial, timeout, progress)
+                _read_answer(url, partial, timeout, progress)
             except StaleError:
                 partial.discard()  # so that nothing is asked to be continued, which ends this
-                _read(url, partial, timeout, progress)
+                _read_answer(url, partial, timeout, progress)
             return
         except PassingError as trouble:
             if attempt == retries:
@@ -44,8 +44,8 @@ def download(
             time.sleep(min(LONGEST_PAUSE, max(trouble.pause, PAUSE * 2**attempt * random.uniform(0.5, 1.0))))
 
 
-def _read(url: str, partial: Partial, timeout: float, progress: Progress | None) -> None:
-    note, offset = _where_it_stands(url, partial)
+def _read_answer(url: str, partial: Partial, timeout: float, progress: Progress | None) -> None:
+    note, offset = _find_resume_point(url, partial)
     headers = {"Range": f"bytes={offset}-", "If-Range": note.validator} if note else {}
     with open_url(url, headers=headers, timeout=timeout) as response:
         if note and response.status == 206:
@@ -55,10 +55,10 @@ def _read(url: str, partial: Partial, timeout: float, progress: Progress | None)
             partial.restart(note)
         else:
             raise FetchError(f"{mask_url(url)} answered {response.status} {response.reason}, which is not a whole file")
-        _pour(response, partial, offset, note.total, progress)
+        _write_body(response, partial, offset, note.total, progress)
 
 
-def _where_it_stands(url: str, partial: Partial) -> tuple[PartialNote | None, int]:
+def _find_resume_point(url: str, partial: Partial) -> tuple[PartialNote | None, int]:
     note = partial.note(url)
     if note is None:
         return None, 0
@@ -67,7 +67,7 @@ def _where_it_stands(url: str, partial: Partial) -> tuple[PartialNote | None, in
     return (note, offset) if offset > 0 else (None, 0)
 
 
-def _pour(
+def _write_body(
     response: http.client.HTTPResponse, partial: Partial, have: int, total: int | None, progress: Progress | None
 ) -> None:
     with partial.path.open("r+b") as file:
@@ -78,7 +78,9 @@ def _pour(
                 # At most what is left: some versions of the library read on, into whatever follows.
                 piece = response.read1(PIECE if total is None else min(PIECE, total - have))
             except (http.client.HTTPException, OSError) as error:
-                raise PassingError(f"the connection broke after {_amount(have, total)}: {in_words(error)}") from None
+                raise PassingError(
+                    f"the connection broke after {_amount(have, total)}: {describe_trouble(error)}"
+                ) from None
             if not piece:
                 break
             have += len(piece)

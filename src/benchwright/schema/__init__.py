@@ -68,10 +68,10 @@ def open_document(
     _refuse_unknown(document, ("format", "kind", "data"), where)
     kind, version = document["kind"], document["format"]
     if not isinstance(kind, str) or kinds().get(kind) is not cls:
-        raise DecodeError(f"{where}: holds a {_shown(kind)}, not a {cls.__name__.lower()!r}")
+        raise DecodeError(f"{where}: holds a {_show_value(kind)}, not a {cls.__name__.lower()!r}")
     if not isinstance(version, int) or isinstance(version, bool) or version > newest:
         raise DecodeError(
-            f"{where}: format {_shown(version)}; this version reads up to {newest}",
+            f"{where}: format {_show_value(version)}; this version reads up to {newest}",
             remedy="pip install --upgrade benchwright",
         )
     data = document["data"]
@@ -182,7 +182,7 @@ def _decoder(kind: Any) -> Decoder:
 
 
 @functools.cache
-def _fitting(kind: Any) -> frozenset[type]:
+def _accepted_types(kind: Any) -> frozenset[type]:
     """The types whose values are taken as they are where `kind` is declared, if there are any: most values are."""
     if kind in (str, float, bool):
         return frozenset({kind})
@@ -190,7 +190,7 @@ def _fitting(kind: Any) -> frozenset[type]:
         return frozenset()
     arguments = typing.get_args(kind)
     rest = [a for a in arguments if a is not type(None)]
-    fitting = _fitting(rest[0]) if len(rest) == 1 else {a for a in rest if isinstance(a, type) and a in _PLAIN}
+    fitting = _accepted_types(rest[0]) if len(rest) == 1 else {a for a in rest if isinstance(a, type) and a in _PLAIN}
     return frozenset(fitting) | {type(None)} & {*arguments}
 
 
@@ -202,17 +202,17 @@ def _decode_record(cls: type, data: Any, where: Place) -> Any:
     mapping = _expect(data, dict, where)
     fields, required = _plan(cls)
     if not mapping.keys() <= fields.keys():
-        _refuse_unknown(mapping, fields, _written(where))
+        _refuse_unknown(mapping, fields, _write_place(where))
     if not required <= mapping.keys():
         missing = next(name for name in fields if name in required and name not in mapping)
-        raise DecodeError(f"{_written(where)}: {missing!r} is missing")
+        raise DecodeError(f"{_write_place(where)}: {missing!r} is missing")
     given = {}
     for name, value in mapping.items():
         fitting, decoder = fields[name]
         given[name] = value if type(value) in fitting else decoder(value, (where, ".", name))
     record = cls(**given)
     if cls in soundness.CHECKS and (flaw := soundness.CHECKS[cls](record)):
-        raise DecodeError(f"{_written(where)}: {flaw}")
+        raise DecodeError(f"{_write_place(where)}: {flaw}")
     return record
 
 
@@ -220,19 +220,19 @@ def _decode_record(cls: type, data: Any, where: Place) -> Any:
 def _plan(cls: type) -> tuple[dict[str, tuple[frozenset[type], Decoder]], frozenset[str]]:
     """Of each field what is taken as it is, and the way to decode the rest; and the fields that are required."""
     fields = _fields(cls)
-    ways = {name: (_fitting(kind), _decoder(kind)) for name, (kind, _) in fields.items()}
+    ways = {name: (_accepted_types(kind), _decoder(kind)) for name, (kind, _) in fields.items()}
     return ways, frozenset(name for name, (_, required) in fields.items() if required)
 
 
 def _decode_items(made: Callable[[Iterable[Any]], Any], kind: Any, data: Any, where: Place) -> Any:
     items = _expect(data, list, where)
-    fitting, decoder = _fitting(kind), _decoder(kind)
+    fitting, decoder = _accepted_types(kind), _decoder(kind)
     return made(item if type(item) in fitting else decoder(item, (where, "", f"[{i}]")) for i, item in enumerate(items))
 
 
 def _decode_mapping(key: Any, kind: Any, data: Any, where: Place) -> Any:
     mapping = _expect(data, dict, where)
-    fitting, decoder = _fitting(kind), _decoder(kind)
+    fitting, decoder = _accepted_types(kind), _decoder(kind)
     return {
         (k if key is str else _key(key, k, where)): v if type(v) in fitting else decoder(v, (where, ".", k))
         for k, v in mapping.items()
@@ -250,14 +250,14 @@ def _decode_union(arguments: tuple[Any, ...], data: Any, where: Place) -> Any:
     if any(typing.get_origin(a) in (list, dict) and isinstance(data, typing.get_origin(a)) for a in rest):
         return data
     names = ", ".join(getattr(a, "__name__", str(a)) for a in rest)
-    raise DecodeError(f"{_written(where)}: {_shown(data)} is not one of {names}")
+    raise DecodeError(f"{_write_place(where)}: {_show_value(data)} is not one of {names}")
 
 
 def _decode_int(data: Any, where: Place) -> Any:
     if type(data) is int and -_BEYOND <= data < _BEYOND:
         return data
     if isinstance(data, int) and not isinstance(data, bool):
-        raise DecodeError(f"{_written(where)}: {_digits(data)} is a number of more than 64 bits")
+        raise DecodeError(f"{_write_place(where)}: {_digits(data)} is a number of more than 64 bits")
     return _expect(data, int, where)
 
 
@@ -267,7 +267,7 @@ def _decode_float(data: Any, where: Place) -> Any:
     try:
         return float(data)
     except OverflowError:
-        raise DecodeError(f"{_written(where)}: {_digits(data)} is too large for a number") from None
+        raise DecodeError(f"{_write_place(where)}: {_digits(data)} is too large for a number") from None
 
 
 def _digits(number: int) -> str:
@@ -280,7 +280,7 @@ def _decode_array(data: Any, where: Place) -> Int64s:
         values = unpack_int64(_expect(data, str, where), most=left[0])
     except ValueError as error:
         why = f": {error}" if "more than" in str(error) else ""
-        raise DecodeError(f"{_written(where)}: not a packed int64 array{why}") from None
+        raise DecodeError(f"{_write_place(where)}: not a packed int64 array{why}") from None
     left[0] -= 8 * len(values)
     return values
 
@@ -289,9 +289,9 @@ def _decode_enum(kind: type[Enum], data: Any, where: Place) -> Enum:
     try:
         return kind(data)
     except ValueError:
-        known, place = [str(member.value) for member in kind], _written(where)
+        known, place = [str(member.value) for member in kind], _write_place(where)
         remedy = did_you_mean(data[:100] if isinstance(data, str) else "", known)
-        raise DecodeError(f"{place}: unknown value {_shown(data)}", remedy=remedy) from None
+        raise DecodeError(f"{place}: unknown value {_show_value(data)}", remedy=remedy) from None
 
 
 def _key(kind: Any, key: str, where: Place) -> Any:
@@ -299,27 +299,27 @@ def _key(kind: Any, key: str, where: Place) -> Any:
         try:
             return int(key)
         except ValueError:
-            raise DecodeError(f"{_written(where)}: key {_shown(key)} is not a whole number") from None
+            raise DecodeError(f"{_write_place(where)}: key {_show_value(key)} is not a whole number") from None
     return key
 
 
 def _expect(data: Any, kind: Any, where: Place) -> Any:
     if not isinstance(data, kind) or (isinstance(data, bool) and kind is not bool):
-        raise DecodeError(f"{_written(where)}: {_shown(data)} is not {_NAMES.get(kind, kind.__name__)}")
+        raise DecodeError(f"{_write_place(where)}: {_show_value(data)} is not {_NAMES.get(kind, kind.__name__)}")
     return data
 
 
-def _written(where: Place) -> str:
-    return where if isinstance(where, str) else f"{_written(where[0])}{where[1]}{where[2]}"
+def _write_place(where: Place) -> str:
+    return where if isinstance(where, str) else f"{_write_place(where[0])}{where[1]}{where[2]}"
 
 
 def _refuse_unknown(mapping: dict[str, Any], known: Iterable[str], where: str) -> None:
     for key in mapping:
         if key not in known:
-            raise DecodeError(f"{where}: unknown key {_shown(key)}", remedy=did_you_mean(key[:100], known))
+            raise DecodeError(f"{where}: unknown key {_show_value(key)}", remedy=did_you_mean(key[:100], known))
 
 
-def _shown(data: Any) -> str:
+def _show_value(data: Any) -> str:
     try:
         text = repr(data)
     except (ValueError, RecursionError):  # a number of thousands of digits, lists within each other without end

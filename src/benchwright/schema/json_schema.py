@@ -56,12 +56,12 @@ def write_all(folder: Path) -> list[Path]:
     written = []
     for kind in schema.kinds():
         path = folder / f"{kind}.schema.json"
-        path.write_text(rendered(kind), encoding="utf-8")
+        path.write_text(render_schema(kind), encoding="utf-8")
         written.append(path)
     return written
 
 
-def rendered(kind: str) -> str:
+def render_schema(kind: str) -> str:
     """The text of the published file."""
     return json.dumps(json_schema(kind), indent=2, ensure_ascii=False) + "\n"
 
@@ -72,36 +72,36 @@ def _describe(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     if kind is array:
         return {"type": "string", "contentEncoding": "base64", "description": "zlib of little-endian int64 values"}
     if isinstance(kind, type) and (issubclass(kind, Enum) or dataclasses.is_dataclass(kind)):
-        return _reference(kind, definitions)
+        return _refer_to(kind, definitions)
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (tuple, Sequence):
         return {"type": "array", "items": _describe(arguments[0], definitions)}
     if origin is Mapping:
-        return _mapping(arguments, definitions)
+        return _describe_mapping(arguments, definitions)
     if origin in (typing.Union, types.UnionType):
-        return _union(arguments, definitions)
+        return _describe_union(arguments, definitions)
     raise TypeError(f"no JSON Schema for {kind!r}")
 
 
-def _reference(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
+def _refer_to(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
     name = kind.__name__
     if name not in definitions:
         definitions[name] = {}  # taken, so that a record may hold itself
-        definitions[name] = _enum(kind) if issubclass(kind, Enum) else _record(kind, definitions)
+        definitions[name] = _describe_enum(kind) if issubclass(kind, Enum) else _describe_record(kind, definitions)
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _enum(kind: type[Enum]) -> dict[str, Any]:
+def _describe_enum(kind: type[Enum]) -> dict[str, Any]:
     return {"description": _first_lines(kind), "enum": [member.value for member in kind]}
 
 
-def _record(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
+def _describe_record(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
     hints = typing.get_type_hints(kind)
     fields = dataclasses.fields(cast(Any, kind))
     return {
         "description": _first_lines(kind),
         "type": "object",
-        "properties": {f.name: _describe(hints[f.name], definitions) | _default(f) for f in fields},
+        "properties": {f.name: _describe(hints[f.name], definitions) | _describe_default(f) for f in fields},
         "required": [f.name for f in fields if _is_required(f)],
         "additionalProperties": False,
     }
@@ -111,20 +111,20 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
-def _default(field: dataclasses.Field[Any]) -> dict[str, Any]:
+def _describe_default(field: dataclasses.Field[Any]) -> dict[str, Any]:
     if field.default is dataclasses.MISSING:
         return {}
     return {"default": schema.encode(field.default)}
 
 
-def _mapping(arguments: tuple[Any, ...], definitions: dict[str, Any]) -> dict[str, Any]:
+def _describe_mapping(arguments: tuple[Any, ...], definitions: dict[str, Any]) -> dict[str, Any]:
     described: dict[str, Any] = {"type": "object", "additionalProperties": _describe(arguments[1], definitions)}
     if arguments[0] is int:
         described["propertyNames"] = {"pattern": "^-?[0-9]+$"}
     return described
 
 
-def _union(arguments: tuple[Any, ...], definitions: dict[str, Any]) -> dict[str, Any]:
+def _describe_union(arguments: tuple[Any, ...], definitions: dict[str, Any]) -> dict[str, Any]:
     if any(typing.get_origin(a) in (list, dict) for a in arguments):  # records.Value
         definitions["Value"] = {"description": "Any JSON value."}
         return {"$ref": "#/$defs/Value"}

@@ -14,7 +14,16 @@ from dataclasses import dataclass
 from benchwright.records import Estimate
 from benchwright.stats import pairs as judged
 from benchwright.stats.culprit_choice import choose, information
-from benchwright.stats.culprit_posterior import GOOD, CommitPair, Group, Posterior, Prior, learn, placed, uniform
+from benchwright.stats.culprit_posterior import (
+    GOOD,
+    CommitPair,
+    Group,
+    Posterior,
+    Prior,
+    learn,
+    prior_from_weights,
+    uniform_prior,
+)
 
 __all__ = [
     "CONFIDENCE",
@@ -25,13 +34,13 @@ __all__ = [
     "Posterior",
     "Prior",
     "are_alike",
+    "choose_next_step",
     "expected_pairs",
-    "following",
     "is_shown",
     "learn",
-    "placed",
+    "prior_from_weights",
     "size_of",
-    "uniform",
+    "uniform_prior",
 ]
 
 CONFIDENCE = 0.98  # enough to name a culprit
@@ -61,7 +70,7 @@ class BisectionStep:
     unknown: float = 0.0  # bits that are missing
 
 
-def following(
+def choose_next_step(
     prior: Prior,
     pairs: Sequence[CommitPair],
     *,
@@ -85,7 +94,7 @@ def following(
         return BisectionStep(posterior=posterior, commit=None)
     best = others[0]
     if best.probability >= confidence:
-        count, size = _closed(pairs, best), size_of(pairs, best)
+        count, size = _count_edge_pairs(pairs, best), size_of(pairs, best)
         ended = count >= _CLOSING[-1] or (count == _CLOSING[0] and is_shown(size))
         base, commit = best.edge
         return BisectionStep(posterior=posterior, commit=None if ended else commit, base=base, group=best, size=size)
@@ -123,10 +132,10 @@ def is_shown(size: Estimate | None) -> bool:
 
 def expected_pairs(step: BisectionStep, pairs: Sequence[CommitPair] = ()) -> int:
     """About how many more pairs it takes: what is not known over what the next one tells, and those with the parent."""
-    closed = 0 if step.group is None else _closed(pairs, step.group)
+    closed = 0 if step.group is None else _count_edge_pairs(pairs, step.group)
     left = min((count - closed for count in _CLOSING if count > closed), default=0)
     return math.ceil(step.unknown / max(step.gain, _LITTLE)) + left
 
 
-def _closed(pairs: Sequence[CommitPair], group: Group) -> int:
+def _count_edge_pairs(pairs: Sequence[CommitPair], group: Group) -> int:
     return sum((pair.base, pair.commit) == group.edge for pair in pairs)

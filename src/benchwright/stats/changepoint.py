@@ -24,12 +24,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from benchwright.stats.changepoint_contrast import outstanding
+from benchwright.stats.changepoint_contrast import find_outstanding
 from benchwright.stats.changepoint_evidence import Evidence
 from benchwright.stats.changepoint_modes import Folded, fold, fold_by, gap_among
-from benchwright.stats.changepoint_noise import Array, inflation, local_noise, winsorised
+from benchwright.stats.changepoint_noise import Array, inflation, local_noise, winsorise
 from benchwright.stats.changepoint_positions import Dating
-from benchwright.stats.changepoint_segments import Whole, neighbours, segment, settled
+from benchwright.stats.changepoint_segments import Whole, neighbours, segment, settle_changes
 
 FEWEST = 12  # values; two levels cannot be told from chance in fewer
 SPAN = 256  # values that a `Detector` looks back at, at least
@@ -75,7 +75,7 @@ def detect(values: Sequence[float] | Array, *, smallest: float = 0.01) -> list[C
     if len(given) < FEWEST or given.min() == given.max():
         return []
     scale = _Scale.of(given)
-    return _described(_found(scale.shares(given), smallest), scale)
+    return _describe_changes(_find_changes(scale.shares(given), smallest), scale)
 
 
 class Detector:
@@ -102,7 +102,7 @@ class Detector:
             raise ValueError(f"a series consists of finite numbers, not {value}")
         self._values.append(value)
         found = detect(self._values[self._anchor :], smallest=self._smallest)
-        self._recent = [_shifted(change, self._anchor) for change in found]
+        self._recent = [_shift_change(change, self._anchor) for change in found]
         self._settle()
         return self.changes
 
@@ -169,28 +169,28 @@ class _Found:
         return np.diff(np.add.reduceat(self.evidence.values, edges[:-1]) / np.diff(edges))
 
 
-def _found(shares: Array, smallest: float) -> _Found:
+def _find_changes(shares: Array, smallest: float) -> _Found:
     """The changes, modes folded where there are two: seen in the differences of points, or in the jumps found."""
     folded = fold(shares)
     first = _Look.at(shares if folded is None else folded.values, smallest)
     if folded is None and len(shares) >= _LONG and len(first.changes) >= _MANY:
-        early = _found_early(first, smallest)
+        early = _find_changes_early(first, smallest)
         if early is not None:
             return early
-    found = _changes(first, smallest)
+    found = _find_changes_of_one_mode(first, smallest)
     if folded is None:
         gap = gap_among(found.jumps(), found.noise)
         folded = None if gap is None else fold_by(shares, gap, found.noise, cuts=found.changes)
         if folded is None or folded.switches < len(found.changes) / 2:
             return found
-        again = _changes(_Look.at(folded.values, smallest), smallest)
+        again = _find_changes_of_one_mode(_Look.at(folded.values, smallest), smallest)
         if len(again.changes) > _FEWER * len(found.changes):
             return found
         found = again
     return _without_missed_modes(folded, found, smallest)
 
 
-def _found_early(first: _Look, smallest: float) -> _Found | None:
+def _find_changes_early(first: _Look, smallest: float) -> _Found | None:
     """The changes of a long series in which a first look shows two modes already; None if it does not.
 
     Only to save time: each of a hundred switches would otherwise be judged as a change first.
@@ -200,7 +200,7 @@ def _found_early(first: _Look, smallest: float) -> _Found | None:
     folded = None if gap is None else fold_by(first.measured, gap, usual, cuts=first.changes)
     if folded is None or folded.switches < len(first.changes) / 2:
         return None
-    found = _changes(_Look.at(folded.values, smallest), smallest)
+    found = _find_changes_of_one_mode(_Look.at(folded.values, smallest), smallest)
     return None if len(found.changes) > _FEWER * len(first.changes) else _without_missed_modes(folded, found, smallest)
 
 
@@ -211,7 +211,7 @@ def _without_missed_modes(folded: Folded, found: _Found, smallest: float) -> _Fo
     if not ((alike & (jumps > 0)).any() and (alike & (jumps < 0)).any()):
         return found
     again = fold_by(folded.values, folded.gap, found.noise, cuts=found.changes, established=True)
-    return found if again is None else _changes(_Look.at(again.values, smallest), smallest)
+    return found if again is None else _find_changes_of_one_mode(_Look.at(again.values, smallest), smallest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,7 +227,7 @@ class _Look:
     @classmethod
     def at(cls, shares: Array, smallest: float) -> _Look:
         noise = local_noise(shares, _FLOOR * smallest)
-        values = winsorised(shares, noise)
+        values = winsorise(shares, noise)
         inflated = inflation(values, noise)
         changes = segment(values, noise * math.sqrt(inflated))
         return cls(measured=shares, values=values, noise=noise, inflated=inflated, changes=changes)
@@ -248,7 +248,7 @@ class _Look:
         return replace(self, inflated=less, changes=segment(self.values, self.noise * math.sqrt(less)))
 
 
-def _changes(look: _Look, smallest: float) -> _Found:
+def _find_changes_of_one_mode(look: _Look, smallest: float) -> _Found:
     """The changes in a series of one mode."""
     for _ in range(2):  # changes pass for autocorrelation until they are found
         again = look.less_correlated()
@@ -256,17 +256,17 @@ def _changes(look: _Look, smallest: float) -> _Found:
             break
         look = again
     values, noise = look.values, look.noise
-    changes = settled(values, noise * math.sqrt(look.inflated), look.changes)
+    changes = settle_changes(values, noise * math.sqrt(look.inflated), look.changes)
     evidence = Evidence(values, noise, changes, smallest=smallest)
     return _Found(changes=evidence.convincing(changes), evidence=evidence, measured=look.measured, noise_around=noise)
 
 
-def _described(found: _Found, scale: _Scale) -> list[Change]:
+def _describe_changes(found: _Found, scale: _Scale) -> list[Change]:
     evidence, described = found.evidence, []
     dated = Dating(found.measured, found.noise_around, evidence, found.changes)
     edges = [0, *dated.changes, evidence.count]
     means = np.add.reduceat(evidence.values, edges[:-1]) / np.diff(edges)
-    stand_out = outstanding(winsorised(found.measured, found.noise_around), found.noise_around, dated.changes)
+    stand_out = find_outstanding(winsorise(found.measured, found.noise_around), found.noise_around, dated.changes)
     for number, index in enumerate(dated.changes):
         if not stand_out[number]:
             continue
@@ -297,7 +297,7 @@ def _within_reach(value: float) -> float:
     return min(max(value, -sys.float_info.max), sys.float_info.max)
 
 
-def _shifted(change: Change, by: int) -> Change:
+def _shift_change(change: Change, by: int) -> Change:
     return Change(
         index=change.index + by,
         before=change.before,

@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 
 from benchwright.stats.changepoint_noise import Array, median_deviation
-from benchwright.stats.changepoint_segments import summed
+from benchwright.stats.changepoint_segments import cumulative_sums
 
 _NEAR = 12  # points on both sides in which a change must show
 _BESIDE = 2  # points by which its place may be wrong
@@ -35,11 +35,11 @@ _HISTORY = 100  # points of a series in which a visit is nothing; in a shorter o
 _RETURNED = 0.35  # of the smaller jump: how far from its old level a series that is back may be
 
 
-def outstanding(values: Array, noise: Array, changes: Sequence[int]) -> list[bool]:
+def find_outstanding(values: Array, noise: Array, changes: Sequence[int]) -> list[bool]:
     """For each change whether it stands out. `values` are without outliers, `noise` is that of single points."""
     if not changes:
         return []
-    needed = _CONTRAST * max(_share(wandering(values, noise, changes)), _LEAST if len(values) >= _SHORT else 0.0)
+    needed = _CONTRAST * max(_share(measure_wander(values, noise, changes)), _LEAST if len(values) >= _SHORT else 0.0)
     kept = [True] * len(changes)
     if needed > 0.0:
         sides, edges = _Sides(values, noise), [0, *changes, len(values)]
@@ -48,7 +48,7 @@ def outstanding(values: Array, noise: Array, changes: Sequence[int]) -> list[boo
     return [keep and change not in visits for change, keep in zip(changes, kept, strict=True)]
 
 
-def wandering(values: Array, noise: Array, changes: Sequence[int]) -> float:
+def measure_wander(values: Array, noise: Array, changes: Sequence[int]) -> float:
     """How much more means over fifty points scatter than those over six explain, as a factor of the variance.
 
     It compares neighbouring blocks between changes (the variance of Allan 1966, here from medians), less one standard
@@ -56,7 +56,7 @@ def wandering(values: Array, noise: Array, changes: Sequence[int]) -> float:
     """
     if len(values) < _SHORT:
         return 1.0
-    sums = summed(values)
+    sums = cumulative_sums(values)
     short, middle, long = (_inflation(sums, noise, changes, block) for block in _BLOCKS)
     if short is None or middle is None:
         return math.inf if len(values) >= _LONG else 1.0
@@ -89,8 +89,8 @@ class _Sides:
     """The points right before and right after any place of a series, by sums: a place costs next to nothing."""
 
     def __init__(self, values: Array, noise: Array) -> None:
-        self._sums: list[float] = summed(values).tolist()
-        self._squares: list[float] = summed(values * values).tolist()
+        self._sums: list[float] = cumulative_sums(values).tolist()
+        self._squares: list[float] = cumulative_sums(values * values).tolist()
         self._noise: list[float] = noise.tolist()
 
     def contrast(self, first: int, change: int, last: int) -> float:

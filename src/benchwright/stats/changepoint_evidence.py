@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchwright.stats.changepoint_noise import residual_inflation
-from benchwright.stats.changepoint_segments import Array, WeightedSums, neighbours, summed
+from benchwright.stats.changepoint_segments import Array, WeightedSums, cumulative_sums, neighbours
 from benchwright.stats.distributions import normal_cdf, student_quantile
 
 _CAUTION = 6.0  # a change must exceed sqrt(2 log n + this): about one series in 100 has a chance peak beyond
@@ -64,14 +64,16 @@ class Evidence:
         self.noise = noise * np.sqrt(scale[segments] * inflated.cautious)
         self._excess = math.sqrt(inflated.cautious / inflated.likely)
         self.weighted = WeightedSums(values, self.noise)
-        self._sums, self._variances = summed(values).tolist(), summed(self.noise**2).tolist()
+        self._sums, self._variances = cumulative_sums(values).tolist(), cumulative_sums(self.noise**2).tolist()
         weights, time = self.noise**-2.0, np.arange(self.count, dtype=np.float64)
         products = (weights, weights * time, weights * time * time, weights * values, weights * time * values)
-        self._lines = [summed(product).tolist() for product in products]  # lists: single numbers are read, and often
+        self._lines = [
+            cumulative_sums(product).tolist() for product in products
+        ]  # lists: single numbers are read, and often
 
     def recut(self, values: Array) -> None:
         """Takes other values for outliers than those it began with: means and steps are from these."""
-        self.values, self._sums = values, summed(values).tolist()
+        self.values, self._sums = values, cumulative_sums(values).tolist()
 
     def convincing(self, changes: list[int]) -> list[int]:
         """The changes that are left when the unconvincing have been dropped, the weakest first."""

@@ -49,13 +49,13 @@ def running_median(values: Array, width: int) -> Array:
     return np.partition(sliding_window_view(padded, width), half, axis=1)[:, half]
 
 
-def winsorised(values: Array, noise: Array) -> Array:
+def winsorise(values: Array, noise: Array) -> Array:
     """The values with outliers cut off at a few standard deviations from the running median."""
     middle = running_median(values, _NARROW)
     return np.clip(values, middle - _OUTLIER * noise, middle + _OUTLIER * noise)
 
 
-def winsorised_beside(cut: Array, measured: Array, noise: Array, changes: Sequence[int]) -> Array:
+def winsorise_beside(cut: Array, measured: Array, noise: Array, changes: Sequence[int]) -> Array:
     """Values cut off like that, next to the changes anew: there the running median belongs to the other level."""
     values, half = cut.copy(), _NARROW // 2
     edges = [0, *changes, len(cut)]
@@ -124,8 +124,8 @@ def inflation(values: Array, noise: Array) -> float:
     if count < _FEWEST:
         return 1.0
     scaled = (values if count >= _STEPS else _without_best_step(values)) / noise
-    near = max(_spread(scaled, 1), 1e-9)
-    growth = sum(_spread(scaled, lag) for lag in _LAGS) / len(_LAGS) / near - 2.0 / math.sqrt(count)
+    near = max(_lagged_spread(scaled, 1), 1e-9)
+    growth = sum(_lagged_spread(scaled, lag) for lag in _LAGS) / len(_LAGS) / near - 2.0 / math.sqrt(count)
     correlation = 0.0
     for _ in range(4):  # growth = (1 - correlation^6) / (1 - correlation)
         correlation = min(max(1.0 - (1.0 - correlation**6) / max(growth, 1.0), 0.0), _LARGEST_CORRELATION)
@@ -141,7 +141,7 @@ def _without_best_step(values: Array) -> Array:
     return np.concatenate((values[:change] - values[:change].mean(), values[change:] - values[change:].mean()))
 
 
-def _spread(scaled: Array, lag: int) -> float:
+def _lagged_spread(scaled: Array, lag: int) -> float:
     return median_deviation(scaled[lag:] - scaled[:-lag]) ** 2 / 2.0
 
 

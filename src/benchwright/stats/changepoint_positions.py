@@ -13,8 +13,8 @@ import math
 import numpy as np
 
 from benchwright.stats.changepoint_evidence import Evidence
-from benchwright.stats.changepoint_noise import winsorised_beside
-from benchwright.stats.changepoint_segments import SHORTEST, Array, neighbours, summed
+from benchwright.stats.changepoint_noise import winsorise_beside
+from benchwright.stats.changepoint_segments import SHORTEST, Array, cumulative_sums, neighbours
 
 _LEVEL = 64  # points on either side that tell the levels; drifts spoil what is farther off
 _REACH = 400  # points on either side among which the place is looked for
@@ -39,8 +39,8 @@ class Dating:
             if not which:
                 break
             before = list(self.changes)
-            evidence.recut(winsorised_beside(cut, measured, noise, before))
-            self._sums = summed(evidence.values)
+            evidence.recut(winsorise_beside(cut, measured, noise, before))
+            self._sums = cumulative_sums(evidence.values)
             self._reluctance = -2.0 * math.log(_SPREAD * self._outliers(evidence, before))
             for number in sorted(which):
                 self._settle(number)
@@ -61,7 +61,7 @@ class Dating:
         low, high = max(first, change - _LEVEL), min(last, change + _LEVEL)
         before = (self._sums[change] - self._sums[low]) / (change - low)
         after = (self._sums[high] - self._sums[change]) / (high - change)
-        gains = summed(self._misfit(begin, end, after) - self._misfit(begin, end, before))
+        gains = cumulative_sums(self._misfit(begin, end, after) - self._misfit(begin, end, before))
         places = np.arange(max(begin, first + SHORTEST), min(end, last - SHORTEST) + 1)
         if not len(places):
             self.positions[number] = ((change, 1.0),)

@@ -32,7 +32,7 @@ def segment(values: Array, noise: Array) -> list[int]:
     return _partition(values, noise, candidates, penalty) if len(candidates) else []
 
 
-def settled(values: Array, noise: Array, changes: Sequence[int]) -> list[int]:
+def settle_changes(values: Array, noise: Array, changes: Sequence[int]) -> list[int]:
     """The changes, each moved to where it fits best between its neighbours; beside those that moved, once more."""
     moved, sums = list(changes), WeightedSums(values, noise)
     sums.settle(moved, range(len(moved)))
@@ -46,7 +46,7 @@ class WeightedSums:
 
     def __init__(self, values: Array, noise: Array) -> None:
         weights = 1.0 / (noise * noise)
-        self.weights, self.values = summed(weights), summed(weights * values)
+        self.weights, self.values = cumulative_sums(weights), cumulative_sums(weights * values)
 
     def settle(self, changes: list[int], which: Sequence[int]) -> None:
         """Moves the changes of the given numbers to where they fit best between their neighbours."""
@@ -71,7 +71,7 @@ def neighbours(changes: Sequence[int], number: int, length: int) -> tuple[int, i
     return first, changes[number + 1] if number + 1 < len(changes) else length
 
 
-def summed(values: Array) -> Array:
+def cumulative_sums(values: Array) -> Array:
     """Cumulative sums with a leading zero."""
     sums = np.zeros(len(values) + 1)
     np.cumsum(values, out=sums[1:])
@@ -80,7 +80,7 @@ def summed(values: Array) -> Array:
 
 def _candidates(values: Array, noise: Array, least: float) -> Whole:
     """In every stretch of half a window's length the place where neighbouring windows differ most, if they do."""
-    count, sums = len(values), summed(values)
+    count, sums = len(values), cumulative_sums(values)
     strength = np.zeros(count + 1)
     for scale in _SCALES:
         if scale > count // 2:
@@ -117,8 +117,8 @@ def _partition(values: Array, noise: Array, candidates: Whole, penalty: float) -
     """The subset of the candidates with the least squared error plus penalty: dynamic programming over all of them."""
     places = np.concatenate(([0], candidates, [len(values)]))
     precision = 1.0 / (noise * noise)
-    weight, total = summed(precision)[places], summed(precision * values)[places]
-    squares = summed(precision * values * values)[places]
+    weight, total = cumulative_sums(precision)[places], cumulative_sums(precision * values)[places]
+    squares = cumulative_sums(precision * values * values)[places]
     between = weight - weight[:, None]
     between[between <= 0.0] = 1.0
     cost = squares - squares[:, None] - (total - total[:, None]) ** 2 / between + penalty

@@ -56,7 +56,7 @@ def compare(
     if min(a[0].point, b[0].point) <= 0.0 or (not alone and min([e.point for e in (*a, *b)]) <= 0.0):
         return _without_ratio(a, b)
     difference = _one_process_each(a[0], b[0], confidence, allowance) if alone else _difference(a, b, confidence)
-    return _judged(difference, better, confidence, math.log1p(smallest))
+    return _judge(difference, better, confidence, math.log1p(smallest))
 
 
 class _Difference(NamedTuple):
@@ -103,7 +103,7 @@ def _variances(a: Sequence[Estimate], b: Sequence[Estimate]) -> list[tuple[float
 
 def _one_process_each(a: Estimate, b: Estimate, confidence: float, allowance: float) -> _Difference:
     """A page judges a thousand such pairs: what is the same for all of them is made once."""
-    slack, method, caveat = _said_of_one_process(allowance)
+    slack, method, caveat = _describe_one_process(allowance)
     centre = math.log(b.point) - math.log(a.point)
     error_a, error_b = _own_error(a, confidence), _own_error(b, confidence)
     if error_a is None or error_b is None or a.confidence < confidence or b.confidence < confidence:
@@ -116,14 +116,14 @@ def _one_process_each(a: Estimate, b: Estimate, confidence: float, allowance: fl
 
 
 @lru_cache(maxsize=16)
-def _said_of_one_process(allowance: float) -> tuple[float, str, str]:
+def _describe_one_process(allowance: float) -> tuple[float, str, str]:
     """What is allowed for, as a logarithm; the method and its caveat."""
     allowed = f"{100 * allowance:g} %"
     caveat = f"one process each cannot show how processes differ; {allowed} are allowed for it, no rate is promised"
     return math.log1p(allowance), f"{WITHIN_ONE}, widened by {allowed}", caveat
 
 
-def _judged(difference: _Difference, better: Better | None, confidence: float, smallest: float) -> RatioComparison:
+def _judge(difference: _Difference, better: Better | None, confidence: float, smallest: float) -> RatioComparison:
     centre, half, p_value, method, caveat = difference
     low = high = None
     if half is not None:

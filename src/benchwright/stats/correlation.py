@@ -76,7 +76,7 @@ def resemblance(means: Sequence[float], length: int, variance: float | None = No
     return Resemblance(found, evident)
 
 
-def enlarged(inflation: float, count: int) -> float:
+def enlarge_inflation(inflation: float, count: int) -> float:
     """The inflation of `count` values enlarged for its own error: few independent ones hide a part of it."""
     return 1.0 + (inflation - 1.0) * (1.0 + 3.0 * math.sqrt(inflation / count))
 
@@ -100,7 +100,7 @@ def lean(means: Sequence[float]) -> float:
     return found
 
 
-def straightened(t: float, lean: float) -> float:
+def invert_hall(t: float, lean: float) -> float:
     """Where Student's `t` lies for a mean that leans so much: the inverse of Hall's transformation (J. R. Statist. Soc.
     B 54, 1992), g(t) = t + lean t²/3 + lean² t³/27 + lean/6, a cubic that is monotone for every lean."""
     if abs(lean) < 1e-8:

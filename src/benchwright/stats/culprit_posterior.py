@@ -110,16 +110,18 @@ class Posterior:
         return sorted(found, key=lambda group: -group.size)
 
 
-def uniform(count: int, *, nothing: float = 0.05, effect: Estimate | None = None) -> Prior:
+def uniform_prior(count: int, *, nothing: float = 0.05, effect: Estimate | None = None) -> Prior:
     """Nothing is known of the place."""
     return Prior(commits=(1 / count,) * count, nothing=nothing, effect=effect)
 
 
-def placed(weights: Mapping[int, float], count: int, *, nothing: float = 0.05, effect: Estimate | None = None) -> Prior:
+def prior_from_weights(
+    weights: Mapping[int, float], count: int, *, nothing: float = 0.05, effect: Estimate | None = None
+) -> Prior:
     """A change point's own distribution over the commits; some is kept for all others, as it may be mistaken."""
     total = sum(weights.values())
     if not total > 0:
-        return uniform(count, nothing=nothing, effect=effect)
+        return uniform_prior(count, nothing=nothing, effect=effect)
     shares = (weights.get(i, 0.0) / total for i in range(count))
     spread = tuple((1 - _ANYWHERE) * share + _ANYWHERE / count for share in shares)
     return Prior(commits=spread, nothing=nothing, effect=effect)
@@ -130,7 +132,7 @@ def learn(prior: Prior, pairs: Sequence[CommitPair]) -> Posterior:
     count = len(prior.commits)
     measured = {place for pair in pairs for place in (pair.commit, pair.base)} - {GOOD}
     stops = tuple(sorted(measured | {count - 1}))
-    offs, factors, noises = _heard(pairs)
+    offs, factors, noises = _compare_with_controls(pairs)
     by_stop = [[i for i, pair in enumerate(pairs) if pair.commit == stop and (pair.base == GOOD)] for stop in stops]
     levels = _levels(offs, by_stop)
     seen = np.stack([_likelihood(offs[rows], factors[rows], levels, noises).T for rows in by_stop])
@@ -169,7 +171,7 @@ def learn(prior: Prior, pairs: Sequence[CommitPair]) -> Posterior:
     )
 
 
-def _heard(pairs: Sequence[CommitPair]) -> tuple[Floats, Floats, Noises]:
+def _compare_with_controls(pairs: Sequence[CommitPair]) -> tuple[Floats, Floats, Noises]:
     """Each pair's commit against its controls, as a logarithm; the factor of its noise; and the noises."""
     series: dict[tuple[int, float], list[int]] = {}
     for place, pair in enumerate(pairs):

@@ -19,10 +19,10 @@ from itertools import combinations
 import numpy as np
 
 from benchwright.stats.changepoint import Change
-from benchwright.stats.changepoint_noise import local_noise, winsorised
+from benchwright.stats.changepoint_noise import local_noise, winsorise
 from benchwright.stats.drift_model import NONE, Explained, Explaining
 from benchwright.stats.drift_noise import Array
-from benchwright.stats.drift_sizes import BINS, Joint, Slope, SlopeSize, levelled, step_at
+from benchwright.stats.drift_sizes import BINS, Joint, Slope, SlopeSize, allow_for_slopes, step_at
 
 Detect = Callable[..., list[Change]]
 
@@ -55,11 +55,11 @@ def examine(values: Sequence[float], *, smallest: float = 0.01, detect: Detect) 
         return Trend(changes=changes)
     shares = np.log(given)
     noise = local_noise(shares, _FLOOR * smallest)
-    cut = winsorised(shares, noise)
+    cut = winsorise(shares, noise)
     least = LEAST * math.log1p(smallest)
-    slopes = _sharpened(cut, _slopes(cut, least))
+    slopes = _sharpen_ends(cut, _slopes(cut, least))
     if not slopes:
-        return Trend(changes=levelled(cut, changes))
+        return Trend(changes=allow_for_slopes(cut, changes))
     ramps = [slope.ramp(len(cut)) for slope in slopes]
     flat = given / np.exp(sum(ramp * slope.size for ramp, slope in zip(ramps, slopes, strict=True)))
     changes = tuple(detect(flat.tolist(), smallest=smallest))
@@ -74,16 +74,16 @@ def examine(values: Sequence[float], *, smallest: float = 0.01, detect: Detect) 
 
 def _slopes(cut: Array, least: float) -> list[Slope]:
     """The slopes of the whole series; of a long one, also those that only a closer look at its newest points shows."""
-    found = _seen(cut, 0, least)
+    found = _find_slopes_from(cut, 0, least)
     if len(cut) <= _RECENT * 1.25:
         return found
     begin = len(cut) - _RECENT
-    near = [slope for slope in _seen(cut[begin:], begin, least) if slope.start > begin]
+    near = [slope for slope in _find_slopes_from(cut[begin:], begin, least) if slope.start > begin]
     apart = [one for one in near if not any(one.start < other.end and other.start < one.end for other in found)]
     return sorted([*found, *apart], key=lambda slope: slope.start)
 
 
-def _seen(cut: Array, begin: int, least: float) -> list[Slope]:
+def _find_slopes_from(cut: Array, begin: int, least: float) -> list[Slope]:
     width = -(-len(cut) // BINS)
     left_out = len(cut) % width
     means = cut[left_out:].reshape(-1, width).mean(axis=1)
@@ -165,7 +165,7 @@ class _Places:
         )
 
 
-def _sharpened(cut: Array, slopes: list[Slope]) -> list[Slope]:
+def _sharpen_ends(cut: Array, slopes: list[Slope]) -> list[Slope]:
     """The slopes with their ends where they fit best, point by point; the knees they were found with are coarse."""
     count = len(cut)
     for _ in range(2):
@@ -173,12 +173,12 @@ def _sharpened(cut: Array, slopes: list[Slope]) -> list[Slope]:
             rest = [other.ramp(count) for i, other in enumerate(slopes) if i != number]
             steps = [step_at(step, count) for step in slope.steps]
             basis, _ = np.linalg.qr(np.column_stack([np.ones(count), *rest, *steps]))
-            better = _best(cut, basis, _begun_elsewhere(slope, count))
-            slopes[number] = _best(cut, basis, _ended_elsewhere(better, count))
+            better = _best(cut, basis, _try_other_starts(slope, count))
+            slopes[number] = _best(cut, basis, _try_other_ends(better, count))
     return slopes
 
 
-def _begun_elsewhere(slope: Slope, count: int) -> list[Slope]:
+def _try_other_starts(slope: Slope, count: int) -> list[Slope]:
     """The slope with every beginning around its own; first the series' beginning, where that may be it."""
     reach = max(4, count // 20)
     if slope.start == 0:
@@ -188,7 +188,7 @@ def _begun_elsewhere(slope: Slope, count: int) -> list[Slope]:
     return [replace(slope, start=place) for place in (*edge, *places)] or [slope]
 
 
-def _ended_elsewhere(slope: Slope, count: int) -> list[Slope]:
+def _try_other_ends(slope: Slope, count: int) -> list[Slope]:
     """The slope with every end around its own; first the series' end, where that may be it."""
     reach = max(4, count // 20)
     if slope.end == count - 1:

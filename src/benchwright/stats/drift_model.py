@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from benchwright.stats.drift_noise import BELIEFS, KINDS, Array, log_determinants, log_mean, products, weights, whitened
+from benchwright.stats.drift_noise import BELIEFS, KINDS, Array, log_determinants, log_mean, products, weights, whiten
 
 Whole = npt.NDArray[np.intp]
 
@@ -62,7 +62,7 @@ class Explaining:
         steps = (time >= self.places[None, :]).astype(np.float64)
         hinges = np.maximum(time - self.knees[None, :], 0.0)
         columns = np.column_stack((steps, hinges, np.ones(self.count), values - values.mean()))
-        found = products(whitened(columns))
+        found = products(whiten(columns))
         level = found[:, -2, :]  # the level is free
         found = found - level[:, :, None] * level[:, None, :] / level[:, -2, None, None]
         self._products = found[:, :-2, :-2]

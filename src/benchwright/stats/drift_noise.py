@@ -57,7 +57,7 @@ KINDS = _kinds()
 BELIEFS: Array = np.log([kind.belief for kind in KINDS])
 
 
-def whitened(columns: Array) -> Array:
+def whiten(columns: Array) -> Array:
     """The columns (one row for each point) as each kind of noise leaves them: kinds, points, columns."""
     gains, scales = _filter(len(columns))
     memory = np.array([kind.memory for kind in KINDS])[:, None]

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from benchwright.stats.changepoint import Change
-from benchwright.stats.drift_noise import BELIEFS, Array, log_determinants, weights, whitened
+from benchwright.stats.drift_noise import BELIEFS, Array, log_determinants, weights, whiten
 
 BINS = 160  # means over neighbours that a series is looked at by
 _PARTS = (6, 4, 3, 2)  # of a drift, from the finest
@@ -93,18 +93,18 @@ class Slope:
         return found
 
 
-def levelled(cut: Array, changes: Sequence[Change]) -> tuple[Change, ...]:
+def allow_for_slopes(cut: Array, changes: Sequence[Change]) -> tuple[Change, ...]:
     """The changes with sizes that allow for a slight slope around each, as far as one is probable."""
     edges = [0, *(change.index for change in changes), len(cut)]
     found = []
     for first, change, last in zip(edges, changes, edges[2:], strict=False):
         level = min(change.index - first, last - change.index) >= _BESIDE
-        leaning = _leaning(cut[first:last], change.index - first) if level else None
-        found.append(change if leaning is None else _mixed(change, *leaning))
+        leaning = _fit_step_on_line(cut[first:last], change.index - first) if level else None
+        found.append(change if leaning is None else _mix_sizes(change, *leaning))
     return tuple(found)
 
 
-def _leaning(cut: Array, place: int) -> tuple[float, float, float] | None:
+def _fit_step_on_line(cut: Array, place: int) -> tuple[float, float, float] | None:
     """The size of a step beside a straight line, its standard deviation, and how probable the line is."""
     time = np.arange(len(cut), dtype=np.float64)
     whole = Slope(start=0, end=len(cut) - 1, earliest=0, latest=0, size=0.0, steps=(), gain=0.0)
@@ -115,7 +115,7 @@ def _leaning(cut: Array, place: int) -> tuple[float, float, float] | None:
     return joint.size(2), joint.spread(2), 1.0 / (1.0 + math.exp(-min(sure, 30.0)))
 
 
-def _mixed(change: Change, size: float, spread: float, probable: float) -> Change:
+def _mix_sizes(change: Change, size: float, spread: float, probable: float) -> Change:
     """A change whose size is partly that beside a slope."""
     plain = math.log(change.effect)
     plain_spread = math.log(change.high / change.low) / 2.0 / _SIGMA
@@ -155,14 +155,14 @@ class _Regressed:
         return math.sqrt(max(0.0, float(self.covariance[place, place])))
 
 
-def _regressed(columns: Sequence[Array], cut: Array) -> _Regressed:
+def _regress(columns: Sequence[Array], cut: Array) -> _Regressed:
     """The columns fitted to the values under each kind of noise, weighed by how well it fits; zeros have no size."""
     count = len(cut)
     width = -(-count // BINS)
     told = [place for place, column in enumerate(columns) if column.any()]
     full = np.column_stack([*(columns[place] for place in told), cut])
     binned = full[count % width :].reshape(-1, width, full.shape[1]).mean(axis=1)
-    left = whitened(binned)
+    left = whiten(binned)
     freedom = max(1, len(binned) - len(told))
     given, values = left[:, :, :-1], left[:, :, -1]
     products = given.transpose(0, 2, 1) @ given
@@ -191,7 +191,7 @@ class Joint:
         self._plain = [np.ones(self._count), *(slope.ramp(self._count) for slope in slopes)]
         self._plain += [step_at(step, self._count) for step in steps]
         known = len(self._plain)
-        self._all = _regressed([*self._plain, *(shift for two in shifts for shift in two)], cut)
+        self._all = _regress([*self._plain, *(shift for two in shifts for shift in two)], cut)
         self._sizes = self._all.sizes[:known]
         self._fitted = np.column_stack(self._plain) @ self._sizes
         self._shifts = [known + sum(map(len, shifts[:number])) for number in range(len(slopes))]
@@ -240,7 +240,7 @@ class Joint:
         for count in _PARTS:
             knots = np.unique(np.linspace(slope.start, slope.end, count + 1).round().astype(np.intp)).tolist()
             pairs = list(pairwise(knots))
-            fit = _regressed([*others, *(ramp(first, last, self._count) for first, last in pairs)], self._cut)
+            fit = _regress([*others, *(ramp(first, last, self._count) for first, last in pairs)], self._cut)
             places = range(len(others), len(others) + len(pairs))
             if _TOLD * max(map(fit.spread, places)) > abs(size) / len(pairs):
                 continue

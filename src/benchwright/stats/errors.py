@@ -82,19 +82,19 @@ def agreement(found: Array, expected: Array, top: int) -> float:
     mine, theirs = found.reshape(-1, width), expected.reshape(-1, width)
     rows, alike = max(1, PIECE // width), 0
     for start in range(0, len(mine), rows):
-        alike += _alike(_ranked(mine[start : start + rows]), _ranked(theirs[start : start + rows]), top)
+        alike += _count_alike(_order_rows(mine[start : start + rows]), _order_rows(theirs[start : start + rows]), top)
     return alike / len(mine)
 
 
 def _check(found: Array, expected: Array) -> None:
     if found.shape != expected.shape:
-        raise ShapeError(f"{shown(found.shape)}, expected {shown(expected.shape)}")
+        raise ShapeError(f"{describe_shape(found.shape)}, expected {describe_shape(expected.shape)}")
     for array in (found, expected):
         if array.dtype.kind not in "buifc" and not np.can_cast(array.dtype, np.float64):  # bfloat16 can, text cannot
             raise ShapeError(f"elements of type {array.dtype} are no numbers")
 
 
-def shown(shape: tuple[int, ...]) -> str:
+def describe_shape(shape: tuple[int, ...]) -> str:
     """A shape in words: `1x3x224x224`, `a scalar`."""
     return "x".join(map(str, shape)) or "a scalar"
 
@@ -198,14 +198,14 @@ def _finite(value: float) -> float:
 # ---- the largest elements ----
 
 
-def _ranked(rows: Array) -> Array:
+def _order_rows(rows: Array) -> Array:
     wide = rows if rows.dtype.kind in _WHOLE else _wide(rows)
     if wide.dtype.kind == "c":
         wide = np.abs(wide)
     return np.where(np.isnan(wide), -np.inf, wide) if wide.dtype.kind == "f" else wide
 
 
-def _alike(mine: Array, theirs: Array, top: int) -> int:
+def _count_alike(mine: Array, theirs: Array, top: int) -> int:
     """How many rows agree: what one side holds largest is, up to equal elements, what the other holds largest."""
     my_top, their_top = _largest(mine, top), _largest(theirs, top)
     by_theirs = _same(np.take_along_axis(theirs, my_top, -1), np.take_along_axis(theirs, their_top, -1))

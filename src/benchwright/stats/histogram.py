@@ -76,7 +76,7 @@ def merge(a: Histogram, b: Histogram) -> Histogram:
     )
 
 
-def scaled(h: Histogram, factor: int) -> Histogram:
+def scale_values(h: Histogram, factor: int) -> Histogram:
     """Every value times a power of two, which moves whole buckets and so loses nothing."""
     if factor < 1 or factor & (factor - 1):
         raise ValueError(f"{factor} is not a power of two")
@@ -130,7 +130,7 @@ def error_bound(h: Histogram) -> float:
 def buckets(h: Histogram) -> Iterator[tuple[float, int]]:
     """(middle, count) of each bucket that holds something, in ascending order."""
     for index in sorted(h.counts):
-        low, high = _clipped(h, index)
+        low, high = _clip_edges(h, index)
         yield (low + high) / 2, h.counts[index]
 
 
@@ -141,7 +141,7 @@ def edges_at(h: Histogram, rank: int) -> tuple[int, int]:
     order = sorted(h.counts)
     for index, reached in zip(order, accumulate(h.counts[i] for i in order), strict=True):
         if reached >= rank:
-            return _clipped(h, index)
+            return _clip_edges(h, index)
     raise ValueError("counts do not add up to the total")
 
 
@@ -163,6 +163,6 @@ def edges(index: int, bits: int = BITS) -> tuple[int, int]:
     return low, low + (1 << shift) - 1
 
 
-def _clipped(h: Histogram, index: int) -> tuple[int, int]:
+def _clip_edges(h: Histogram, index: int) -> tuple[int, int]:
     low, high = edges(index, h.bits)
     return max(low, h.minimum), min(high, h.maximum)

@@ -51,8 +51,8 @@ def sum_paths(terrain: Terrain) -> Paths:
     forward = np.zeros((1 + stops, len(terrain.counts), noises, levels))
     forward[0, 0, :, terrain.start] = terrain.noises
     for stop in range(stops):
-        moved = _staying(terrain, stop, forward[stop])
-        moved[1:] += _jumping(terrain, stop, forward[stop, :-1])
+        moved = _weigh_staying(terrain, stop, forward[stop])
+        moved[1:] += _weigh_jumping(terrain, stop, forward[stop, :-1])
         moved *= terrain.seen[stop]
         forward[1 + stop] = moved / max(float(moved.max()), 1e-300)
     backward = np.empty_like(forward[0])
@@ -63,7 +63,7 @@ def sum_paths(terrain: Terrain) -> Paths:
     for stop in reversed(range(stops)):
         onward = backward * terrain.seen[stop]
         before = forward[stop]
-        stayed = float((_staying(terrain, stop, before) * onward).sum())
+        stayed = float((_weigh_staying(terrain, stop, before) * onward).sum())
         each = _jumps_at(terrain, stop, before, onward)
         whole = stayed + float(each.sum())
         jumped[stop], sizes[stop] = each.sum() / max(whole, 1e-300), each / max(float(each.sum()), 1e-300)
@@ -106,13 +106,13 @@ def draw_paths(paths: Paths, count: int, rng: np.random.Generator) -> tuple[Plac
     return noise, found
 
 
-def _staying(terrain: Terrain, stop: int, before: Floats) -> Floats:
+def _weigh_staying(terrain: Terrain, stop: int, before: Floats) -> Floats:
     between = terrain.between.get(stop)
     found: Floats = before.copy() if between is None else before * np.diagonal(between, axis1=1, axis2=2)
     return found
 
 
-def _jumping(terrain: Terrain, stop: int, before: Floats) -> Floats:
+def _weigh_jumping(terrain: Terrain, stop: int, before: Floats) -> Floats:
     """What comes by a jump, by the number of jumps before; the order of several jumps is no matter of chance."""
     between = terrain.between.get(stop)
     if between is None:
@@ -137,7 +137,7 @@ def _jumps_at(terrain: Terrain, stop: int, before: Floats, onward: Floats) -> Fl
 
 def _back(terrain: Terrain, stop: int, onward: Floats) -> Floats:
     between = terrain.between.get(stop)
-    found = _staying(terrain, stop, onward)
+    found = _weigh_staying(terrain, stop, onward)
     if between is None:
         come = onward[1:] @ terrain.jumps.T
     else:

@@ -238,7 +238,7 @@ class _Tests:
 def _planned(false_alarms: float, most: int) -> _Tests:
     windows = tuple(_WINDOWS) if false_alarms >= _WINDOW_FROM else ()
     left = false_alarms - (WINDOW_LEVEL if windows else 0.0)
-    return _Tests(windows=windows, spent=signflips.spending(left, most))
+    return _Tests(windows=windows, spent=signflips.plan_spending(left, most))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

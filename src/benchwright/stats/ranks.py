@@ -69,7 +69,7 @@ def quantile_bounds(count: int, q: float, confidence: float = 0.95, inflation: f
     tail = (1.0 - confidence) / 2
     upper, mirrored = _upper(effective, q, tail), _upper(effective, 1.0 - q, tail)
     if upper and mirrored:
-        return _stretched(count, effective, effective + 1 - mirrored.interpolated, upper.interpolated, confidence)
+        return _stretch_ranks(count, effective, effective + 1 - mirrored.interpolated, upper.interpolated, confidence)
     miss_low, miss_high = (1.0 - q) ** effective, q**effective  # of the outermost values
     stretch, low, high = (count + 1) / (effective + 1), 1.0, float(count)
     if 0.25 <= q <= 0.75:  # further out the extremes are right more often
@@ -83,7 +83,7 @@ def quantile_bounds(count: int, q: float, confidence: float = 0.95, inflation: f
     return Bounds(low=max(low, 1.0), high=min(high, float(count)), confidence=reached, count=count, effective=effective)
 
 
-def _stretched(count: int, effective: int, low: float, high: float, confidence: float) -> Bounds:
+def _stretch_ranks(count: int, effective: int, low: float, high: float, confidence: float) -> Bounds:
     """Ranks among `effective` values as ranks among `count`."""
     stretch = (count + 1) / (effective + 1)
     return Bounds(

@@ -61,9 +61,13 @@ def widest(
     seen = _resemblance(counts, at)
     if not (at in telling and seen.is_evident) and not any(_resemblance(counts, j).is_evident for j in telling[::3]):
         return bounds_of(seen.inflation)
-    inflations = _settled([_resemblance(counts, j).inflation for j in range(len(places))], places, counts.total)
+    inflations = _settle_inflations(
+        [_resemblance(counts, j).inflation for j in range(len(places))], places, counts.total
+    )
     each = [
-        _leaning(counts, j, confidence, _stretched(inflations[j], places[j], counts.total, confidence), bounds_of)
+        _lean_bounds(
+            counts, j, confidence, _stretch_inflation(inflations[j], places[j], counts.total, confidence), bounds_of
+        )
         for j in range(len(places))
     ]
     found, plain = each[at], bounds_of(inflations[at])
@@ -74,7 +78,7 @@ def widest(
             low = min(low, max(bounds.low, edges[j] * among))
             high = max(high, min(bounds.high, edges[j + 2] * among))
     worth = max(1, round(among / inflations[at]))
-    reached = confidence if found.confidence >= confidence else min(confidence, _reached(q, worth))
+    reached = confidence if found.confidence >= confidence else min(confidence, _chance_of_reaching(q, worth))
     return replace(found, low=max(1.0, low), high=min(high, float(among)), confidence=reached, effective=worth)
 
 
@@ -84,7 +88,7 @@ def _resemblance(counts: BatchCounts, j: int) -> correlation.Resemblance:
     return correlation.resemblance(means, counts.length, share * (1.0 - share))
 
 
-def _leaning(
+def _lean_bounds(
     counts: BatchCounts, j: int, confidence: float, inflation: float, bounds_of: Callable[[float], Bounds]
 ) -> Bounds:
     """The interval at one threshold, longer on the side that the calls beyond it lean to.
@@ -97,13 +101,11 @@ def _leaning(
         return bounds_of(inflation)
     z = normal_quantile((1.0 + confidence) / 2)
     lean = correlation.lean([batch[j] / counts.length for batch in counts.batches])
-    below, above = (
-        min(max(1.0, abs(correlation.straightened(side, lean)) / z), _MOST_LEANING) ** 2 for side in (-z, z)
-    )
+    below, above = (min(max(1.0, abs(correlation.invert_hall(side, lean)) / z), _MOST_LEANING) ** 2 for side in (-z, z))
     return replace(bounds_of(inflation), low=bounds_of(inflation * below).low, high=bounds_of(inflation * above).high)
 
 
-def _settled(inflations: Sequence[float], places: Sequence[float], total: int) -> list[float]:
+def _settle_inflations(inflations: Sequence[float], places: Sequence[float], total: int) -> list[float]:
     """Each threshold's inflation, raised where its neighbours show more.
 
     What happens in bursts is diluted at a threshold that ordinary calls exceed as well, and undiluted further out; two
@@ -137,17 +139,17 @@ def _nearest(places: Sequence[float], share: float) -> int:
     return min(range(len(places)), key=lambda j: abs(places[j] - share))
 
 
-def _stretched(inflation: float, place: float, total: int, confidence: float) -> float:
+def _stretch_inflation(inflation: float, place: float, total: int, confidence: float) -> float:
     """The inflation enlarged for being an estimate itself, as Student's t is wider than the normal distribution."""
     if inflation <= 1.0:
         return 1.0
     beyond = max(0.1, min(place, 1.0 - place))
     df = max(2, round(total / inflation * beyond - 1.0))
     ratio = student_quantile((1.0 + confidence) / 2, df) / normal_quantile((1.0 + confidence) / 2)
-    return 1.0 + (correlation.enlarged(inflation, total) - 1.0) * ratio * ratio
+    return 1.0 + (correlation.enlarge_inflation(inflation, total) - 1.0) * ratio * ratio
 
 
-def _reached(q: float, effective: int) -> float:
+def _chance_of_reaching(q: float, effective: int) -> float:
     """The chance that the outermost of so many independent values hold the q-quantile; two hold a median in half."""
     worth = max(2 if 0.25 <= q <= 0.75 else 1, effective)
     return float(max(0.0, 1.0 - q**worth - (1.0 - q) ** worth))

@@ -46,7 +46,7 @@ class SignFlipResult:
     p_value: float  # valid however many looks there were; at a single look the ordinary one
 
 
-def spending(level: float, most: int) -> tuple[float, ...]:
+def plan_spending(level: float, most: int) -> tuple[float, ...]:
     """The level spent after each of `most` looks: most of it late, where power is; a share early, for clear cases."""
     early = [min(1.0, look / _SOON) ** 3 for look in range(1, most + 1)]
     late = [(look / most) ** 3 for look in range(1, most + 1)]
@@ -78,7 +78,7 @@ def _walk(statistics: npt.NDArray[np.float32], looks: Sequence[int], quotas: Seq
     for row, (look, quota) in enumerate(zip(looks, quotas, strict=True)):
         now = sizes[row]
         now[out_of_play] = -1.0
-        out = now > _exceeded(now, quota - gone)
+        out = now > _find_threshold(now, quota - gone)
         if out[0]:
             rank = gone + int(np.count_nonzero(now >= now[0]))
             return SignFlipResult(look=look, positive=bool(statistics[row, 0] > 0.0), p_value=rank / count)
@@ -89,7 +89,7 @@ def _walk(statistics: npt.NDArray[np.float32], looks: Sequence[int], quotas: Seq
     return SignFlipResult(look=None, positive=bool(statistics[-1, 0] > 0.0), p_value=rank / count if single else 1.0)
 
 
-def _exceeded(values: npt.NDArray[np.float32], room: int) -> float:
+def _find_threshold(values: npt.NDArray[np.float32], room: int) -> float:
     """The smallest value that at most `room` of the values exceed."""
     place = len(values) - 1 - room
     return math.inf if room <= 0 else float(np.partition(values, place)[place])

@@ -49,7 +49,7 @@ def detect(values: Sequence[float], *, tolerance: float = TOLERANCE) -> Steady:
         return Steady(cut=last * size, steady=False, reason=f"the level still changed at value {last * size}")
     if last and _drifts(blocks, last):
         return Steady(cut=last * size, steady=False, reason="drifts: one straight line fits all of it")
-    cut = max(last * size, _opening(values))
+    cut = max(last * size, _count_opening(values))
     return Steady(cut=cut, steady=True, reason=f"level since value {cut}" if cut else "level from the start")
 
 
@@ -58,7 +58,7 @@ def _changes(blocks: Sequence[float], tolerance: float) -> list[int]:
     cuts = [0]
     while len(blocks) - cuts[-1] >= 2 * _EDGE:
         tail = blocks[cuts[-1] :]
-        split = _split(tail)
+        split = _find_split(tail)
         if split is None:
             break
         before, after = _median(tail[:split]), _median(tail[split:])
@@ -68,7 +68,7 @@ def _changes(blocks: Sequence[float], tolerance: float) -> list[int]:
     return cuts
 
 
-def _split(blocks: Sequence[float]) -> int | None:
+def _find_split(blocks: Sequence[float]) -> int | None:
     """Where the level changes most significantly, or None when no split is significant."""
     count = len(blocks)
     ranks = _centred_ranks(blocks)
@@ -94,7 +94,7 @@ def _neighbour_inflation(ranks: Sequence[float], split: int) -> float:
     The smaller of the two: what a level leaves of a drift, and a line of a step, looks correlated but is not noise.
     """
     levels = _residuals(ranks[:split]) + _residuals(ranks[split:])
-    correlation = min(max(min(_correlation(levels), _correlation(_detrended(ranks))), 0.0), _LARGEST_CORRELATION)
+    correlation = min(max(min(_correlation(levels), _correlation(_detrend(ranks))), 0.0), _LARGEST_CORRELATION)
     return (1.0 + correlation) / (1.0 - correlation)
 
 
@@ -103,13 +103,13 @@ def _drifts(blocks: Sequence[float], cut: int) -> bool:
 
     The second has two parameters more and must earn them (Schwarz 1978).
     """
-    pulled = _winsorised(blocks)
+    pulled = _winsorise(blocks)
     count = len(pulled)
-    settled = _squares(_detrended(pulled[:cut])) + _squares(_residuals(pulled[cut:]))
-    return _squares(_detrended(pulled)) < settled * math.pow(count, 2 / count)
+    settled = _squares(_detrend(pulled[:cut])) + _squares(_residuals(pulled[cut:]))
+    return _squares(_detrend(pulled)) < settled * math.pow(count, 2 / count)
 
 
-def _opening(values: Sequence[float]) -> int:
+def _count_opening(values: Sequence[float]) -> int:
     """How many values at the very start are all above the rest's outer decile (or all below the lower one).
 
     Warm-ups of a few calls are too short for the blocks to show. Three such values in a row are a chance of 1 in 500.
@@ -122,7 +122,7 @@ def _opening(values: Sequence[float]) -> int:
     return run if (run := max(above, below)) >= 3 else 0
 
 
-def _winsorised(values: Sequence[float]) -> list[float]:
+def _winsorise(values: Sequence[float]) -> list[float]:
     """Values with those far from the median pulled in to six times the median deviation."""
     middle = _median(values)
     reach = 6.0 * _median([abs(v - middle) for v in values]) or math.inf
@@ -134,7 +134,7 @@ def _residuals(values: Sequence[float]) -> list[float]:
     return [v - mean for v in values]
 
 
-def _detrended(values: Sequence[float]) -> list[float]:
+def _detrend(values: Sequence[float]) -> list[float]:
     slope = _slope(values)
     return _residuals([v - slope * i for i, v in enumerate(values)])
 

@@ -62,15 +62,15 @@ def mean_interval(values: Values, confidence: float = 0.95) -> Estimate:
     length = correlation.batch_length(count)
     batches = centred[: count - count % length].reshape(-1, length).mean(axis=1)
     seen = correlation.resemblance(batches.tolist(), length, variance)
-    inflation = correlation.enlarged(seen.inflation, count) if seen.is_evident else seen.inflation
+    inflation = correlation.enlarge_inflation(seen.inflation, count) if seen.is_evident else seen.inflation
     error = math.sqrt(variance * inflation / count)
     effective = count / inflation
     t = student_quantile((1.0 + confidence) / 2, max(1.0, effective - 1.0))
     leans = [_skewness(centred, variance) / math.sqrt(effective)]
     if seen.is_evident:
         leans.append(correlation.lean(batches.tolist()))
-    low = min(point - correlation.straightened(t, lean) * error for lean in leans)
-    high = max(point - correlation.straightened(-t, lean) * error for lean in leans)
+    low = min(point - correlation.invert_hall(t, lean) * error for lean in leans)
+    high = max(point - correlation.invert_hall(-t, lean) * error for lean in leans)
     if seen.is_evident:  # few independent values: their spread allows what no call comes near to
         low, high = max(low, float(array.min())), min(high, float(array.max()))
     return Estimate(
@@ -289,7 +289,7 @@ def within_limits(estimate: Estimate, limits: QuantityLimits | None) -> Estimate
     return replace(estimate, low=low, high=high)
 
 
-def scaled(estimate: Estimate, factor: float) -> Estimate:
+def scale_estimate(estimate: Estimate, factor: float) -> Estimate:
     """The estimate in another unit: every number times a positive `factor`."""
     return replace(
         estimate,

@@ -39,7 +39,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def bare(url: str) -> str:
+def without_login(url: str) -> str:
     """What names the thing behind an address: no login, and no query or fragment, which a path does not have."""
     plain = mask_url(url).replace(f"://{HIDDEN}@", "://", 1)
     return plain if scheme_of(plain) == "file" else re.split(r"[?#]", plain, maxsplit=1)[0]

@@ -51,7 +51,7 @@ class HttpAnswer:
     @property
     def said(self) -> str:
         """The status in words."""
-        return _in_words(self.status)
+        return _describe_status(self.status)
 
     @property
     def pause(self) -> float:
@@ -99,7 +99,7 @@ def call(
         proxies = urllib.request.ProxyHandler({} if is_loopback(http_host(url)) else None)
         with _opener(proxies, patience=http_answers.QUICK).open(request, timeout=timeout) as response:
             names = {name.lower(): value for name, value in response.headers.items()}
-            return HttpAnswer(status=response.status, headers=names, text=http_answers.read(response, most=most))
+            return HttpAnswer(status=response.status, headers=names, text=http_answers.read_body(response, most=most))
     except http_answers.TooLargeError as error:
         raise UploadError(f"{mask_url(url)} answered {error}", remedy="is it the server that it should be?") from None
     except (http.client.HTTPException, OSError) as error:
@@ -134,7 +134,7 @@ def open_url(url: str, *, headers: dict[str, str], timeout: float) -> http.clien
         raise _trouble(error) from None
 
 
-def in_words(error: BaseException) -> str:
+def describe_trouble(error: BaseException) -> str:
     """What went wrong on the way, without the address."""
     if isinstance(error, http_answers.SlowError):
         return str(error)
@@ -147,15 +147,15 @@ def in_words(error: BaseException) -> str:
 
 def _trouble(error: Exception) -> PassingError:
     reason = error.reason if isinstance(error, urllib.error.URLError) else error
-    return PassingError(reason if isinstance(reason, str) else in_words(reason))
+    return PassingError(reason if isinstance(reason, str) else describe_trouble(reason))
 
 
-def _in_words(status: int) -> str:
+def _describe_status(status: int) -> str:
     return f"{status} {http.client.responses.get(status, '')}".strip()
 
 
 def _refusal(error: urllib.error.HTTPError, url: str) -> Exception:
-    where, said = mask_url(url), _in_words(error.code)
+    where, said = mask_url(url), _describe_status(error.code)
     if error.code == 416:
         return StaleError()
     if error.code in PASSING:

@@ -25,7 +25,17 @@ KIB = 1 << 10
 MOST_AROUND = 2048 * KIB  # bytes of an answer besides its body,
 AROUND_EACH = 10  # and for each byte of the body: chunks of one byte each have six around them
 
-__all__ = ["DOWNLOAD", "QUICK", "AnswerClock", "Patience", "SlowError", "TooLargeError", "handlers", "pieces", "read"]
+__all__ = [
+    "DOWNLOAD",
+    "QUICK",
+    "AnswerClock",
+    "Patience",
+    "SlowError",
+    "TooLargeError",
+    "handlers",
+    "pieces",
+    "read_body",
+]
 
 
 class SlowError(TimeoutError):
@@ -73,9 +83,9 @@ def handlers(patience: Patience) -> tuple[urllib.request.HTTPHandler, urllib.req
     return _Http(patience), _Https(patience)
 
 
-def read(response: Any, *, most: int) -> bytes:
+def read_body(response: Any, *, most: int) -> bytes:
     """The body of an `http.client` answer; a `TooLargeError` when it is more than `most` bytes."""
-    return streams.joined(pieces(response), most=most)
+    return streams.join_pieces(pieces(response), most=most)
 
 
 def pieces(response: Any) -> Iterator[bytes]:

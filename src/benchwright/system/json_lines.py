@@ -49,7 +49,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, Any]]:
     number = 0
     with path.open("rb") as file:
         try:
-            for line in streams.lines(streams.pieces(file)):
+            for line in streams.split_lines(streams.pieces(file)):
                 number += 1
                 yield number, _value(line)
         except streams.TooLargeError as error:

@@ -162,9 +162,11 @@ def become(command: list[str], lifeline: int, temporary: str = "") -> None:
 def sweep(token: str) -> None:
     """Kills every other process that carries the job's token; then the folder goes that they would have removed."""
     process.end_carriers(JOB_VARIABLE, token)
-    from benchwright.system.scratch import unasked  # not before: the first worker starts before all that is imported
+    from benchwright.system.scratch import (
+        unwanted_folder,  # not before: the first worker starts before all that is imported
+    )
 
-    folder = unasked(token)
+    folder = unwanted_folder(token)
     if os.path.isdir(folder):  # noqa: PTH112
         import shutil
 

@@ -6,7 +6,7 @@ JOB_VARIABLE = "BENCHWRIGHT_JOB"  # holds the token of the job that a process an
 OUTPUT_VARIABLE = "BENCHWRIGHT_OUTPUT"  # tells what is measured where it may leave files
 
 
-def unasked(token: str) -> str:
+def unwanted_folder(token: str) -> str:
     """The path of the folder for what a job writes although nobody wants to keep it.
 
     Known from the job's token, so that whoever outlives the job can remove it; the name does not give the token away.

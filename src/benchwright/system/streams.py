@@ -52,10 +52,10 @@ def read_text(path: Path, *, most: int | None = None) -> str:
 
 def read_all(stream: ByteStream, *, most: int | None = None) -> bytes:
     """What a stream still holds. No more than `most` bytes are ever held in memory."""
-    return joined(pieces(stream), most=most)
+    return join_pieces(pieces(stream), most=most)
 
 
-def joined(parts: Iterable[bytes], *, most: int | None = None) -> bytes:
+def join_pieces(parts: Iterable[bytes], *, most: int | None = None) -> bytes:
     """Pieces as one; a `TooLargeError` as soon as they are more than `most` bytes."""
     bound, body = largest() if most is None else most, bytearray()
     for part in parts:
@@ -71,7 +71,7 @@ def pieces(stream: ByteStream) -> Iterator[bytes]:
         yield piece
 
 
-def gunzipped(parts: Iterable[bytes]) -> Iterator[bytes]:
+def gunzip(parts: Iterable[bytes]) -> Iterator[bytes]:
     """What gzip packed, a piece at a time. A `TextError` when it is damaged, or unpacks to an absurd size."""
     unpack = Gunzip()
     for part in parts:
@@ -79,7 +79,7 @@ def gunzipped(parts: Iterable[bytes]) -> Iterator[bytes]:
     unpack.end()
 
 
-def lines(parts: Iterable[bytes], *, longest: int | None = None) -> Iterator[bytes]:
+def split_lines(parts: Iterable[bytes], *, longest: int | None = None) -> Iterator[bytes]:
     """The lines in pieces of bytes, without their ends; a `TooLargeError` when one is more than `longest` bytes."""
     bound, begun = largest() if longest is None else longest, bytearray()
     for part in parts:
@@ -130,7 +130,7 @@ class Gunzip:
             raise DamagedError("the compressed file is damaged: it is cut off")
 
 
-def refused(error: TextError, where: str, remedy: str) -> DecodeError:
+def refusal_of(error: TextError, where: str, remedy: str) -> DecodeError:
     """The error for people: where, which bound, and what to do."""
     if isinstance(error, BombError):
         remedy = "do not trust this file; or unpack it by hand"

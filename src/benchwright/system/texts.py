@@ -16,7 +16,7 @@ MOST_LOG = 8 << 20  # bytes that a log which is kept may take
 _NOTE_ROOM = 80  # characters for what says how much was left out
 
 
-def shortened(text: str, most: int = MOST_MESSAGE) -> str:
+def shorten(text: str, most: int = MOST_MESSAGE) -> str:
     """The text; of one that is longer than `most` characters the beginning and the end, and how much is left out."""
     if len(text) <= most:
         return text
@@ -33,10 +33,10 @@ def words_of(error: BaseException, most: int = MOST_MESSAGE) -> str:
         text = str(error)
     except BaseException as second:  # the exception's own code runs here, and may do anything
         return f"{type(error).__name__}, whose own text cannot be had: its __str__ raised {type(second).__name__}"
-    return shortened(text.strip(), most)
+    return shorten(text.strip(), most)
 
 
-def described(error: BaseException, most: int = MOST_MESSAGE) -> str:
+def describe_error(error: BaseException, most: int = MOST_MESSAGE) -> str:
     """The kind of an exception and what it says of itself."""
     words = words_of(error, most)
     return f"{type(error).__name__}: {words}" if words else type(error).__name__

@@ -104,11 +104,11 @@ def format_number(value: float, digits: int = 3) -> str:
 def format_value(value: float, unit: str, digits: int = 3) -> str:
     """A value for people: `format_value(1.83e-05, "s")` is `'18.3 µs'`; bytes are whole below 1 KiB."""
     factor, label = scale_for(value, unit)
-    number = _scaled(value / factor, label, digits)
-    shown = _read(number) * factor * _A_HAIR
+    number = _format_scaled(value / factor, label, digits)
+    shown = _read_number(number) * factor * _A_HAIR
     if scale_for(shown, unit)[0] > factor:  # rounding reached the next unit: 999.6 µs is 1.00 ms
         factor, label = scale_for(shown, unit)
-        number = _scaled(value / factor, label, digits)
+        number = _format_scaled(value / factor, label, digits)
     if label in ("", "1"):
         return number
     return f"{number}{label}" if label == "%" or label.startswith("/") else f"{number} {label}"
@@ -159,12 +159,14 @@ def parse_percent(text: str, what: str, *, zero: bool = True) -> float:
     return number / 100
 
 
-def _scaled(value: float, label: str, digits: int) -> str:
+def _format_scaled(value: float, label: str, digits: int) -> str:
     text = format_number(value, digits)
-    return f"{value:,.0f}" if label == "B" and abs(_read(text)) >= 1 else text  # a share of a byte keeps its digits
+    return (
+        f"{value:,.0f}" if label == "B" and abs(_read_number(text)) >= 1 else text
+    )  # a share of a byte keeps its digits
 
 
-def _read(number: str) -> float:
+def _read_number(number: str) -> float:
     return float(number.replace(",", ""))
 
 

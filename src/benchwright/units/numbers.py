@@ -90,22 +90,22 @@ def line_up(texts: Sequence[str], *, space: str = " ") -> list[str]:
     numbers = [t for t in texts if t[:1].isdigit() or (t[:1] == "-" and len(t) > 1)]
     left = max((len(t.partition(".")[0]) for t in numbers), default=0)
     right = max((len(t) - len(t.partition(".")[0]) for t in numbers), default=0)
-    return [_padded(t, left, right, space) if t in numbers else t for t in texts]
+    return [_pad(t, left, right, space) if t in numbers else t for t in texts]
 
 
 def printable(text: str, *, lines: bool = False) -> str:
     """The text with control characters written out, so that no name or log can drive a terminal."""
     kept = "\n\t" if lines else ""
     return "".join(
-        c if c in kept or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") else _escaped(c) for c in text
+        c if c in kept or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") else _escape(c) for c in text
     )
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def _padded(text: str, left: int, right: int, space: str) -> str:
+def _pad(text: str, left: int, right: int, space: str) -> str:
     before = text.partition(".")[0]
     return space * (left - len(before)) + text + space * (right - (len(text) - len(before)))
 

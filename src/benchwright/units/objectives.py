@@ -47,7 +47,7 @@ def objective(text: str, *, what: str = "--objective") -> Objective:
     if not unit and not _NUMBER.fullmatch(bound):
         known = ["mean", "p50", "p99", "throughput", "max_rate", "rss_peak", "makespan", "service_p99", "load_time"]
         raise OptionError(f"{what}: {name!r} is no metric with a unit", remedy=did_you_mean(name, known))
-    value = _bound(bound, unit or "1", text, what)
+    value = _read_bound(bound, unit or "1", text, what)
     if unit and (value < 0 or (value == 0 and relation == "<")):
         raise OptionError(
             f"{what}: {text!r} can tell nothing: {name} is never below zero",
@@ -56,7 +56,7 @@ def objective(text: str, *, what: str = "--objective") -> Objective:
     return Objective(metric=name, relation=relation, bound=value)
 
 
-def _bound(bound: str, unit: str, text: str, what: str) -> float:
+def _read_bound(bound: str, unit: str, text: str, what: str) -> float:
     try:
         return parse_quantity(bound, unit, what=what, bare=False)
     except OptionError as error:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchwright.errors import FetchError
 from benchwright.fetch.partials import beside, remove
-from benchwright.system.addresses import bare
+from benchwright.system.addresses import without_login
 from benchwright.system.locks import hold_lock
 from benchwright.system.masking import mask_url
 from benchwright.vcs.git_program import Git
@@ -49,7 +49,7 @@ class Repository:
     @property
     def name(self) -> str:
         """What a working copy is usually called: the last part of the address without its last ending."""
-        last = re.split(r"[/:]", bare(self.url).rstrip("/"))[-1]
+        last = re.split(r"[/:]", without_login(self.url).rstrip("/"))[-1]
         name = last.rpartition(".")[0] or last
         if name in ("", ".", ".."):
             raise FetchError(f"{mask_url(self.url)} has no name of its own")
@@ -177,11 +177,11 @@ def _origin(git: Git) -> str:
 def _plain(url: str) -> str:
     """The address without secrets; the user of ssh is none."""
     login = re.match(r"(ssh://[^/@:]+)(?::[^/@]*)?(@.*)", url)
-    return login[1] + login[2] if login else bare(url)
+    return login[1] + login[2] if login else without_login(url)
 
 
 def _comparable(url: str) -> str:
-    plain = bare(url).removeprefix("file://").rstrip("/")
+    plain = without_login(url).removeprefix("file://").rstrip("/")
     if Path(plain).exists():
         plain = str(Path(plain).resolve())
     return plain.removesuffix(".git").rstrip("/")

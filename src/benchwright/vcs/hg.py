@@ -80,8 +80,8 @@ class HgRepository:
         commit = self.resolve(revision).revision.id
         folder.parent.mkdir(parents=True, exist_ok=True)
         share = ["hg", "--config", "extensions.share=", "share", "--noupdate", "--", str(self.root), str(folder)]
-        _refusing(share, _LONG)
-        _refusing(["hg", "--cwd", str(folder), "update", "--quiet", "--clean", "--rev", commit], _LONG)
+        _ask_program(share, _LONG)
+        _ask_program(["hg", "--cwd", str(folder), "update", "--quiet", "--clean", "--rev", commit], _LONG)
         return []
 
     def content_id(self, revision: str, path: str) -> str:
@@ -138,10 +138,10 @@ class HgRepository:
         return found
 
     def _ask(self, *arguments: str, long: bool = False) -> str:
-        return _refusing(["hg", "--cwd", str(self.root), "--noninteractive", *arguments], _LONG if long else None)
+        return _ask_program(["hg", "--cwd", str(self.root), "--noninteractive", *arguments], _LONG if long else None)
 
 
-def _refusing(command: list[str], timeout: float | None) -> str:
+def _ask_program(command: list[str], timeout: float | None) -> str:
     try:
         return answer(command, timeout)
     except UserError as error:

@@ -19,7 +19,7 @@ from benchwright.errors import BenchwrightError, MeasureError, RequestError
 from benchwright.records import Case
 from benchwright.system import orphans
 from benchwright.system.scratch import JOB_VARIABLE, OUTPUT_VARIABLE
-from benchwright.system.texts import shortened, words_of
+from benchwright.system.texts import shorten, words_of
 from benchwright.worker import channel
 from benchwright.worker.channel import Frame, Job
 from benchwright.worker.engine.engine import MeasuredLoad, PreparedLoad, prepare
@@ -258,7 +258,7 @@ def _answer(measured: MeasuredLoad, details: dict[str, Any], report: Report) -> 
 
 def _failure_fields(failure: BaseException) -> dict[str, str]:
     if isinstance(failure, BenchwrightError):
-        text, remedy = shortened(failure.message), failure.remedy
+        text, remedy = shorten(failure.message), failure.remedy
     else:
         text = words_of(failure) or ("out of memory" if isinstance(failure, MemoryError) else type(failure).__name__)
         remedy = failures.memory_remedy() if failures.lacks_memory(failure) else ""

@@ -261,7 +261,7 @@ class TestPlan:
         info = describe_sides(treatment=write_program("new", GOOD), control=write_program("old", GOOD))
         plan = _plan(write_spec({}, {"cpu-list": -1}), info)
         cores = [json.loads(case.target.work)["cpus"] for case in plan.cases]
-        usable = listing.connected("host")[0].facts["cpus"]
+        usable = listing.find_devices("host")[0].facts["cpus"]
         assert isinstance(usable, list)
         assert cores[0] == cores[1] and {*cores[0]} <= {*usable} and len(cores[0]) == (len(usable) > 1)
         assert cores[2] == cores[3] == []  # as the test asks
@@ -271,7 +271,7 @@ class TestPlan:
     ) -> None:
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # where no other test's harness runs
         info = describe_sides(treatment=write_program("new", GOOD))
-        usable: Any = listing.connected("host")[0].facts["cpus"]
+        usable: Any = listing.find_devices("host")[0].facts["cpus"]
         with contextlib.ExitStack() as others:
             for left in reversed(range(len(usable) + 1)):
                 (case,) = _plan(write_spec(), info).cases
@@ -300,7 +300,7 @@ class TestPlan:
         )
         tests = [replace(planned.tests[0], identifier=Name(n)) for n in range(200)] + [*planned.tests[1:]]
         given = harness_info.parse(describe_sides(treatment=write_program("new", GOOD)), needs_program=True)
-        where = listing.connected("host")
+        where = listing.find_devices("host")
         works = running.plan_works(
             harness_flags.parse([*NEEDED, "-b", "spec.json"]), given, tests, [("host", where[0])]
         )
@@ -312,7 +312,7 @@ class TestPlan:
             ("adb:A", DeviceFacts(kind="android", serial="A", name="Pixel-14-34")),
             ("adb:B", DeviceFacts(kind="android", serial="B", name="Moto-9-28")),
         ]
-        monkeypatch.setattr(listing, "chosen", lambda platform, **asked: phones)
+        monkeypatch.setattr(listing, "choose_devices", lambda platform, **asked: phones)
         plan = _plan(write_spec({}, {}), describe_sides(treatment=write_program("bench", GOOD)), platform="android")
         assert [case.target.device for case in plan.cases] == ["adb:A", "adb:A", "adb:B", "adb:B"]
         assert plan.notes is not None

@@ -17,7 +17,7 @@ import phones
 from benchwright.errors import DeviceError, MeasureError, OptionError
 from benchwright.machine.devices import adb_boot, open_device
 from benchwright.machine.devices.adb import AdbDevice
-from benchwright.machine.devices.listing import chosen, connected
+from benchwright.machine.devices.listing import choose_devices, find_devices
 
 adb_server, plug_in, phone = phones.adb_server, phones.plug_in, phones.phone
 small_only = pytest.mark.skipif(bool(phones.REAL), reason="the small adbd alone can be made to do this")
@@ -277,21 +277,21 @@ def test_a_reboot_is_asked_for_and_an_end_of_waiting_is_kept(phone: Any) -> None
 def test_those_that_are_connected_are_found_and_chosen(phone: Any, plug_in: Callable[..., Any]) -> None:
     other = plug_in(*phones.MODERN)
     (other.root / "properties").write_text("[ro.product.model]: [Other]\n")
-    serials = {about.serial for about in connected("android")}
+    serials = {about.serial for about in find_devices("android")}
     assert {phone.serial, other.serial} <= serials
-    only = chosen("android", devices=[other.serial], folder=f"{other.base}/")
+    only = choose_devices("android", devices=[other.serial], folder=f"{other.base}/")
     assert [(text, about.name) for text, about in only] == [(other.text, "Other")]
-    assert [about.serial for _, about in chosen("android", devices=["Other"])] == [other.serial]
-    (text, about), *more = chosen("android/arm64", device=phone.serial, names={"Small Phone": "Mini"})
+    assert [about.serial for _, about in choose_devices("android", devices=["Other"])] == [other.serial]
+    (text, about), *more = choose_devices("android/arm64", device=phone.serial, names={"Small Phone": "Mini"})
     assert (text, about.name, more) == (f"adb:{phone.serial}", "Mini", [])
-    rest = chosen("android", excluded=[other.serial], hashes={phone.serial: "my kind"})
+    rest = choose_devices("android", excluded=[other.serial], hashes={phone.serial: "my kind"})
     assert "Other" not in [about.name for _, about in rest] and "my kind" in [about.name for _, about in rest]
     with pytest.raises(OptionError, match="'absent' is not connected"):
-        chosen("android", devices=[phone.serial, "absent"])
+        choose_devices("android", devices=[phone.serial, "absent"])
     with pytest.raises(OptionError, match=f"'{other.serial}' is not connected, or excluded"):
-        chosen("android", device=other.serial, excluded=[other.serial])
+        choose_devices("android", device=other.serial, excluded=[other.serial])
     with pytest.raises(OptionError, match="is 'Other', not 'Nexus'"):
-        chosen("android", device=json.dumps({"kind": "Nexus", "hash": other.serial}))
+        choose_devices("android", device=json.dumps({"kind": "Nexus", "hash": other.serial}))
 
 
 def _running(pattern: str) -> bool:

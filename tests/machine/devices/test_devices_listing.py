@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchwright.errors import MeasureError, NotInstalledError, OptionError
-from benchwright.machine.devices.adb_client import Ending, last_words, program, quoted
+from benchwright.machine.devices.adb_client import Ending, find_program, last_words, quote_word
 from benchwright.machine.devices.adb_facts import from_text
-from benchwright.machine.devices.listing import attached, chosen
+from benchwright.machine.devices.listing import choose_devices, parse_attached
 
 LISTED = """\
 * daemon started successfully
@@ -26,7 +26,7 @@ XYZ                    no permissions (user in plugdev group; are your udev rule
 
 
 def test_the_lines_of_adb_devices() -> None:
-    assert [(each.serial, each.state) for each in attached(LISTED)] == [
+    assert [(each.serial, each.state) for each in parse_attached(LISTED)] == [
         ("R58M123ABC", "device"),
         ("127.0.0.1:5555", "offline"),
         ("0A041FDD4003BW", "unauthorized"),
@@ -35,9 +35,9 @@ def test_the_lines_of_adb_devices() -> None:
 
 
 def test_this_machine_is_a_device_with_a_name() -> None:
-    ((text, about),) = chosen("linux/clang")
+    ((text, about),) = choose_devices("linux/clang")
     assert text == "host" and about.name and about.serial == platform.node()
-    assert [about.name for _, about in chosen("host", hashes={platform.node(): "bench-1"})] == ["bench-1"]
+    assert [about.name for _, about in choose_devices("host", hashes={platform.node(): "bench-1"})] == ["bench-1"]
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,12 @@ def test_this_machine_is_a_device_with_a_name() -> None:
 )
 def test_a_choice_that_cannot_be_met_is_an_error(asked: dict[str, object], told: str) -> None:
     with pytest.raises(OptionError, match=told):
-        chosen("host", **asked)  # type: ignore[arg-type]
+        choose_devices("host", **asked)  # type: ignore[arg-type]
 
 
 def test_other_platforms_are_refused() -> None:
     with pytest.raises(OptionError, match="no devices of platform 'ios'"):
-        chosen("ios")
+        choose_devices("ios")
 
 
 def test_without_adb_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -67,13 +67,13 @@ def test_without_adb_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch,
     tool = tmp_path / "platform-tools" / "adb"
     tool.parent.mkdir()
     tool.write_text("#!/bin/sh\n")
-    assert "adbutils" in program()  # what is not executable does not count
+    assert "adbutils" in find_program()  # what is not executable does not count
     tool.chmod(0o755)
-    assert program() == str(tool)
+    assert find_program() == str(tool)
     tool.unlink()
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(NotInstalledError, match="benchwright\\[android\\]"):
-        program()
+        find_program()
 
 
 @given(st.lists(st.binary(max_size=60)), st.integers(0, 255), st.integers(1, 7))
@@ -98,7 +98,7 @@ def test_a_device_that_tells_little_still_has_a_name() -> None:
 
 
 def test_words_for_the_shell_and_from_adb() -> None:
-    assert quoted("it's") == "'it'\"'\"'s'" and quoted("") == "''"
+    assert quote_word("it's") == "'it'\"'\"'s'" and quote_word("") == "''"
     with pytest.raises(MeasureError, match="zero byte"):
-        quoted("a\0b")
+        quote_word("a\0b")
     assert last_words(b"* starting\nadb: error: device 'x' not found\n\n") == "device 'x' not found"

@@ -283,7 +283,7 @@ def project(path: Path, draw: random.Random) -> None:
 def device(path: Path, draw: random.Random) -> None:
     from benchwright.machine.devices import listing
 
-    listing._described(path.read_bytes().decode("utf-8", "replace"))
+    listing._split_description(path.read_bytes().decode("utf-8", "replace"))
 
 
 def constructor(path: Path, draw: random.Random) -> None:

@@ -21,12 +21,12 @@ def command(*, platform: str | None, as_json: bool) -> None:
     With --json: in `data` one object for each, with `kind`, `name`, `hash`, `abi` and `os`.
     """
     from benchwright.errors import NotInstalledError
-    from benchwright.machine.devices.listing import connected, unready
+    from benchwright.machine.devices.listing import find_devices, find_unready
 
-    found = {each: connected(each) for each in ([platform] if platform else ["host"])}
+    found = {each: find_devices(each) for each in ([platform] if platform else ["host"])}
     if not platform:
         try:
-            found["android"] = connected("android")
+            found["android"] = find_devices("android")
         except NotInstalledError as error:
             click.echo(f"no phones: {error}", err=True)
     if as_json:
@@ -36,7 +36,7 @@ def command(*, platform: str | None, as_json: bool) -> None:
         for about in devices:
             battery = f"  battery {about.facts['battery']} %" if "battery" in about.facts else ""
             click.echo(f"{about.serial}  {about.name}  {about.abi}  {about.os}{battery}")
-        for serial, state, remedy in unready(each):
+        for serial, state, remedy in find_unready(each):
             click.echo(f"{serial}  cannot be used: {state}\n  {remedy}")
         if not devices:
             click.echo(f"no device of platform {each} can be used now", err=True)

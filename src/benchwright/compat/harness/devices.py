@@ -33,7 +33,7 @@ def choose_devices(flags: HarnessFlags) -> list[tuple[str, DeviceFacts]]:
     _check_platform(platform)
     from benchwright.machine.devices import listing
 
-    found = listing.chosen(
+    found = listing.choose_devices(
         ANDROID if platform.startswith(ANDROID) else "host",
         device=flags.texts["device"],
         devices=flags.devices,

@@ -12,8 +12,8 @@ from pathlib import Path, PurePosixPath
 
 from benchwright.errors import FetchError
 from benchwright.fetch.cache_content import content_of
-from benchwright.fetch.cache_incoming import bring, local
-from benchwright.fetch.digests import Digest, expected
+from benchwright.fetch.cache_incoming import bring, local_path_of
+from benchwright.fetch.digests import Digest, parse_digests
 from benchwright.fetch.partials import beside, remove
 from benchwright.system.locks import hold_lock
 from benchwright.system.masking import mask_url
@@ -37,8 +37,8 @@ def obtain(
     was. Without an md5 a path is used where it lies, and an address is fetched anew.
     """
     md5 = md5.strip().lower()
-    wanted = () if md5 == UNCHECKED else expected(md5=md5)
-    source = local(location)
+    wanted = () if md5 == UNCHECKED else parse_digests(md5=md5)
+    source = local_path_of(location)
     if source is not None and not md5:
         if not source.exists():
             raise FetchError(f"{source} is not there", remedy="correct the location in the spec")

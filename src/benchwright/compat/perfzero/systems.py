@@ -47,7 +47,7 @@ def _repository(package: Path) -> dict[str, str]:
     url = _run_program([*git, "config", "--get", "remote.origin.url"])
     branch = _run_program([*git, "rev-parse", "--abbrev-ref", "HEAD"])
     commit = _run_program([*git, "rev-parse", "HEAD"])
-    return {"url": addresses.bare(url), "branch": branch, "hash": commit} if url and branch and commit else {}
+    return {"url": addresses.without_login(url), "branch": branch, "hash": commit} if url and branch and commit else {}
 
 
 def env_vars(environment: Mapping[str, str] | None = None) -> dict[str, str]:

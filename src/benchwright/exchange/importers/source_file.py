@@ -60,9 +60,9 @@ def _read_stream(name: str, path: Path | None, file: streams.ByteStream, changed
     first = next(parts, b"")
     whole = itertools.chain([first], parts)
     try:
-        body = streams.joined(streams.gunzipped(whole) if first.startswith(streams.GZIP) else whole)
+        body = streams.join_pieces(streams.gunzip(whole) if first.startswith(streams.GZIP) else whole)
     except TextError as error:
-        raise streams.refused(error, name, "was it copied to its end?") from None
+        raise streams.refusal_of(error, name, "was it copied to its end?") from None
     data, flaw = _json(body)
     return Given(name=name, path=path, body=body, data=data, flaw=flaw, modified_at=_instant(changed))
 

@@ -20,9 +20,9 @@ from benchwright.machine.devices.adb_client import (
     LONGEST,
     DeviceScript,
     ask,
-    gone,
     last_words,
-    quoted,
+    lost_device_error,
+    quote_word,
     run_script,
 )
 from benchwright.machine.devices.adb_facts import about
@@ -89,7 +89,7 @@ class AdbDevice:
         self._check()
         deadline = None if timeout is None else time.monotonic() + timeout
         whole = {**(env or {}), adb_scripts.VARIABLE: self._token}
-        script = adb_scripts.started(self._private, self.folder, argv, whole, self._usable(cpus))
+        script = adb_scripts.start_script(self._private, self.folder, argv, whole, self._usable(cpus))
         # At its end the script kills what the program left in its group, and with that itself: $$ leads the group.
         with DeviceScript(self._serial, self._short(script), last="kill -9 -$$ 2>/dev/null") as stream:
             if not _hear_out(stream, output, deadline):
@@ -115,12 +115,12 @@ class AdbDevice:
         """Deletes below the folder and nowhere else."""
         target = self._inside(path.removeprefix(f"{self.folder}/"))
         parent = target.rpartition("/")[0]
-        guard = adb_scripts.guard(self.folder, parent)
-        self._do(f"[ -d {quoted(parent)} ] || exit 0; {guard}; rm -rf {quoted(target)}", f"{path} stays")
+        guard = adb_scripts.guard_script(self.folder, parent)
+        self._do(f"[ -d {quote_word(parent)} ] || exit 0; {guard}; rm -rf {quote_word(target)}", f"{path} stays")
 
     def logged(self) -> str:
         """What the device's log got since this was last asked, or since it was opened. Nothing there is cleared."""
-        since, mark = f"{quoted(self._private)}/since", f"benchwright-{self._token}"
+        since, mark = f"{quote_word(self._private)}/since", f"benchwright-{self._token}"
         script = f'logcat -d -v raw -T "$(cat {since})" && log -t benchwright {mark}'
         said = self._do(script, "its log cannot be read").decode(errors="replace")
         return said.rpartition(f"{mark}\n")[2]
@@ -132,7 +132,7 @@ class AdbDevice:
         self._closed = True
         try:
             if not self._lost and self._keeper.connected:
-                script = f"{adb_scripts.ended(self._private, self._token)}\nrm -rf {quoted(self._private)}"
+                script = f"{adb_scripts.end_script(self._private, self._token)}\nrm -rf {quote_word(self._private)}"
                 self._do(script, f"{self._private} could not be removed")
         finally:
             self._keeper.stop()
@@ -141,29 +141,29 @@ class AdbDevice:
 
     def _keep(self, base: str) -> DeviceScript:
         """Makes the folder and starts the keeper; returns once it waits."""
-        private, place = quoted(self._private), quoted(self.folder)
+        private, place = quote_word(self._private), quote_word(self.folder)
         since = f"date +'%m-%d %H:%M:%S.000' >{private}/since"
-        made = f"( mkdir -p {quoted(base)} && umask 077 && mkdir {private} {place} && {since} ) 2>&1; code=$?"
+        made = f"( mkdir -p {quote_word(base)} && umask 077 && mkdir {private} {place} && {since} ) 2>&1; code=$?"
         # `read` ends when the connection does. A signal to the whole group must not end the keeper before that.
         waits = "[ $code = 0 ] || exit; trap '' HUP INT TERM; read -r nothing"
-        tidies = f"{adb_scripts.ended(self._private, self._token)}\nrm -rf {private}"
+        tidies = f"{adb_scripts.end_script(self._private, self._token)}\nrm -rf {private}"
         keeper = DeviceScript(self._serial, made, last=f"{waits}\n{tidies}")
         said = bytearray()
         if not _hear_out(keeper, said.extend, time.monotonic() + CALL):
             keeper.stop()
-            raise gone(self._serial, f"no answer within {CALL:g} s")
+            raise lost_device_error(self._serial, f"no answer within {CALL:g} s")
         if keeper.code != 0:
             refused, complaint = keeper.code is not None, keeper.stop()
             if refused:
                 raise DeviceError(f"{self._serial}: {base} cannot be used: {last_words(bytes(said))}")
-            raise gone(self._serial, complaint)
+            raise lost_device_error(self._serial, complaint)
         return keeper
 
     def _check(self) -> None:
         """Refuses to go on without the keeper: it has removed the folder by now, and would not remove another."""
         if self._lost or not self._keeper.connected:
             self._lost = True
-            raise gone(self._serial, "the connection broke, and what was there is removed")
+            raise lost_device_error(self._serial, "the connection broke, and what was there is removed")
 
     def _do(self, script: str, failed: str) -> bytes:
         self._check()
@@ -183,13 +183,13 @@ class AdbDevice:
             file.write(script.encode(errors="surrogateescape"))
             file.flush()
             ask("-s", self._serial, "push", file.name, there)
-        return f". {quoted(there)}"
+        return f". {quote_word(there)}"
 
     def _timed_out(self, stream: DeviceScript, output: Output) -> ProgramEnd:
         """Ends the program there. A script that began only after the first look is found by the next."""
         for _ in range(LOOKS):
             try:
-                run_script(self._serial, adb_scripts.ended(self._private, self._token))
+                run_script(self._serial, adb_scripts.end_script(self._private, self._token))
             except DeviceError as error:
                 self._lost = True
                 return ProgramEnd(status=-9, timed_out=True, lost=error.message)
@@ -220,14 +220,16 @@ class AdbDevice:
     def _pushed(self, source: Path, target: str, executable: bool) -> str:
         sizes, is_folder = _sizes(source), source.is_dir()
         parent = target if is_folder else target.rpartition("/")[0]
-        fresh = "" if is_folder else f"; rm -rf {quoted(target)}"  # never through a link that is there
-        guard = adb_scripts.guard(self.folder, parent)
-        self._do(f"mkdir -p {quoted(parent)} && {guard}{fresh}", f"no place for {target}")
+        fresh = "" if is_folder else f"; rm -rf {quote_word(target)}"  # never through a link that is there
+        guard = adb_scripts.guard_script(self.folder, parent)
+        self._do(f"mkdir -p {quote_word(parent)} && {guard}{fresh}", f"no place for {target}")
         origin = f"{source.absolute()}/." if is_folder else str(source.absolute())
         if sizes:
             ask("-s", self._serial, "push", origin, target, seconds=CALL + sum(sizes.values()) / SLOWEST)
         if executable:
-            self._do(f"chmod {'-R ' if is_folder else ''}755 {quoted(target)}", f"{target} cannot be made executable")
+            self._do(
+                f"chmod {'-R ' if is_folder else ''}755 {quote_word(target)}", f"{target} cannot be made executable"
+            )
         self._compare(sizes, self._sizes_there(target), target)
         return target
 
@@ -246,7 +248,7 @@ class AdbDevice:
 
     def _sizes_there(self, path: str) -> dict[str, int]:
         found = {}
-        said = self._do(adb_scripts.sizes(path), f"{path} cannot be read")
+        said = self._do(adb_scripts.sizes_script(path), f"{path} cannot be read")
         for line in said.decode(errors="surrogateescape").splitlines():
             size, _, name = line.partition(" ")
             if (count := whole_number(size)) is not None:

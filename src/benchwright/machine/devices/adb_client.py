@@ -28,7 +28,7 @@ _READ = 1 << 18
 _PREFIXES = ("adb: ", "error: ", "* ")
 
 
-def program() -> str:
+def find_program() -> str:
     """The adb of PATH, of the Android SDK, or of the `adbutils` package, in this order."""
     if found := shutil.which("adb"):
         return found
@@ -42,7 +42,7 @@ def program() -> str:
     raise NotInstalledError("adb, the Android Debug Bridge,", "'benchwright[android]'")
 
 
-def quoted(word: str) -> str:
+def quote_word(word: str) -> str:
     """A word that the device's shell takes as it is: single quotes, which mean the same to every POSIX shell."""
     if "\0" in word:
         raise MeasureError(f"{word!r} cannot be an argument: it holds a zero byte")
@@ -53,7 +53,11 @@ def ask(*arguments: str, seconds: float = CALL) -> str:
     """What `adb ARGUMENTS...` prints; a `DeviceError` with its own words when it fails or takes too long."""
     try:
         ended = subprocess.run(
-            [program(), *arguments], stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, env=_environment()
+            [find_program(), *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=seconds,
+            env=_environment(),
         )
     except subprocess.TimeoutExpired:
         raise DeviceError(f"adb {_verb(arguments)} took more than {seconds:g} s", remedy="adb reconnect") from None
@@ -72,7 +76,7 @@ class DeviceScript:
         self._complaint: str | None = None
         whole = f'{script}\necho "{self._ending.mark} $code"\n{last}'
         self._process = subprocess.Popen(
-            [program(), "-s", serial, "exec-out", whole],
+            [find_program(), "-s", serial, "exec-out", whole],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -133,11 +137,11 @@ def run_script(serial: str, script: str, *, seconds: float = CALL) -> tuple[int,
                 raise DeviceError(f"{serial} did not answer within {seconds:g} s", remedy="is it awake? adb reconnect")
         complaint = stream.stop()
     if stream.code is None:
-        raise gone(serial, complaint)
+        raise lost_device_error(serial, complaint)
     return stream.code, bytes(heard)
 
 
-def gone(serial: str, complaint: str) -> DeviceError:
+def lost_device_error(serial: str, complaint: str) -> DeviceError:
     """The error of a device that cannot be reached."""
     said = complaint or "the connection ended"
     return DeviceError(f"{serial}: {said}", remedy="see `adb devices`: it must be connected, and allowed on its screen")

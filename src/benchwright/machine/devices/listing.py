@@ -29,7 +29,7 @@ class Attached:
     state: str  # "device" when it can be used
 
 
-def connected(platform: str) -> list[DeviceFacts]:
+def find_devices(platform: str) -> list[DeviceFacts]:
     """The devices of a platform that can be used now: this machine for host, linux and mac; phones for android."""
     if platform.startswith(_HOSTS):
         from benchwright.machine.devices.local import about as this_machine
@@ -38,11 +38,11 @@ def connected(platform: str) -> list[DeviceFacts]:
     if platform.startswith("android"):
         from benchwright.machine.devices.adb_facts import about
 
-        return [about(each.serial) for each in _attached() if each.state == "device"]
+        return [about(each.serial) for each in _ask_attached() if each.state == "device"]
     raise OptionError(f"there are no devices of platform {platform!r}", remedy="host, linux, mac or android")
 
 
-def chosen(
+def choose_devices(
     platform: str,
     *,
     device: str = "",
@@ -59,10 +59,10 @@ def chosen(
     `names` gives models their product's name and `hashes` serials their kind, as the older mapping files do. `folder`
     is the place on Android devices, if not /data/local/tmp.
     """
-    there = [_named(about, names or {}, hashes or {}) for about in connected(platform)]
+    there = [_with_mapped_name(about, names or {}, hashes or {}) for about in find_devices(platform)]
     left = [about for about in there if not _is_any(about, excluded)]
     if device:
-        left = [_single(device, left, platform)]
+        left = [_find_one(device, left, platform)]
     if devices:
         for wanted in devices:
             _refuse_absent(wanted, left, platform)
@@ -73,7 +73,7 @@ def chosen(
     return [("host" if about.kind == "host" else f"adb:{about.serial}{place}", about) for about in left]
 
 
-def attached(text: str) -> list[Attached]:
+def parse_attached(text: str) -> list[Attached]:
     """The lines of `adb devices -l`, whatever state the devices are in."""
     found = []
     for line in text.splitlines():
@@ -86,23 +86,23 @@ def attached(text: str) -> list[Attached]:
     return found
 
 
-def unready(platform: str) -> list[tuple[str, str, str]]:
+def find_unready(platform: str) -> list[tuple[str, str, str]]:
     """Devices that are connected and cannot be used: serial, state, and what to do."""
     if not platform.startswith("android"):
         return []
-    return [(each.serial, each.state, _STATES[each.state]) for each in _attached() if each.state in _STATES]
+    return [(each.serial, each.state, _STATES[each.state]) for each in _ask_attached() if each.state in _STATES]
 
 
-def _attached() -> list[Attached]:
+def _ask_attached() -> list[Attached]:
     from benchwright.machine.devices.adb_client import ask
 
     try:
-        return attached(ask("devices", "-l"))
+        return parse_attached(ask("devices", "-l"))
     except DeviceError as error:
         raise OptionError(error.message, remedy=error.remedy or "does `adb devices` work?") from None
 
 
-def _named(about: DeviceFacts, names: Mapping[str, str], hashes: Mapping[str, str]) -> DeviceFacts:
+def _with_mapped_name(about: DeviceFacts, names: Mapping[str, str], hashes: Mapping[str, str]) -> DeviceFacts:
     """With the name that the mapping files give it; its model's own text stays in the facts."""
     model = str(about.facts.get("model", ""))
     name = hashes.get(about.serial) or names.get(about.name) or names.get(model)
@@ -113,17 +113,17 @@ def _is_any(about: DeviceFacts, words: Iterable[str]) -> bool:
     return bool({about.serial, about.name, str(about.facts.get("model", about.name))} & {*words})
 
 
-def _single(text: str, there: Sequence[DeviceFacts], platform: str) -> DeviceFacts:
-    serial, kind = _described(text)
+def _find_one(text: str, there: Sequence[DeviceFacts], platform: str) -> DeviceFacts:
+    serial, kind = _split_description(text)
     found = next((about for about in there if about.serial == serial), None)
     if found is None:
-        raise _absent(serial, there, platform)
+        raise _absent_error(serial, there, platform)
     if kind and not _is_any(found, [kind]):
         raise OptionError(f"device {serial} is {found.name!r}, not {kind!r}", remedy="correct `kind` or leave it out")
     return found
 
 
-def _described(text: str) -> tuple[str, str]:
+def _split_description(text: str) -> tuple[str, str]:
     """The serial and the kind, if any, of `--device`."""
     if not text.lstrip().startswith("{"):
         return text, ""
@@ -142,11 +142,11 @@ def _described(text: str) -> tuple[str, str]:
 
 def _refuse_absent(wanted: str, there: Sequence[DeviceFacts], platform: str) -> None:
     if not any(_is_any(about, [wanted]) for about in there):
-        raise _absent(wanted, there, platform)
+        raise _absent_error(wanted, there, platform)
 
 
-def _absent(wanted: str, there: Sequence[DeviceFacts], platform: str) -> OptionError:
-    for serial, state, remedy in unready(platform):
+def _absent_error(wanted: str, there: Sequence[DeviceFacts], platform: str) -> OptionError:
+    for serial, state, remedy in find_unready(platform):
         if serial == wanted:
             return OptionError(f"device {wanted} is {state}", remedy=remedy)
     return OptionError(f"device {wanted!r} is not connected, or excluded", remedy=_remedy(platform, there))
@@ -157,5 +157,5 @@ def _remedy(platform: str, there: Sequence[DeviceFacts]) -> str:
         return f"connected: {', '.join(f'{about.serial} ({about.name})' for about in there)}"
     if not platform.startswith("android"):
         return "is this machine excluded?"
-    told = [f"{serial} is {state}: {remedy}" for serial, state, remedy in unready(platform)]
+    told = [f"{serial} is {state}: {remedy}" for serial, state, remedy in find_unready(platform)]
     return "; ".join(told) or "connect one with USB debugging switched on; `adb devices` must list it"

@@ -14,9 +14,9 @@ from pathlib import Path, PurePosixPath
 
 from benchwright.errors import MeasureError
 from benchwright.machine.devices import DeviceFacts, Output, ProgramEnd
-from benchwright.machine.devices.programs import DeviceProgram, follow, reason, sweep, usable_cpus
+from benchwright.machine.devices.programs import DeviceProgram, describe_refusal, follow, sweep, usable_cpus
 from benchwright.records import Value
-from benchwright.system.scratch import JOB_VARIABLE, unasked
+from benchwright.system.scratch import JOB_VARIABLE, unwanted_folder
 
 _FICLONE = 0x40049409  # Linux: both files share their blocks until one of them is written to
 
@@ -71,7 +71,7 @@ class LocalDevice:
             else:
                 _place(source, target, executable)
         except (OSError, shutil.Error) as error:
-            raise MeasureError(f"{source} cannot be copied: {reason(error)}") from None
+            raise MeasureError(f"{source} cannot be copied: {describe_refusal(error)}") from None
         return str(target)
 
     def run(
@@ -97,7 +97,7 @@ class LocalDevice:
             else:
                 shutil.copyfile(source, target)
         except (OSError, shutil.Error) as error:
-            raise MeasureError(f"{path} cannot be fetched from the device: {reason(error)}") from None
+            raise MeasureError(f"{path} cannot be fetched from the device: {describe_refusal(error)}") from None
 
     def remove(self, path: str) -> None:
         """Deletes below the folder and nowhere else."""
@@ -134,19 +134,19 @@ def _shelf() -> Path | None:
     token = os.environ.get(JOB_VARIABLE)
     if not token:
         return None
-    shelf = Path(unasked(token))
+    shelf = Path(unwanted_folder(token))
     shelf.mkdir(mode=0o700, exist_ok=True)
     return shelf
 
 
 def _place(source: Path, target: Path, executable: bool) -> None:
     target.unlink(missing_ok=True)
-    if not _cloned(source, target):
+    if not _try_clone(source, target):
         shutil.copyfile(source, target)
     target.chmod(0o700 if executable or source.stat().st_mode & 0o100 else 0o600)
 
 
-def _cloned(source: Path, target: Path) -> bool:
+def _try_clone(source: Path, target: Path) -> bool:
     """A copy that costs neither time nor space, where the file system can."""
     if not sys.platform.startswith("linux"):
         return False

@@ -34,7 +34,7 @@ def follow(program: DeviceProgram, output: Output, timeout: float | None) -> Pro
 
     At the timeout it is asked to end, then made to. Then everything that carries its token goes.
     """
-    child = _started(program)
+    child = _start(program)
     try:
         silence = program_output.hear_out(
             child, lambda data, _: output(data), timeout=timeout, end_more=lambda: sweep(program.token)
@@ -58,16 +58,16 @@ def usable_cpus() -> tuple[int, ...]:
     return tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()
 
 
-def reason(error: Exception) -> str:
+def describe_refusal(error: Exception) -> str:
     """Why the system refused, in its own words."""
     if isinstance(error, shutil.Error):  # a list of what could not be copied
         return str(error.args[0][0][2]) if error.args and error.args[0] else "it could not be copied"
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 
-def _started(program: DeviceProgram) -> subprocess.Popen[bytes]:
+def _start(program: DeviceProgram) -> subprocess.Popen[bytes]:
     try:
-        with _confined(program.cpus):
+        with _confine_to(program.cpus):
             return subprocess.Popen(
                 list(program.argv),
                 cwd=program.folder,
@@ -80,11 +80,13 @@ def _started(program: DeviceProgram) -> subprocess.Popen[bytes]:
             )
     except (OSError, ValueError) as error:
         remedy = "check the path, its mode, and the first line of a script"
-        raise MeasureError(f"{program.argv[0]!r} could not be started: {reason(error)}", remedy=remedy) from None
+        raise MeasureError(
+            f"{program.argv[0]!r} could not be started: {describe_refusal(error)}", remedy=remedy
+        ) from None
 
 
 @contextlib.contextmanager
-def _confined(cpus: Sequence[int]) -> Iterator[None]:
+def _confine_to(cpus: Sequence[int]) -> Iterator[None]:
     """What this thread starts meanwhile runs on these CPUs from its first instruction on."""
     before = usable_cpus()
     wanted = set(cpus) & set(before)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.machine import nvml
-from benchwright.machine.environment.proc_files import numbered, text, unavailable
+from benchwright.machine.environment.proc_files import list_numbered, read_text, unavailable
 from benchwright.records import Value
 
 
@@ -43,7 +43,7 @@ def collect(root: Path) -> Accelerators:
 
 
 def _nvml() -> tuple[Accelerators | None, str]:
-    pynvml, reason = nvml.opened()
+    pynvml, reason = nvml.open_nvml()
     if pynvml is None:
         return None, reason
     try:
@@ -90,8 +90,8 @@ def _nvidia_files(root: Path) -> Accelerators:
     """From the kernel driver's own files, when there is no NVML to ask."""
     driver = root / "proc/driver/nvidia"
     try:
-        information = [text(gpu / "information") for gpu in sorted((driver / "gpus").iterdir())]
-        version = re.search(r"Kernel Module.*?\s(\d+\.\d[\d.]*)", text(driver / "version"))
+        information = [read_text(gpu / "information") for gpu in sorted((driver / "gpus").iterdir())]
+        version = re.search(r"Kernel Module.*?\s(\d+\.\d[\d.]*)", read_text(driver / "version"))
     except OSError:
         return Accelerators()
     names = [match[1].strip() for page in information if (match := re.search(r"Model:\s*(.+)", page))]
@@ -106,14 +106,16 @@ def _nvidia_files(root: Path) -> Accelerators:
 def _amd(root: Path) -> Accelerators:
     """From the sysfs tree that ROCm reads."""
     try:
-        nodes = numbered(root / "sys/class/kfd/kfd/topology/nodes", "")
-        gpus = [node for node in nodes if not re.search(r"^simd_count 0$", text(node / "properties"), re.MULTILINE)]
-        names = [text(node / "name") for node in gpus]
+        nodes = list_numbered(root / "sys/class/kfd/kfd/topology/nodes", "")
+        gpus = [
+            node for node in nodes if not re.search(r"^simd_count 0$", read_text(node / "properties"), re.MULTILINE)
+        ]
+        names = [read_text(node / "name") for node in gpus]
         memory = [_amd_memory(node) for node in gpus]
     except OSError:
         return Accelerators()
     try:
-        version: Value = text(root / "sys/module/amdgpu/version")
+        version: Value = read_text(root / "sys/module/amdgpu/version")
     except OSError:
         version = unavailable("part of the kernel")
     return Accelerators(
@@ -124,6 +126,6 @@ def _amd(root: Path) -> Accelerators:
 
 
 def _amd_memory(node: Path) -> Value:
-    banks = numbered(node / "mem_banks", "")
-    sizes = [re.search(r"^size_in_bytes (\d+)$", text(bank / "properties"), re.MULTILINE) for bank in banks]
+    banks = list_numbered(node / "mem_banks", "")
+    sizes = [re.search(r"^size_in_bytes (\d+)$", read_text(bank / "properties"), re.MULTILINE) for bank in banks]
     return sum(int(size[1]) for size in sizes if size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchwright.machine.environment.proc_files import number, text
+from benchwright.machine.environment.proc_files import read_number, read_text
 from benchwright.records import Value
 
 UNLIMITED = "unlimited"
@@ -18,10 +18,10 @@ def limits(root: Path) -> Value:
     quotas: list[float] = []
     memory: list[int] = []
     versions: set[int] = set()
-    for line in text(root / "proc/self/cgroup").splitlines():
+    for line in read_text(root / "proc/self/cgroup").splitlines():
         hierarchy, controllers, path = line.split(":", 2)
         version = 2 if hierarchy == "0" else 1
-        controller = "" if version == 2 else _wanted(controllers)
+        controller = "" if version == 2 else _choose_controller(controllers)
         if controller is None or controller not in mounts:
             continue
         versions.add(version)
@@ -35,7 +35,7 @@ def limits(root: Path) -> Value:
     }
 
 
-def _wanted(controllers: str) -> str | None:
+def _choose_controller(controllers: str) -> str | None:
     names = controllers.split(",")
     return next((name for name in ("cpu", "memory") if name in names), None)
 
@@ -43,7 +43,7 @@ def _wanted(controllers: str) -> str | None:
 def _mounts(root: Path) -> dict[str, str]:
     """Controller -> where it is mounted; the unified hierarchy under the empty name."""
     found: dict[str, str] = {}
-    for line in text(root / "proc/self/mounts").splitlines():
+    for line in read_text(root / "proc/self/mounts").splitlines():
         _, place, kind, options, *_ = line.split()
         if kind == "cgroup2":
             found.setdefault("", place)
@@ -68,13 +68,13 @@ def _upwards(root: Path, mount: str, path: str) -> Iterator[Path]:
 def _quota(group: Path) -> list[float]:
     """Cores, from `cpu.max` (version 2) or the pair of version 1."""
     try:
-        quota, _, period = text(group / "cpu.max").partition(" ")
+        quota, _, period = read_text(group / "cpu.max").partition(" ")
         return [int(quota) / int(period)] if quota != "max" else []
     except FileNotFoundError:
         pass
     try:
-        micros = number(group / "cpu.cfs_quota_us")
-        return [micros / number(group / "cpu.cfs_period_us")] if micros > 0 else []
+        micros = read_number(group / "cpu.cfs_quota_us")
+        return [micros / read_number(group / "cpu.cfs_period_us")] if micros > 0 else []
     except FileNotFoundError:
         return []
 
@@ -82,7 +82,7 @@ def _quota(group: Path) -> list[float]:
 def _memory(group: Path) -> list[int]:
     for name in ("memory.max", "memory.limit_in_bytes"):
         try:
-            limit = text(group / name)
+            limit = read_text(group / name)
         except FileNotFoundError:
             continue
         return [int(limit)] if limit != "max" and int(limit) < _NO_LIMIT else []

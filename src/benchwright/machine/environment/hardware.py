@@ -9,7 +9,14 @@ import os
 from functools import partial
 from pathlib import Path
 
-from benchwright.machine.environment.proc_files import cpu_numbers, facts, number, numbered, text, unavailable
+from benchwright.machine.environment.proc_files import (
+    cpu_numbers,
+    list_numbered,
+    read_facts,
+    read_number,
+    read_text,
+    unavailable,
+)
 from benchwright.records import Value
 
 _CPU = Path("sys/devices/system/cpu")
@@ -45,7 +52,7 @@ _ARM_VENDORS = {"0x41": "Arm", "0x4e": "NVIDIA", "0x51": "Qualcomm", "0x61": "Ap
 def collect(root: Path) -> dict[str, Value]:
     """CPU, caches, memory and NUMA nodes."""
     info = cpuinfo(root)
-    return facts(
+    return read_facts(
         root,
         {
             "cpu": partial(_model, info),
@@ -54,10 +61,10 @@ def collect(root: Path) -> dict[str, Value]:
             "features": partial(_features, info),
             "sockets": lambda root: len({package for package, _ in _cores(root)}),
             "cores": lambda root: len(_cores(root)),
-            "threads": lambda root: len(cpu_numbers(text(root / _CPU / "present"))),
+            "threads": lambda root: len(cpu_numbers(read_text(root / _CPU / "present"))),
             "caches": _caches,
             "memory": _memory,
-            "numa_nodes": lambda root: len(cpu_numbers(text(root / "sys/devices/system/node/online"))),
+            "numa_nodes": lambda root: len(cpu_numbers(read_text(root / "sys/devices/system/node/online"))),
         },
     )
 
@@ -118,9 +125,9 @@ def _features(info: dict[str, str], _: Path) -> Value:
 def _cores(root: Path) -> set[tuple[int, int]]:
     """(package, core) of every core with a thread online; switching SMT off leaves it the same."""
     cores = set()
-    for cpu in numbered(root / _CPU, "cpu"):
+    for cpu in list_numbered(root / _CPU, "cpu"):
         try:
-            cores.add((number(cpu / "topology/physical_package_id"), number(cpu / "topology/core_id")))
+            cores.add((read_number(cpu / "topology/physical_package_id"), read_number(cpu / "topology/core_id")))
         except FileNotFoundError:
             continue  # an offline CPU has no topology
     if not cores:
@@ -131,9 +138,9 @@ def _cores(root: Path) -> set[tuple[int, int]]:
 def _caches(root: Path) -> Value:
     """The sizes that one core of the first socket sees, in bytes."""
     sizes: dict[str, Value] = {}
-    for index in numbered(root / _CPU / "cpu0/cache", "index"):
-        kind = {"Data": "d", "Instruction": "i"}.get(text(index / "type"), "")
-        sizes[f"L{number(index / 'level')}{kind}"] = _size(text(index / "size"))
+    for index in list_numbered(root / _CPU / "cpu0/cache", "index"):
+        kind = {"Data": "d", "Instruction": "i"}.get(read_text(index / "type"), "")
+        sizes[f"L{read_number(index / 'level')}{kind}"] = _size(read_text(index / "size"))
     return sizes
 
 
@@ -145,8 +152,8 @@ def _memory(root: Path) -> Value:
     """Bytes. MemTotal shifts with the kernel, so it is taken, to the nearest 256 MiB, only where blocks are unknown."""
     blocks = root / "sys/devices/system/memory"
     try:
-        return int(text(blocks / "block_size_bytes"), 16) * len(numbered(blocks, "memory"))
+        return int(read_text(blocks / "block_size_bytes"), 16) * len(list_numbered(blocks, "memory"))
     except (OSError, ValueError):
-        lines = (line.split() for line in text(root / "proc/meminfo").splitlines())
+        lines = (line.split() for line in read_text(root / "proc/meminfo").splitlines())
         total = next(int(line[1]) for line in lines if line[0] == "MemTotal:") * 1024
         return round(total / 2**28) * 2**28 or total

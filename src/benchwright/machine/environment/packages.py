@@ -33,26 +33,26 @@ def _distributions(entry: str) -> Iterator[tuple[str, str]]:
     except FileNotFoundError:
         return
     except OSError:  # an archive
-        yield from _parsed(entry)
+        yield from _read_metadata(entry)
         return
     if entry.lower().endswith(".egg"):
-        yield from _parsed(entry)
+        yield from _read_metadata(entry)
         return
     for path in paths:
-        name, version = _head(path)
+        name, version = _read_head(path)
         if name and version:  # half-removed packages leave folders without one of them behind
             yield name, version
 
 
-def _head(path: str) -> tuple[str, str]:
+def _read_head(path: str) -> tuple[str, str]:
     """The first `Name` and `Version` of a distribution's metadata, "" for what it does not tell."""
     for place in _PLACES:
         try:
             with open(os.path.join(path, place) if place else path, "rb") as file:  # noqa: PTH118, PTH123 (speed)
                 head = file.read(_HEAD)
-                told = _fields(head[: head.rfind(b"\n") + 1])  # a line that was cut tells half a name
+                told = _read_fields(head[: head.rfind(b"\n") + 1])  # a line that was cut tells half a name
                 if not all(told):
-                    told = _fields(head + file.read())
+                    told = _read_fields(head + file.read())
         except OSError:
             continue
         if head:
@@ -60,7 +60,7 @@ def _head(path: str) -> tuple[str, str]:
     return "", ""
 
 
-def _fields(head: bytes) -> tuple[str, str]:
+def _read_fields(head: bytes) -> tuple[str, str]:
     found = {"name": "", "version": ""}
     for line in head.decode(errors="replace").split("\n"):
         if not line.strip():  # the description follows
@@ -71,7 +71,7 @@ def _fields(head: bytes) -> tuple[str, str]:
     return found["name"], found["version"]
 
 
-def _parsed(entry: str) -> Iterator[tuple[str, str]]:
+def _read_metadata(entry: str) -> Iterator[tuple[str, str]]:
     """Archives and eggs, the slow way."""
     from importlib.metadata import distributions
 

@@ -13,17 +13,17 @@ Reader = Callable[[Path], Value]
 UNAVAILABLE = "unavailable: "
 
 
-def facts(root: Path, readers: Mapping[str, Reader]) -> dict[str, Value]:
+def read_facts(root: Path, readers: Mapping[str, Reader]) -> dict[str, Value]:
     """What each reader finds below `root`."""
-    return {name: fact(root, reader) for name, reader in readers.items()}
+    return {name: read_fact(root, reader) for name, reader in readers.items()}
 
 
-def fact(root: Path, reader: Reader) -> Value:
+def read_fact(root: Path, reader: Reader) -> Value:
     """What the reader finds, or the reason why it finds nothing."""
     try:
         return reader(root)
     except OSError as error:
-        return unavailable(_reason(error))
+        return unavailable(_describe_reason(error))
     except (ValueError, LookupError) as error:
         return unavailable(f"not understood: {error}")
 
@@ -38,27 +38,27 @@ def is_known(value: Value) -> bool:
     return value is not None and not (isinstance(value, str) and value.startswith(UNAVAILABLE))
 
 
-def text(path: Path) -> str:
+def read_text(path: Path) -> str:
     """A small file without the white space around it."""
     return path.read_text(encoding="utf-8", errors="replace").strip("\0 \n\t")
 
 
-def number(path: Path) -> int:
+def read_number(path: Path) -> int:
     """A small file that holds one whole number."""
-    return int(text(path))
+    return int(read_text(path))
 
 
-def fields(path: Path, separator: str = ":") -> dict[str, str]:
+def read_fields(path: Path, separator: str = ":") -> dict[str, str]:
     """`key: value` lines; of a repeated key the first."""
     found: dict[str, str] = {}
-    for line in text(path).splitlines():
+    for line in read_text(path).splitlines():
         key, mark, value = line.partition(separator)
         if mark:
             found.setdefault(key.strip(), value.strip())
     return found
 
 
-def numbered(folder: Path, prefix: str) -> list[Path]:
+def list_numbered(folder: Path, prefix: str) -> list[Path]:
     """The entries `prefix0`, `prefix1`, ... of a folder, in the order of their numbers."""
     found = [path for path in folder.iterdir() if path.name[: len(prefix)] == prefix and _tail(path, prefix).isdigit()]
     return sorted(found, key=lambda path: int(_tail(path, prefix)))
@@ -94,7 +94,7 @@ def _tail(path: Path, prefix: str) -> str:
     return path.name[len(prefix) :]
 
 
-def _reason(error: OSError) -> str:
+def _describe_reason(error: OSError) -> str:
     if error.errno == errno.ENOENT:
         return f"no {error.filename}"
     if error.errno in (errno.EACCES, errno.EPERM):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchwright.machine.environment import cgroups
 from benchwright.machine.environment.hardware import cpuinfo, flags
-from benchwright.machine.environment.proc_files import fact, fields, text, unavailable
+from benchwright.machine.environment.proc_files import read_fact, read_fields, read_text, unavailable
 from benchwright.records import Value
 
 # What firmware calls itself -> the hypervisor or provider.
@@ -44,13 +44,15 @@ def collect(root: Path) -> dict[str, Value]:
         "os": platform.system(),
         "architecture": platform.machine(),
         "kernel": platform.release(),
-        "distribution": fact(root, _distribution) if on_linux else platform.version(),
+        "distribution": read_fact(root, _distribution) if on_linux else platform.version(),
         "libc": _libc(),
         "host": hashlib.sha256(platform.node().encode()).hexdigest()[:8],
-        "clock_source": fact(root, _clock_source) if on_linux else unavailable(f"not told by {platform.system()}"),
-        "virtualisation": fact(root, virtualisation) if on_linux else unavailable(f"not told by {platform.system()}"),
-        "container": fact(root, _container) if on_linux else "none",
-        "cgroup": fact(root, cgroups.limits) if on_linux else unavailable("only Linux has control groups"),
+        "clock_source": read_fact(root, _clock_source) if on_linux else unavailable(f"not told by {platform.system()}"),
+        "virtualisation": read_fact(root, virtualisation)
+        if on_linux
+        else unavailable(f"not told by {platform.system()}"),
+        "container": read_fact(root, _container) if on_linux else "none",
+        "cgroup": read_fact(root, cgroups.limits) if on_linux else unavailable("only Linux has control groups"),
         "python": platform.python_version(),
         "python_implementation": platform.python_implementation(),
         "python_build": _python_build(),
@@ -66,9 +68,9 @@ def virtualisation(root: Path) -> Value:
         if mark in firmware:
             return name
     if (kind := root / "sys/hypervisor/type").is_file():
-        return text(kind)
+        return read_text(kind)
     if (node := root / "proc/device-tree/hypervisor/compatible").is_file():
-        return text(node)
+        return read_text(node)
     found = flags(cpuinfo(root))
     if "hypervisor" in found:
         return "a hypervisor that does not name itself"
@@ -79,7 +81,7 @@ def _firmware(root: Path) -> str:
     names = []
     for name in ("sys_vendor", "product_name", "bios_vendor"):
         try:
-            names.append(text(root / "sys/class/dmi/id" / name))
+            names.append(read_text(root / "sys/class/dmi/id" / name))
         except OSError:
             continue  # no DMI here, or not for this user
     return " ".join(names)
@@ -93,18 +95,18 @@ def _container(root: Path) -> Value:
     if (root / ".dockerenv").exists():
         return "docker"
     if (mark := root / "run/systemd/container").is_file():
-        return text(mark)
-    groups = text(root / "proc/self/cgroup")
+        return read_text(mark)
+    groups = read_text(root / "proc/self/cgroup")
     return next((name for mark, name in _CONTAINER_MARKS.items() if mark in groups), "none")
 
 
 def _distribution(root: Path) -> Value:
-    release = fields(root / "etc/os-release", separator="=")
+    release = read_fields(root / "etc/os-release", separator="=")
     return release["PRETTY_NAME"].strip("\"'")
 
 
 def _clock_source(root: Path) -> Value:
-    return text(root / "sys/devices/system/clocksource/clocksource0/current_clocksource")
+    return read_text(root / "sys/devices/system/clocksource/clocksource0/current_clocksource")
 
 
 def _libc() -> Value:

@@ -25,7 +25,7 @@ class GpuMonitor(TreeMonitor):
 
     def start(self, pids: list[int]) -> None:
         self._devices: list[_Device] = []
-        self._nvml, self._reason = nvml.opened()
+        self._nvml, self._reason = nvml.open_nvml()
         if self._nvml is None:
             return
         try:

@@ -79,7 +79,7 @@ class ProcessMonitor(TreeMonitor):
 
     def _counts(self, totals: Totals) -> list[Metric]:
         before, found = self._first_totals, []
-        switches = _grown(before.voluntary, totals.voluntary), _grown(before.involuntary, totals.involuntary)
+        switches = _growth(before.voluntary, totals.voluntary), _growth(before.involuntary, totals.involuntary)
         if switches[0] is not None and switches[1] is not None:
             found.append(metric("context_switches", "1", switches[0] + switches[1]))
             found.append(metric("context_switches_involuntary", "1", switches[1]))
@@ -87,13 +87,13 @@ class ProcessMonitor(TreeMonitor):
             found.append(metric("page_faults", "1", max(0, self._last.faults - self._first.faults)))
             found.append(metric("page_faults_major", "1", max(0, self._last.major_faults - self._first.major_faults)))
         for name, grown in (
-            ("io_read", _grown(before.read, totals.read)),
-            ("io_write", _grown(before.written, totals.written)),
+            ("io_read", _growth(before.read, totals.read)),
+            ("io_write", _growth(before.written, totals.written)),
         ):
             if grown is not None:
                 found.append(metric(name, "B", grown))
         return found
 
 
-def _grown(before: int | None, after: int | None) -> int | None:
+def _growth(before: int | None, after: int | None) -> int | None:
     return None if after is None else max(0, after - (before or 0))

@@ -75,7 +75,7 @@ class Watch:
             pause = max(self._interval, earned - (time.perf_counter() - first))
         seen = self._each("stop")
         elapsed = max(1e-9, time.perf_counter() - began)
-        self.observation = _merged(seen, self._failed, 100 * (time.thread_time() - cpu_began) / elapsed)
+        self.observation = _merge_observations(seen, self._failed, 100 * (time.thread_time() - cpu_began) / elapsed)
 
     def _each(self, method: str, *arguments: object) -> list[Observation]:
         answers = []
@@ -89,7 +89,7 @@ class Watch:
         return answers
 
 
-def _merged(observations: Sequence[Observation], failed: dict[str, str], cost: float) -> Observation:
+def _merge_observations(observations: Sequence[Observation], failed: dict[str, str], cost: float) -> Observation:
     return Observation(
         metrics=tuple(metric for seen in observations for metric in seen.metrics),
         timelines=tuple(timeline for seen in observations for timeline in seen.timelines),

@@ -137,11 +137,11 @@ def read_lines(file: streams.ByteStream, name: str, *, packed: bool = False) -> 
     number = 0
     parts = streams.pieces(file)
     try:
-        for number, line in enumerate(streams.lines(streams.gunzipped(parts) if packed else parts), 1):
+        for number, line in enumerate(streams.split_lines(streams.gunzip(parts) if packed else parts), 1):
             if line.strip():
                 yield schema.loads(line, Run, where=f"{name}:{number}")
     except TextError as error:
-        raise streams.refused(error, f"{name}:{number + 1}", "was it copied to its end?") from None
+        raise streams.refusal_of(error, f"{name}:{number + 1}", "was it copied to its end?") from None
 
 
 def is_ours(path: str) -> bool:

@@ -181,10 +181,10 @@ class Caller:
         parts: Iterator[bytes] = deadlines.handed_on(response.iter_raw(streams.PIECE))
         try:
             if packing in ("gzip", "x-gzip"):
-                parts = streams.gunzipped(parts)
+                parts = streams.gunzip(parts)
             elif packing not in ("", "identity"):
                 raise streams.DamagedError(f"packed with {packing[:20]!r}, which was not asked for")
-            return streams.joined(parts)
+            return streams.join_pieces(parts)
         except streams.TooLargeError as error:
             remedy = f"ask for less at once; or, if you trust the server, {VARIABLE}=MIB raises the bound"
             raise StoreError(

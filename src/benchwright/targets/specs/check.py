@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchwright.errors import DecodeError, TargetError
-from benchwright.fetch.digests import expected, mismatch
+from benchwright.fetch.digests import mismatch, parse_digests
 from benchwright.targets.specs import places, reader, references
 from benchwright.targets.specs.definition import Spec, SpecFile
 from benchwright.targets.specs.files import problem_of_path
@@ -45,16 +45,16 @@ def files(spec: Spec, *, offline: bool) -> Iterator[SpecProblem]:
 
 def _unreachable(file: SpecFile) -> str:
     from benchwright.fetch.downloads import SCHEMES
-    from benchwright.fetch.probe import reachable
+    from benchwright.fetch.probe import why_unreachable
     from benchwright.system.addresses import scheme_of
 
-    return reachable(file.location) if scheme_of(file.location) in SCHEMES else ""  # others are told already
+    return why_unreachable(file.location) if scheme_of(file.location) in SCHEMES else ""  # others are told already
 
 
 def _problem_of_file(file: SpecFile) -> str:
     if problem := problem_of_path(file):
         return problem
-    differing = mismatch(Path(file.location), expected(sha256=file.sha256, md5=file.md5))
+    differing = mismatch(Path(file.location), parse_digests(sha256=file.sha256, md5=file.md5))
     return f"{file.name} has {differing[1]}, and {differing[0]} was asked for" if differing else ""
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 
 from benchwright.errors import LoadError
-from benchwright.system.texts import described, words_of
+from benchwright.system.texts import describe_error, words_of
 from benchwright.units import format_value
 
 LONG = 100  # characters of a command in a message
@@ -38,7 +38,7 @@ def refuse_empty(path: str) -> None:
 
 def load_error(library: str, doing: str, error: Exception, *, reason: str = "", remedy: str = WHOLE) -> LoadError:
     """The error to raise when a library could not, say, `load model.onnx`: the reason here, all it said in the log."""
-    sys.stderr.write(f"{described(error)}\n")
+    sys.stderr.write(f"{describe_error(error)}\n")
     remedy = memory_remedy() if lacks_memory(error) else remedy
     return LoadError(f"{library} could not {doing}: {reason or first_line(error)}", remedy=remedy)
 
@@ -51,7 +51,7 @@ def explain_lack_of_memory(library: str, path: str) -> Iterator[None]:
     except (MemoryError, ImportError, RuntimeError, OSError) as error:
         if not lacks_memory(error):
             raise
-        sys.stderr.write(f"{described(error)}\n")
+        sys.stderr.write(f"{describe_error(error)}\n")
         raise LoadError(f"{library} had too little memory to load {path}", remedy=memory_remedy()) from None
 
 
@@ -108,7 +108,7 @@ def log_traceback(error: BaseException) -> None:
     try:
         traceback.print_exception(type(error), error, foreign_part(error), file=sys.stderr)
     except Exception as second:  # an exception is foreign code too: what it is made of may fail when it is looked at
-        sys.stderr.write(f"{described(error)}\n(its traceback cannot be had: {described(second)})\n")
+        sys.stderr.write(f"{describe_error(error)}\n(its traceback cannot be had: {describe_error(second)})\n")
 
 
 def foreign_part(error: BaseException) -> TracebackType | None:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from benchwright.decorator import BenchmarkMark, mark_of
 from benchwright.errors import DeviceError, LoadError
 from benchwright.records import Case, ResultWarning, Scalar, Target
-from benchwright.system.texts import described
+from benchwright.system.texts import describe_error
 from benchwright.worker.runtimes import Loaded
 from benchwright.worker.runtimes.failures import log_traceback
 from benchwright.worker.runtimes.options import refuse_unknown
@@ -124,7 +124,7 @@ class _Setup:
                 self._generator, value = value, next(value)
         except Exception as error:  # the border to the user's code
             log_traceback(error)
-            raise LoadError(f"setup failed: {described(error)}", remedy="see the log") from error
+            raise LoadError(f"setup failed: {describe_error(error)}", remedy="see the log") from error
         self.arguments = (value,)
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from benchwright.errors import LoadError, TargetError, did_you_mean
-from benchwright.system.texts import described
+from benchwright.system.texts import describe_error
 from benchwright.worker.runtimes.failures import log_traceback
 
 # Names what is being imported, to this process and to all that the import starts: a file that measures itself while it
@@ -110,7 +110,7 @@ def load_module(where: str) -> ModuleType:
         raise LoadError(error.message, remedy=error.remedy) from None
     except (Exception, SystemExit) as error:  # the border to the user's code
         log_traceback(error)
-        raise LoadError(f"importing {where} failed: {described(error)}", remedy="see the log") from error
+        raise LoadError(f"importing {where} failed: {describe_error(error)}", remedy="see the log") from error
 
 
 @contextlib.contextmanager

@@ -191,7 +191,7 @@ class _Search:
                 return step, failure
 
     def _step(self) -> BisectionStep:
-        return statistics.following(
+        return statistics.choose_next_step(
             self._prior,
             self._known_pairs(),
             confidence=self._terms.confidence,
@@ -395,4 +395,4 @@ def _prior(terms: Terms, index: Mapping[str, int]) -> statistics.Prior:
             begin = max((mark for mark in marks if mark < end), default=-1) + 1
             for place in range(begin, end + 1):
                 places[place] = places.get(place, 0.0) + share / (end + 1 - begin)
-    return statistics.placed(places, len(index), effect=terms.effect)
+    return statistics.prior_from_weights(places, len(index), effect=terms.effect)

@@ -10,7 +10,7 @@ from typing import Any
 from benchwright.compat.harness.specs import keys, loader, planner
 from benchwright.compat.harness.specs.plans import LIBRARIES, FileEntry, PlannedTest, SpecRequest
 from benchwright.errors import FetchError
-from benchwright.fetch.digests import expected, mismatch
+from benchwright.fetch.digests import mismatch, parse_digests
 from benchwright.targets.specs import placeholders
 from benchwright.targets.specs.places import PlacedDocument, SpecProblem
 
@@ -98,10 +98,10 @@ def _is_url(location: str) -> bool:
 def _find_unreachable(location: str, offline: bool) -> str:
     if offline or location.startswith("//"):
         return ""
-    from benchwright.fetch.probe import reachable
+    from benchwright.fetch.probe import why_unreachable
 
     try:
-        return reachable(location)
+        return why_unreachable(location)
     except FetchError as error:
         return error.message
 
@@ -112,7 +112,7 @@ def _find_mismatch(entry: FileEntry) -> str:
         return f"{path} is not there"
     if entry.md5 in ("", "directory") or not path.is_file():
         return ""
-    differing = mismatch(path, expected(md5=entry.md5))
+    differing = mismatch(path, parse_digests(md5=entry.md5))
     return f"{path} has {differing[1]}, and the spec says {differing[0]}" if differing else ""
 
 

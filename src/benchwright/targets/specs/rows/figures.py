@@ -60,14 +60,14 @@ def _metric(entry: RowEntry) -> Metric | None:
     estimate, count = _from_values(entry.values) if entry.values else _from_summary(entry)
     if estimate is None:
         return None
-    from benchwright.stats.summary import scaled
+    from benchwright.stats.summary import scale_estimate
 
     factor, unit = base(entry.unit)
     return Metric(
         name=entry.key,
         unit=unit,
         better=Better.LOWER if unit == "s" else None,
-        estimate=scaled(estimate, factor),
+        estimate=scale_estimate(estimate, factor),
         count=count,
         values=tuple(value * factor for value in entry.values),
     )

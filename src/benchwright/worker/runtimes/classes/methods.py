@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchwright.errors import LoadError, MeasureError, did_you_mean
 from benchwright.records import Better, Case, Mode, ResultWarning, Value
-from benchwright.system.texts import described
+from benchwright.system.texts import describe_error
 from benchwright.worker.runtimes import Loaded, Report
 from benchwright.worker.runtimes.classes import conventions, object_sizes, reports
 from benchwright.worker.runtimes.classes.output import OutputFolder, RootLog
@@ -125,7 +125,7 @@ class _Method:
             raise
         except (Exception, SystemExit) as error:  # the border to the user's code
             log_traceback(error)
-            raise LoadError(f"{name} failed: {described(error)}", remedy=SEE_THE_LOG) from error
+            raise LoadError(f"{name} failed: {describe_error(error)}", remedy=SEE_THE_LOG) from error
 
     def _bind_arguments(
         self, function: Callable[..., Any], *, may_report: bool = False
@@ -251,7 +251,7 @@ def _construct(cls: type, style: str, asked: ClassOptions, folder: Path) -> Any:
     except (Exception, SystemExit) as error:  # the border to the user's code
         log_traceback(error)
         raise LoadError(
-            f"{cls.__qualname__} could not be constructed: {described(error)}", remedy=SEE_THE_LOG
+            f"{cls.__qualname__} could not be constructed: {describe_error(error)}", remedy=SEE_THE_LOG
         ) from error
 
 

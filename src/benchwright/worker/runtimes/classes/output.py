@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchwright.errors import BenchwrightError
-from benchwright.system.scratch import JOB_VARIABLE, OUTPUT_VARIABLE, unasked
+from benchwright.system.scratch import JOB_VARIABLE, OUTPUT_VARIABLE, unwanted_folder
 from benchwright.worker.runtimes.failures import foreign_part, leave_traceback_to_caller
 
 PREFIX_VARIABLE = "TEST_REPORT_FILE_PREFIX"  # tells tf.test.Benchmark where reports go
@@ -30,7 +30,7 @@ class OutputFolder:
     def __init__(self) -> None:
         given = os.environ.get(OUTPUT_VARIABLE, "")
         self._temporary = not given
-        self.folder = Path(given or unasked(os.environ.get(JOB_VARIABLE) or os.urandom(8).hex()))
+        self.folder = Path(given or unwanted_folder(os.environ.get(JOB_VARIABLE) or os.urandom(8).hex()))
         os.environ[PREFIX_VARIABLE] = f"{self.folder}/{PREFIX}"
         self._before: set[Path] = set()
 

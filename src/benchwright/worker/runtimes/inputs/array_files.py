@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchwright.errors import LoadError, did_you_mean
-from benchwright.stats.errors import shown
+from benchwright.stats.errors import describe_shape
 
 Array = npt.NDArray[Any]
 
@@ -109,5 +109,5 @@ def _reshape(values: Array, shape: tuple[int, ...] | None, place: str) -> Array:
     if shape is None:
         return values
     if values.size != int(np.prod(shape)):
-        raise LoadError(f"{place} holds {values.size:,} numbers; {shown(shape)} takes {int(np.prod(shape)):,}")
+        raise LoadError(f"{place} holds {values.size:,} numbers; {describe_shape(shape)} takes {int(np.prod(shape)):,}")
     return values.reshape(shape)

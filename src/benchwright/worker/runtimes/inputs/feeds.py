@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from benchwright.errors import RequestError, did_you_mean
 from benchwright.records import Inputs, ResultWarning
-from benchwright.system.texts import described
+from benchwright.system.texts import describe_error
 from benchwright.targets.signatures import Signature, format_shape
 from benchwright.targets.signatures import TensorSignature as TensorSignature
 from benchwright.worker.runtimes.failures import log_traceback
@@ -248,7 +248,7 @@ def _data_set(inputs: Inputs) -> list[Any]:
         items = [made] if isinstance(made, Mapping) else list(itertools.islice(iter(made), most))  # one is one input
     except Exception as error:  # the border to the user's code
         log_traceback(error)
-        raise RequestError(f"{inputs.source} failed: {described(error)}", remedy="see the log") from error
+        raise RequestError(f"{inputs.source} failed: {describe_error(error)}", remedy="see the log") from error
     if len(items) > MOST_ITEMS >= inputs.count:
         raise RequestError(
             f"{inputs.source} did not end after {MOST_ITEMS} items", remedy="say how many with --input-count"

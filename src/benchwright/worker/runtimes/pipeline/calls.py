@@ -24,7 +24,7 @@ from benchwright import plugins
 from benchwright.errors import LoadError, MeasureError
 from benchwright.records import Case, Scalar
 from benchwright.system.scratch import OUTPUT_VARIABLE
-from benchwright.system.texts import described
+from benchwright.system.texts import describe_error
 from benchwright.worker.runtimes import Loaded, Report
 from benchwright.worker.runtimes.failures import log_traceback
 from benchwright.worker.runtimes.options import boolean, choice, whole
@@ -333,7 +333,7 @@ def _name_failures(function: Any, name: str) -> Callable[..., Any]:
             return function(*arguments)
         except Exception as error:  # the border to the user's code
             log_traceback(error)
-            raise MeasureError(f"{name} failed: {described(error)}", remedy="see the log") from error
+            raise MeasureError(f"{name} failed: {describe_error(error)}", remedy="see the log") from error
 
     return call
 
@@ -345,7 +345,7 @@ def _object(found: Any, uri: str, items: list[Any], case: Case) -> Loaded:
             found = found()
         except Exception as error:  # the border to the user's code
             log_traceback(error)
-            raise LoadError(f"{uri} could not be constructed: {described(error)}", remedy="see the log") from error
+            raise LoadError(f"{uri} could not be constructed: {describe_error(error)}", remedy="see the log") from error
     if not callable(found):
         raise LoadError(f"{uri} makes {type(found).__name__}, which cannot be called", remedy="give it a __call__")
     return Loaded(

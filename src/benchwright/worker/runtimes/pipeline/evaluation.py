@@ -11,7 +11,7 @@ from typing import Any
 from benchwright.errors import LoadError, did_you_mean
 from benchwright.records import Value
 from benchwright.stats import accuracy
-from benchwright.system.texts import described
+from benchwright.system.texts import describe_error
 from benchwright.worker.runtimes.failures import log_traceback
 
 LAST = -1  # the target's column unless said
@@ -62,7 +62,7 @@ def _name_failures(name: str) -> Iterator[None]:
         yield
     except Exception as error:  # the border to the user's code
         log_traceback(error)
-        raise LoadError(f"metric {name}: {described(error)}", remedy="see the log") from error
+        raise LoadError(f"metric {name}: {describe_error(error)}", remedy="see the log") from error
 
 
 def _json_value(value: Any) -> Value:
