@@ -164,7 +164,7 @@ EXEMPT = {
     **dict.fromkeys(("worker.engine.generator", "workflows.ab.run"), "a child of our own, and random bytes"),
     "targets.signatures.tflite": "tests of signatures",
     **dict.fromkeys(("execution.hosts.engines", "compat.perfzero.drives"), "a program of the system"),
-    **dict.fromkeys(("compat.perfzero.hosts",), "an option that was read before"),
+    **dict.fromkeys(("compat.perfzero.trials",), "an option that was read before"),
     **dict.fromkeys(
         (
             "worker.profilers.jax",

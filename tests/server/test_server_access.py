@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from benchwright.server.access import COOKIE
-from benchwright.server.limits import Buckets, neighbourhood
 from benchwright.server.settings import ServerSettings
+from benchwright.server.traffic import Buckets, neighbourhood
 from benchwright.system.addresses import is_loopback
 
 CHANGE = ("POST", "store/unmute", '{"what": "nothing"}')

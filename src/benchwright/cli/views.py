@@ -1,7 +1,8 @@
-"""Views of a run beside its table, for `benchwright show` and the verbs named after them: scaling and operators."""
+"""What verbs show of a run: its table and exit code at the end of `run`, and the views scaling and operators."""
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -9,8 +10,11 @@ from pathlib import Path
 
 import click
 
+from benchwright import config, schema
 from benchwright.cli.options import F, smallest_option
+from benchwright.records import Run, Status
 from benchwright.store import open_configured_store
+from benchwright.system.masking import mask_url
 
 
 def scaling_options(function: F) -> F:
@@ -119,3 +123,42 @@ def show_operators(
         wrote = f"wrote {output}" if output else ""
         emit(sys.stdout, lambda console: operator_text.show_cases(console, known[0], by=by, top=top, last=wrote))
     return 0
+
+
+def show_outcome(run: Run, *, as_json: bool, save: bool, store: str | None, report: str | None) -> None:
+    """Shows the table of a run, or all of it as JSON; writes the report when one was asked for."""
+    if as_json:
+        click.echo(schema.dumps(run, indent=2))
+    else:
+        from benchwright.report.footer import next_steps
+        from benchwright.report.table import print_run
+
+        flags = f"--store {shlex.quote(mask_url(store))}" if store else ""
+        saved = _find_place(config.store_url(store)) if save else ""
+        print_run(run, next_steps=next_steps(run, saved=saved, flags=flags) if save else "", saved=save)
+    if report:
+        from benchwright.report.html import write_html
+
+        write_html([run], Path(report), flag="--report")
+        if not as_json:
+            click.echo(f"report: {report}")
+
+
+def _find_place(url: str) -> str:
+    """Returns where the run is kept now: a server may have been away."""
+    if not url.startswith(("http://", "https://")):
+        return mask_url(url)
+    from benchwright.store.remote import pending
+
+    return pending.place_of(url)
+
+
+def exit_code(run: Run) -> int:
+    """0 when every case was measured and every objective met; 130 when interrupted; else 1."""
+    from benchwright.execution.instrument import OBJECTIVE_MISSED
+
+    if any(r.error is not None and r.error.kind == "interrupted" for r in run.results):
+        return 130
+    failed = any(r.status is not Status.OK for r in run.results)
+    missed = any(w.code == OBJECTIVE_MISSED for r in run.results for w in r.warnings)
+    return 1 if failed or missed else 0

@@ -20,7 +20,7 @@ from benchwright._version import VERSION
 from benchwright.pages.shapes import About
 from benchwright.server.context import context_of
 from benchwright.server.errors import refusal
-from benchwright.server.limits import neighbourhood
+from benchwright.server.traffic import neighbourhood
 from benchwright.store.archive import SCOPES
 from benchwright.system.masking import mask_url
 

@@ -1,7 +1,9 @@
-"""The application: one list of routers, one database."""
+"""The application: one list of routers, one database, and what it does by itself once a day."""
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import ModuleType
@@ -10,37 +12,36 @@ from typing import cast
 import anyio.to_thread
 from fastapi import FastAPI
 
-from benchwright.errors import OptionError
-from benchwright.server import errors, openapi, pages
+from benchwright.errors import BenchwrightError, OptionError
+from benchwright.server import errors, openapi
 from benchwright.server.context import RequestContext
-from benchwright.server.limits import Buckets
 from benchwright.server.middleware import Shield
 from benchwright.server.routes import (
     about,
     artifacts,
     badges,
+    dashboard,
     hooks,
     live,
     metrics,
+    pages,
     session,
     triage,
     uploads,
     verbs,
 )
-from benchwright.server.routes import (
-    pages as reading,
-)
 from benchwright.server.settings import ServerSettings
-from benchwright.server.upkeep import Upkeep
+from benchwright.server.traffic import Buckets
 from benchwright.store import open_store
-from benchwright.store.sql import SqlStore
+from benchwright.store.sql import SqlStore, retention
 
 API = "/api/v1"
 
-# Below /api/v1, in the order in which paths are tried; `reading` is last, since it takes what others leave.
-ROUTERS = (about, session, uploads, artifacts, verbs, triage, live, hooks, reading)
-# At the root.
-OTHERS: tuple[ModuleType, ...] = (metrics, badges)
+# Below /api/v1, in the order in which paths are tried; `pages` is last, since it takes what others leave.
+ROUTERS = (about, session, uploads, artifacts, verbs, triage, live, hooks, pages)
+# At the root; `dashboard` is last, for the same reason.
+OTHERS: tuple[ModuleType, ...] = (metrics, badges, dashboard)
+DAY = 86400.0
 
 
 def create_app(settings: ServerSettings) -> FastAPI:
@@ -62,7 +63,6 @@ def create_app(settings: ServerSettings) -> FastAPI:
         app.include_router(module.router, prefix=API)
     for other in OTHERS:
         app.include_router(other.router)
-    app.include_router(pages.router)
     openapi.describe(app)
     return app
 
@@ -96,3 +96,39 @@ async def _life(app: FastAPI) -> AsyncIterator[None]:
         here.stopping.set()
         upkeep.end()
         here.store.close()
+
+
+class Upkeep:
+    """A thread that looks once a day, and at the beginning. It is nothing that an end has to wait for."""
+
+    def __init__(self, here: RequestContext, *, period: float = DAY) -> None:
+        self._here = here
+        self._period = period
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._go_on, name="retention", daemon=True)
+
+    def start(self) -> None:
+        """Begins, if there is a rule to follow."""
+        rules = self._here.settings.retention
+        if rules.samples is not None or rules.runs is not None:
+            self._thread.start()
+
+    def end(self) -> None:
+        """Looks no more."""
+        self._ended.set()
+
+    def _go_on(self) -> None:
+        while not self._ended.is_set():
+            try:
+                tidy(self._here)
+            except BenchwrightError as error:  # a database that is away comes back
+                sys.stderr.write(f"retention: {error}\n")
+            self._ended.wait(self._period)
+
+
+def tidy(here: RequestContext) -> None:
+    """Lets go what is too old, and says so in the audit log."""
+    gone = retention.apply(here.store, here.settings.retention)
+    if gone is not None and (gone.runs or gone.aged):
+        what = f"{len(gone.runs)} runs, samples of {gone.aged} results"
+        here.store.audit_add(who="", address="", action="retention", what=what)

@@ -11,7 +11,7 @@ from typing import cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from benchwright.server.limits import neighbourhood
+from benchwright.server.traffic import neighbourhood
 from benchwright.system.addresses import is_loopback
 
 PATIENCE = 20.0  # seconds, for the head of a request and for whoever has connected and says nothing

@@ -13,9 +13,8 @@ from fastapi import Request
 from starlette.responses import Response
 
 from benchwright.pages import encoding
-from benchwright.server.limits import Buckets
-from benchwright.server.request_counts import Traffic
 from benchwright.server.settings import ServerSettings
+from benchwright.server.traffic import Buckets, Traffic
 
 if TYPE_CHECKING:
     from benchwright.server.access import Visitor

@@ -16,8 +16,8 @@ from benchwright.errors import StoreError
 from benchwright.server.access import WHO
 from benchwright.server.context import RequestContext
 from benchwright.server.errors import problem
-from benchwright.server.limits import neighbourhood
 from benchwright.server.settings import ServerSettings
+from benchwright.server.traffic import neighbourhood
 from benchwright.system.addresses import is_loopback
 
 # A route may set a stricter one of its own.
@@ -163,7 +163,7 @@ class _Sending:
     def until_started(self, receive: Receive) -> Receive:
         """Says that the asker has gone once the head is sent, so that a stream does not go on for nobody."""
 
-        async def received() -> Message:
+        async def receive_or_end() -> Message:
             return {"type": "http.disconnect"} if self._ended else await receive()
 
-        return received
+        return receive_or_end

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchwright.compat.driver import result_file, stale
+from benchwright.compat.driver import remove_result_file, result_file
 from benchwright.compat.driver.run import log_name
 from benchwright.records import Case, Environment, Estimate, Metric, Result, Status, Target
 
@@ -90,8 +90,8 @@ def test_the_file_is_one_line_of_json_and_replaced_as_a_whole(tmp_path: Path) ->
         result_file.write(tmp_path, {"demo.x": float("nan")})
     assert json.loads((tmp_path / "dlbenchmark_result.json").read_text(encoding="utf-8")) == {"demo.x": 2}
     assert len(list(tmp_path.iterdir())) == 1
-    stale.remove_result_file(tmp_path)
-    stale.remove_result_file(tmp_path)
+    remove_result_file(tmp_path)
+    remove_result_file(tmp_path)
     assert not list(tmp_path.iterdir())
 
 

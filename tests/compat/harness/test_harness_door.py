@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 
-from benchwright.compat.harness import cores, remote_reporter
 from benchwright.compat.harness import flags as harness_flags
 from benchwright.compat.harness import info as harness_info
+from benchwright.compat.harness import remote_reporter
 from benchwright.compat.harness import run as running
+from benchwright.compat.harness.run import hold_free_core
 from benchwright.compat.harness.specs import planner
 from benchwright.compat.harness.specs.plans import SpecRequest
 from benchwright.errors import BenchwrightError, DecodeError, OptionError, StoreError, TargetError
@@ -279,7 +280,7 @@ class TestPlan:
                 if len(usable) > 1:
                     assert core == (usable[left - 1 : left] if left else [])
                 assert ("have every core" in capsys.readouterr().err) == (left == 0 and len(usable) > 1)
-                others.enter_context(cores.hold_free_core(usable))
+                others.enter_context(hold_free_core(usable))
         assert not [*tmp_path.glob("*.lock")]
 
     def test_many_tests_are_told_apart_without_comparing_each_with_each(self) -> None:

@@ -15,7 +15,7 @@ from onnx import TensorProto, helper
 from benchwright.compat.harness import inprocess
 from benchwright.compat.harness.door import main
 from benchwright.compat.harness.entries import entries
-from benchwright.compat.harness.export import document
+from benchwright.compat.harness.outcome import document
 from benchwright.compat.harness.specs.plans import FileEntry, PlannedTest, Role
 from benchwright.errors import TargetError
 from benchwright.events import nobody

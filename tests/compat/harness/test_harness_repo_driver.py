@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.compat.harness import control, driver_flags, repository
-from benchwright.compat.harness.repository import main
+from benchwright.compat.harness import driver_flags, repository
+from benchwright.compat.harness.repository import choose_control, main, week_of
 from benchwright.errors import BenchwrightError, OptionError, TargetError
 from benchwright.events import nobody
 from benchwright.vcs.history import Commit, open_repository
@@ -91,7 +91,7 @@ def _reported(project: Path) -> dict[str, list[dict[str, object]]]:
 @pytest.mark.parametrize(("base", "chosen"), [("", "B"), ("A", "B"), ("C", "C")])
 def test_the_control_is_of_the_treatments_week(project: Path, base: str, chosen: str) -> None:
     repository = open_repository(project)
-    found = control.choose_control(repository, repository.resolve("T"), base)
+    found = choose_control(repository, repository.resolve("T"), base)
     assert found is not None and found.revision.subject == chosen
 
 
@@ -103,13 +103,13 @@ def test_the_control_in_a_mercurial_repository(tmp_path: Path, monkeypatch: pyte
         Path("file").write_text(at)
         subprocess.run(["hg", "commit", "--addremove", "--quiet", "-u", "Ada", "-m", at, "--date", at], check=True)
     repository = open_repository(tmp_path)
-    found = control.choose_control(repository, repository.resolve("."))
+    found = choose_control(repository, repository.resolve("."))
     assert found is not None and found.revision.subject == "2018-03-12 00:00:00 +0000"
 
 
 def test_a_week_begins_on_monday_in_utc() -> None:
-    assert control.week_of("2018-03-15T10:00:00+00:00").isoformat() == "2018-03-12T00:00:00+00:00"
-    assert control.week_of("2018-03-12T00:30:00+02:00").isoformat() == "2018-03-05T00:00:00+00:00"
+    assert week_of("2018-03-15T10:00:00+00:00").isoformat() == "2018-03-12T00:00:00+00:00"
+    assert week_of("2018-03-12T00:30:00+02:00").isoformat() == "2018-03-05T00:00:00+00:00"
 
 
 def test_commits_are_built_once_measured_in_order_and_remembered(project: Path, tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from benchwright.compat.harness import local_reporter, screen_reporter
+from benchwright.compat.harness import local_reporter, reporters
 from benchwright.compat.harness.documents import HarnessDocument
+from benchwright.compat.harness.local_reporter import file_name, file_names
 from benchwright.compat.harness.merge import merge_entries
-from benchwright.compat.harness.names import file_name, file_names
 from benchwright.compat.harness.summaries import SummaryRules
 from benchwright.errors import DecodeError, UploadError
 
@@ -165,7 +165,7 @@ def test_the_screen(document: HarnessDocument) -> None:
         },
         {"NET latency": entry(9, 5, 7, 6, 8)},
     ).data
-    assert screen_reporter.screen_text(HarnessDocument(meta=document.meta, data=data)).splitlines() == [
+    assert reporters.screen_text(HarnessDocument(meta=document.meta, data=data)).splitlines() == [
         "NET: tiny\tMETRIC: delay\tID: 0",
         "PLATFORM: Linux 6.1/x86_64\tHASH: box",
         "FRAMEWORK: caffe2\tCOMMIT: abc\tTIME: 2018-03-15 09:00:00",
@@ -174,16 +174,14 @@ def test_the_screen(document: HarnessDocument) -> None:
         "Add op_args: axis=1",
         "Conv latency: value mean 2.00000  stdev: 0.50000",
     ]
-    assert json.loads(screen_reporter.simple_screen_text(document)) == document.entries
+    assert json.loads(reporters.simple_screen_text(document)) == document.entries
 
 
 def test_the_seeds_screen(document: HarnessDocument) -> None:
     data = merge_entries(
         {"NET_DELAY": {"type": "NET_DELAY", "values": [1.5]}, "conv": {"values": [0.7]}}, rules=SummaryRules.SEED
     ).data
-    lines = screen_reporter.screen_text(
-        HarnessDocument(meta=document.meta, data=data), rules=SummaryRules.SEED
-    ).splitlines()
+    lines = reporters.screen_text(HarnessDocument(meta=document.meta, data=data), rules=SummaryRules.SEED).splitlines()
     assert lines[3:] == [
         "conv: value p0: 0.70  p10: 0.70  p50: 0.70  p90: 0.70  p100: 0.70",
         "NET_DELAY: value p0: 1.50  p10: 1.50  p50: 1.50  p90: 1.50  p100: 1.50",

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from benchwright.compat.perfzero.claims import Claim
 from benchwright.compat.perfzero.outputs import Folders
-from benchwright.compat.perfzero.workspace import Workspace
+from benchwright.compat.perfzero.workspace import Claim, Workspace
 from benchwright.store import open_store
 
 DEMO = "demo_bench.Demo.benchmark_"

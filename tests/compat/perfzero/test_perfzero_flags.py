@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchwright.compat.perfzero import flags, secrets
+from benchwright.compat.perfzero import flags
 from benchwright.errors import OptionError
 
 # flag -> what an empty command line records
@@ -137,7 +137,7 @@ def test_every_flag_is_in_the_help() -> None:
     ],
 )
 def test_urls_are_written_down_without_their_secrets(text: str, shown: str) -> None:
-    assert secrets.mask_command([f"--git_repos={text}", "--git_repos", text]) == (
+    assert flags.mask_command([f"--git_repos={text}", "--git_repos", text]) == (
         f"--git_repos={shown}",
         "--git_repos",
         shown,
@@ -149,7 +149,7 @@ def test_of_a_key_only_its_being_there_is_written_down() -> None:
     assert flags.parse(["--gcloud_key_file_url=gs://b/key.json"]).recorded["gcloud_key_file_url"] == "***"
     place = "file:///home/me/key.json"
     typed = [f"--gcloud_key_file_url={place}", "--gcloud", place, "--debug", "--gcloud_key_file_url=", "--store=x"]
-    told = secrets.mask_command(typed)
+    told = flags.mask_command(typed)
     assert told == ("--gcloud_key_file_url=***", "--gcloud", "***", "--debug", "--gcloud_key_file_url=", "--store=x")
     assert flags.parse(told[:4]).key_url == "***"
 

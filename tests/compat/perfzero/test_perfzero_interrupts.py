@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from benchwright.compat.perfzero.interrupts import run_unless_stopped
+from benchwright.compat.perfzero.uploads import run_unless_stopped
 
 HOOK = """
 import os, pathlib, time

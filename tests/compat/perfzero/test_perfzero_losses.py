@@ -283,7 +283,7 @@ def test_a_store_that_breaks_in_the_middle_costs_no_summary(project: Any, monkey
         kept = destination.SummaryDestination(wanted, project.folder, finish)
         kept.add("r", "one")  # type: ignore[arg-type]
         kept.add("r", "two")  # type: ignore[arg-type]
-        assert kept.failed is failed
+        assert kept.has_failed is failed
     assert finished == ["one", "two", "one", "two"]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from benchwright.cli.options import json_option, store_option
-from benchwright.compat.driver import stale
+from benchwright.compat.driver import remove_result_file
 
 if TYPE_CHECKING:
     from benchwright.records import Run
@@ -23,7 +23,7 @@ class _NeverStale(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--help" not in args:
-            stale.remove_result_file(Path.cwd())
+            remove_result_file(Path.cwd())
         return super().parse_args(ctx, args)
 
 
@@ -55,12 +55,12 @@ def command(**given: Any) -> int:
     result file of an earlier run is removed first. Exit code 1 when the task failed or a metric is missing.
     """
     from benchwright.cli.progress import ProgressLine
-    from benchwright.cli.run_outcome import exit_code
+    from benchwright.cli.views import exit_code
     from benchwright.compat.driver import result_file
     from benchwright.compat.driver.run import DriverRequest, drive
     from benchwright.workflows import arguments
 
-    stale.remove_result_file(Path.cwd())  # when --help was the value of a flag
+    remove_result_file(Path.cwd())  # when --help was the value of a flag
     names = ("task_name", "num_gpus", "epochs", "kvstore", "dtype", "task_file", "metrics_policy")
     asked = DriverRequest(
         **{name: given[name] for name in names},

@@ -113,8 +113,8 @@ def command(**given: Any) -> int:
     processes. Exit code 1 when a case failed, an objective was missed or an output is out of tolerance.
     """
     from benchwright.cli.progress import ProgressLine
-    from benchwright.cli.run_outcome import exit_code, show
     from benchwright.cli.run_request import golden_of, plan_of, request_of
+    from benchwright.cli.views import exit_code, show_outcome
     from benchwright.errors import StoreError
     from benchwright.workflows.run import command_line, measure
 
@@ -147,7 +147,7 @@ def command(**given: Any) -> int:
         if error.measured is None:
             raise
         run, failure, keep = error.measured, error, False
-    show(run, as_json=given["as_json"], save=keep, store=given["store"], report=given["report"])
+    show_outcome(run, as_json=given["as_json"], save=keep, store=given["store"], report=given["report"])
     if failure is not None:  # measured and shown, but not kept where it was meant to be
         sys.stderr.write(f"benchwright: {failure}\n")
         return 1

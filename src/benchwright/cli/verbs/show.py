@@ -16,7 +16,7 @@ from benchwright.store import open_configured_store
 # format -> the module whose `document(run)` writes it
 _OLDER = {
     "perfzero": "benchwright.compat.perfzero.export",
-    "harness": "benchwright.compat.harness.export",
+    "harness": "benchwright.compat.harness.outcome",
 }
 # view -> the parameters that it alone takes, beside RUN, --store and --json; "" is the run in full
 _TAKEN = {

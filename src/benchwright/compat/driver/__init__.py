@@ -1,1 +1,13 @@
-"""The Deep Learning Benchmark driver's command line and result file, on our own runner."""
+"""The Deep Learning Benchmark driver's command line and result file, on our own runner.
+
+Light, so that an earlier result can be removed before anything else is imported.
+"""
+
+from pathlib import Path
+
+NAME = "dlbenchmark_result.json"
+
+
+def remove_result_file(folder: Path) -> None:
+    """Takes an earlier run's file away, before anything of a new run can go wrong."""
+    (folder / NAME).unlink(missing_ok=True)

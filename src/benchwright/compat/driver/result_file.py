@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchwright.compat.driver.stale import NAME
+from benchwright.compat.driver import NAME
 from benchwright.records import Metric, Result, Status
 from benchwright.system import whole_files
 from benchwright.targets.tasks.definition import recorded_name

@@ -1,24 +1,26 @@
-"""What the older driver's flags ask for, run through our own runner."""
+"""What the older driver's flags ask for, run through our own runner; and what a stopped task had printed."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchwright.compat.driver import printed
-from benchwright.errors import OptionError, StoreError
+from benchwright.errors import OptionError, StoreError, UserError
 from benchwright.events import Listener, nobody
 from benchwright.execution.session import Plan
-from benchwright.records import Load, Run, Scalar
+from benchwright.records import Load, Result, Run, Scalar, Status
 from benchwright.targets import sources
 from benchwright.targets.sources import Request
-from benchwright.targets.tasks import reader
+from benchwright.targets.tasks import binding, reader
+from benchwright.worker.tasks.extraction import Extracted, Extractor
 from benchwright.workflows.run import command_line, measure
 
 TEMPLATE = "task_config_template.cfg"
 OURS = "tasks.toml"
 _FLAGS = ("num_gpus", "epochs", "kvstore", "dtype")  # that are parameters of a task of our own form
+_READ = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +57,7 @@ def drive(
     """
     request, log = _request(asked), Path(log_name(asked.task_name))
     _refuse_several(request)
-    printed.empty_log(log)
+    empty_log(log)
     try:
         plan = Plan(command=command_line())
         run = measure(request, plan, rounds=1, store=store, save=save, listener=listener).record
@@ -64,7 +66,7 @@ def drive(
             raise
         tell(error)
         run = error.measured
-    return replace(run, results=tuple(printed.add_printed_metrics(result, log) for result in run.results))
+    return replace(run, results=tuple(add_printed_metrics(result, log) for result in run.results))
 
 
 def _refuse_several(request: Request) -> None:
@@ -100,3 +102,41 @@ def _file(asked: DriverRequest) -> Path:
         return Path(asked.task_file)
     ours = Path(OURS)
     return ours if ours.is_file() and not Path(TEMPLATE).is_file() else Path(TEMPLATE)
+
+
+def empty_log(log: Path) -> None:
+    """Takes an earlier run's output out of the log: nothing of it may be found in this one's."""
+    try:
+        if log.is_file():
+            os.truncate(log, 0)
+    except OSError as error:
+        raise OptionError(f"{log} cannot be written: {error.strerror}", remedy="check its owner and mode") from None
+
+
+def add_printed_metrics(result: Result, log: Path) -> Result:
+    """The result with the metrics in the log, when its worker could not tell of them any more.
+
+    The log does not say when a line came: a metric that needs the times is left out, and there are no timelines.
+    """
+    if result.status is Status.OK or "log" in result.details:
+        return result
+    try:
+        if not log.is_file() or not log.stat().st_size:  # it never began: not even a count of 0 is known
+            return result
+        found = _extract_metrics(result, log)
+    except (UserError, OSError):  # the task's file was changed meanwhile, or is gone
+        return result
+    return replace(result, metrics=(*result.metrics, *found.metrics), details={**result.details, **found.details})
+
+
+def _extract_metrics(result: Result, log: Path) -> Extracted:
+    file, _, name = result.case.target.uri.rpartition("::")
+    task = reader.read(Path(file), name)[0]
+    params = {key: value for key, value in result.case.params.items() if key != "runtime"}
+    command = str(result.case.target.options.get("command", ""))
+    extractor = Extractor(task, workers=binding.bind(task, params, dict(os.environ), command=command).workers)
+    with log.open("rb") as stream:
+        while data := stream.read(_READ):
+            extractor.feed(data)
+    extractor.finish()
+    return extractor.result()

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.compat.harness.documents import HarnessDocument
-from benchwright.compat.harness.local_reporter import META, OURS
-from benchwright.compat.harness.names import file_name
+from benchwright.compat.harness.local_reporter import META, OURS, file_name
 from benchwright.schema.parsing import json_value
 from benchwright.system import streams
 from benchwright.units import whole_number

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from benchwright import schema
 from benchwright.compat.harness import (
-    cores,
     devices,
     documents,
     escalation,
@@ -125,7 +124,7 @@ def _run_suite(arguments: Sequence[str], watching: Watching, *, only: Rerun | No
 def _hold_core(tests: Sequence[PlannedTest], where: Sequence[tuple[str, DeviceFacts]]) -> Iterator[int | None]:
     """A core for programs that choose none, which no other harness has meanwhile."""
     wanted = running.usable_cores(tests, where)
-    with cores.hold_free_core(wanted) as core:
+    with running.hold_free_core(wanted) as core:
         if wanted and core is None:
             _say("other harnesses have every core: programs are kept on none, and times disturb each other")
         yield core

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import uuid
+from collections.abc import Iterable
 from pathlib import Path
 
 from benchwright.compat.harness.documents import HarnessDocument, as_json, commit_date
-from benchwright.compat.harness.names import file_name, file_names
 from benchwright.errors import UploadError
 from benchwright.fetch.partials import remove
 from benchwright.system import whole_files
 
 META = "meta"
 OURS = "benchwright.json"  # the whole document, for readers that need not know the layout
+LONGEST = 200  # characters; a file system takes 255 bytes, and an ending is added
 
 
 def write(root: Path, document: HarnessDocument) -> Path:
@@ -73,3 +76,31 @@ def _claim_number(staging: Path, folder: Path) -> Path:
                 if not os.path.lexists(path):
                     raise
         number += 1
+
+
+def file_name(text: str) -> str:
+    """`NET latency` as `NET-latency`: spaces, colons and slashes become dashes; letters, digits and `_.-` stay.
+
+    The result is always one plain name: not empty, not a `..`, and not longer than a file system takes.
+    """
+    name = re.sub(r"[^A-Za-z0-9_.-]", "", re.sub(r"[ \\:/]", "-", text))
+    if not name.strip("."):
+        return "-" * max(1, len(name))
+    if len(name) > LONGEST:
+        digest = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+        return f"{name[: LONGEST - 13]}-{digest}"
+    return name
+
+
+def file_names(texts: Iterable[str], *, taken: Iterable[str] = ()) -> dict[str, str]:
+    """A name for each text; of two that would share one, the later gets a number."""
+    used, found = set(taken), {}
+    for text in texts:
+        plain = name = file_name(text)
+        number = 1
+        while name in used:
+            number += 1
+            name = f"{plain}-{number}"
+        used.add(name)
+        found[text] = name
+    return found

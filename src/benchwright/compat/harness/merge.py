@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchwright.compat.harness.specs.statistics import percent_of
+from benchwright.compat.harness.specs.settings import percent_of
 from benchwright.compat.harness.summaries import Summary, SummaryRules, percentile, summarize_entry, summary
 
 DECIMALS = 15

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from benchwright.compat.harness import documents, inprocess, merge, summaries
-from benchwright.compat.harness.documents import HarnessDocument, MetaFacts
+from benchwright.compat.harness.documents import HarnessDocument, MetaFacts, as_json
 from benchwright.compat.harness.entries import Entry, entries
 from benchwright.compat.harness.flags import HarnessFlags, parse_names
 from benchwright.compat.harness.info import CONTROL, TREATMENT, BuildSide, InfoDocument
@@ -192,3 +192,8 @@ def _epoch(instant: str) -> float | None:
         return datetime.fromisoformat(instant).timestamp()
     except ValueError:
         return None
+
+
+def document(run: Run) -> str:
+    """A list with `{"meta": ..., "data": ...}` for each test that was measured; no file is read."""
+    return as_json([{"meta": one.document.meta, "data": one.document.data} for one in make_reports(run)])

@@ -1,24 +1,26 @@
-"""Tells the reporters that were asked for. One that fails is told of, and the others still hear."""
+"""The reporters of a run: each is told of every test. One that fails is named, and the others still hear."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from benchwright.compat.harness import outcome
-from benchwright.compat.harness.documents import HarnessDocument
+from benchwright.compat.harness.documents import HarnessDocument, as_json, commit_date
 from benchwright.compat.harness.flags import HarnessFlags
 from benchwright.compat.harness.outcome import DeviceReport
 from benchwright.compat.harness.run import Work
-from benchwright.compat.harness.summaries import SummaryRules
+from benchwright.compat.harness.summaries import OF_THE_SEED, SummaryRules
 from benchwright.errors import BenchwrightError, OptionError
 from benchwright.events import Began, Ended, Event
 from benchwright.records import Result, Run
 from benchwright.system.interrupts import Interrupt
 
 ONCE = 10.0  # seconds for a server to answer while there is more to measure
+_PAIRS = (("p50", "median", "MAD"), ("mean", "mean", "stdev"))
 
 
 def check(flags: HarnessFlags) -> None:
@@ -75,7 +77,7 @@ class Reports:
             self._write(one.document)
             if one.document.data:
                 self.told.append(one)
-                sys.stdout.write(_screen_text(self._flags, one))
+                sys.stdout.write(_render_screen(self._flags, one))
                 sys.stdout.flush()
                 self._send(one)
 
@@ -124,15 +126,13 @@ def send(flags: HarnessFlags, say: Callable[[str], None]) -> list[str]:
     return [failure] if failure else []
 
 
-def _screen_text(flags: HarnessFlags, one: DeviceReport) -> str:
+def _render_screen(flags: HarnessFlags, one: DeviceReport) -> str:
     """What the screen reporters say of a test; "" when there are none."""
-    from benchwright.compat.harness import screen_reporter
-
     texts = []
     if flags.screen:
-        texts.append(screen_reporter.screen_text(one.document, rules=SummaryRules(flags.rules)))
+        texts.append(screen_text(one.document, rules=SummaryRules(flags.rules)))
     if flags.simple_screen:
-        texts.append(screen_reporter.simple_screen_text(one.document))
+        texts.append(simple_screen_text(one.document))
     return "".join(text.rstrip("\n") + "\n" for text in texts)
 
 
@@ -145,3 +145,44 @@ def _try_reporter(name: str, act: Callable[[], object]) -> str:
     except OSError as error:
         return f"{name}: {error.filename or ''}: {error.strerror or error}"
     return ""
+
+
+def screen_text(document: HarnessDocument, *, rules: SummaryRules = SummaryRules.TODAY) -> str:
+    """Three lines that say what was measured where, then a line for each entry and one for its difference.
+
+    The whole model comes first, operators follow by name; the seed had the model last, and all percentiles.
+    """
+    meta = document.meta
+    made = commit_date(document).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    lines = [
+        f"NET: {meta.get('net_name')}\tMETRIC: {meta.get('metric')}\tID: {meta.get('identifier')}",
+        f"PLATFORM: {meta.get('platform')}\tHASH: {meta.get('platform_hash')}",
+        f"FRAMEWORK: {meta.get('framework')}\tCOMMIT: {meta.get('commit')}\tTIME: {made}",
+    ]
+    last = rules is SummaryRules.SEED
+    for key in sorted(document.data, key=lambda key: (key.startswith("NET") is last, key)):
+        lines += _entry_lines(key, document.data[key], rules)
+    return "\n".join(lines) + "\n"
+
+
+def simple_screen_text(document: HarnessDocument) -> str:
+    """The entries alone, as JSON."""
+    return as_json(document.entries) + "\n"
+
+
+def _entry_lines(key: str, entry: Mapping[str, Any], rules: SummaryRules) -> list[str]:
+    lines = []
+    for label, name in (("value", "summary"), ("diff", "diff_summary")):
+        if said := _summary_text(entry.get(name) or {}, label, rules):
+            lines.append(f"{key}: {said}")
+    return lines or [f"{key}: {entry['info_string']}"] if "info_string" in entry else lines
+
+
+def _summary_text(summary: Mapping[str, Any], label: str, rules: SummaryRules) -> str:
+    if rules is SummaryRules.SEED and all(isinstance(summary.get(name), int | float) for name in OF_THE_SEED):
+        return f"{label} " + "  ".join(f"{name}: {summary[name]:.2f}" for name in OF_THE_SEED)
+    for centre, word, spread in _PAIRS:
+        if isinstance(summary.get(centre), int | float) and isinstance(summary.get(spread), int | float):
+            return f"{label} {word} {summary[centre]:.5f}  {spread}: {summary[spread]:.5f}"
+    known = [f"{name}: {value:.5f}" for name, value in summary.items() if isinstance(value, int | float)]
+    return f"{label} " + "  ".join(known) if known else ""

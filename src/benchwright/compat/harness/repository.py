@@ -8,8 +8,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 
-from benchwright.compat.harness import control, detection, door, driver_flags, programs
+from benchwright.compat.harness import detection, door, driver_flags, programs
 from benchwright.compat.harness.door import INTERRUPTED_CODE, Watching
 from benchwright.compat.harness.driver_flags import DriverFlags
 from benchwright.compat.harness.programs import BuiltProgram, Programs
@@ -118,7 +119,7 @@ class _Driver:
                 return 1
             other = None
             if self.flags.regression or self.flags.ab_testing:
-                chosen = control.choose_control(self.repository, commit, self.flags.base_commit)
+                chosen = choose_control(self.repository, commit, self.flags.base_commit)
                 other = builds.build(chosen) if chosen is not None else None
                 if other is None or self._report_failure(other):
                     self.say(f"{commit.revision.id[:12]}: there is no control")
@@ -156,3 +157,23 @@ class _Driver:
 
 def _say(text: str) -> None:
     sys.stderr.write(f"benchwright: {text}\n")
+
+
+def choose_control(repository: History, treatment: Commit, base: str = "") -> Commit | None:
+    """`base` when it is of the treatment's week or later, else the first commit of that week that led to the treatment.
+
+    The week begins on Monday 00:00 UTC before the treatment was authored; a commit belongs where it was committed.
+    None when no commit that led to the treatment was committed since then.
+    """
+    monday = week_of(treatment.authored_at)
+    if base:
+        named = repository.resolve(base)
+        if datetime.fromisoformat(named.revision.committed_at) >= monday:
+            return named
+    return repository.first_since(monday.isoformat(), treatment.revision.id)
+
+
+def week_of(instant: str) -> datetime:
+    """Monday 00:00 UTC of the week that the instant (ISO 8601) is in."""
+    at = datetime.fromisoformat(instant).astimezone(UTC)
+    return at.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=at.weekday())

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from benchwright.execution import rounds
 from benchwright.execution.attempt import LOAD_ALLOWANCE
 from benchwright.machine.devices import DeviceFacts
 from benchwright.records import Case, Load, Mode, Run, Scalar, Target, Value
+from benchwright.system.locks import hold_free_lock
 from benchwright.targets.sources import digest_files
 from benchwright.targets.specs import passes
 from benchwright.targets.specs.passes import Pass
@@ -152,7 +155,7 @@ class _Shelves:
 
     def place_files(self, test: PlannedTest) -> dict[str, Path]:
         """Where each file of the test lies, by its key."""
-        return {entry.key: self._place_file(test, entry) for entry in test.files if entry.wanted}
+        return {entry.key: self._place_file(test, entry) for entry in test.files if entry.is_wanted}
 
     def _place_file(self, test: PlannedTest, entry: planner.FileEntry) -> Path:
         asked = {
@@ -251,11 +254,22 @@ def _worker_timeout(one: Pass) -> float:
     """Seconds after which a worker hangs: more than all its commands may take, each with its own limit."""
     executions = max(1, one.repeat) * max(1, len(one.commands)) * (1 + max(0, one.iterations))
     steps = [step for step in (one.before, one.before_each, one.after_each, one.after) if step is not None]
-    seconds = [*_limits(one.timeout, executions)]
-    for step in steps:
-        seconds += _limits(step.timeout or one.timeout, max(1, one.repeat) * len(step.commands))
-    return LOAD_ALLOWANCE + sum(seconds) if all(map(math.isfinite, seconds)) else 52 * WEEK
+    limits = [(one.timeout, executions)]
+    limits += [(step.timeout or one.timeout, max(1, one.repeat) * len(step.commands)) for step in steps]
+    seconds = sum(math.inf if timeout is None else timeout * times for timeout, times in limits)
+    return LOAD_ALLOWANCE + seconds if math.isfinite(seconds) else 52 * WEEK
 
 
-def _limits(timeout: float | None, times: int) -> Iterator[float]:
-    yield math.inf if timeout is None else timeout * times
+@contextmanager
+def hold_free_core(cores: Sequence[int]) -> Iterator[int | None]:
+    """The last of these cores that no other harness has at this time; None when each is taken.
+
+    It is ours until the end of the block, or of this process, however that ends.
+    """
+    for core in reversed(cores):
+        path = Path(tempfile.gettempdir(), f"benchwright-core-{core}.lock")
+        with hold_free_lock(path) as is_ours:
+            if is_ours:
+                yield core
+                return
+    yield None

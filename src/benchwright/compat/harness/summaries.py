@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from benchwright.compat.harness.specs.statistics import USUAL, is_known, percent_of
+from benchwright.compat.harness.specs.settings import USUAL_STATISTICS, is_statistic, percent_of
 from benchwright.errors import OptionError, did_you_mean
 
 Summary = dict[str, float | None]
@@ -66,10 +66,10 @@ def percentile(ordered: Sequence[float], percent: float, rules: SummaryRules = S
 
 def _check_statistics(asked: Sequence[str]) -> tuple[str, ...]:
     for name in asked:
-        if not is_known(name):
-            remedy = f"{did_you_mean(name, USUAL)} A percentile is p0 to p100, also p99.9."
+        if not is_statistic(name):
+            remedy = f"{did_you_mean(name, USUAL_STATISTICS)} A percentile is p0 to p100, also p99.9."
             raise OptionError(f"there is no statistic {name!r}", remedy=remedy)
-    return tuple(dict.fromkeys((*asked, "p50"))) if asked else USUAL
+    return tuple(dict.fromkeys((*asked, "p50"))) if asked else USUAL_STATISTICS
 
 
 def _statistic(name: str, ordered: Sequence[float], rules: SummaryRules) -> float | None:

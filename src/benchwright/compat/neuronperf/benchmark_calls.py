@@ -8,12 +8,11 @@ from typing import Any
 
 from benchwright.compat.neuronperf import choice, measurement
 from benchwright.compat.neuronperf.choice import BenchmarkSettings
-from benchwright.compat.neuronperf.devices import device_of, usable_type
-from benchwright.compat.neuronperf.guard import refuse_nesting
+from benchwright.compat.neuronperf.handover import refuse_nesting
 from benchwright.compat.neuronperf.measurement import Wish
 from benchwright.compat.neuronperf.messages import USUAL, VOICE
 from benchwright.compat.neuronperf.metrics import resolve_metrics as asked_metrics
-from benchwright.compat.neuronperf.plan import read_whole_numbers
+from benchwright.compat.neuronperf.plan import device_of, read_whole_numbers, usable_type
 from benchwright.compat.neuronperf.reports import Report, get_reports
 from benchwright.errors import OptionError
 from benchwright.records import Scalar

@@ -12,13 +12,13 @@ from typing import Any
 
 from benchwright import plugins
 from benchwright.compat.neuronperf import model_index
-from benchwright.compat.neuronperf.devices import count_devices
 from benchwright.compat.neuronperf.feeds import Feeds
 from benchwright.compat.neuronperf.plan import (
     MAX,
     Configuration,
     CrossedDimensions,
     Model,
+    count_devices,
     count_fitting,
     cross_dimensions,
     read_whole_numbers,

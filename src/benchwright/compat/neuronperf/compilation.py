@@ -20,10 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.compat.neuronperf import model_index
-from benchwright.compat.neuronperf.devices import refuse_target
-from benchwright.compat.neuronperf.guard import refuse_nesting
+from benchwright.compat.neuronperf.handover import refuse_nesting
 from benchwright.compat.neuronperf.messages import INFO, USUAL, VOICE
-from benchwright.compat.neuronperf.plan import read_whole_numbers
+from benchwright.compat.neuronperf.plan import read_whole_numbers, refuse_target
 from benchwright.errors import OptionError, TargetError
 from benchwright.system import whole_files
 from benchwright.worker.runtimes import check_installed

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +18,9 @@ from types import FunctionType
 from typing import Any
 
 from benchwright.errors import TargetError
+from benchwright.system.scratch import JOB_VARIABLE
 from benchwright.worker.runtimes import user_objects
+from benchwright.worker.runtimes.pipeline import ImportedFarEnoughError
 
 _KEPT = "kept_"
 Refer = Callable[[Any, str], str]  # an object and what it is to the caller -> its reference
@@ -118,3 +121,14 @@ def _look_up(module: Any, name: str) -> Any:
 
 def _describe_object(thing: Any) -> str:
     return f"{type(thing).__module__}.{type(thing).__qualname__} object"
+
+
+def refuse_nesting() -> None:
+    """Ends the import of a script that a worker imports for its classes and functions, at its first benchmark.
+
+    So a script needs no `if __name__ == "__main__":`, as long as it defines what it hands over before that.
+    """
+    if user_objects.import_underway():
+        raise ImportedFarEnoughError
+    if JOB_VARIABLE in os.environ and "benchwright.worker.main" in sys.modules:
+        raise TargetError("a benchmark was asked for by what is being measured", remedy="measure from outside it")

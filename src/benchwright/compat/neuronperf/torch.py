@@ -36,7 +36,7 @@ def _cast(model: Any, mode: str) -> Any:
     dtype = getattr(torch, name)
     inner = copy.deepcopy(model).to(dtype) if kind == "all" else model
 
-    def converted(value: Any, wanted: Any) -> Any:
+    def convert(value: Any, wanted: Any) -> Any:
         is_real = isinstance(value, torch.Tensor) and value.is_floating_point()
         return value.to(wanted) if is_real else value
 
@@ -47,12 +47,12 @@ def _cast(model: Any, mode: str) -> Any:
 
         def forward(self, *args: Any, **named: Any) -> Any:
             if kind == "all":
-                args, named = torch.utils._pytree.tree_map(lambda value: converted(value, dtype), (args, named))
+                args, named = torch.utils._pytree.tree_map(lambda value: convert(value, dtype), (args, named))
                 output = self.inner(*args, **named)
             else:
                 with torch.autocast("cpu", dtype=dtype):
                     output = self.inner(*args, **named)
-            return torch.utils._pytree.tree_map(lambda value: converted(value, torch.float32), output)
+            return torch.utils._pytree.tree_map(lambda value: convert(value, torch.float32), output)
 
     return Cast().eval()
 

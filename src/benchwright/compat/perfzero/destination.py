@@ -67,7 +67,7 @@ class SummaryDestination:
             raise StoreLostError(self._failure.message, remedy=self._failure.remedy)
 
     @property
-    def failed(self) -> bool:
+    def has_failed(self) -> bool:
         """Whether a store that was asked for by name has lost something."""
         return self._wanted and self._failure is not None
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchwright.compat.perfzero import secrets
-from benchwright.compat.perfzero.secrets import DEFAULT_KEY
 from benchwright.compat.perfzero.workspace import DATA
 from benchwright.errors import OptionError
 from benchwright.schema.parsing import json_value
-from benchwright.system.masking import mask_url
+from benchwright.system.masking import HIDDEN, mask_url
 
+DEFAULT_KEY = "gs://tf-performance/auth_tokens/benchmark_upload_gce.json"  # PerfZero's default, of use to Google alone
 USUAL_LEVEL = logging.INFO
 YEAR = 365 * 86400.0  # seconds
 _TEXTS: dict[str, tuple[str | None, str]] = {
@@ -43,6 +42,7 @@ _TEXTS: dict[str, tuple[str | None, str]] = {
     "profiler_enabled_time": (None, "begin[:end],... seconds of each method to profile."),
     "tpu_parameters": (None, "JSON of the TPU to start: name, project, zone, size, version."),
 }
+_KEY_FLAG = "gcloud_key_file_url"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ def parse(arguments: Sequence[str]) -> PerfZeroFlags:
         store=ours.store or None,
         cost_per_hour=ours.cost_per_hour,
         dry=ours.list,
-        recorded={name: secrets.mask_flag(name, value) for name, value in given.items() if value is not None},
+        recorded={name: mask_flag(name, value) for name, value in given.items() if value is not None},
     )
     json_object(flags.texts["perfzero_constructor_args"], "perfzero_constructor_args")
     if bool(flags.texts["bigquery_project_name"]) != bool(flags.texts["bigquery_dataset_table_name"]):
@@ -202,3 +202,31 @@ def _positive(text: str, what: str) -> float | None:
     if number is not None and not 0 < number < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is not above zero")
     return number
+
+
+def mask_flag(name: str, value: Any) -> Any:
+    """A flag's value as it may be kept and uploaded: addresses without secrets; of a key only that there was one."""
+    if isinstance(value, list):
+        return [mask_flag(name, item) for item in value]
+    if not isinstance(value, str):
+        return value
+    if name == _KEY_FLAG and value not in ("", DEFAULT_KEY):
+        return HIDDEN
+    return mask_url(value)
+
+
+def mask_command(arguments: Iterable[str]) -> tuple[str, ...]:
+    """A command line as it may be kept beside its results."""
+    shown: list[str] = []
+    key_follows = False
+    for word in arguments:
+        flag, equals, value = word.partition("=")
+        is_key_flag = not key_follows and flag.startswith("--g") and f"--{_KEY_FLAG}".startswith(flag)  # or abbreviated
+        if key_follows:
+            shown.append(mask_flag(_KEY_FLAG, word))
+        elif is_key_flag and equals:
+            shown.append(f"{flag}={mask_flag(_KEY_FLAG, value)}")
+        else:
+            shown.append(mask_url(word))
+        key_follows = is_key_flag and not equals
+    return tuple(shown)

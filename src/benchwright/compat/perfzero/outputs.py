@@ -8,9 +8,8 @@ from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
 
-from benchwright.compat.perfzero.claims import Claim
 from benchwright.compat.perfzero.console import log
-from benchwright.compat.perfzero.workspace import Workspace
+from benchwright.compat.perfzero.workspace import Claim, Workspace
 from benchwright.errors import OptionError
 
 _PLAIN = re.compile(r"[^/\0\n]+")

@@ -107,11 +107,12 @@ def _make_folder(folder: Path) -> None:
 
 
 def _expand_methods(flags: PerfZeroFlags, paths: Sequence[str]) -> list[str]:
-    return [found for method in flags.methods for found in _named(flags, method, paths)]
-
-
-def _named(flags: PerfZeroFlags, method: str, paths: Sequence[str]) -> list[str]:
-    return classes.expand(method, style=flags.style, last_paths=paths, timeout=flags.limit)
+    """Returns every method that `--benchmark_methods` names; `Class.filter:REGEX` stands for several."""
+    return [
+        name
+        for method in flags.methods
+        for name in classes.expand(method, style=flags.style, last_paths=paths, timeout=flags.limit)
+    ]
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from typing import NoReturn
 
 from benchwright.compat.perfzero import copies, drives, images
 from benchwright.compat.perfzero.console import log, start_logging
-from benchwright.compat.perfzero.secrets import DEFAULT_KEY
+from benchwright.compat.perfzero.flags import DEFAULT_KEY
 from benchwright.compat.perfzero.workspace import Workspace
 from benchwright.errors import BenchwrightError
 from benchwright.fetch import downloads

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from benchwright import config
-from benchwright.compat.perfzero import console, secrets, tpus, uploads
+from benchwright import config, plugins
+from benchwright.compat.perfzero import console, tpus, uploads
 from benchwright.compat.perfzero.attempts import MethodAttempt
 from benchwright.compat.perfzero.console import log
 from benchwright.compat.perfzero.destination import SummaryDestination
-from benchwright.compat.perfzero.hosts import Hosting
-from benchwright.compat.perfzero.interrupts import run_unless_stopped
+from benchwright.compat.perfzero.flags import mask_command
 from benchwright.compat.perfzero.outputs import Folders
 from benchwright.compat.perfzero.summary import RunFacts
+from benchwright.compat.perfzero.uploads import run_unless_stopped
 from benchwright.compat.perfzero.workspace import DATA, LOG, PROCESS_INFO, SUMMARY, Workspace
-from benchwright.errors import MeasureError, OptionError, StoreError
+from benchwright.errors import BenchwrightError, MeasureError, OptionError, StoreError
 from benchwright.events import Began, Ended, Event, Reached
 from benchwright.execution import rounds
 from benchwright.execution.attempt import INTERRUPTED
+from benchwright.execution.hosts import Worker
 from benchwright.records import Case, Profile, Result, Run
 from benchwright.targets.sources import classes
 from benchwright.worker import profilers
+from benchwright.worker.channel import Job
 
 INTERRUPTED_CODE = 130  # as a shell says it
 
@@ -39,7 +44,7 @@ class Trials:
         self._folders = Folders(workspace, self._flags.texts["execution_id"])
         self._keeping: SummaryDestination | None = None
         self._profile, self._refusal = _profile(self._flags.texts["profiler_enabled_time"])
-        self._host = Hosting(self._flags.texts["scratch_gcs_url"], self._follow)
+        self._host = MethodHost(self._flags.texts["scratch_gcs_url"], self._follow)
         self._attempt: MethodAttempt | None = None
         self._trial = 0
         self._is_bad = self._is_interrupted = False
@@ -57,7 +62,7 @@ class Trials:
             run = self._execute(methods, arguments, keeping)
         if self._is_interrupted or any(map(_was_interrupted, run.results)):
             return INTERRUPTED_CODE
-        return 1 if self._is_bad or keeping.failed else 0
+        return 1 if self._is_bad or keeping.has_failed else 0
 
     def _execute(self, methods: Sequence[str], arguments: Sequence[str], keeping: SummaryDestination) -> Run:
         """The run; where the store lost it, the log says in which file it is."""
@@ -81,7 +86,7 @@ class Trials:
             profile_inline=True,
             monitors=(*rounds.MONITORS, "vms"),
             tags=(*config.load(self._workspace.project).tags, *filter(None, [texts["execution_label"]])),
-            command=secrets.mask_command((*uploads.COMMAND, *arguments)),
+            command=mask_command((*uploads.COMMAND, *arguments)),
             directory=self._workspace.project,
             cost_per_hour=self._flags.cost_per_hour,
         )
@@ -178,3 +183,31 @@ def _profile(text: str) -> tuple[Profile | None, OptionError | None]:
         return Profile(windows=profilers.windows(text)), None
     except OptionError as error:
         return None, OptionError(f"--profiler_enabled_time={text}: {error.message}", remedy=error.remedy)
+
+
+class MethodHost:
+    """The local host. While there is a `refusal` it starts nothing and says why: what cannot run leaves its record.
+
+    With `scratch` the constructor gets an `output_dir` below that URL, named like the output folder; everything else
+    stays here. `follow` is given a descriptor of what each worker prints, which is then its own to close.
+    """
+
+    def __init__(self, scratch: str, follow: Callable[[int], object]) -> None:
+        self.refusal: BenchwrightError | None = None
+        self._follow = follow
+        self._scratch, self._local = scratch.rstrip("/"), plugins.load("hosts", "local")()
+
+    def launch(self, job: Job) -> Worker:
+        """Starts a fresh process with this job."""
+        if self.refusal is not None:
+            raise self.refusal
+        worker: Any = self._local.launch(self._redirect(job) if self._scratch else job)
+        self._follow(worker.duplicate_log())
+        return worker  # type: ignore[no-any-return]
+
+    def _redirect(self, job: Job) -> Job:
+        target = job.case.target
+        given = json.loads(str(target.options.get("constructor") or "{}"))
+        given["output_dir"] = f"{self._scratch}/{Path(job.folder).name}"
+        changed = replace(target, options={**target.options, "constructor": json.dumps(given)})
+        return replace(job, case=replace(job.case, target=changed))

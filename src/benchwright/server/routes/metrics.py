@@ -17,7 +17,7 @@ from starlette.responses import Response
 from benchwright._version import VERSION
 from benchwright.server.access import Reads
 from benchwright.server.context import archive, context_of, pack_response
-from benchwright.server.request_counts import BOUNDS, Traffic
+from benchwright.server.traffic import BOUNDS, Traffic
 from benchwright.store.archive import SeriesFilter
 from benchwright.store.sql import SqlStore
 

@@ -228,4 +228,4 @@ def test_a_place_that_is_said_makes_a_test_one_that_runs(write: Write) -> None:
     shape = SHAPES["accuracy of a model whose place is not said"]
     asked = SpecRequest(framework="caffe2", string_map={"MODEL_DIR": "/models"})
     (test,) = plan(write(shape.test, model=shape.model), asked).tests
-    assert test.reason == "" and {e.location for e in test.files if e.wanted} == {"/models/i.pb", "/models/p.pb"}
+    assert test.reason == "" and {e.location for e in test.files if e.is_wanted} == {"/models/i.pb", "/models/p.pb"}

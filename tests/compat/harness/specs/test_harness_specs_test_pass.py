@@ -40,7 +40,7 @@ def test_locations_start_at_the_spec_also_without_md5(write: Write, location: st
     entry = _located(path, "input_files.m", root_model_dir=Path("/models"), string_map={"DATA": "/d"})
 
     assert entry.location == found.replace("PARENT", str(path.parent.parent))
-    assert entry.wanted == ("{" not in entry.location)
+    assert entry.is_wanted == ("{" not in entry.location)
 
 
 def test_files_of_a_test_keep_their_place_their_role_and_their_key(write: Write, tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_files_of_a_test_keep_their_place_their_role_and_their_key(write: Write,
         }
     )
     test = _only(path)
-    placed = {entry.key: tmp_path / "cache" / entry.filename for entry in test.files if entry.wanted}
+    placed = {entry.key: tmp_path / "cache" / entry.filename for entry in test.files if entry.is_wanted}
 
     one = to_pass(test, program="/bin/bench", programs={"aux": "/bin/aux"}, libraries=["/l.so"], placed=placed)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchwright.compat.harness.specs import keys, loader, planner
+from benchwright.compat.harness.specs import loader, planner
 from benchwright.compat.harness.specs.plans import LIBRARIES, FileEntry, PlannedTest, SpecRequest
 from benchwright.errors import FetchError
 from benchwright.fetch.digests import mismatch, parse_digests
@@ -15,6 +15,22 @@ from benchwright.targets.specs import placeholders
 from benchwright.targets.specs.places import PlacedDocument, SpecProblem
 
 SIMILAR = 0.8  # of 1: how near an unknown key must be to a known one to look like a slip
+# The keys that the older forms give a meaning. Any other is legal too, as a placeholder.
+# fmt: off
+TOP_KEYS = frozenset({"model", "tests", "default_args", "meta", "benchmarks"})
+MODEL_KEYS = frozenset({
+    "name", "format", "files", "framework", "group", "category", "description", "kind", "cooldown", "timeout", "repeat",
+    "command_args", "converter", "preprocess", "postprocess", "platform_args", "libraries", "platform", "app",
+    "log_output", "inputs", "outputs", "commands", "path",
+})
+TEST_KEYS = frozenset({
+    "identifier", "metric", "iter", "warmup", "commands", "command", "arguments", "inputs", "input_files",
+    "output_files", "files", "preprocess", "postprocess", "platform_args", "timeout", "env", "log_output", "statistics",
+    "cpu-list", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "method", "collection_time", "voltage", "monsoon", "profiler",
+    "degrade",
+})
+FILE_KEYS = frozenset({"filename", "location", "md5", "converter", "upload", "target"})
+# fmt: on
 
 
 def check(path: Path, framework: str = "", *, offline: bool = True) -> list[SpecProblem]:
@@ -56,15 +72,15 @@ def _find_slips(value: Mapping[str, Any], document: PlacedDocument) -> Iterator[
 
 
 def _levels(value: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any], frozenset[str]]]:
-    yield (), value, keys.TOP
+    yield (), value, TOP_KEYS
     model = value.get("model")
     if isinstance(model, Mapping):
-        yield ("model",), model, keys.MODEL
+        yield ("model",), model, MODEL_KEYS
         yield from _file_levels(("model", "files"), model.get("files"))
     tests = value.get("tests")
     for i, test in enumerate(tests if isinstance(tests, list) else ()):
         if isinstance(test, Mapping):
-            yield ("tests", i), test, keys.TEST
+            yield ("tests", i), test, TEST_KEYS
             for group in ("input_files", "output_files", "files"):
                 yield from _file_levels(("tests", i, group), test.get(group))
 
@@ -74,7 +90,7 @@ def _file_levels(
 ) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any], frozenset[str]]]:
     for name, one in files.items() if isinstance(files, Mapping) else ():
         if isinstance(one, Mapping):
-            yield (*path, name), one, keys.FILE
+            yield (*path, name), one, FILE_KEYS
 
 
 def _find_obstacle(test: PlannedTest) -> Iterator[SpecProblem]:
@@ -84,7 +100,7 @@ def _find_obstacle(test: PlannedTest) -> Iterator[SpecProblem]:
 
 def _check_files(tests: list[PlannedTest], offline: bool) -> Iterator[SpecProblem]:
     """Files that are not there, or are not those that the spec means; each is looked at once."""
-    wanted = {(entry.location, entry.md5): entry for test in tests for entry in test.files if entry.wanted}
+    wanted = {(entry.location, entry.md5): entry for test in tests for entry in test.files if entry.is_wanted}
     for entry in wanted.values():
         message = _find_unreachable(entry.location, offline) if _is_url(entry.location) else _find_mismatch(entry)
         if message:

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from benchwright.compat.harness.specs.merge import merge_mappings
+from benchwright.compat.harness.specs.loader import merge_mappings
 
 PROGRAM = "{program}"
 _DOUBLED = re.compile(r"\{program\}(\s+\{program\})+")

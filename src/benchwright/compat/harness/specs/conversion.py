@@ -129,7 +129,7 @@ def _key(entry: FileEntry) -> str:
 
 
 def _file(entry: FileEntry, spec: loader.OlderSpec, told: _Losses) -> dict[str, Any] | None:
-    if not entry.wanted or entry.location.startswith("//"):
+    if not entry.is_wanted or entry.location.startswith("//"):
         told.add(
             entry.place, f"{entry.key} is not carried over: {entry.location or 'it has no location'}", "give a path"
         )

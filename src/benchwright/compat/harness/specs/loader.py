@@ -1,4 +1,4 @@
-"""Spec files and lists of them. They are read and never written to."""
+"""Spec files and lists of them, and how what they say is merged. Files are read and never written to."""
 
 from __future__ import annotations
 
@@ -95,3 +95,42 @@ def _spec(
 ) -> OlderSpec:
     value = placeholders.replace_tokens(document.value, string_map)
     return OlderSpec(file=file, document=document, value=value, listed=listed, meta=meta)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hidden:
+    """A value that does not count, because a nearer place says something else."""
+
+    path: tuple[str, ...]
+    kept: Any
+    hidden: Any
+
+
+def merge_mappings(
+    near: Mapping[str, Any], far: Mapping[str, Any], *, missing_only: bool = False
+) -> tuple[dict[str, Any], tuple[Hidden, ...]]:
+    """`near` with what only `far` has, and what of `far` does not count. Neither argument is changed.
+
+    Mappings are merged all the way down. Lists are joined, `near` first; with `missing_only` (the rule of early 2018)
+    only items that `near` lacks are added. Anything else stays as `near` has it.
+    """
+    hidden: list[Hidden] = []
+    return _merge_levels(near, far, (), missing_only, hidden), tuple(hidden)
+
+
+def _merge_levels(
+    near: Mapping[str, Any], far: Mapping[str, Any], path: tuple[str, ...], missing_only: bool, hidden: list[Hidden]
+) -> dict[str, Any]:
+    found = dict(near)
+    for key, theirs in far.items():
+        if key not in near:
+            found[key] = theirs
+            continue
+        mine = near[key]
+        if isinstance(mine, Mapping) and isinstance(theirs, Mapping):
+            found[key] = _merge_levels(mine, theirs, (*path, key), missing_only, hidden)
+        elif isinstance(mine, list) and isinstance(theirs, list):
+            found[key] = mine + [item for item in theirs if not missing_only or item not in mine]
+        elif mine != theirs:
+            hidden.append(Hidden(path=(*path, key), kept=mine, hidden=theirs))
+    return found

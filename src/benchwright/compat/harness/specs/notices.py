@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from benchwright.compat.harness.specs import commands, lookups
-from benchwright.compat.harness.specs.loader import OlderSpec
+from benchwright.compat.harness.specs.loader import Hidden, OlderSpec
 from benchwright.compat.harness.specs.locations import RUN_TOKENS
-from benchwright.compat.harness.specs.merge import Hidden
 from benchwright.compat.harness.specs.plans import FileEntry, PlannedTest, Role, SpecRequest
 from benchwright.errors import DecodeError
 from benchwright.targets.specs.places import PlacedDocument, SpecProblem
@@ -60,7 +59,7 @@ def test_notices(test: Mapping[str, Any], at: int, document: PlacedDocument) -> 
 def equal_names(files: Sequence[FileEntry], where: str) -> list[SpecProblem]:
     """Files of a test whose names are equal: the older system took the one for the other."""
     names = Counter(entry.key.rpartition(".")[2] for entry in files if entry.role is not Role.MODEL)
-    stored = Counter(entry.filename for entry in files if entry.wanted and entry.md5)
+    stored = Counter(entry.filename for entry in files if entry.is_wanted and entry.md5)
     found = [
         _warning(
             where,

@@ -10,7 +10,7 @@ from typing import Any
 from benchwright.compat.harness.specs import commands as running
 from benchwright.compat.harness.specs import expansion, loader, locations, notices, settings
 from benchwright.compat.harness.specs.description import describe_plan
-from benchwright.compat.harness.specs.merge import merge_mappings
+from benchwright.compat.harness.specs.loader import merge_mappings
 from benchwright.compat.harness.specs.plans import FileEntry, PlannedTest, Role, SpecPlan, SpecRequest
 from benchwright.compat.harness.specs.test_pass import to_pass
 from benchwright.compat.harness.specs.validator import validate

@@ -61,7 +61,7 @@ class FileEntry:
     place: str = ""  # where the spec says so
 
     @property
-    def wanted(self) -> bool:
+    def is_wanted(self) -> bool:
         """Whether it must be had before the test starts; others are made by it."""
         return bool(self.location) and "{" not in self.location and self.role is not Role.OUTPUT
 

@@ -1,8 +1,9 @@
-"""What a test says about how it is run: time, cores, threads, variables, repeats."""
+"""How a test is run, as its spec says: time, cores, threads, variables, repeats, and the statistics of its values."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,8 @@ from benchwright.compat.harness.specs.plans import SpecRequest
 from benchwright.records import Value
 
 THREADS = ("MKL_NUM_THREADS", "OMP_NUM_THREADS")
+USUAL_STATISTICS = ("mean", "p0", "p10", "p50", "p90", "p100", "stdev", "MAD", "cv")
+_PERCENTILE = re.compile(r"p([0-9]+(?:\.[0-9]+)?)")
 
 
 def number(value: Any, default: float) -> float:
@@ -98,3 +101,14 @@ def _mask(value: Any) -> int:
         return int(str(value), 16) if value is not None else 0
     except ValueError:
         return 0
+
+
+def is_statistic(name: str) -> bool:
+    """Whether there is such a statistic."""
+    return name in USUAL_STATISTICS or percent_of(name) is not None
+
+
+def percent_of(name: str) -> float | None:
+    """The N of `pN`, or None for a name that is no percentile."""
+    match = _PERCENTILE.fullmatch(name)
+    return float(match[1]) if match and float(match[1]) <= 100 else None

@@ -95,7 +95,7 @@ def _file(entry: FileEntry, placed: Mapping[str, Path]) -> PassFile:
 
 def _path(entry: FileEntry, placed: Mapping[str, Path]) -> str:
     """Where it lies, or will lie: a location with a placeholder is filled in by the run."""
-    if not entry.wanted:
+    if not entry.is_wanted:
         return entry.location
     if entry.key in placed:
         return str(placed[entry.key])

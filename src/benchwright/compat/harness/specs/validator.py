@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from benchwright.compat.harness.specs import commands, settings, statistics
+from benchwright.compat.harness.specs import commands, settings
 from benchwright.compat.harness.specs.locations import md5_is_fine
 from benchwright.targets.specs import placeholders
 from benchwright.targets.specs.places import PlacedDocument, SpecProblem
@@ -159,6 +159,6 @@ def _check_statistics(test: Mapping[str, Any], place: Path, found: _Problems) ->
         found.add((*place, "statistics"), "`statistics` is a list", '["mean", "p90"]')
         return
     for i, name in enumerate(said):
-        if not statistics.is_known(str(name)):
-            known = ", ".join(name for name in statistics.USUAL if statistics.percent_of(name) is None)
+        if not settings.is_statistic(str(name)):
+            known = ", ".join(name for name in settings.USUAL_STATISTICS if settings.percent_of(name) is None)
             found.add((*place, "statistics", i), f"{name!r} is no statistic", f"{known}, or p0 to p100")

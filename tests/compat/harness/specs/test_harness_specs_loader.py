@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchwright.compat.harness.specs.merge import Hidden, merge_mappings
+from benchwright.compat.harness.specs.loader import Hidden, merge_mappings
 
 
 def test_the_nearer_scalar_stays_mappings_recurse_and_lists_are_joined() -> None:
