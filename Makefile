@@ -41,7 +41,7 @@ test: $(VENV)/.lint  ## Check everything: lint, parallel tests, those that measu
 	$(BIN)/python -W ignore scripts/with_postgres.py $(PYTEST) tests/store --ignore tests/store/remote -m "not serial and not soak" >$(VENV)/postgres.log 2>&1 & \
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not serial and not soak" || status=1; \
 	wait $$! || status=1; echo "the store on PostgreSQL:"; cat $(VENV)/postgres.log; \
-	$(PYTEST) -m "serial and not soak" || status=1; \
+	$(PYTEST) -m "serial and not soak" $$(grep -rl --include "*.py" "mark\.serial" tests) || status=1; \
 	exit $$status
 
 soak: $(VENV)/.test $(TENSORFLOW)/.ready $(VENV)/.programs  ## The long hunts: thousands of mutations, kills at many instants. For a release.

@@ -191,4 +191,6 @@ def _stand_in(monkeypatch: pytest.MonkeyPatch, *, most: int, interrupted: bool =
     monkeypatch.setattr(calibration.record, "__kwdefaults__", {"run": run})
     over = lambda: 3600.0 * (not interrupted and done >= most)  # noqa: E731
     monkeypatch.setattr(calibration, "time", SimpleNamespace(monotonic=over))
-    monkeypatch.setattr(calibration.calibration, "__kwdefaults__", {"usual": None, "replays": 40})
+    # Few replays: what they say is tested where they are made.
+    monkeypatch.setattr(calibration.calibration, "__kwdefaults__", {"usual": None, "replays": 12})
+    monkeypatch.setattr(calibration, "_FEWER", 10)

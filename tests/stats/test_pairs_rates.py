@@ -1,4 +1,5 @@
-"""How often pairs are judged wrongly when the truth is known; the full figures come from benchmarks/pairs.py."""
+"""How often pairs are judged wrongly when the truth is known: a third of the comparisons here, all in `make soak`. The
+full figures come from benchmarks/pairs.py."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from benchwright.stats.pairs import WINDOW_LEVEL, judge, stop
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 Noise = Callable[[np.random.Generator, tuple[int, int]], Array]
-COMPARISONS = 300
+COMPARISONS = pytest.mark.parametrize("comparisons", [100, pytest.param(300, marks=pytest.mark.soak)])
 DIFFERENT = (Verdict.WORSE, Verdict.BETTER)
 NOISES: dict[str, Noise] = {
     "normal": lambda rng, shape: 0.01 * rng.normal(size=shape),
@@ -28,9 +29,11 @@ NOISES: dict[str, Noise] = {
 }
 
 
-def verdicts(noise: Noise, change: float, most: int, **asked: float) -> list[tuple[int, Verdict | None]]:
+def verdicts(
+    comparisons: int, noise: Noise, change: float, most: int, **asked: float
+) -> list[tuple[int, Verdict | None]]:
     rng = np.random.default_rng(most)
-    shape = (COMPARISONS, most)
+    shape = (comparisons, most)
     ratios = noise(rng, shape) - noise(rng, shape) + math.log1p(change)
     orders = (rng.random(shape) < 0.5).tolist()
     return [
@@ -52,25 +55,28 @@ def test_a_second_process_that_is_always_slower_is_no_change(effect: float) -> N
     assert wrong <= 5
 
 
+@COMPARISONS
 @pytest.mark.parametrize("noise", NOISES)
-def test_equal_programs_are_not_called_different(noise: str) -> None:
-    found = Counter(verdict for _, verdict in verdicts(NOISES[noise], 0.0, 16, smallest=0.001))
+def test_equal_programs_are_not_called_different(noise: str, comparisons: int) -> None:
+    found = Counter(verdict for _, verdict in verdicts(comparisons, NOISES[noise], 0.0, 16, smallest=0.001))
     wrong = found[Verdict.WORSE] + found[Verdict.BETTER]
-    assert scipy.stats.binomtest(wrong, COMPARISONS, 0.01, alternative="greater").pvalue > 0.001
+    assert scipy.stats.binomtest(wrong, comparisons, 0.01, alternative="greater").pvalue > 0.001
 
 
+@COMPARISONS
 @pytest.mark.parametrize("noise", ["normal", "two speeds", "disturbed"])
-def test_programs_that_differ_are_not_called_the_same(noise: str) -> None:
-    found = Counter(verdict for _, verdict in verdicts(NOISES[noise], 0.021, 16, smallest=0.02))
-    assert scipy.stats.binomtest(found[Verdict.SAME], COMPARISONS, 0.01, alternative="greater").pvalue > 0.001
+def test_programs_that_differ_are_not_called_the_same(noise: str, comparisons: int) -> None:
+    found = Counter(verdict for _, verdict in verdicts(comparisons, NOISES[noise], 0.021, 16, smallest=0.02))
+    assert scipy.stats.binomtest(found[Verdict.SAME], comparisons, 0.01, alternative="greater").pvalue > 0.001
     assert found[Verdict.BETTER] <= 3
 
 
-def test_a_large_change_ends_within_seven_pairs_and_none_at_all_well_before_the_last() -> None:
-    slower = verdicts(NOISES["normal"], 0.10, 16)
-    assert sum(used <= 7 and verdict is Verdict.WORSE for used, verdict in slower) / COMPARISONS > 0.9
+@COMPARISONS
+def test_a_large_change_ends_within_seven_pairs_and_none_at_all_well_before_the_last(comparisons: int) -> None:
+    slower = verdicts(comparisons, NOISES["normal"], 0.10, 16)
+    assert sum(used <= 7 and verdict is Verdict.WORSE for used, verdict in slower) / comparisons > 0.9
     quiet: Noise = lambda rng, shape: 0.003 * rng.standard_t(5, size=shape)  # noqa: E731
-    clean = verdicts(quiet, 0.0, 24, smallest=0.02)
+    clean = verdicts(comparisons, quiet, 0.0, 24, smallest=0.02)
     assert all(verdict is Verdict.SAME for _, verdict in clean)
     assert np.median([used for used, _ in clean]) <= 8
 
