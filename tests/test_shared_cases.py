@@ -11,7 +11,7 @@ import pytest
 
 from benchwright.analysis import operator_changes
 from benchwright.analysis.operators import FAMILIES, family
-from benchwright.pages.site.names import answer_name
+from benchwright.pages.site.files import answer_name
 from benchwright.records import Operator
 from benchwright.units import _SCALES, format_probability, format_value, scale_for
 

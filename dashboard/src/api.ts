@@ -156,7 +156,7 @@ function fileOf(path: string, query: Query): string | undefined {
   return exact ?? (LISTS.includes(path.split("/", 1)[0]!) ? files.get(fileName(path, {})) : undefined);
 }
 
-/** The name under which a site keeps what a path gives; `pages.site.names.answer_name` in Python is the same. */
+/** The name under which a site keeps what a path gives; `pages.site.files.answer_name` in Python is the same. */
 export function fileName(path: string, query: Query): string {
   const pairs = Object.entries(query).filter(([, value]) => value);
   const words = pairs.map(([name, value]) => `${name}=${value}`).sort();

@@ -31,9 +31,9 @@ from benchwright.notify import addresses, sender_at
 )
 def test_no_secret_is_shown(text: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("S", "x://deadbeef")
-    assert addresses.shown(text) == shown
+    assert addresses.mask_address(text) == shown
     if "://" in text or "$" in text:
-        address = addresses.read(text)
+        address = addresses.read_address(text)
         assert f"{address}" == shown and "deadbeef" not in repr(address)
 
 
@@ -44,15 +44,15 @@ def test_references_are_filled_in_from_the_environment_and_files(
     monkeypatch.setenv("ONE", "o@e")
     monkeypatch.setenv("WHOLE", "slack://a/b/c")
     text = f"mailto://${{ONE}}:${{file:{tmp_path / 'secret'}}}@example.com"
-    assert addresses.read(text).url == "mailto://o%40e:two%2Fthree@example.com"
-    assert addresses.read("${WHOLE}").url == "slack://a/b/c"
+    assert addresses.read_address(text).url == "mailto://o%40e:two%2Fthree@example.com"
+    assert addresses.read_address("${WHOLE}").url == "slack://a/b/c"
 
 
 def test_a_target_keeps_its_name_when_its_secret_is_exchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = []
     for secret in ("first", "second"):
         monkeypatch.setenv("S", secret)
-        keys.append(addresses.read("webhook+https://${S}@example.com").key)
+        keys.append(addresses.read_address("webhook+https://${S}@example.com").key)
     assert keys[0] == keys[1] != addresses.key_of("webhook+https://${S}@example.org")
 
 
@@ -83,9 +83,9 @@ def test_a_wrong_address_says_what_to_do_and_no_secret(
 
 
 def test_the_words_of_others_are_scrubbed() -> None:
-    address = addresses.read("slack://T0KENA/T0KENB/%23general")
+    address = addresses.read_address("slack://T0KENA/T0KENB/%23general")
     said = "POST /services/T0KENA/T0KENB failed for #general"
-    assert address.scrubbed(said) == "POST /services/***/*** failed for ***"
+    assert address.remove_secrets(said) == "POST /services/***/*** failed for ***"
 
 
 def test_the_configuration_names_targets(tmp_path: Path) -> None:

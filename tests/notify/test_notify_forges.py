@@ -220,13 +220,13 @@ def test_an_hour_that_is_used_up_is_trouble_that_passes(forge: Forge, peer: Any)
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("github://owner", "names no repository"),
-        ("github://owner/../name", "names no repository"),
-        ("github://owner/na{me}", "names no repository"),
+        ("github://owner", "does not name a repository"),
+        ("github://owner/../name", "does not name a repository"),
+        ("github://owner/na{me}", "does not name a repository"),
         ("github://owner/name?pul=1", "did you mean 'pull'"),
         ("github://owner/name?pull=x", "not a number"),
         ("github://owner/name?comment=maybe", "yes or no"),
-        ("gitlab://group/name?api=http://gitlab.example.com/api/v4", "in the clear"),
+        ("gitlab://group/name?api=http://gitlab.example.com/api/v4", "without encryption"),
         ("gitlab://group/name?api=gitlab.example.com", "https://"),
     ],
 )

@@ -141,7 +141,7 @@ def test_runtimes_pair_cases_by_their_other_params(archive: SqlStore) -> None:
 
 @pytest.mark.parametrize("side", ["run", "run:", "branch:main", "", "machine"])
 def test_a_side_that_is_none_is_refused(archive: SqlStore, side: str) -> None:
-    with pytest.raises(OptionError, match="no side of a comparison"):
+    with pytest.raises(OptionError, match="not a side of a comparison"):
         compare(archive, side, "run:last")
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from benchwright.notify.forges import _worse
 from benchwright.notify.journal import Ledger, TargetRecord
 from benchwright.notify.messages import Message, Notice
-from benchwright.notify.statuses import to_take_back
+from benchwright.notify.statuses import find_withdrawable
 from benchwright.records import Estimate, Verdict
 from benchwright.records.findings import Drift, Finding, Part
 from benchwright.report.change_picture import SeriesPicture, sketch
@@ -116,7 +116,7 @@ def test_no_commit_gets_a_status_for_a_drift() -> None:
     step = replace(FINDING, id="57e9000000", drift=None)
     assert _worse([Notice(finding=FINDING), Notice(finding=step)]) == (Notice(finding=step),)
     ledger = Ledger(findings={FINDING.id: FINDING})
-    assert to_take_back(ledger, TargetRecord(told={FINDING.id}), lambda _: True) == ()
+    assert find_withdrawable(ledger, TargetRecord(told={FINDING.id}), lambda _: True) == ()
 
 
 def test_a_sketch_of_a_drift_shows_all_of_it_without_a_mark() -> None:

@@ -19,7 +19,7 @@ import pytest
 
 import series_of_runs as runs
 from benchwright.errors import StoreError
-from benchwright.pages.live import Looking
+from benchwright.pages.live import LiveView
 from benchwright.server.app import create_app
 from benchwright.server.process import listen, server_for
 from benchwright.server.routes import live as route
@@ -42,7 +42,7 @@ def store(tmp_path: Path) -> Iterator[SqlStore]:
 
 
 def test_a_look_shows_who_spoke_lately(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    looking = Looking(store)
+    looking = LiveView(store)
     assert looking.look().runs == []
     store.tell_progress(WORD)
     (seen,) = looking.look().runs
@@ -57,7 +57,7 @@ def test_a_look_shows_who_spoke_lately(store: SqlStore, monkeypatch: pytest.Monk
 def test_a_look_shows_results_as_they_come(store: SqlStore) -> None:
     run = replace(runs.run_of(0, 0.1), id="r")
     first, *rest = run.results
-    looking = Looking(store)
+    looking = LiveView(store)
     before = looking.look().newest
     store.begin(replace(run, results=()))
     store.add("r", first)

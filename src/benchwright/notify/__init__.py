@@ -9,10 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchwright import config
-from benchwright.notify.delivery import DeliveryOutcome, MessageDelivery, Notifier
+from benchwright.notify.delivery import DeliveryOutcome, MessageDelivery, Notifier, try_target
 from benchwright.notify.messages import Message, Notice
 from benchwright.notify.senders import Sender, Withdrawing, sender_at
-from benchwright.notify.tryout import try_target
 
 __all__ = [
     "DeliveryOutcome",

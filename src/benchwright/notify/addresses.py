@@ -36,7 +36,7 @@ class NotifyAddress:
     def __str__(self) -> str:
         return self.shown
 
-    def scrubbed(self, words: str) -> str:
+    def remove_secrets(self, words: str) -> str:
         """Somebody's words about this target, without anything of its address that may be secret."""
         for secret in sorted(self.secrets, key=len, reverse=True):
             words = words.replace(secret, HIDDEN)
@@ -48,7 +48,7 @@ def key_of(text: str) -> str:
     return hashlib.sha256(text.strip().encode()).hexdigest()[:16]
 
 
-def shown(text: str) -> str:
+def mask_address(text: str) -> str:
     """An address as it is written, without what may be secret in it."""
     written = text.strip()
     if _REFERENCE.fullmatch(written):
@@ -66,7 +66,7 @@ def shown(text: str) -> str:
     return f"{scheme}://{HIDDEN}" if scheme else HIDDEN
 
 
-def read(text: str) -> NotifyAddress:
+def read_address(text: str) -> NotifyAddress:
     """The address with every reference replaced; an `OptionError` when one leads nowhere."""
     written = text.strip()
     whole = _REFERENCE.fullmatch(written)
@@ -74,12 +74,12 @@ def read(text: str) -> NotifyAddress:
     scheme = _scheme(url)
     if not scheme:
         raise OptionError(
-            f"{shown(text)} is not the address of a target", remedy="for example webhook+https://host/path"
+            f"{mask_address(text)} is not the address of a target", remedy="for example webhook+https://host/path"
         )
     parts = {url, url.partition("://")[2], *(part for part in _PARTS.split(url.partition("://")[2]))}
     parts |= {unquote(part) for part in parts} | {_value(found) for found in _REFERENCE.finditer(written)}
     secrets = tuple(sorted(part for part in parts if len(part) >= _SHORTEST))
-    return NotifyAddress(key=key_of(text), shown=shown(text), scheme=scheme, url=url, secrets=secrets)
+    return NotifyAddress(key=key_of(text), shown=mask_address(text), scheme=scheme, url=url, secrets=secrets)
 
 
 def check_login(text: str, url: str) -> None:
@@ -91,13 +91,13 @@ def check_login(text: str, url: str) -> None:
     login = re.match(r"[^:]+://(.*)@", _REFERENCE.sub(_MARK, text.strip()), re.DOTALL)
     if login and login[1].strip(":") != _MARK:
         raise OptionError(
-            f"{shown(text)} has its secret written out",
+            f"{mask_address(text)} has its secret written out",
             remedy="put it into a variable and write ${NAME}@, or into a file and write ${file:PATH}@; "
             "an @ that is part of a path is %40",
         )
     if _late_at(url):
         raise OptionError(
-            f"{shown(text)} has /, ? or # in front of an @",
+            f"{mask_address(text)} has /, ? or # in front of an @",
             remedy="write %2F, %3F and %23 in a secret, and %40 for an @ that is part of a path",
         )
 

@@ -25,7 +25,7 @@ class Apprise:
     pictures = True
 
     def __init__(self, address: NotifyAddress) -> None:
-        with _heard():
+        with _capture_log():
             try:
                 import apprise
             except ImportError:
@@ -46,10 +46,10 @@ class Apprise:
 
         pictures = [notice.picture for notice in message.notices if notice.picture][:MOST_PICTURES]
         takes_files = bool(pictures) and bool(self._service.attachment_support)
-        with tempfile.TemporaryDirectory(prefix="benchwright-") as folder, _heard() as said:
+        with tempfile.TemporaryDirectory(prefix="benchwright-") as folder, _capture_log() as said:
             group = apprise.Apprise()
             group.add(self._service)
-            files = _written(pictures, Path(folder)) if takes_files else []
+            files = _write_pictures(pictures, Path(folder)) if takes_files else []
             done = group.notify(
                 title=message.title,
                 body=message.text,
@@ -58,14 +58,14 @@ class Apprise:
                 attach=files or None,
             )
         if not done:
-            reason = self._address.scrubbed(" ".join(said)) or "the service did not take it"
+            reason = self._address.remove_secrets(" ".join(said)) or "the service did not take it"
             raise UploadError(
                 f"{self._address.shown}: {reason}", remedy="check the address, and the service's settings"
             )
         return f"taken by {self._service.service_name}" + (f", {len(files)} pictures" if files else "")
 
 
-def _written(pictures: list[bytes], folder: Path) -> list[str]:
+def _write_pictures(pictures: list[bytes], folder: Path) -> list[str]:
     paths = [folder / f"change-{number}.png" for number, _ in enumerate(pictures, 1)]
     for path, picture in zip(paths, pictures, strict=True):
         path.write_bytes(picture)
@@ -73,8 +73,8 @@ def _written(pictures: list[bytes], folder: Path) -> list[str]:
 
 
 @contextmanager
-def _heard() -> Iterator[list[str]]:
-    """What the library complains of, which may hold secrets: it goes to the list and to no log meanwhile.
+def _capture_log() -> Iterator[list[str]]:
+    """Captures the warnings of the library, which may hold secrets: they go to the list and to no log meanwhile.
 
     Its plug-ins are imported on first use, and some warn of modules that this Python deprecates: nobody can mend it.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -14,10 +15,12 @@ from benchwright.config import Notify
 from benchwright.errors import BenchwrightError
 from benchwright.notify import addresses, statuses
 from benchwright.notify.journal import HOUR, DeliveryJournal, Ledger, TargetRecord
-from benchwright.notify.messages import Message
+from benchwright.notify.messages import Message, Notice
 from benchwright.notify.notices import notice
 from benchwright.notify.senders import Withdrawing, deliver, sender_at, withdraws
+from benchwright.records import Estimate, Verdict
 from benchwright.records.findings import Finding
+from benchwright.report.change_picture import SeriesPicture, png, sketch
 from benchwright.system.http import PassingError
 
 if TYPE_CHECKING:
@@ -27,7 +30,7 @@ DAYS = 7  # for which something that cannot be told is tried again
 
 
 class DeliveryOutcome(StrEnum):
-    """What became of a message."""
+    """How the delivery of a message ended."""
 
     SENT = "sent"
     WITHDRAWN = "withdrawn"  # a status was taken back: what it spoke of is resolved or ignored
@@ -38,7 +41,7 @@ class DeliveryOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageDelivery:
-    """What one target was told, or why not."""
+    """A message to one target: which findings it names, and how its delivery ended."""
 
     target: str  # its address, without secrets
     findings: tuple[str, ...]
@@ -71,21 +74,21 @@ class Notifier:
         try:
             if not targets:
                 return []
-            with self._journal.held() as ledger:
+            with self._journal.hold() as ledger:
                 for finding in findings:
                     if asked or (finding.verdict in self._settings.verdicts and finding.state not in statuses.UNTOLD):
                         self._note(ledger, finding, targets, again)
-                serving = (_Serving(self._settings, self._journal, ledger, text, store) for text in targets)
+                serving = (_TargetDelivery(self._settings, self._journal, ledger, text, store) for text in targets)
                 return [told for one in serving for told in one.serve(rested=asked)]
         except OSError as error:  # what could not be noted is not sent: it would be sent each time
             why = f"{self._journal.path}: {error.strerror or error}"
             return [
-                MessageDelivery(target=addresses.shown(t), findings=(), outcome=DeliveryOutcome.FAILED, why=why)
+                MessageDelivery(target=addresses.mask_address(t), findings=(), outcome=DeliveryOutcome.FAILED, why=why)
                 for t in targets
             ]
 
     def _note(self, ledger: Ledger, finding: Finding, targets: Iterable[str], again: bool) -> None:
-        """Writes down who is to hear of it."""
+        """Writes down which targets are to get the finding."""
         records = {key: ledger.of(key) for key in map(addresses.key_of, targets)}
         fresh = [
             key
@@ -93,11 +96,11 @@ class Notifier:
             if finding.id not in record.waiting and (again or finding.id not in record.settled)
         ]
         if fresh:
-            self._journal.due(ledger, finding, fresh)
+            self._journal.note_due(ledger, finding, fresh)
 
 
-class _Serving:
-    """One target's turn."""
+class _TargetDelivery:
+    """The messages that wait for one target."""
 
     def __init__(
         self, settings: Notify, journal: DeliveryJournal, ledger: Ledger, text: str, store: Store | None
@@ -111,12 +114,12 @@ class _Serving:
         yield from self._drop()
         can_withdraw = self._can_withdraw()
         if can_withdraw:
-            for finding in statuses.returned(self._record, self._store):
-                self._journal.due(self._ledger, finding, [self._key])
+            for finding in statuses.find_returned(self._record, self._store):
+                self._journal.note_due(self._ledger, finding, [self._key])
         if waiting := tuple(self._record.waiting):
             left = self._left()
-            if why := self._not_now(left, rested=rested):
-                yield self._told(waiting, DeliveryOutcome.LATER, why)
+            if why := self._reason_to_wait(left, rested=rested):
+                yield self._make_outcome(waiting, DeliveryOutcome.LATER, why)
                 return
             one_by_one = len(waiting) <= min(left, self._settings.together)
             for batch in [(each,) for each in waiting] if one_by_one else [waiting]:
@@ -124,8 +127,8 @@ class _Serving:
                 yield told
                 if told.outcome is DeliveryOutcome.FAILED:
                     return
-        taken = statuses.to_take_back(self._ledger, self._record, self._is_over) if can_withdraw else ()
-        yield from self._withdraw(taken or self._recovered(), rested=rested)
+        taken = statuses.find_withdrawable(self._ledger, self._record, self._is_over) if can_withdraw else ()
+        yield from self._withdraw(taken or self._find_recovered(), rested=rested)
 
     def _can_withdraw(self) -> bool:
         try:
@@ -133,21 +136,21 @@ class _Serving:
         except BenchwrightError:  # told when there is something to send
             return False
 
-    def _recovered(self) -> tuple[str, ...]:
+    def _find_recovered(self) -> tuple[str, ...]:
         """Findings of which the target is told once that they are over; one that takes back statuses does just that."""
         try:
-            return () if withdraws(self._text) else statuses.recovered(self._record, self._store)
+            return () if withdraws(self._text) else statuses.find_recovered(self._record, self._store)
         except BenchwrightError:  # told when there is something to send
             return ()
 
     def _withdraw(self, taken: tuple[str, ...], *, rested: bool) -> Iterator[MessageDelivery]:
         """Takes back statuses of commits at which none of the findings stands any more, or tells that they are over."""
         if fresh := [each for each in taken if each not in self._record.withdrawing]:
-            self._journal.over(self._ledger, self._key, fresh)
+            self._journal.note_over(self._ledger, self._key, fresh)
         if not taken:
             return
-        if why := self._not_now(self._left(), rested=rested):
-            yield self._told(taken, DeliveryOutcome.LATER, why)
+        if why := self._reason_to_wait(self._left(), rested=rested):
+            yield self._make_outcome(taken, DeliveryOutcome.LATER, why)
         else:
             yield self._send(taken, withdraw=True)
 
@@ -156,39 +159,39 @@ class _Serving:
         now = self._journal.clock()
         return self._settings.per_hour - sum(0 <= now - at < HOUR for at in self._record.tried)
 
-    def _not_now(self, left: int, *, rested: bool) -> str:
-        return _not_now(self._record, left, self._journal.clock(), rested=rested)
+    def _reason_to_wait(self, left: int, *, rested: bool) -> str:
+        return _reason_to_wait(self._record, left, self._journal.clock(), rested=rested)
 
     def _drop(self) -> Iterator[MessageDelivery]:
         now, waiting = self._journal.clock(), dict(self._record.waiting)
         to_do = [*waiting.items(), *self._record.withdrawing.items()]
         old = tuple(dict.fromkeys(each for each, since in to_do if now - since > DAYS * 24 * HOUR))
         over = tuple(each for each in waiting if each not in old and self._is_over(each))
-        for gone, why in ((old, f"could not be told in {DAYS} days"), (over, "resolved or ignored meanwhile")):
+        for gone, why in ((old, f"could not be sent in {DAYS} days"), (over, "resolved or ignored meanwhile")):
             if gone:
-                self._journal.dropped(self._ledger, self._key, gone, why)
-                yield self._told(gone, DeliveryOutcome.DROPPED, why)
+                self._journal.note_drop(self._ledger, self._key, gone, why)
+                yield self._make_outcome(gone, DeliveryOutcome.DROPPED, why)
 
     def _is_over(self, finding: str) -> bool:
-        return statuses.over(self._store, finding)
+        return statuses.is_over(self._store, finding)
 
     def _send(self, ids: tuple[str, ...], *, withdraw: bool = False) -> MessageDelivery:
-        self._journal.trying(self._ledger, self._key, ids)
+        self._journal.note_attempt(self._ledger, self._key, ids)
         pause = 0.0
         try:
-            why = self._message_out(ids, withdraw=withdraw)
+            why = self._send_message(ids, withdraw=withdraw)
         except PassingError as error:
             why, pause = str(error), error.pause
         except BenchwrightError as error:
             why = error.message
         else:
-            note = self._journal.withdrawn if withdraw else self._journal.told
+            note = self._journal.note_withdrawal if withdraw else self._journal.note_delivery
             note(self._ledger, self._key, ids)
-            return self._told(ids, DeliveryOutcome.WITHDRAWN if withdraw else DeliveryOutcome.SENT, why)
-        self._journal.failed(self._ledger, self._key, ids, why, pause)
-        return self._told(ids, DeliveryOutcome.FAILED, why)
+            return self._make_outcome(ids, DeliveryOutcome.WITHDRAWN if withdraw else DeliveryOutcome.SENT, why)
+        self._journal.note_failure(self._ledger, self._key, ids, why, pause)
+        return self._make_outcome(ids, DeliveryOutcome.FAILED, why)
 
-    def _message_out(self, ids: tuple[str, ...], *, withdraw: bool) -> str:
+    def _send_message(self, ids: tuple[str, ...], *, withdraw: bool) -> str:
         sender = sender_at(self._text)
         known = (self._ledger.findings[each] for each in ids)
         notices = tuple(notice(f, self._store, link=self._settings.link, picture=sender.pictures) for f in known)
@@ -198,16 +201,53 @@ class _Serving:
         identity = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
         send = sender.withdraw if withdraw and isinstance(sender, Withdrawing) else sender.send
         message = Message(id=identity, notices=notices, resolved=withdraw and send == sender.send)
-        return deliver(send, message, addresses.shown(self._text))
+        return deliver(send, message, addresses.mask_address(self._text))
 
-    def _told(self, findings: tuple[str, ...], outcome: DeliveryOutcome, why: str) -> MessageDelivery:
-        return MessageDelivery(target=addresses.shown(self._text), findings=findings, outcome=outcome, why=why)
+    def _make_outcome(self, findings: tuple[str, ...], outcome: DeliveryOutcome, why: str) -> MessageDelivery:
+        return MessageDelivery(target=addresses.mask_address(self._text), findings=findings, outcome=outcome, why=why)
 
 
-def _not_now(record: TargetRecord, left: int, now: float, *, rested: bool) -> str:
+def _reason_to_wait(record: TargetRecord, left: int, now: float, *, rested: bool) -> str:
     """Why nothing may be sent at present, or ""."""
     if left < 1:
-        return "as many messages as an hour may have"
+        return "the limit of messages for this hour is reached"
     if not rested and now < record.resting_until <= now + record.longest_rest:
         return f"it failed {record.failures} times; tried again in {record.resting_until - now:.0f} s"
     return ""
+
+
+# ---- whether a target works ----
+
+
+_VALUES = (1.0, 1.01, 0.99, 1.0, 1.02, 0.99, 1.01, 1.1, 1.11, 1.09, 1.1, 1.12)  # ms
+_CHANGE = 7
+
+
+def try_target(text: str) -> str:
+    """Sends a test message with an invented finding and says what happened; raises when it could not be sent.
+
+    GitHub and GitLab get no comment, which nobody could take back: there the token is tried.
+    """
+    sender = sender_at(text)
+    trace = SeriesPicture(
+        values=tuple(v / 1000 for v in _VALUES), change=_CHANGE, title="a test of Benchwright", unit="s"
+    )
+    picture = png(trace) if sender.pictures else b""
+    notice = Notice(finding=_invent_finding(), sketch=sketch(trace), picture=picture)
+    message = Message(id=secrets.token_hex(16), notices=(notice,), test=True)
+    return deliver(sender.send, message, addresses.mask_address(text))
+
+
+def _invent_finding() -> Finding:
+    return Finding(
+        id="test",
+        series="test",
+        case="a test of Benchwright",
+        metric="latency_p50",
+        unit="s",
+        before=Estimate(point=0.001, low=0.00099, high=0.00101),
+        after=Estimate(point=0.0011, low=0.00109, high=0.00111),
+        effect=Estimate(point=1.1, low=1.08, high=1.12),
+        method="invented",
+        verdict=Verdict.WORSE,
+    )

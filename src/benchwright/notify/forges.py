@@ -13,8 +13,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from benchwright.errors import OptionError, UploadError, did_you_mean
 from benchwright.notify.addresses import NotifyAddress
-from benchwright.notify.client import check_accepted, check_server
 from benchwright.notify.messages import Message, Notice, headline
+from benchwright.notify.senders import check_accepted, check_server
 from benchwright.records import Verdict
 from benchwright.records.findings import Finding
 from benchwright.report.findings import title
@@ -60,13 +60,13 @@ class ForgeRepository:
     token: str = field(repr=False)
 
 
-def place(address: NotifyAddress, *, api: str, request: str, tokens: Tokens) -> ForgeRepository:
+def read_place(address: NotifyAddress, *, api: str, request: str, tokens: Tokens) -> ForgeRepository:
     """Reads `github://owner/name?pull=12&comment=no&status=no&api=https://host/api/v3`."""
     parts = urlsplit(address.url)
     login, _, owner = parts.netloc.rpartition("@")
     path = f"{owner}/{parts.path.strip('/')}".removesuffix(".git")
     if not _PATH.fullmatch(path) or {".", ".."} & {*path.split("/")}:
-        raise OptionError(f"{address.shown} names no repository", remedy=f"write {address.scheme}://owner/name")
+        raise OptionError(f"{address.shown} does not name a repository", remedy=f"write {address.scheme}://owner/name")
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     known = ("api", "comment", "status", request)
     for name in options:
@@ -78,13 +78,15 @@ def place(address: NotifyAddress, *, api: str, request: str, tokens: Tokens) -> 
     check_server(server, what=address.shown, secure=True)
     token = unquote(login.strip(":")) or tokens.find(address.shown)
     if not token or not all("!" <= sign <= "~" for sign in token):  # what a header takes
-        raise OptionError(f"{address.shown}: its token has signs that no token has", remedy="is it more than one line?")
+        raise OptionError(
+            f"{address.shown}: its token has characters that no token has", remedy="is it more than one line?"
+        )
     return ForgeRepository(
         path=path,
         request=number,
         api=server,
-        comment=_wanted(options, "comment", address),
-        status=_wanted(options, "status", address),
+        comment=_is_wanted(options, "comment", address),
+        status=_is_wanted(options, "status", address),
         shown=address.shown,
         token=token,
     )
@@ -118,7 +120,7 @@ class Forge:
                 path = self.commit_comments.format(commit=commit)
                 comments += self._comment_once(path, replace(message, notices=notices), self.commit_text)
             if place.status and (worse := _worse(notices)):
-                self._set(commit, self.failure, _summed(worse, headline), worse[0].link)
+                self._set(commit, self.failure, _summarize(worse, headline), worse[0].link)
                 statuses += 1
         return f"{comments} comments, {statuses} statuses"
 
@@ -126,18 +128,18 @@ class Forge:
         """Sets the status of each commit to success: nothing that was found there stands any more."""
         commits = _by_commit(message.notices) if self.place.status else {}
         for commit, notices in commits.items():
-            self._set(commit, SUCCESS, f"Settled: {_summed(notices, title)}", notices[0].link)
+            self._set(commit, SUCCESS, f"Settled: {_summarize(notices, title)}", notices[0].link)
         return f"{len(commits)} statuses taken back"
 
     def _get(self, path: str, what: str) -> Any:
-        """What is there, decoded."""
+        """The answer to a GET of `path`, decoded."""
         return check_accepted(self._call("GET", path, None), f"{self.place.shown}: {what}").json()
 
     def _post(self, path: str, body: Mapping[str, Any]) -> HttpAnswer:
         return self._call("POST", path, json.dumps(body).encode())
 
     def _set(self, commit: str, state: str, words: str, link: str) -> None:
-        """The status of a commit."""
+        """Sets the status of a commit."""
         said = {"state": state, "description": _cut(words)} | ({"target_url": link} if link else {})
         answer = self._post(self.statuses.format(commit=commit), {**self.status, **said})
         if not self.is_so(answer, state):
@@ -184,8 +186,8 @@ def _worse(notices: Iterable[Notice]) -> tuple[Notice, ...]:
     return tuple(notice for notice in notices if notice.finding.verdict is Verdict.WORSE and not notice.finding.drift)
 
 
-def _summed(notices: tuple[Notice, ...], line: Callable[[Finding], str]) -> str:
-    """The first in its line, the others counted."""
+def _summarize(notices: tuple[Notice, ...], line: Callable[[Finding], str]) -> str:
+    """The first finding in its line, and how many more there are."""
     return line(notices[0].finding) + (f" and {len(notices) - 1} more" if len(notices) > 1 else "")
 
 
@@ -197,8 +199,8 @@ def _mark(notice: Notice) -> str:
     return f"<!-- benchwright {notice.finding.id} -->"
 
 
-def _wanted(options: Mapping[str, str], name: str, address: NotifyAddress) -> bool:
+def _is_wanted(options: Mapping[str, str], name: str, address: NotifyAddress) -> bool:
     given = options.get(name, "yes").lower()
     if given not in (*_YES, *_NO):
-        raise OptionError(f"{address.shown}: {name}={given}", remedy="write yes or no")
+        raise OptionError(f"{address.shown}: {name}={given} is neither yes nor no", remedy="write yes or no")
     return given in _YES

@@ -19,7 +19,7 @@ class GitHub:
 
     def __init__(self, address: NotifyAddress) -> None:
         api = os.environ.get("GITHUB_API_URL", "").strip() or "https://api.github.com"  # Actions sets it
-        place = forges.place(address, api=api, request="pull", tokens=TOKENS)
+        place = forges.read_place(address, api=api, request="pull", tokens=TOKENS)
         root = f"/repos/{place.path}"
         self._forge = forges.Forge(
             place=place,

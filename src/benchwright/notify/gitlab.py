@@ -21,7 +21,7 @@ class GitLab:
 
     def __init__(self, address: NotifyAddress) -> None:
         api = os.environ.get("CI_API_V4_URL", "").strip() or "https://gitlab.com/api/v4"  # its CI sets it
-        place = forges.place(address, api=api, request="merge_request", tokens=TOKENS)
+        place = forges.read_place(address, api=api, request="merge_request", tokens=TOKENS)
         root = f"/projects/{quote(place.path, safe='')}"
         self._forge = forges.Forge(
             place=place,
@@ -33,7 +33,7 @@ class GitLab:
             statuses=f"{root}/statuses/{{commit}}",
             status={"name": "benchwright"},
             failure="failed",
-            is_so=_is_so,
+            is_so=_is_set_already,
         )
 
     def send(self, message: Message) -> str:
@@ -45,7 +45,7 @@ class GitLab:
         return self._forge.withdraw(message)
 
 
-def _is_so(answer: HttpAnswer, state: str) -> bool:
-    """The status is that already: GitLab refuses to set it a second time."""
+def _is_set_already(answer: HttpAnswer, state: str) -> bool:
+    """Whether the commit has this status already: GitLab refuses to set it a second time."""
     same = b"annot transition status" in answer.text and f"from :{state}".encode() in answer.text
     return answer.status == 400 and same

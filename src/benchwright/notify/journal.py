@@ -1,4 +1,4 @@
-"""What is to be told to whom, and what was: a file of JSON lines that a restart, or `kill -9`, does not confuse.
+"""The journal of deliveries, which findings wait for which target: JSON lines that `kill -9` does not confuse.
 
 A line is one of: `due` (a finding and the targets that are to hear of it), `trying` (a message is about to go out),
 `told`, `failed`, `dropped`, `over` (what was told no longer stands), `withdrawn` (and the target knows). A line that
@@ -44,26 +44,26 @@ class TargetRecord:
 
 @dataclass(slots=True)
 class Ledger:
-    """The journal, read."""
+    """What the lines of the journal say together: the findings, and the record of each target."""
 
     findings: dict[str, Finding] = field(default_factory=dict)
     targets: dict[str, TargetRecord] = field(default_factory=dict)
 
     def of(self, target: str) -> TargetRecord:
-        """What is known of a target; of a new one, nothing."""
+        """The record of a target; a new target gets an empty one."""
         return self.targets.setdefault(target, TargetRecord())
 
 
 class DeliveryJournal:
-    """The file. `clock` says the time, in seconds since 1970."""
+    """The file of the journal. `clock` says the time, in seconds since 1970."""
 
     def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:
         self.path = path
         self.clock = clock
 
     @contextmanager
-    def held(self) -> Iterator[Ledger]:
-        """The ledger, while no other process tells anybody anything."""
+    def hold(self) -> Iterator[Ledger]:
+        """Reads the ledger and holds its lock: no other process sends messages meanwhile."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with hold_lock(self.path.with_name(f"{self.path.name}.lock")):
             ledger = Ledger()
@@ -72,32 +72,32 @@ class DeliveryJournal:
                     _apply(ledger, line)
             yield ledger
 
-    def due(self, ledger: Ledger, finding: Finding, targets: Sequence[str]) -> None:
-        """The targets are to hear of the finding."""
+    def note_due(self, ledger: Ledger, finding: Finding, targets: Sequence[str]) -> None:
+        """Notes that these targets are to get the finding."""
         self._write(ledger, what="due", targets=[*targets], finding=json_value(schema.dumps(finding)))
 
-    def trying(self, ledger: Ledger, target: str, findings: Iterable[str]) -> None:
-        """A message goes out now. Should its outcome never be known, it counts as failed."""
+    def note_attempt(self, ledger: Ledger, target: str, findings: Iterable[str]) -> None:
+        """Notes that a message goes out now. Should its outcome never be known, it counts as failed."""
         self._write(ledger, what="trying", target=target, findings=[*findings])
 
-    def told(self, ledger: Ledger, target: str, findings: Iterable[str]) -> None:
-        """It arrived."""
+    def note_delivery(self, ledger: Ledger, target: str, findings: Iterable[str]) -> None:
+        """Notes that a message arrived."""
         self._write(ledger, what="told", target=target, findings=[*findings])
 
-    def failed(self, ledger: Ledger, target: str, findings: Iterable[str], why: str, pause: float = 0.0) -> None:
-        """It did not; `pause` is how many seconds the target asked for."""
+    def note_failure(self, ledger: Ledger, target: str, findings: Iterable[str], why: str, pause: float = 0.0) -> None:
+        """Notes that a message did not arrive; `pause` is how many seconds the target asked for."""
         self._write(ledger, what="failed", target=target, findings=[*findings], why=why, pause=pause)
 
-    def dropped(self, ledger: Ledger, target: str, findings: Iterable[str], why: str) -> None:
-        """It need not be told any more."""
+    def note_drop(self, ledger: Ledger, target: str, findings: Iterable[str], why: str) -> None:
+        """Notes that these findings need not be sent any more."""
         self._write(ledger, what="dropped", target=target, findings=[*findings], why=why)
 
-    def over(self, ledger: Ledger, target: str, findings: Iterable[str]) -> None:
-        """What was told of them is to be taken back."""
+    def note_over(self, ledger: Ledger, target: str, findings: Iterable[str]) -> None:
+        """Notes that what was sent of these findings is to be taken back."""
         self._write(ledger, what="over", target=target, findings=[*findings])
 
-    def withdrawn(self, ledger: Ledger, target: str, findings: Iterable[str]) -> None:
-        """It was."""
+    def note_withdrawal(self, ledger: Ledger, target: str, findings: Iterable[str]) -> None:
+        """Notes that what was sent of these findings was taken back."""
         self._write(ledger, what="withdrawn", target=target, findings=[*findings])
 
     def _write(self, ledger: Ledger, **line: Any) -> None:
@@ -120,12 +120,12 @@ def _apply(ledger: Ledger, line: Any) -> None:
             for target in line["targets"]:
                 ledger.of(target).waiting.setdefault(finding.id, at)
             return
-        _happened(ledger.of(line["target"]), line["what"], at, line)
+        _apply_event(ledger.of(line["target"]), line["what"], at, line)
     except (KeyError, TypeError, ValueError, DecodeError):
         return
 
 
-def _happened(record: TargetRecord, what: str, at: float, line: dict[str, Any]) -> None:
+def _apply_event(record: TargetRecord, what: str, at: float, line: dict[str, Any]) -> None:
     if what == "trying":
         record.tried.append(at)
         record.failures += 1  # until something better is known
@@ -137,13 +137,13 @@ def _happened(record: TargetRecord, what: str, at: float, line: dict[str, Any]) 
             record.withdrawing.setdefault(finding, at)
     elif what in ("told", "dropped", "withdrawn"):
         for finding in line["findings"]:
-            _settled(record, what, finding)
+            _settle(record, what, finding)
         if what != "dropped":
             record.failures, record.resting_until = 0, 0.0
 
 
-def _settled(record: TargetRecord, what: str, finding: str) -> None:
-    """The target knows of it, or need not any more; so it is with taking it back."""
+def _settle(record: TargetRecord, what: str, finding: str) -> None:
+    """Ends the wait of a finding, or of its withdrawal, for a target."""
     taking_back = record.withdrawing.pop(finding, None) is not None
     if what == "told":
         record.told.add(finding)

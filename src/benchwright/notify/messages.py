@@ -1,4 +1,4 @@
-"""What people are told: findings as a title, as plain text and as Markdown."""
+"""Messages about findings: as a title, as plain text and as Markdown."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST = 200  # letters of a name or a subject
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """A finding with what goes beside it."""
+    """A finding with its link and the pictures of its series."""
 
     finding: Finding
     link: str = ""
@@ -49,7 +49,7 @@ class Message:
 
     @property
     def title(self) -> str:
-        """One line."""
+        """The message in one line."""
         first = "Test: " if self.test else RESOLVED if self.resolved else ""
         if len(self.notices) == 1:
             return first + headline(self.notices[0].finding)
@@ -57,24 +57,24 @@ class Message:
 
     @property
     def text(self) -> str:
-        """Plain text."""
+        """The message as plain text."""
         if self.resolved:
             return "\n".join(
-                [*(RESOLVED + headline(each.finding) for each in self.notices[:IN_ALL]), *_left(self.notices)]
+                [*(RESOLVED + headline(each.finding) for each in self.notices[:IN_ALL]), *_count_left_out(self.notices)]
             )
         blocks = ["\n".join(_lines(notice)) for notice in self.notices[:IN_FULL]]
         rest = [headline(notice.finding) for notice in self.notices[IN_FULL:IN_ALL]]
-        return "\n\n".join([*blocks, *(["\n".join(rest)] if rest else []), *_left(self.notices)])
+        return "\n\n".join([*blocks, *(["\n".join(rest)] if rest else []), *_count_left_out(self.notices)])
 
     @property
     def markdown(self) -> str:
-        """Markdown in which no name of a benchmark, author or commit acts as markup or calls a person."""
+        """The message as Markdown; no name of a benchmark, author or commit in it acts as markup or calls a person."""
         if self.resolved:
             lines = [f"- {_code(RESOLVED + headline(each.finding))}" for each in self.notices[:IN_ALL]]
-            return "\n".join([*lines, *_left(self.notices)])
-        blocks = ["\n".join(_marked(notice)) for notice in self.notices[:IN_FULL]]
+            return "\n".join([*lines, *_count_left_out(self.notices)])
+        blocks = ["\n".join(_markdown_lines(notice)) for notice in self.notices[:IN_FULL]]
         rest = [f"- {_code(headline(notice.finding))}" for notice in self.notices[IN_FULL:IN_ALL]]
-        return "\n\n".join([*blocks, *(["\n".join(rest)] if rest else []), *_left(self.notices)])
+        return "\n\n".join([*blocks, *(["\n".join(rest)] if rest else []), *_count_left_out(self.notices)])
 
 
 def headline(finding: Finding) -> str:
@@ -82,7 +82,7 @@ def headline(finding: Finding) -> str:
     return _short(f"{finding.verdict.capitalize()}: {title(finding)}")
 
 
-def _left(notices: Sequence[Notice]) -> list[str]:
+def _count_left_out(notices: Sequence[Notice]) -> list[str]:
     return [f"and {len(notices) - IN_ALL} more"] if len(notices) > IN_ALL else []
 
 
@@ -90,7 +90,7 @@ def _lines(notice: Notice) -> Iterator[str]:
     finding = notice.finding
     yield headline(finding)
     yield _sizes(finding)
-    if whose := _whose(finding):
+    if whose := _name_culprit(finding):
         yield whose
     if notice.sketch:
         yield notice.sketch
@@ -98,11 +98,11 @@ def _lines(notice: Notice) -> Iterator[str]:
     yield notice.link or f"benchwright findings show {finding.id}"
 
 
-def _marked(notice: Notice) -> Iterator[str]:
+def _markdown_lines(notice: Notice) -> Iterator[str]:
     finding = notice.finding
     yield f"**{_code(headline(finding))}**\n"
     yield _sizes(finding)
-    if whose := _whose(finding):
+    if whose := _name_culprit(finding):
         yield f"\n{_code(whose)}"
     drawn = notice.graph or notice.sketch
     told = [*drawn.splitlines(), *map(_short, reasons.lines(finding.why))]
@@ -122,8 +122,8 @@ def _sizes(finding: Finding) -> str:
     return f"{before} before, {after} after{sure}{machine}"
 
 
-def _whose(finding: Finding) -> str:
-    """The culprit, or between which commits it is."""
+def _name_culprit(finding: Finding) -> str:
+    """The commit behind a finding, or the range of commits that it is in."""
     if finding.drift:
         commits = len(finding.revisions) - 1
         return f"{commits} commits carry it: no single one of them is the culprit" if commits > 1 else ""

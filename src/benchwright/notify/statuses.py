@@ -1,4 +1,4 @@
-"""What still stands of what a target was told: where a status is to be taken back, and where it is to be set again."""
+"""Which statuses at a target are out of date: those to take back, and those to set again."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ UNTOLD = (*OVER, State.SUSPECTED)  # nobody is told of these, unless a person as
 _STANDING = (State.OPEN, State.ACKNOWLEDGED)
 
 
-def over(store: Store | None, finding: str) -> bool:
-    """Whether the store says that nobody needs to hear of it any more."""
+def is_over(store: Store | None, finding: str) -> bool:
+    """Whether the store says that a finding is resolved or ignored, so that nobody needs a message of it."""
     try:
         return store is not None and store.finding(finding).state in OVER
     except StoreError:  # the journal has it, so it was found
         return False
 
 
-def to_take_back(ledger: Ledger, record: TargetRecord, is_over: Callable[[str], bool]) -> tuple[str, ...]:
+def find_withdrawable(ledger: Ledger, record: TargetRecord, is_over: Callable[[str], bool]) -> tuple[str, ...]:
     """The findings of commits whose status says that something is worse, though none of those told there stands."""
     commits: dict[str, list[str]] = {}
     for each in sorted((record.told - record.withdrawn) | {*record.waiting}):
@@ -40,7 +40,7 @@ def to_take_back(ledger: Ledger, record: TargetRecord, is_over: Callable[[str], 
     return tuple(each for ids in settled for each in ids if each in record.told)
 
 
-def recovered(record: TargetRecord, store: Store | None) -> tuple[str, ...]:
+def find_recovered(record: TargetRecord, store: Store | None) -> tuple[str, ...]:
     """The findings that a target was told of and whose values are as before again, as the store says."""
     try:
         told = [store.finding(each) for each in sorted(record.told - record.withdrawn)] if store is not None else []
@@ -53,7 +53,7 @@ def _is_recovered(finding: Finding) -> bool:
     return any(remark.what == RECOVERED for remark in finding.remarks)
 
 
-def returned(record: TargetRecord, store: Store | None) -> list[Finding]:
+def find_returned(record: TargetRecord, store: Store | None) -> list[Finding]:
     """Findings that were taken back and stand again, as they are now."""
     if store is None or not record.withdrawn:
         return []

@@ -19,8 +19,8 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from benchwright import schema
 from benchwright.errors import OptionError
 from benchwright.notify.addresses import NotifyAddress
-from benchwright.notify.client import check_accepted, check_server
 from benchwright.notify.messages import Message, Notice
+from benchwright.notify.senders import check_accepted, check_server
 from benchwright.system.http import call
 
 SECRET = "BENCHWRIGHT_WEBHOOK_SECRET"  # noqa: S105 - the name of a variable

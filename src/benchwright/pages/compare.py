@@ -33,13 +33,12 @@ from benchwright.analysis.comparison import (
 from benchwright.analysis.judged_metrics import judged_metrics, rank
 from benchwright.analysis.rows import combine_estimates, show_scalar
 from benchwright.errors import StoreError, did_you_mean
-from benchwright.pages import sides
-from benchwright.pages.lines import params_of
+from benchwright.pages import at_once, sides
 from benchwright.pages.machines import machine_note
 from benchwright.pages.names import machine_names
-from benchwright.pages.queries import at_once
 from benchwright.pages.shapes import ComparedLine, Comparison, Difference
 from benchwright.records import Better, Environment, Estimate, Scalar, Status, Value, Verdict
+from benchwright.schema.parsing import json_mapping
 from benchwright.store.archive import Archive, ResultOutcome, Valued
 
 _DIRECTIONS = {"": None, **{better.value: better for better in Better}}
@@ -53,11 +52,11 @@ def compare(archive: Archive, a: str, b: str, *, metrics: Sequence[str] = ()) ->
 
     Without metrics, those of each case that `benchwright compare` judges.
     """
-    filled = sides.fill(archive, a, b)
+    filled = sides.fill_sides(archive, a, b)
     known = sorted({value.metric for side in filled for value in side.values})
-    _check(metrics, known)
+    _check_metric_names(metrics, known)
     cases = _cases(filled, metrics)
-    rows = drop_chance_changes([_row(case) for case in cases])
+    rows = drop_chance_changes([_compare_case(case) for case in cases])
     names = _machine_names(archive, filled)
     lines = sorted((line for pair in zip(cases, rows, strict=True) for line in _lines(*pair, names)), key=_effect)
     return Comparison(
@@ -71,7 +70,7 @@ def compare(archive: Archive, a: str, b: str, *, metrics: Sequence[str] = ()) ->
     )
 
 
-def _machines(filled: Sequence[sides.Filled]) -> set[str]:
+def _machines(filled: Sequence[sides.FilledSide]) -> set[str]:
     return {value.machine for side in filled for value in side.values}
 
 
@@ -100,7 +99,7 @@ class _Case:
         return " ".join([self.name, *(f"{name}={show_scalar(value)}" for name, value in self.params.items())])
 
 
-def _check(metrics: Sequence[str], known: Sequence[str]) -> None:
+def _check_metric_names(metrics: Sequence[str], known: Sequence[str]) -> None:
     for name in metrics:
         if name not in known:
             raise StoreError(f"neither side has a metric {name!r}", remedy=did_you_mean(name, known))
@@ -109,9 +108,9 @@ def _check(metrics: Sequence[str], known: Sequence[str]) -> None:
 # ---- which goes with which ----
 
 
-def _cases(filled: tuple[sides.Filled, sides.Filled], wanted: Sequence[str]) -> list[_Case]:
+def _cases(filled: tuple[sides.FilledSide, sides.FilledSide], wanted: Sequence[str]) -> list[_Case]:
     kinds = frozenset(side.kind for side in filled)
-    shown = _asked(filled, wanted) if wanted else _judged(filled)
+    shown = _choose_metrics(filled, wanted) if wanted else _choose_judged(filled)
     pairs = list(_pairs(shown, kinds))
     ended = [_by_case(side.outcomes, kinds) for side in filled]
     groups: dict[Name, list[_Metric]] = {}
@@ -132,18 +131,20 @@ def _cases(filled: tuple[sides.Filled, sides.Filled], wanted: Sequence[str]) -> 
     ]
 
 
-def _asked(filled: tuple[sides.Filled, sides.Filled], wanted: Sequence[str]) -> tuple[list[Valued], list[Valued]]:
+def _choose_metrics(
+    filled: tuple[sides.FilledSide, sides.FilledSide], wanted: Sequence[str]
+) -> tuple[list[Valued], list[Valued]]:
     before, after = ([value for value in side.values if value.metric in wanted] for side in filled)
     return before, after
 
 
-def _judged(filled: tuple[sides.Filled, sides.Filled]) -> tuple[list[Valued], list[Valued]]:
-    """The values of both sides that are judged: which ones, each case decides by the metrics that it has."""
+def _choose_judged(filled: tuple[sides.FilledSide, sides.FilledSide]) -> tuple[list[Valued], list[Valued]]:
+    """The judged values of both sides; which metrics are judged depends on the metrics that each case has."""
     known: dict[tuple[str, str], dict[str, str]] = {}
     for side in filled:
         for value in side.values:
             known.setdefault((value.case, value.params), {})[value.metric] = value.better
-    judged = {name: _judged_of(tuple(metrics.items())) for name, metrics in known.items()}
+    judged = {name: _names_judged(tuple(metrics.items())) for name, metrics in known.items()}
     before, after = (
         [value for value in side.values if value.metric in judged[value.case, value.params]] for side in filled
     )
@@ -151,8 +152,8 @@ def _judged(filled: tuple[sides.Filled, sides.Filled]) -> tuple[list[Valued], li
 
 
 @lru_cache(maxsize=1024)
-def _judged_of(metrics: tuple[tuple[str, str], ...]) -> frozenset[str]:
-    """Cases of one suite have the same metrics, so that few of them are new."""
+def _names_judged(metrics: tuple[tuple[str, str], ...]) -> frozenset[str]:
+    """The names of the judged metrics. Cached: cases of one suite have the same metrics."""
     return frozenset(judged_metrics(dict(metrics)))
 
 
@@ -195,18 +196,18 @@ def _one_of_each(side: dict[Name, list[Valued]], kinds: frozenset[str]) -> dict[
 
 
 def _case_name(value: Valued | ResultOutcome, kinds: frozenset[str]) -> Name:
-    return (value.case, _same(value.params, kinds), "" if "machine" in kinds else value.machine)
+    return (value.case, _spell_params(value.params, kinds), "" if "machine" in kinds else value.machine)
 
 
 @lru_cache(maxsize=4096)
-def _same(params: str, kinds: frozenset[str]) -> str:
+def _spell_params(params: str, kinds: frozenset[str]) -> str:
     """Params in one spelling, whatever their order was."""
     return repr(sorted(_params(params, kinds).items()))
 
 
 @lru_cache(maxsize=4096)
 def _params(text: str, kinds: frozenset[str]) -> Mapping[str, Scalar]:
-    told = params_of(text)
+    told = json_mapping(text)
     if "runtime" in kinds:
         told.pop("runtime", None)
     return told
@@ -222,7 +223,7 @@ def _by_case(outcomes: Iterable[ResultOutcome], kinds: frozenset[str]) -> dict[N
 # ---- one case ----
 
 
-def _row(case: _Case) -> ComparedRow:
+def _compare_case(case: _Case) -> ComparedRow:
     unsure = notes.name_unreliable_runs(_unreliable(case)) if case.is_doubted else ""
     both = [metric for metric in case.metrics if metric.before and metric.after]
     found = tuple([judge(_rounds(metric), unsure=unsure) for metric in both])
@@ -280,7 +281,7 @@ def _reason(outcome: ResultOutcome) -> str:
 # ---- lines ----
 
 
-def _machine_names(archive: Archive, filled: Sequence[sides.Filled]) -> Mapping[str, str]:
+def _machine_names(archive: Archive, filled: Sequence[sides.FilledSide]) -> Mapping[str, str]:
     """Names that tell lines of the same case apart; none where each side is of one machine."""
     several = any(len({value.machine for value in side.values}) > 1 for side in filled)
     return machine_names(archive) if several else {}
@@ -296,15 +297,15 @@ def _lines(case: _Case, row: ComparedRow, names: Mapping[str, str]) -> Iterator[
 def _line(case: _Case, metric: _Metric, found: ComparedMetric | None, machine: str) -> ComparedLine:
     known = metric.known
     first, second = metric.before[0] if metric.before else None, metric.after[0] if metric.after else None
-    verdict, sentence = (found.verdict, found.sentence) if found else _alone(case, metric)
+    verdict, sentence = (found.verdict, found.sentence) if found else _judge_one_sided(case, metric)
     return ComparedLine(
         case=case.name,
         params=case.params,
         metric=known.metric,
         unit=known.unit,
         better=known.better,
-        before=found.before if found else _together(metric.before),
-        after=found.after if found else _together(metric.after),
+        before=found.before if found else _combine_values(metric.before),
+        after=found.after if found else _combine_values(metric.after),
         ratio=found.ratio if found else None,
         verdict=verdict,
         sentence=sentence,
@@ -315,12 +316,12 @@ def _line(case: _Case, metric: _Metric, found: ComparedMetric | None, machine: s
     )
 
 
-def _together(values: Sequence[Valued]) -> Estimate | None:
+def _combine_values(values: Sequence[Valued]) -> Estimate | None:
     return combine_estimates(values[0].metric, values[0].unit, [value.estimate for value in values]) if values else None
 
 
-def _alone(case: _Case, metric: _Metric) -> tuple[Verdict, str]:
-    """What to say of a metric that one side lacks: worse when it went wrong in the second, else nothing."""
+def _judge_one_sided(case: _Case, metric: _Metric) -> tuple[Verdict, str]:
+    """The verdict on a metric that one side lacks: worse when it failed in the second run, else unclear."""
     lacking = 0 if metric.after else 1
     ended = case.outcomes[lacking]
     bad = [one for one in ended if one.status is not Status.OK]
@@ -340,7 +341,7 @@ def _effect(line: ComparedLine) -> tuple[bool, float]:
 # ---- what else differs ----
 
 
-def _differences(archive: Archive, filled: Sequence[sides.Filled]) -> list[Difference]:
+def _differences(archive: Archive, filled: Sequence[sides.FilledSide]) -> list[Difference]:
     """The facts of both environments that differ, as the newest result of each side recorded them."""
     newest = [max(side.values, key=lambda value: value.at).result for side in filled if side.values]
     if len(newest) < len(filled):
@@ -354,7 +355,7 @@ def _differences(archive: Archive, filled: Sequence[sides.Filled]) -> list[Diffe
 
 
 def _facts(environment: Environment) -> dict[str, Value]:
-    """All but what is true for a moment; accelerators by their place."""
+    """The facts of an environment that are shown; accelerators by their place."""
     told = schema.encode(environment)
     told["devices"] = {str(i): facts for i, facts in enumerate(told["accelerators"])}
     return {name: told[name] for name in _FACTS}

@@ -17,16 +17,16 @@ def dumps(view: Any) -> bytes:
     """A view as JSON in UTF-8, its arrays as lists. NaN and infinity become null: a page shows a gap there."""
     fast = _orjson()
     if fast is None:
-        return plainly(view)
+        return dumps_plainly(view)
     try:
         return fast(view)
     except TypeError:  # a byte of a log that is no text, a number beyond 64 bits: rare, and JSON can say them
-        return plainly(view)
+        return dumps_plainly(view)
 
 
-def plainly(view: Any) -> bytes:
+def dumps_plainly(view: Any) -> bytes:
     """The same with the standard library alone."""
-    return json.dumps(_plain(view), ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+    return json.dumps(_convert(view), ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
 @cache
@@ -36,10 +36,10 @@ def _orjson() -> Callable[[Any], bytes] | None:
     except ImportError:
         return None
     options = orjson.OPT_SERIALIZE_NUMPY
-    return lambda view: orjson.dumps(view, option=options, default=_unknown)
+    return lambda view: orjson.dumps(view, option=options, default=_convert_unknown)
 
 
-def _unknown(value: Any) -> Any:
+def _convert_unknown(value: Any) -> Any:
     """What orjson does not know: other mappings and sequences, arrays that do not lie in one piece."""
     if isinstance(value, np.ndarray):
         return np.ascontiguousarray(value) if not value.flags.c_contiguous else value.tolist()
@@ -50,7 +50,7 @@ def _unknown(value: Any) -> Any:
     raise TypeError(f"cannot write a {type(value).__name__} as JSON")
 
 
-def _plain(value: Any) -> Any:
+def _convert(value: Any) -> Any:
     kind = type(value)
     if kind is str or kind is int or kind is bool or value is None:
         return value
@@ -59,13 +59,13 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
+        return _convert(value.tolist())
     if dataclasses.is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {field.name: _convert(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
+        return {str(name): _convert(item) for name, item in value.items()}
     if isinstance(value, str | int):
         return value
     if hasattr(value, "__iter__"):
-        return [_plain(item) for item in value]
+        return [_convert(item) for item in value]
     raise TypeError(f"cannot write a {kind.__name__} as JSON")

@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Sequence
 
 from benchwright.errors import StoreError
+from benchwright.pages import at_once
 from benchwright.pages.lines import finding_lines
 from benchwright.pages.machines import machine_note
-from benchwright.pages.queries import at_once
 from benchwright.pages.series import series_view
 from benchwright.pages.shapes import FindingsPage, FindingView
 from benchwright.records.findings import Finding, State
@@ -63,15 +63,15 @@ def _commands(finding: Finding) -> list[str]:
         return [
             *found,
             shlex.join(["benchwright", "compare", finding.drift.first, finding.drift.last]),
-            *_remeasuring(finding),
+            *_remeasure_command(finding),
         ]
     if len(finding.revisions) >= _SEEN:
         found.append(f"benchwright bisect {finding.id}")
     if len(finding.runs) >= _SEEN and finding.run in finding.runs and (place := finding.runs.index(finding.run)):
         found.append(shlex.join(["benchwright", "compare", finding.runs[place - 1], finding.run]))
-    return [*found, *_remeasuring(finding)]
+    return [*found, *_remeasure_command(finding)]
 
 
-def _remeasuring(finding: Finding) -> list[str]:
+def _remeasure_command(finding: Finding) -> list[str]:
     told = finding.why.get("remeasure")
     return [told] if isinstance(told, str) else []

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 
 from benchwright.pages.names import machine_names, suite_of
 from benchwright.pages.shapes import FindingLine, RunLine, SeriesLine
-from benchwright.records import Scalar
 from benchwright.records.findings import Finding, State
 from benchwright.schema.parsing import json_mapping
 from benchwright.store import RunSummary, Series
@@ -56,7 +55,7 @@ def series_line(
         key=series.key,
         unit=series.unit,
         case=series.case,
-        params=params_of(series.params),
+        params=json_mapping(series.params),
         metric=series.metric,
         better=series.better,
         machine=series.machine,
@@ -107,7 +106,7 @@ def _finding_line(finding: Finding, name: str, spark: Sequence[float]) -> Findin
         unit=finding.unit,
         case=finding.case,
         suite=suite_of(finding.case),
-        params=params_of(finding.params),
+        params=json_mapping(finding.params),
         metric=finding.metric,
         machine=finding.machine,
         machine_name=name,
@@ -124,11 +123,6 @@ def _finding_line(finding: Finding, name: str, spark: Sequence[float]) -> Findin
         spark=spark,
         drift=finding.drift,
     )
-
-
-def params_of(text: str) -> dict[str, Scalar]:
-    """The params of a series, from its compact JSON; none where that is not readable."""
-    return json_mapping(text)
 
 
 def milliseconds(instant: str) -> int:

@@ -1,4 +1,4 @@
-"""Who measured what, and how noisy each machine was."""
+"""The machines of a store: what each measured, and how noisy it was."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from benchwright import schema
 from benchwright.analysis import false_alarms
 from benchwright.analysis.judged_metrics import SPEED
 from benchwright.execution.noise.calibration import Calibration
+from benchwright.pages import at_once
 from benchwright.pages.names import machine_names
-from benchwright.pages.queries import at_once
 from benchwright.pages.shapes import MachineLine, MachinesPage, Noise
 from benchwright.records import Environment, Estimate, Value
 from benchwright.stats.summary import combine

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from benchwright.analysis.judged_metrics import in_order
 from benchwright.analysis.rows import combine_estimates, show_scalar
 from benchwright.errors import StoreError, did_you_mean
-from benchwright.pages.lines import params_of
+from benchwright.pages import at_once
 from benchwright.pages.names import machine_names
-from benchwright.pages.queries import at_once
 from benchwright.pages.shapes import Cell, Matrix, Missing
 from benchwright.records import Estimate, Status
+from benchwright.schema.parsing import json_mapping
 from benchwright.store.archive import Archive, ResultOutcome, Valued
 
 CASE, MACHINE = "case", "machine"
@@ -52,19 +52,19 @@ def matrix(
     a `StoreError` with the nearest one.
     """
     known = archive.metric_names()
-    metric = _known("metric", metric, known) if metric else _usual(known)
+    metric = _check_name("metric", metric, known) if metric else _usual_metric(known)
     places = _places(archive, metric)
     varying = _dimensions(places)
-    row = _known("dimension", rows, varying) if rows else CASE
-    column = _known("dimension", columns, varying) if columns else _usual_column(varying, row)
+    row = _check_name("dimension", rows, varying) if rows else CASE
+    column = _check_name("dimension", columns, varying) if columns else _usual_column(varying, row)
     others = {name: values for name, values in varying.items() if name not in (row, column)}
     given = {name: value for name, value in (chosen or {}).items() if name not in (row, column)}
-    fixed, choices = _fix(places, others, given)
+    fixed, choices = _fix_dimensions(places, others, given)
     shown = _newest(places, fixed, row, column)
-    missed = _missed(archive, shown, fixed, row, column)
-    names = [_ordered({key[i] for key in (*shown, *missed)}) for i in (0, 1)]
+    missed = _find_missed(archive, shown, fixed, row, column)
+    names = [_sort_names({key[i] for key in (*shown, *missed)}) for i in (0, 1)]
     if baseline:
-        _known(column, baseline, names[1])
+        _check_name(column, baseline, names[1])
     sample = next(iter(shown.values())).rounds[0] if shown else None
     return Matrix(
         metric=metric,
@@ -84,14 +84,14 @@ def matrix(
     )
 
 
-def _known(what: str, word: str, known: Iterable[str]) -> str:
+def _check_name(what: str, word: str, known: Iterable[str]) -> str:
     names = list(known)
     if word not in names:
         raise StoreError(f"no {what} {word!r} here", remedy=did_you_mean(word, names))
     return word
 
 
-def _usual(known: Sequence[str]) -> str:
+def _usual_metric(known: Sequence[str]) -> str:
     return next(iter(in_order(known)), "")
 
 
@@ -119,7 +119,7 @@ def _places(archive: Archive, metric: str) -> list[_Place]:
 
 
 def _where(value: Valued | ResultOutcome, names: Mapping[str, str]) -> dict[str, str]:
-    params = {name: show_scalar(one) for name, one in params_of(value.params).items()}
+    params = {name: show_scalar(one) for name, one in json_mapping(value.params).items()}
     return {**params, CASE: value.case, MACHINE: names.get(value.machine) or value.machine}
 
 
@@ -129,17 +129,17 @@ def _dimensions(places: Sequence[_Place]) -> dict[str, list[str]]:
     for place in places:
         for name, value in place.where.items():
             found.setdefault(name, set()).add(value)
-    return {name: _ordered(values) for name, values in found.items()}
+    return {name: _sort_names(values) for name, values in found.items()}
 
 
-def _fix(
+def _fix_dimensions(
     places: Sequence[_Place], others: Mapping[str, Sequence[str]], given: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, Sequence[str]]]:
     """What is chosen of every other dimension that varies, and what could be."""
     for name in given:
-        _known("dimension to choose", name, others)
+        _check_name("dimension to choose", name, others)
     choices = {name: values for name, values in others.items() if len(values) > 1 or name in given}
-    fixed = {name: _known(name, given[name], values) for name, values in choices.items() if name in given}
+    fixed = {name: _check_name(name, given[name], values) for name, values in choices.items() if name in given}
     for name in choices:
         if name not in fixed:
             counts = Counter(place.where[name] for place in places if name in place.where and _fits(place, fixed))
@@ -148,11 +148,11 @@ def _fix(
 
 
 def _fits(place: _Place, fixed: Mapping[str, str]) -> bool:
-    """Whether it is among what is chosen; a case that lacks a dimension is not asked for it."""
+    """Whether a place has the chosen value in every dimension that it has."""
     return all(place.where.get(name, value) == value for name, value in fixed.items())
 
 
-def _ordered(values: Iterable[str]) -> list[str]:
+def _sort_names(values: Iterable[str]) -> list[str]:
     """Numbers by size, then words by the alphabet, then what lacks the dimension."""
 
     def place(text: str) -> tuple[int, float, str]:
@@ -183,7 +183,7 @@ def _newest(places: Sequence[_Place], fixed: Mapping[str, str], row: str, column
     return shown
 
 
-def _missed(
+def _find_missed(
     archive: Archive, shown: Mapping[tuple[str, str], _Place], fixed: Mapping[str, str], row: str, column: str
 ) -> dict[tuple[str, str], ResultOutcome]:
     """Where the newest runs tried and got no number, unless there is one from later."""

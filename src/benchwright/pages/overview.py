@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from benchwright.analysis.judged_metrics import headline_metrics, rank
 from benchwright.errors import StoreError
+from benchwright.pages import at_once
 from benchwright.pages.lines import finding_lines, milliseconds, run_line, series_lines
 from benchwright.pages.names import machine_names, suite_of
-from benchwright.pages.queries import at_once
 from benchwright.pages.shapes import Failing, Overview, SuiteLine
 from benchwright.records import Status, Verdict
 from benchwright.records.findings import Finding, State
@@ -32,7 +32,7 @@ def overview(archive: Archive) -> Overview:
     """The first page."""
     names = machine_names(archive)
     runs = archive.runs_page(limit=_RECENT_RUNS)
-    found = sorted(archive.findings(states=[State.OPEN], limit=_FINDINGS), key=_size, reverse=True)
+    found = sorted(archive.findings(states=[State.OPEN], limit=_FINDINGS), key=_effect_size, reverse=True)
     failing = _failing(archive, names, milliseconds(runs[-1].started_at) * 1000 if runs else 0)
     changed = {
         verdict: finding_lines(archive, [one for one in found if one.verdict is verdict][:CHANGED], names=names)
@@ -52,7 +52,7 @@ def overview(archive: Archive) -> Overview:
     )
 
 
-def _size(finding: Finding) -> float:
+def _effect_size(finding: Finding) -> float:
     return abs(math.log(finding.effect.point)) if finding.effect.point > 0 else math.inf
 
 
@@ -104,7 +104,7 @@ def _suites(
     )
     failed = Counter((suite_of(one.case), one.machine) for one in failing)
     shown = sorted(groups, key=lambda place: (-worse[place], -failed[place], -better[place], place))[:SUITES]
-    picked = {place: _picked(groups[place], changed) for place in shown}
+    picked = {place: _pick_sparks(groups[place], changed) for place in shown}
     lines = iter(series_lines(archive, [one for place in shown for one in picked[place]], names=names, opened=found))
     return [
         SuiteLine(
@@ -122,7 +122,7 @@ def _suites(
     ]
 
 
-def _picked(suite: Sequence[ListedSeries], changed: set[str]) -> list[ListedSeries]:
+def _pick_sparks(suite: Sequence[ListedSeries], changed: set[str]) -> list[ListedSeries]:
     """The changed first, then the metrics that a short view of their case shows, then the newest."""
     known: dict[tuple[str, str], dict[str, str]] = {}
     for one in suite:

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from benchwright import schema
 from benchwright.errors import StoreError
+from benchwright.pages import at_once
 from benchwright.pages.distributions import distributions
-from benchwright.pages.lines import milliseconds, params_of
-from benchwright.pages.queries import at_once
+from benchwright.pages.lines import milliseconds
 from benchwright.pages.shapes import ResultView
 from benchwright.records import Result, Status
+from benchwright.schema.parsing import json_mapping
 from benchwright.store.archive import Archive
 from benchwright.units import whole_number
 
@@ -21,13 +22,13 @@ FOLDED = "The single calls were folded to save space: how long they took is stil
 @at_once
 def result_view(archive: Archive, reference: str) -> ResultView:
     """The result of that id, or of the row's number that a series names."""
-    run_id, result = _found(archive, reference)
+    run_id, result = _find_result(archive, reference)
     result = replace(result, samples=archive.samples(result.id))
     run = archive.header(run_id)
     rounds = [
         (one.round, one.result)
         for one in archive.outcomes([run_id])
-        if one.case == result.case.name and params_of(one.params) == dict(result.case.params)
+        if one.case == result.case.name and json_mapping(one.params) == dict(result.case.params)
     ]
     case = result.case
     return ResultView(
@@ -64,7 +65,7 @@ def result_view(archive: Archive, reference: str) -> ResultView:
     )
 
 
-def _found(archive: Archive, reference: str) -> tuple[str, Result]:
+def _find_result(archive: Archive, reference: str) -> tuple[str, Result]:
     try:
         return archive.result(reference)
     except StoreError:
@@ -76,7 +77,7 @@ def _found(archive: Archive, reference: str) -> tuple[str, Result]:
 
 
 def _note(result: Result) -> str:
-    """What happened to calls that were recorded once and are not there any more."""
+    """The note on calls that were recorded and are no longer in the store; "" where all are."""
     if result.samples:
         return FOLDED if any(copy.calls and not copy.columns for copy in result.samples) else ""
     recorded = result.instrument.get("recorded_calls")

@@ -9,9 +9,9 @@ from benchwright import schema
 from benchwright.analysis import notes
 from benchwright.analysis.judged_metrics import directions_of, in_order, judged_metrics
 from benchwright.analysis.rows import Row, rows
+from benchwright.pages import at_once
 from benchwright.pages.lines import run_line
 from benchwright.pages.names import machine_names
-from benchwright.pages.queries import at_once
 from benchwright.pages.shapes import CaseLine, ObjectiveLine, RunsPage, RunView
 from benchwright.records import Run, Status
 from benchwright.store import RunSummary

@@ -9,9 +9,9 @@ from typing import Any, cast
 import numpy as np
 
 from benchwright.errors import StoreError
+from benchwright.pages import at_once
 from benchwright.pages.lines import SPARK, milliseconds, series_line, series_lines
 from benchwright.pages.names import machine_names
-from benchwright.pages.queries import at_once
 from benchwright.pages.shapes import Mark, Note, SeriesLine, SeriesPage, SeriesView
 from benchwright.records.findings import Finding
 from benchwright.store.archive import Annotation, Archive, Columns, ListedSeries, SeriesFilter
@@ -43,7 +43,7 @@ def series_page(archive: Archive, chosen: SeriesFilter) -> SeriesPage:
 @at_once
 def series_view(archive: Archive, key: str, unit: str = "") -> SeriesView:
     """One series with its newest points. Without a unit, that of the most points. An unknown one is a `StoreError`."""
-    listed = _named(archive, key, unit)
+    listed = _find_series(archive, key, unit)
     series = listed.series
     columns = archive.columns(key, series.unit, limit=POINTS)
     found = archive.findings(series=[key], limit=_FINDINGS)
@@ -70,7 +70,7 @@ def series_view(archive: Archive, key: str, unit: str = "") -> SeriesView:
         subjects=archive.subjects(columns.revisions[-_SUBJECTS:]),
         marks=_marks(found, columns, series.unit),
         notes=[_note(one) for one in archive.annotations(key)],
-        related=_related(archive, listed, names),
+        related=_find_related(archive, listed, names),
     )
 
 
@@ -79,7 +79,7 @@ def sequence(column: Any) -> Sequence[Any]:
     return cast(Sequence[Any], column)
 
 
-def _named(archive: Archive, key: str, unit: str) -> ListedSeries:
+def _find_series(archive: Archive, key: str, unit: str) -> ListedSeries:
     found = archive.series(SeriesFilter(keys=(key,)))
     if unit:
         found = [one for one in found if one.series.unit == unit]
@@ -128,7 +128,7 @@ def _note(annotation: Annotation) -> Note:
     )
 
 
-def _related(archive: Archive, listed: ListedSeries, names: dict[str, str]) -> list[SeriesLine]:
+def _find_related(archive: Archive, listed: ListedSeries, names: dict[str, str]) -> list[SeriesLine]:
     """Other metrics of the same case on the same machine first, then the same metric elsewhere."""
     here = listed.series
     others = [

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchwright.errors import OptionError, StoreError, did_you_mean
-from benchwright.pages.lines import milliseconds, params_of
+from benchwright.pages.lines import milliseconds
 from benchwright.pages.names import machine_names
 from benchwright.pages.shapes import Side
+from benchwright.schema.parsing import json_mapping
 from benchwright.store.archive import Archive, ResultOutcome, Valued
 
 KINDS = ("run", "revision", "machine", "runtime")
@@ -17,7 +18,7 @@ _LOOKED_INTO = 50  # runs of a side whose results are asked how they ended, the 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filled:
+class FilledSide:
     """A side with its values, and how the results behind them ended."""
 
     kind: str
@@ -26,10 +27,10 @@ class Filled:
     outcomes: Sequence[ResultOutcome]
 
 
-def fill(archive: Archive, a: str, b: str) -> tuple[Filled, Filled]:
-    """Both sides. One that is not understood is an `OptionError`, one that is not there a `StoreError`."""
-    kinds = [_split(given) for given in (a, b)]
-    found = _Found(archive, kinds)
+def fill_sides(archive: Archive, a: str, b: str) -> tuple[FilledSide, FilledSide]:
+    """Both sides with their values. One that is not understood is an `OptionError`, an unknown one a `StoreError`."""
+    kinds = [_split_side(given) for given in (a, b)]
+    found = _SideValues(archive, kinds)
     labelled = [found.values(kind, name) for kind, name in kinds]
     runs = [
         _runs(values) or [label] * (kind == "run") for (kind, _), (label, values) in zip(kinds, labelled, strict=True)
@@ -39,14 +40,14 @@ def fill(archive: Archive, a: str, b: str) -> tuple[Filled, Filled]:
     for outcome in archive.outcomes(list(dict.fromkeys(run for several in runs for run in several[:_LOOKED_INTO]))):
         ended.setdefault(outcome.run, []).append(outcome)
     first, second = (
-        Filled(
+        FilledSide(
             kind=kind,
             side=Side(
                 given=given,
                 label=label,
                 runs=several,
                 at=_at(archive, values, several),
-                revision=_only({value.revision for value in values}),
+                revision=_only_one({value.revision for value in values}),
             ),
             values=values,
             outcomes=[outcome for run in several[:_LOOKED_INTO] for outcome in ended.get(run, ())],
@@ -56,15 +57,15 @@ def fill(archive: Archive, a: str, b: str) -> tuple[Filled, Filled]:
     return first, second
 
 
-def _split(given: str) -> tuple[str, str]:
+def _split_side(given: str) -> tuple[str, str]:
     kind, colon, name = given.partition(":")
     if not colon or kind not in KINDS or not name:
         remedy = "run:REF, revision:ID, machine:KEY or runtime:NAME"
-        raise OptionError(f"{given!r} is no side of a comparison", remedy=f"a side is one of {remedy}")
+        raise OptionError(f"{given!r} is not a side of a comparison", remedy=f"a side is one of {remedy}")
     return kind, name
 
 
-class _Found:
+class _SideValues:
     """The values of both sides; what both need is asked for once."""
 
     def __init__(self, archive: Archive, kinds: Sequence[tuple[str, str]]) -> None:
@@ -100,7 +101,7 @@ def _of_revision(archive: Archive, name: str) -> tuple[str, Sequence[Valued]]:
 
 
 def _of_runtime(name: str, newest: Sequence[Valued]) -> tuple[str, Sequence[Valued]]:
-    names = {text: params_of(text).get("runtime") for text in {value.params for value in newest}}
+    names = {text: json_mapping(text).get("runtime") for text in {value.params for value in newest}}
     values = [value for value in newest if names[value.params] == name]
     if not values:
         known = sorted({str(one) for one in names.values() if one is not None})
@@ -132,5 +133,5 @@ def _at(archive: Archive, values: Sequence[Valued], runs: Sequence[str]) -> int:
     return milliseconds(archive.header(runs[0]).started_at) if runs else 0
 
 
-def _only(names: set[str]) -> str:
+def _only_one(names: set[str]) -> str:
     return next(iter(names)) if len(names) == 1 else ""

@@ -25,8 +25,8 @@ import sample_store
 from benchwright.errors import OptionError
 from benchwright.pages.site import FileCounts, publish
 from benchwright.pages.site.folder import Folder
-from benchwright.pages.site.names import Stems, answer_name
-from benchwright.pages.site.scripts import data_script, site_script
+from benchwright.pages.site.files import Stems, answer_name
+from benchwright.pages.site.files import data_script, site_script
 from benchwright.store.sql import SqlStore
 
 RUNS = 3
@@ -112,7 +112,7 @@ def test_somebody_elses_folder_is_refused(sample: Path, tmp_path: Path) -> None:
     folder = tmp_path / "theirs"
     folder.mkdir()
     (folder / "index.html").write_text("theirs", encoding="utf-8")
-    with pytest.raises(OptionError, match="no site of ours"):
+    with pytest.raises(OptionError, match="Benchwright did not write it"):
         _published(sample, folder)
     assert [file.name for file in folder.iterdir()] == ["index.html"]
     with pytest.raises(OptionError):
@@ -129,7 +129,7 @@ def test_a_site_that_was_cut_off_is_written_again(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        _published(sample, folder, told=stop)
+        _published(sample, folder, on_answer=stop)
     assert not (folder / "index.html").exists()
     ended = inside("report", "--site", str(folder), "--store", str(sample), "--runs", "1", "--json")
     assert ended.returncode == 0, ended.stderr

@@ -188,7 +188,7 @@ def spooled(path: Path, draw: random.Random) -> None:
 def told(path: Path, draw: random.Random) -> None:
     from benchwright.notify.journal import DeliveryJournal
 
-    with DeliveryJournal(path).held():
+    with DeliveryJournal(path).hold():
         pass
 
 

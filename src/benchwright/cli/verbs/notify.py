@@ -70,14 +70,14 @@ def test(url: str, as_json: bool) -> int:
     """
     from benchwright.errors import UploadError
     from benchwright.notify import DeliveryOutcome, MessageDelivery, try_target
-    from benchwright.notify.addresses import shown
+    from benchwright.notify.addresses import mask_address
     from benchwright.system.http import PassingError
 
     try:
         outcome, why = DeliveryOutcome.SENT, try_target(url)
     except (UploadError, PassingError) as error:
         outcome, why = DeliveryOutcome.FAILED, str(error)
-    _print([MessageDelivery(target=shown(url), findings=(), outcome=outcome, why=why)], as_json)
+    _print([MessageDelivery(target=mask_address(url), findings=(), outcome=outcome, why=why)], as_json)
     return 0 if outcome is DeliveryOutcome.SENT else 1
 
 

@@ -94,7 +94,7 @@ def _publish(
             raise OptionError(
                 "a site is made from a database", remedy="call it where the server's store is, with --store FILE"
             )
-        counts = publish(archive, site, runs=newest or RUNS, force=force, told=_page_counter())
+        counts = publish(archive, site, runs=newest or RUNS, force=force, on_answer=_page_counter())
     if sys.stderr.isatty():
         click.echo("\r\033[K", nl=False, err=True)
     if as_json:

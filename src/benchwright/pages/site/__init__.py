@@ -16,9 +16,9 @@ from benchwright.pages import dashboard
 from benchwright._version import VERSION
 from benchwright.pages.site.answers import SiteAnswer, answers
 from benchwright.pages.site.folder import DATA, FileCounts, Folder
-from benchwright.pages.site.names import Stems
-from benchwright.pages.site.scripts import data_script, index_page, site_script
-from benchwright.pages.site.snapshot import still
+from benchwright.pages.site.files import Stems
+from benchwright.pages.site.files import data_script, index_page, site_script
+from benchwright.pages.site.answers import hold_still
 from benchwright.store.archive import Archive
 from benchwright.pages.encoding import dumps
 from benchwright.pages.shapes import About
@@ -31,9 +31,9 @@ _MADE_AT = re.compile(rb'"generated_at":\d+')
 
 
 def publish(
-    archive: Archive, path: Path, *, runs: int = RUNS, force: bool = False, told: Callable[[int], None] = lambda _: None
+    archive: Archive, path: Path, *, runs: int = RUNS, force: bool = False, on_answer: Callable[[int], None] = lambda _: None
 ) -> FileCounts:
-    """Writes a site of the newest runs into a folder; `told` hears how many answers are ready.
+    """Writes a site of the newest runs into a folder; `on_answer` is called with how many answers are ready.
 
     Files that would be the same are left alone, and those of an older site that are not needed any more are removed at
     the end. A folder that is not empty and holds no site of ours is an `OptionError`, unless `force`.
@@ -41,9 +41,9 @@ def publish(
     bundle = dashboard.bundle()
     made_by = hashlib.sha256(bundle["app.js"]).hexdigest()[:16]
     site = _Site(Folder(path, made_by, force=force))
-    for number, answer in enumerate(answers(still(archive), runs)):
+    for number, answer in enumerate(answers(hold_still(archive), runs)):
         site.add(answer)
-        told(number + 1)
+        on_answer(number + 1)
     return site.finish(bundle)
 
 

@@ -1,7 +1,17 @@
-"""Which answers a site holds: everything that can be reached from its newest runs, and all findings."""
+"""The answers that a site holds: everything that can be reached from its newest runs, and all findings."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, cast
+from benchwright.store.archive import Archive
+import itertools
+from collections.abc import Iterator, Mapping
+from benchwright.errors import UserError
+from benchwright.pages.site.files import answer_name
+from benchwright.store.archive import Archive
+from benchwright.pages.matrix import matrix
+from benchwright.pages.shapes import Matrix
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,8 +19,7 @@ from functools import partial
 from typing import Any
 
 from benchwright.errors import UserError
-from benchwright.pages.site.matrices import matrices
-from benchwright.pages.site.names import answer_name
+from benchwright.pages.site.files import answer_name
 from benchwright.store.archive import Archive, SeriesFilter
 from benchwright.pages.compare import compare
 from benchwright.pages.findings import finding_view, findings_page
@@ -28,47 +37,47 @@ _SIDES = 6  # machines and backends, of which every two are compared
 
 @dataclass(frozen=True, slots=True)
 class SiteAnswer:
-    """A record of `views.shapes`, and the names under which pages ask for it."""
+    """A record of `pages.shapes`, and the names under which pages ask for it."""
 
     names: Sequence[str]
     view: Callable[[], Any]
     part_of: str = ""  # the answer that tells whether this one has changed
 
 
-def _ready(view: Any, *parts: str, **query: str) -> SiteAnswer:
-    return SiteAnswer([answer_name(*parts, query=query)], partial(_same, view))
+def _make_answer(view: Any, *parts: str, **query: str) -> SiteAnswer:
+    return _fixed_answer(view, [answer_name(*parts, query=query)])
+
+
+def _fixed_answer(view: Any, names: Sequence[str]) -> SiteAnswer:
+    return SiteAnswer(names, lambda: view)
 
 
 def answers(archive: Archive, newest: int) -> Iterator[SiteAnswer]:
-    """All of them, each as soon as it is made."""
+    """Every answer of the site, each as soon as it is made."""
     runs = _runs(archive, newest)
     found = _findings(archive)
-    yield _ready(overview(archive), "overview")
-    yield _ready(runs, "runs")
-    yield _ready(found, "findings")
+    yield _make_answer(overview(archive), "overview")
+    yield _make_answer(runs, "runs")
+    yield _make_answer(found, "findings")
     measured_on = machines(archive)
-    yield _ready(measured_on, "machines")
+    yield _make_answer(measured_on, "machines")
     keys = dict.fromkeys(value.series for value in archive.values_of_runs([run.id for run in runs.runs]))
     keys.update(dict.fromkeys(line.series for line in found.findings))
     yield from _series(archive, list(keys))
     sides = dict.fromkeys((*_pairs("machine", [one.key for one in measured_on.machines]), *_backends(archive)))
     for run in runs.runs:
         view = run_view(archive, run.id)
-        sides.update(dict.fromkeys(_before(view)))
-        yield _ready(view, "runs", run.id)
+        sides.update(dict.fromkeys(_runs_before(view)))
+        yield _make_answer(view, "runs", run.id)
         yield from _results(archive, view)
     for line in found.findings:
         finding = finding_view(archive, line.id)
-        sides.update(dict.fromkeys(_around(finding)))
-        yield _ready(finding, "findings", line.id)
+        sides.update(dict.fromkeys(_runs_around(finding)))
+        yield _make_answer(finding, "findings", line.id)
     for a, b in sides:
-        yield from _compared(archive, a, b)
+        yield from _compare_both_ways(archive, a, b)
     for names, shown in matrices(archive):
-        yield SiteAnswer(names, partial(_same, shown))
-
-
-def _same(view: Any) -> Any:
-    return view
+        yield _fixed_answer(shown, names)
 
 
 def _runs(archive: Archive, newest: int) -> RunsPage:
@@ -95,7 +104,7 @@ def _series(archive: Archive, keys: Sequence[str]) -> Iterator[SiteAnswer]:
         for start in range(0, max(len(keys), 1), _KEYS)
     ]
     whole = replace(pages[0], series=[line for page in pages for line in page.series] if keys else [], next="")
-    yield _ready(_only_these(whole), "series")
+    yield _make_answer(_narrow_filters(whole), "series")
     seen: set[str] = set()
     for line in whole.series:
         names = [answer_name("series", line.key, query={"unit": line.unit})]
@@ -105,8 +114,8 @@ def _series(archive: Archive, keys: Sequence[str]) -> Iterator[SiteAnswer]:
         yield SiteAnswer(names, partial(series_view, archive, line.key, line.unit))
 
 
-def _only_these(page: SeriesPage) -> SeriesPage:
-    """Filters offer what the list holds."""
+def _narrow_filters(page: SeriesPage) -> SeriesPage:
+    """The page with filters that offer only what its list holds."""
     cases = {line.case for line in page.series}
     metrics = {line.metric for line in page.series}
     names = {line.machine: line.machine_name for line in page.series}
@@ -132,25 +141,118 @@ def _pairs(kind: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
     yield from itertools.combinations([f"{kind}:{name}" for name in names[:_SIDES]], 2)
 
 
-def _before(run: RunView) -> Iterator[tuple[str, str]]:
+def _runs_before(run: RunView) -> Iterator[tuple[str, str]]:
     """Pairs of runs that its page offers to compare."""
     for other in (run.previous, run.baseline):
         if other:
             yield f"run:{other}", f"run:{run.line.id}"
 
 
-def _around(finding: FindingView) -> Iterator[tuple[str, str]]:
+def _runs_around(finding: FindingView) -> Iterator[tuple[str, str]]:
     """The runs on both sides of a change."""
     runs, last = list(finding.runs), finding.line.run
     if last in runs and (place := runs.index(last)):
         yield f"run:{runs[place - 1]}", f"run:{last}"
 
 
-def _compared(archive: Archive, a: str, b: str) -> Iterator[SiteAnswer]:
+def _compare_both_ways(archive: Archive, a: str, b: str) -> Iterator[SiteAnswer]:
     """Both ways round: the page can swap its sides."""
     for before, after in ((a, b), (b, a)):
         try:
             view = compare(archive, before, after)
         except UserError:  # a run that is gone, or has no case in common: the page says that it was not published
             return
-        yield _ready(view, "compare", a=before, b=after)
+        yield _make_answer(view, "compare", a=before, b=after)
+
+
+# ---- matrices: every metric by the usual pairs of dimensions, under every address that asks for them ----
+
+
+_DIMENSIONS = 4  # of which every two are crossed
+_MOST = 600  # files
+
+
+def matrices(archive: Archive) -> Iterator[tuple[list[str], Matrix]]:
+    """Names and matrices, the most usual first."""
+    first = _query_matrix(archive, {})
+    files: dict[tuple[str, str, str, str], str] = {}
+    for query in itertools.islice(_queries(first), _MOST):
+        try:
+            view = _query_matrix(archive, query)
+        except UserError:  # a dimension that this metric does not have
+            continue
+        names = [answer_name("matrix", query=query)]
+        # What is left out of a query is chosen by the view, so that several queries mean the same matrix.
+        same = (view.metric, view.row_dimension, view.column_dimension, repr(sorted(view.chosen.items())))
+        if known := files.get(same):
+            names = [known, *names]
+        files[same] = names[0]
+        yield names, view
+
+
+def _queries(first: Matrix) -> Iterator[Mapping[str, str]]:
+    dimensions = ["", *first.dimensions[:_DIMENSIONS]]
+    metrics = ["", *first.metrics]
+    yield from ({"metric": metric} for metric in metrics)
+    pairs = [(rows, columns) for rows, columns in itertools.product(dimensions, repeat=2) if rows != columns]
+    for metric in metrics:
+        yield from ({"metric": metric, "rows": rows, "columns": columns} for rows, columns in pairs)
+    for metric in metrics:
+        for dimension, choices in first.choices.items():
+            yield from ({"metric": metric, dimension: choice} for choice in choices)
+
+
+def _query_matrix(archive: Archive, query: Mapping[str, str]) -> Matrix:
+    fixed = {name: value for name, value in query.items() if name not in ("metric", "rows", "columns")}
+    return matrix(
+        archive,
+        metric=query.get("metric", ""),
+        rows=query.get("rows", ""),
+        columns=query.get("columns", ""),
+        baseline="",
+        chosen=fixed,
+    )
+
+
+# ---- an archive that stands still: hundreds of pages ask it the same, and all should tell of the same moment ----
+
+
+# Small answers that many pages ask for. Whole runs and series are asked for once, and would fill the memory.
+_REMEMBERED = frozenset(
+    {
+        "case_names",
+        "environments",
+        "findings",
+        "machines",
+        "metric_names",
+        "newest_values",
+        "outcomes",
+        "runs_page",
+        "subjects",
+        "totals",
+    }
+)
+
+
+def hold_still(archive: Archive) -> Archive:
+    """The same archive, but a question that is asked twice gets the same answer."""
+    return cast(Archive, _StillArchive(archive))
+
+
+class _StillArchive:
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self._answers: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        verb = getattr(self._archive, name)
+        return self._remembering(name, verb) if name in _REMEMBERED else verb
+
+    def _remembering(self, name: str, verb: Callable[..., Any]) -> Callable[..., Any]:
+        def remember(*arguments: Any, **named: Any) -> Any:
+            key = repr((name, arguments, sorted(named.items())))
+            if key not in self._answers:
+                self._answers[key] = verb(*arguments, **named)
+            return self._answers[key]
+
+        return remember

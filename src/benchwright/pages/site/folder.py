@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchwright._version import VERSION
 from benchwright.errors import OptionError
-from benchwright.pages.site.scripts import SIGNATURE
+from benchwright.pages.site.files import SIGNATURE
 from benchwright.system import whole_files
 
 MARK = "benchwright-site.json"  # says that the folder is ours
@@ -18,7 +18,7 @@ DATA = "data"
 
 @dataclass(slots=True, kw_only=True)
 class FileCounts:
-    """What became of the files."""
+    """How many files of a site were written, left as they were and removed."""
 
     written: int = 0
     unchanged: int = 0
@@ -76,7 +76,7 @@ class Folder:
             return None
 
     def finish(self) -> None:
-        """Takes away answers of an older site, of somebody else's files none; from now on this site can be trusted."""
+        """Removes answers of an older site, but no file that is not ours; from now on this site can be trusted."""
         for file in sorted((self._path / DATA).glob("*.js")):
             if f"{DATA}/{file.name}" not in self._now and _is_ours(file):
                 file.unlink(missing_ok=True)
@@ -92,7 +92,7 @@ class Folder:
             raise OptionError(f"{path}: {error.strerror}", remedy="name a folder for the site") from None
         if theirs:
             raise OptionError(
-                f"{path}: is not empty and no site of ours",
+                f"{path}: the folder is not empty, and Benchwright did not write it",
                 remedy="name another folder, or add --force to write into this one",
             )
 

@@ -14,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 
 from benchwright.errors import StoreError
 from benchwright.pages.encoding import dumps
-from benchwright.pages.live import Looking
+from benchwright.pages.live import LiveView
 from benchwright.pages.shapes import Live
 from benchwright.server.access import Reads
 from benchwright.server.context import answer, archive, context_of, stop_event
@@ -45,7 +45,7 @@ async def live(request: Request, visitor: Reads) -> Response:
     Asked for `text/event-stream`, it goes on: an event named `live` with the whole of it whenever something changed.
     """
     if EVENTS not in request.headers.get("accept", ""):
-        look = Looking(archive(request)).look
+        look = LiveView(archive(request)).look
         return await run_in_threadpool(lambda: answer(request, look()))
     broadcast = _broadcast(request)
     if broadcast.listeners >= context_of(request).settings.limits.listeners:
@@ -113,6 +113,6 @@ def _broadcast(request: Request) -> Broadcast:
     """The one of this server."""
     state = request.app.state
     if not hasattr(state, "broadcast"):
-        looking = Looking(archive(request))
+        looking = LiveView(archive(request))
         state.broadcast = Broadcast(lambda: dumps(looking.look()), stop_event(request))
     return cast(Broadcast, state.broadcast)
