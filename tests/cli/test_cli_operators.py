@@ -103,7 +103,7 @@ def test_wrong_requests_end_with_two_and_say_what_to_do(benchwright: Benchwright
     assert "benchwright run 'fake:constant?ms=1&clock=virtual' --rounds 1 --store other.db --operators" in done.stderr
     told = benchwright(*bare, "--rounds", "2", "--operators")  # asked once a case, not once a round
     assert told.returncode == 0
-    assert "Warning operators: runtime fake does not tell how long its operators take" in told.stdout
+    assert "Warning operators: runtime fake does not report how long its operators take" in told.stdout
     done = benchwright("operators", "--store", "other.db")
     assert done.returncode == 2 and "runtime fake does not tell" in done.stderr
 

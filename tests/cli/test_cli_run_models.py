@@ -134,7 +134,7 @@ def test_functions_and_commands_are_given_no_numbers(tmp_path: Path, benchwright
     (tmp_path / "bench.py").write_text("def f(): pass\n", encoding="utf-8")
     for flag in ("--value", "--feed-back"):
         ended = benchwright("run", "bench.py::f", flag, "x=1")
-        assert ended.returncode == 2 and f"so {flag} means nothing to it" in ended.stderr
+        assert ended.returncode == 2 and f"so {flag} does not apply to it" in ended.stderr
 
 
 # ---- what was guessed is told ----

@@ -145,7 +145,7 @@ def test_a_data_set_must_have_a_home() -> None:
         (Target(runtime="torch", uri="m.pt", options={"compil": True}), "torch has no option 'compil'"),
         (Target(runtime="torch", uri="m.pt", precision="fp61"), "torch has no precision 'fp61'"),
         (Target(runtime="openvino", uri="m.onnx", precision="fp61"), "openvino has no precision 'fp61'"),
-        (Target(runtime="onnxruntime", uri="m.onnx", device="cdua:1"), "onnxruntime knows no device 'cdua'"),
+        (Target(runtime="onnxruntime", uri="m.onnx", device="cdua:1"), "onnxruntime has no device 'cdua'"),
         (Target(runtime="command", uri="true", options={"stdi": "x"}), "command has no option 'stdi'"),
         (Target(runtime="command", uri="true", device="cuda"), "command cannot see that device 'cuda' is used"),
         (Target(runtime="python", uri="a:b", options={"threads": 1}), "python has no option 'threads'"),

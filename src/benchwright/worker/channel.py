@@ -164,7 +164,7 @@ def _rubbish(data: bytearray) -> ChannelError:
 def _too_large(length: int) -> ChannelError:
     return ChannelError(
         f"the answer of {length / 1e6:.0f} MB is too large: at most {MOST_HEADER / 1e6:.0f} MB are read",
-        remedy="let what is measured tell less: fewer entries, shorter texts",
+        remedy="let the measured code report less: fewer entries, shorter texts",
     )
 
 

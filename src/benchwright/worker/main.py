@@ -125,7 +125,7 @@ def work(line: WorkerLine) -> None:
 
 
 def _warm_up(loaded: Loaded, job: Job) -> PreparedLoad:
-    """Warms up. What a library says of inputs that it does not take ends with what to do."""
+    """Warms up. Where a library refuses the inputs, the error says what to do."""
     try:
         return prepare(_subject(loaded), job.case.load, clock=loaded.clock, copy=job.copy)
     except Exception as error:  # the border to the library: which kinds there are, only it knows
@@ -172,7 +172,7 @@ def _confine(job: Job) -> None:
 
 
 class _NoProfiling:
-    """Stands where nothing is profiled."""
+    """The session of a worker in which nothing is profiled."""
 
     def __init__(self, case: Case) -> None:
         self.case = case
@@ -227,7 +227,7 @@ def _facts(loaded: Loaded, prepared: PreparedLoad) -> dict[str, Any]:
 
 
 def _check_answers(report: Report, loaded: Loaded, job: Job) -> Report:
-    """The report with what comparing the model's answers found; of several copies one is enough."""
+    """Adds to the report what comparing the model's answers found; of several copies one is enough."""
     if job.case.expected is None or job.copy:
         return report
     from benchwright.worker.runtimes.outputs import answers

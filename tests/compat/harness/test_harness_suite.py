@@ -74,7 +74,7 @@ def test_warnings_of_results_are_printed(capsys: pytest.CaptureFixture[str]) -> 
     for more in (("--screen_reporter",), ("--json",), ()):
         Path("ran").unlink(missing_ok=True)
         run_harness(write_spec({"iter": 2}), describe_sides(treatment=program), *more, "--no-save", framework="pytorch")
-        assert "told of 1 executions, and the spec asks for 2" in capsys.readouterr().err, more
+        assert "reported 1 executions, and the spec asks for 2" in capsys.readouterr().err, more
 
 
 def test_a_dry_run_refuses_what_a_run_refuses(

@@ -197,15 +197,15 @@ def test_what_its_author_says_of_a_case() -> None:
         ("suite/inner/bench.py::Own.time_ti", {}, r"has no 'time_ti'\n  did you mean 'time_it'"),
         ("suite.iner.bench.Own", {}, r"no module 'suite.iner' here, and no 'iner' in suite\n  did you mean 'inner'"),
         ("suitte.inner.bench.Own", {}, "there is no module 'suitte' here, and no file suitte.inner.bench.Own"),
-        ("suite.inner.bench.Own.filter:none", {}, r"none matches nothing\n  benchwright list suite.inner.bench "),
-        ("suite.inner.bench.Own.filter:(", {}, "is no regular expression"),
+        ("suite.inner.bench.Own.filter:none", {}, r"none matches no benchmark\n  benchwright list suite.inner.bench "),
+        ("suite.inner.bench.Own.filter:(", {}, "is not a regular expression"),
         ("suite.inner.bench.plain.filter:x", {}, "plain in suite.inner.bench is function, not a class"),
         ("suite.inner.bench.Fails.filter:b", {}, "Fails could not be constructed: TypeError"),
-        ("suite.inner.bench.Private", {"runtimes": ("class",)}, "is no benchmark class"),
+        ("suite.inner.bench.Private", {"runtimes": ("class",)}, "is not a benchmark class"),
         ("suite.inner.bench.Own", {"runtimes": ("torch",)}, "torch does not run benchmark classes"),
         ("suite.inner.bench.Own.benchmark_all", {"params": {"m": [1]}}, r"takes no parameter 'm'\n  known: n"),
-        ("suite.inner.bench.Own.benchmark_all", {"workers": (2,)}, "called once a round, so --workers means nothing"),
-        ("suite.inner.bench.Own.track_size", {"rates": (9.0,)}, "so --rate means nothing"),
+        ("suite.inner.bench.Own.benchmark_all", {"workers": (2,)}, "called once a round, so --workers does not apply"),
+        ("suite.inner.bench.Own.track_size", {"rates": (9.0,)}, "so --rate does not apply"),
         ("suite.inner.bench.Own.track_size", {"load": Load(mode=Mode.OFFLINE)}, "so a load that is offline means"),
         ("suite.inner.bench.Own", {"devices": ("cuda",)}, "chooses its device and precision itself"),
     ],
@@ -217,7 +217,7 @@ def test_wrong_requests(target: str, request_: dict[str, object], message: str) 
 
 def test_a_list_of_nothing_is_refused_as_a_run_of_nothing_is() -> None:
     target = "suite.inner.bench.Own.filter:none"
-    with pytest.raises(TargetError, match=r"none matches nothing\n  benchwright list suite.inner.bench "):
+    with pytest.raises(TargetError, match=r"none matches no benchmark\n  benchwright list suite.inner.bench "):
         Classes().list_cases(target, Request(targets=[target]))
 
 

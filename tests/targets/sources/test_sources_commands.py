@@ -40,12 +40,12 @@ def test_the_version_follows_the_script(tmp_path: Path) -> None:
     ("request_", "message"),
     [
         ({"command": ["no-such-program"]}, "there is no program 'no-such-program'"),
-        ({"command": ["true"], "runtimes": ("torch",)}, "a command runs in no runtime"),
+        ({"command": ["true"], "runtimes": ("torch",)}, "a command needs no runtime"),
         ({"command": ["true"], "devices": ("cuda",)}, "chooses its device"),
-        ({"command": ["true"], "inputs": Inputs(source="x.npy")}, "true is fed no arrays, so --input means nothing"),
-        ({"command": ["true"], "inputs": Inputs(shapes={"": (1, 3)})}, "so --shape means nothing"),
-        ({"command": ["true"], "inputs": Inputs(dtypes={"": "int8"})}, "so --dtype means nothing"),
-        ({"command": ["true"], "inputs": Inputs(count=4)}, "so --input-count means nothing"),
+        ({"command": ["true"], "inputs": Inputs(source="x.npy")}, "true takes no arrays, so --input does not apply"),
+        ({"command": ["true"], "inputs": Inputs(shapes={"": (1, 3)})}, "so --shape does not apply"),
+        ({"command": ["true"], "inputs": Inputs(dtypes={"": "int8"})}, "so --dtype does not apply"),
+        ({"command": ["true"], "inputs": Inputs(count=4)}, "so --input-count does not apply"),
         ({"command": ["true"], "batch_sizes": (1, 8)}, "neither a batch size nor parameters"),
     ],
 )

@@ -141,7 +141,7 @@ def test_fake_targets() -> None:
     [
         ("modle.onnx", (), r"there is no file modle.onnx\n  did you mean 'model.onnx'\?"),
         ("far/model.onnx", (), "there is no folder .*far either"),
-        ("model.bin", (), "nothing here loads model.bin: unknown ending '.bin'\n  known endings: .*onnx"),
+        ("model.bin", (), "no runtime loads model.bin: unknown ending '.bin'\n  known endings: .*onnx"),
         (
             "model.safetensors",
             (),

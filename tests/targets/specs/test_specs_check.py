@@ -61,7 +61,7 @@ def test_files_of_this_machine(tmp_path: Path) -> None:
     told = [problem.message for problem in problems]
     assert len(told) == 4 and all(problem.severity == "error" for problem in problems)
     assert digest in told[0] and "0" * 32 in told[0] and "gone.tflite" in told[1]
-    assert "is no file name" in told[2] or "is a folder" in told[2]
+    assert "is not a file name" in told[2] or "is a folder" in told[2]
     assert "y.npy" in told[3], "in the order of the lines"
 
 

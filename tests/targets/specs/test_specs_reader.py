@@ -131,7 +131,7 @@ MEANT: list[tuple[list[str | int], Any, str, str]] = [
     (["model", "files", "onnx"], "https://a.test/", "onnx", "give it a name"),
     (["model", "files", "onnx"], {"path": "a.onnx", "inputs": {"dat": "x"}}, "dat", "did you mean 'data'?"),
     (["model", "inputs", "data", "range"], [1, 1], "range", "below the second"),
-    (["model", "inputs", "mask", "range"], [0, 1], "range", "a file has the numbers it has"),
+    (["model", "inputs", "mask", "range"], [0, 1], "range", "an input from a file has no range"),
     (["model", "inputs", "mask", "file"], "mask.png", "file", "known endings: .npy, .txt"),
     (["model", "outputs", "probabilities", "golden"], "a.onnx", "golden", "known endings"),
     (["runtimes", "onnxruntim"], {}, "onnxruntim", "did you mean 'onnxruntime'?"),
@@ -174,7 +174,7 @@ def test_every_problem_is_told_not_only_the_first(tmp_path: Path) -> None:
     with pytest.raises(DecodeError) as caught:
         reader.read(path)
     message = str(caught.value)
-    for place, said in (("2:2", "stands twice"), ("3:2", "did you mean 'model'?"), ("4:2", "must be a list")):
+    for place, said in (("2:2", "is written twice"), ("3:2", "did you mean 'model'?"), ("4:2", "must be a list")):
         assert f"{path}:{place}: " in message and said in message
     assert "'model' is missing" in message and "4 problems" in message
 

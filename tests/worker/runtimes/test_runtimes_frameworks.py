@@ -171,7 +171,7 @@ def test_wrong_session_options(options: dict[str, str], message: str, tiny: Path
     [
         ("cuda", {}, r"CUDAExecutionProvider is not in this onnxruntime, which has .*CPU.*\n  install onnxruntime-gpu"),
         ("cuda:1", {}, "CUDAExecutionProvider"),
-        ("cdua", {}, "knows no device 'cdua'\n  did you mean 'cuda'"),
+        ("cdua", {}, "has no device 'cdua'\n  did you mean 'cuda'"),
         ("cpu", {"provider": "QNNExecutionProvider"}, "QNNExecutionProvider is not in this onnxruntime"),
         ("cpu", {"provider": "AzureExecutionProvider"}, r"got no node of the graph\n  nodes went to: CPUExecutionProv"),
     ],

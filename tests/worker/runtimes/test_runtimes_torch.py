@@ -255,9 +255,9 @@ def test_weights_are_read_but_never_unpickled(file: Path, tmp_path: Path, make_c
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", r"m\.pt is empty\n  was it written or copied to its end"),
-        (b"PK\x03\x04" + bytes(100), r"torch could not load .*m\.pt: .*\n  was it written or copied to its end"),
-        (b"hello" * 100, r"torch could not load .*m\.pt: .*\n  was it written or copied to its end"),
+        (b"", r"m\.pt is empty\n  the file may be incomplete"),
+        (b"PK\x03\x04" + bytes(100), r"torch could not load .*m\.pt: .*\n  the file may be incomplete"),
+        (b"hello" * 100, r"torch could not load .*m\.pt: .*\n  the file may be incomplete"),
         (pickle.dumps({"w": 1}), r"m\.pt is not TorchScript; .*\n  name the module and its weights"),
     ],
 )

@@ -157,7 +157,7 @@ def test_a_machine_without_gpus_says_so(tmp_path: Path, monkeypatch: pytest.Monk
     _fake_smi(tmp_path, monkeypatch, script)
     watch = GpuWatch(1, 1.0)
     watch.start()
-    assert watch.stop().reason == "nvidia-smi told of no GPU"
+    assert watch.stop().reason == "nvidia-smi listed no GPU"
 
 
 def test_without_nvidia_smi_the_reason_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

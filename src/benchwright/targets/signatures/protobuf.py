@@ -21,7 +21,7 @@ class ProtobufMessage:
 
     @classmethod
     def of_file(cls, data: Buffer) -> ProtobufMessage:
-        """The message that fills a file."""
+        """The message that a whole file is."""
         return cls(data, 0, len(data), [MOST_FIELDS])
 
     def fields(self) -> Iterator[tuple[int, int | ProtobufMessage]]:

@@ -149,7 +149,7 @@ def source_of(target: str) -> Source:
                 remedy="measure your code that loads it, in a file of yours: benchwright run file.py::name",
             )
         raise TargetError(
-            f"nothing here loads {path.name}: unknown ending {ending!r}",
+            f"no runtime loads {path.name}: unknown ending {ending!r}",
             remedy=f"known endings: {', '.join(sorted(endings))}",
         )
     raise TargetError(

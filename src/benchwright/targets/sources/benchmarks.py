@@ -88,7 +88,7 @@ def _tell(place: BenchmarkPlace, offer: Offer, request: Request) -> None:
     if offer.left:
         names, more = ", ".join(offer.left[:_MOST_NAMED]), len(offer.left) - _MOST_NAMED
         told = f"{names} and {more} more" if more > 0 else names
-        how = "benchmarks of asv are the methods of a class here, and timeraw_* none"
+        how = "only the methods of a class are read as benchmarks of asv, and timeraw_* is not supported"
         request.listener(Noted(text=f"{place.label}: left out: {told}; {how}"))
     for found in offer.found:
         if found.kind == FUNCTION and found.name == place.name and found.name.startswith(_NOT_TIMES):
@@ -122,7 +122,9 @@ def cases(place: BenchmarkPlace, found: OfferedBenchmark, request: Request) -> I
 
 
 def _nothing(place: BenchmarkPlace) -> TargetError:
-    return TargetError(f"{place.label} matches nothing", remedy=f"benchwright list {place.module} shows what there is")
+    return TargetError(
+        f"{place.label} matches no benchmark", remedy=f"benchwright list {place.module} shows what there is"
+    )
 
 
 def _timeout(request: Request) -> float:
@@ -156,7 +158,7 @@ def _loads(shown: str, found: OfferedBenchmark, request: Request) -> Iterator[tu
     }
     for flag in (flag for flag, given in issuing.items() if given):
         raise TargetError(
-            f"{shown} is called once a round, so {flag} means nothing to it",
+            f"{shown} is called once a round, so {flag} does not apply to it",
             remedy="leave it out, or name the method time_* to have it called over and over",
         )
     load = request.load

@@ -47,7 +47,7 @@ class Classes:
     def list_cases(
         self, target: str, request: Request
     ) -> tuple[list[tuple[Case, CaseDescription]], list[tuple[str, str]]]:
-        """Like `described`, but modules of a package that cannot be imported are told beside what can, not raised."""
+        """Like `describe`, but modules of a package that cannot be imported are told beside what can, not raised."""
         _check_runtimes(request)
         place = _place(target)
         found, broken = benchmarks.find_importable(place, request)

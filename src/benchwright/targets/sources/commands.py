@@ -29,7 +29,7 @@ class Commands:
         if program is None and ("/" in argv[0] or not request.elsewhere):  # another host has programs of its own
             raise TargetError(f"there is no program {argv[0]!r}", remedy="check the path, its mode and PATH")
         if any(runtime != "command" for runtime in request.runtimes):
-            raise TargetError("a command runs in no runtime", remedy="leave --runtime out")
+            raise TargetError("a command needs no runtime", remedy="leave --runtime out")
         if tuple(request.devices) != ("cpu",) or tuple(request.precisions) != ("",):
             raise TargetError("a command chooses its device and precision itself", remedy="pass it arguments for that")
         if tuple(request.batch_sizes) != (1,) or request.params:

@@ -55,7 +55,7 @@ def refuse_inputs(name: str, request: Request) -> None:
     }
     for flag in (flag for flag, given in flags.items() if given):
         raise TargetError(
-            f"{name} is fed no arrays, so {flag} means nothing to it",
+            f"{name} takes no arrays, so {flag} does not apply to it",
             remedy=f"leave {flag} out, or measure what takes it in a run of its own",
         )
 

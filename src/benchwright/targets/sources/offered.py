@@ -1,6 +1,6 @@
 """What a user's file or module offers to measure: marked functions, and the methods of benchmark classes.
 
-This runs in the child that `discover` starts, because the user's code is imported. Standard library only.
+This runs in the child that `discovery` starts, because the user's code is imported. Standard library only.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class OfferedBenchmark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchFilter:
-    """What narrows a search."""
+    """What a search for benchmarks is narrowed to."""
 
     style: str = ""  # of classes, when somebody says so
     runtime: str = ""  # python: functions alone; class: classes alone; else both
@@ -109,7 +109,7 @@ def _find_by_name(module: str, name: str, asked: SearchFilter) -> Iterator[Offer
             return
     if asked.runtime == "class":
         raise TargetError(
-            f"{name} in {module} is no benchmark class", remedy="a method begins with time_ or benchmark_"
+            f"{name} in {module} is not a benchmark class", remedy="a method begins with time_ or benchmark_"
         )
     yield _function(name, value, module)
 
@@ -149,7 +149,7 @@ def _find_by_filter(cls: type, owner: str, pattern: str, where: str, asked: Sear
     try:
         matches = re.compile(pattern).match
     except re.error as error:
-        raise TargetError(f"{FILTER}{pattern} is no regular expression: {error}") from None
+        raise TargetError(f"{FILTER}{pattern} is not a regular expression: {error}") from None
     style = _style(cls, asked)
     try:
         instance = conventions.construct(cls, style, output_dir="/dev/null", root_data_dir="", tpu=None)
@@ -224,7 +224,7 @@ def _nothing(module: ModuleType, where: str) -> TargetError:
     )
 
 
-# ---- described ----
+# ---- benchmarks as records ----
 
 
 def _style(cls: type, asked: SearchFilter) -> str:

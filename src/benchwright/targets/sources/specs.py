@@ -74,7 +74,7 @@ def _folder(folder: Path, request: Request) -> Iterator[Case]:
         left_out += [f"{spec.name}: {reason}" for reason in refusals.values() if reason]
     runtimes = {runtime for _, each in able for runtime in each}
     if not runtimes:
-        raise TargetError(f"{folder}: nothing in it can be measured so", remedy="; ".join(left_out[:5]))
+        raise TargetError(f"{folder}: no spec in it can be measured in this way", remedy="; ".join(left_out[:5]))
     _check_installed(runtimes, request)  # before files are fetched for hours
     for text in left_out:
         request.listener(Noted(text=f"left out: {text}"))
@@ -99,7 +99,7 @@ def _select_test(spec: Spec, name: str) -> Spec:
 
 
 class _SpecPlan:
-    """One spec with one request."""
+    """The cases of one spec for one request."""
 
     def __init__(self, spec: Spec, request: Request) -> None:
         self._spec, self._request = spec, request
@@ -115,7 +115,7 @@ class _SpecPlan:
     def refusal(self, runtime: str) -> str:
         """Why this runtime cannot measure the model, or ""."""
         if runtime == BINARY:
-            return "" if BINARY in self._spec.runtimes else "the spec says nothing of the runtime binary"
+            return "" if BINARY in self._spec.runtimes else "the spec has no entry for the runtime binary"
         if self._file(runtime) is None:
             known = ", ".join(file.name for file in self._spec.files.values()) or "none"
             return f"no file for {runtime}, which loads {', '.join(loaded_by(runtime)) or 'none'}; there is {known}"

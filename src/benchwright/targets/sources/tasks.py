@@ -70,7 +70,7 @@ def _is_small(path: Path) -> bool:
 def _refuse(target: str, request: Request) -> None:
     """What a command that runs once, by itself, cannot be told."""
     if any(runtime != "task" for runtime in request.runtimes):
-        raise TargetError(f"{target}: a task runs in no runtime", remedy="leave --runtime out")
+        raise TargetError(f"{target}: a task needs no runtime", remedy="leave --runtime out")
     if tuple(request.devices) != ("cpu",) or tuple(request.precisions) != ("",):
         raise TargetError(f"{target}: a task chooses its device and precision itself", remedy="give it a parameter")
     matrix.refuse_inputs(target, request)
@@ -87,6 +87,6 @@ def _refuse(target: str, request: Request) -> None:
     }
     for flag in (flag for flag, given in asked.items() if given):
         raise TargetError(
-            f"{target}: a task runs once, so {flag} means nothing to it",
+            f"{target}: a task runs once, so {flag} does not apply to it",
             remedy=f"leave {flag} out; --rounds runs it several times",
         )

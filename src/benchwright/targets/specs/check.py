@@ -36,7 +36,7 @@ def check(path: Path, *, offline: bool = False, check_older: OlderCheck | None =
 
 
 def files(spec: Spec, *, offline: bool) -> Iterator[SpecProblem]:
-    """Files that are not there, or are not those that the spec means."""
+    """Problems of a spec's files: a file is missing, or its content is not what the spec says."""
     for file in references.all_files(spec):
         message = _unreachable(file) if file.is_url and not offline else "" if file.is_url else _problem_of_file(file)
         if message:

@@ -42,7 +42,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecOutput:
-    """What must come out."""
+    """What a model must answer."""
 
     golden: SpecFile | None = None
     tolerance: Tolerance = field(default_factory=Tolerance)

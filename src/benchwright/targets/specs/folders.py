@@ -1,4 +1,4 @@
-"""Every spec of a folder."""
+"""The spec files of a folder: which files are specs, and all of them read."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The form of our spec files, as JSON Schema: what editors check while one is written, and what `validating` goes by.
+"""The form of our spec files, as JSON Schema: what editors check while one is written, and what `validator` goes by.
 
 One table for both, so that the two cannot disagree. Names of inputs, outputs, files and runtimes are checked by
-`reading`, which knows what they refer to.
+`references`, which knows what they refer to.
 """
 
 from __future__ import annotations

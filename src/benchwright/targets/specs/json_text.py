@@ -118,7 +118,7 @@ class _Scanner:
             return self._number(number)
         word = _WORD.match(self.text, at)
         if word is None or word[0] not in _WORDS:
-            raise self.error(f"{word[0]!r} is no value" if word else "a value is missing", at)
+            raise self.error(f"{word[0]!r} is not a JSON value" if word else "a value is missing", at)
         self.skip(word.end())
         return _WORDS[word[0]]
 

@@ -67,7 +67,7 @@ class SpecProblem:
 
 
 def errors(problems: Iterable[SpecProblem]) -> list[SpecProblem]:
-    """Those that keep a spec from being run."""
+    """The problems that keep a spec from being run."""
     return [problem for problem in problems if problem.severity == "error"]
 
 
@@ -89,7 +89,7 @@ def read(path: Path) -> PlacedDocument:
 
 
 def parse(text: str, where: str) -> PlacedDocument:
-    """The same of a text; `where` is the name of the file it came from, and its ending decides the language."""
+    """What a text says; `where` is the name of the file it came from, and its ending decides the language."""
     if where.lower().endswith(".json"):
         value, places, duplicates = json_text.scan(text, where)
     else:

@@ -31,7 +31,7 @@ def read(path: Path) -> Spec:
         raise TargetError(f"{path} is a spec of FAI-PEP's form", remedy=OLDER.format(path))
     if not is_ours(document.value):
         raise DecodeError(
-            f"{document.at()}: this is no spec: the key {MARK!r} is missing",
+            f"{document.at()}: this is not a spec: the key {MARK!r} is missing",
             remedy=f"begin it with `{MARK}: {form.VERSION}`; docs/specs.md shows how it goes on",
         )
     spec, problems = look(document, path)
@@ -105,7 +105,7 @@ class _Reader:
         location = text if "url" in entry else str((self._folder / Path(text).expanduser()).resolve())
         name = entry.get("name") or self._name(text, path)
         if "/" in name or name in (".", ".."):
-            self._wrong(path, f"{name!r} is no file name", "give it a name: without folders")
+            self._wrong(path, f"{name!r} is not a file name", "give it a `name:` without folders")
         return SpecFile(
             where=self._document.at(*path),
             location=location,
@@ -132,9 +132,9 @@ class _Reader:
     def _input(self, entry: dict[str, Any], path: Place) -> Input:
         bounds = entry.get("range")
         if bounds and not bounds[0] < bounds[1]:
-            self._wrong((*path, "range"), "the first number of a range is below the second")
+            self._wrong((*path, "range"), "the first number of a range must be below the second")
         if bounds and "file" in entry:
-            self._wrong((*path, "range"), "a file has the numbers it has", "leave out the range, or the file")
+            self._wrong((*path, "range"), "an input from a file has no range", "leave out the range, or the file")
         return Input(
             shape=_shape(entry["shape"]) if "shape" in entry else None,
             dtype=entry.get("type", ""),

@@ -50,7 +50,9 @@ class _References:
     def _model(self, name: str, entry: RuntimeEntry, path: Place) -> Iterator[SpecProblem]:
         for key, given in (("program", entry.program), ("command", entry.commands), ("env", entry.env)):
             if given:
-                yield self._problem((*path, key), f"{key} means nothing to {name}", f"it belongs to {BINARY}")
+                yield self._problem(
+                    (*path, key), f"the runtime {name} does not read {key}", f"it belongs to the runtime {BINARY}"
+                )
         file = self._spec.files.get(entry.file)
         if file and name in _known_runtimes([name]) and PurePath(file.name).suffix not in loaded_by(name):
             loads = ", ".join(loaded_by(name)) or "no files"

@@ -22,7 +22,7 @@ class RuntimeNames:
 
     @classmethod
     def of(cls, file: SpecFile, entry: RuntimeEntry | None) -> RuntimeNames:
-        """Those of the file, and what the runtime calls otherwise."""
+        """The names that the file gives, with those of the runtime's entry in front."""
         own_inputs, own_outputs = (entry.inputs, entry.outputs) if entry else ({}, {})
         return cls(inputs={**file.inputs, **own_inputs}, outputs={**file.outputs, **own_outputs})
 

@@ -35,7 +35,7 @@ def find_problems(document: PlacedDocument, schema: Mapping[str, Any]) -> list[S
     found = [
         SpecProblem(
             where=f"{document.where}:{line}:{column}",
-            message=f"{path[-1]!r} stands twice, and only the last one would count",
+            message=f"{path[-1]!r} is written twice, and only the last one would count",
             remedy="leave one of them out",
         )
         for path, line, column in document.duplicates
@@ -73,7 +73,9 @@ class _Validator:
             yield self._problem(path, f"{_name(path)} {message}")
         if isinstance(value, str) and not re.search(schema.get("pattern", ""), value):
             yield self._problem(
-                path, f"{_name(path)}: {_format_value(value)} is no such thing", _pattern_hint(schema["pattern"])
+                path,
+                f"{_name(path)}: {_format_value(value)} does not have the right form",
+                _pattern_hint(schema["pattern"]),
             )
         if isinstance(value, list):
             for i, item in enumerate(value):

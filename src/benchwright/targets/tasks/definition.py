@@ -195,4 +195,4 @@ def compile_pattern(text: str, where: str) -> re.Pattern[str]:
     try:
         return scanner.compile_expression(text)
     except re.error as error:
-        raise DecodeError(f"{where}: {text!r} is no regular expression: {error}") from None
+        raise DecodeError(f"{where}: {text!r} is not a regular expression: {error}") from None

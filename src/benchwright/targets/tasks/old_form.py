@@ -118,7 +118,7 @@ def _strings(where: str, text: str) -> list[str]:
     while text[place:end].strip():
         match = _STRING.match(text, place, end)
         if match is None:
-            raise DecodeError(f"{where}: {text[place:end].strip()[:30]!r} is no string in quotes")
+            raise DecodeError(f"{where}: {text[place:end].strip()[:30]!r} is not a string in quotes")
         raw = match["prefix"] in ("r", "R")
         string = match["body"] if raw else _ESCAPED.sub(r"\1", match["body"])
         found[-1:] = [found[-1] + string] if joins else [*found[-1:], string]

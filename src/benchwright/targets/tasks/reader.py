@@ -37,7 +37,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _MetricTable:
-    """What a metric may say. `series` is the group it takes its values from; without it, the group of its own name."""
+    """The keys of a metric in a task file. `series` is the group that gives its values; else the one of its name."""
 
     pattern: str = ""
     series: str = ""
@@ -51,7 +51,7 @@ class _MetricTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ParameterTable:
-    """What a parameter may say."""
+    """The keys of a parameter in a task file."""
 
     type: str = ""
     default: str | int | float | bool | None = None
@@ -64,7 +64,7 @@ class _ParameterTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _TaskTable:
-    """What a task may say."""
+    """The keys of a task in a task file."""
 
     command: str | list[Value]
     directory: str = ""

@@ -53,7 +53,7 @@ def check(target: str, log: Path | None) -> list[Check]:
     text, _, name = target.partition("::")
     file = Path(text)
     if file.suffix not in reader.ENDINGS:
-        raise TargetError(f"{text} is no task file", remedy=f"known endings: {', '.join(reader.ENDINGS)}")
+        raise TargetError(f"{text} is not a task file", remedy=f"known endings: {', '.join(reader.ENDINGS)}")
     try:
         tasks = reader.read(file, name)
         return [_check_task(task, log) for task in tasks]

@@ -37,12 +37,12 @@ def load_of_round(load: Load, number: int) -> Load:
 
 
 def load_of_probe(load: Load, number: int) -> Load:
-    """The load of try `number` (from 0) of a search for a rate: again a draw of its own."""
+    """The load of try `number` (from 0) of a search for a rate: its arrivals are a draw of their own, too."""
     return load if number == 0 else replace(load, seed=_derive_seed(load.seed, "probe", number))
 
 
 def _derive_seed(seed: int, what: str, number: int) -> int:
-    """Another seed that depends on these alone."""
+    """Derives a seed from another seed, a word and a number, so that equal ones give equal draws."""
     return random.Random(f"{seed} {what} {number}").getrandbits(63)
 
 
@@ -79,7 +79,7 @@ def _count(load: Load, rate: float) -> int:
 
 
 def _read_trace(load: Load) -> Int64s:
-    """Seconds since the start, one a line; blank lines and lines after # are passed over."""
+    """Reads a trace file: on each line the seconds since the start; blank lines and what follows # are skipped."""
     path = Path(load.trace)
     instants = array("q")
     try:

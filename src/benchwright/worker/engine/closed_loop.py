@@ -25,7 +25,7 @@ FIRST_LOOK = 100  # samples before the precision is first judged
 
 @dataclass(slots=True, kw_only=True)
 class StopVerdict:
-    """What all workers of a load obey: once one of them knows enough, none goes on with less company."""
+    """Stops all workers of a load together: once one has measured enough, the others would run with less load."""
 
     enough: bool = False
 

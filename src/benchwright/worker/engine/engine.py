@@ -43,7 +43,7 @@ FEW_SLEEPS = 5  # enough to state how late this machine wakes sleepers, where no
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredLoad:
-    """What the timed phase gave."""
+    """The result of the timed phase."""
 
     samples: Samples
     gc_collections: int
@@ -76,7 +76,7 @@ def prepare(subject: Subject, load: Load, *, clock: Clock | None = None, copy: i
     subject, load = _share_of_copy(subject, load, copy)
     clock = clock or SystemClock()
     if isinstance(clock, FakeClock) and (load.workers > 1 or load.mode is Mode.MULTISTREAM):
-        raise OptionError("virtual time knows one worker", remedy="use --workers 1, or the option clock=real")
+        raise OptionError("virtual time works with one worker only", remedy="use --workers 1, or the option clock=real")
     if load.mode is Mode.SINGLE:
         return _prepare_single_call(subject, clock, copy)
     facts = calibrate(clock)

@@ -27,7 +27,7 @@ PIPE_SIZE = 1 << 20  # arrivals that may wait for a worker before the generator 
 
 
 class Generator:
-    """A running generator: `start(zero)`, then read `tokens` once per arrival; `issued()` says when each went out."""
+    """A running generator: `start(zero)`, read `tokens` once per arrival; `issue_times()` says when each went out."""
 
     def __init__(self, schedule: Int64s) -> None:
         self._count = len(schedule)

@@ -1,4 +1,4 @@
-"""The highest rate that still meets an objective."""
+"""The search for the highest rate of calls that still meets an objective."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CLOSE = 0.03  # the answer and the lowest rate seen to fail lie this near
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe(Generic[T]):
-    """One rate tried."""
+    """One rate that the search tried, and whether the objective was met at that rate."""
 
     rate: float
     meets: bool

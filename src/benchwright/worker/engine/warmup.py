@@ -19,7 +19,7 @@ MOST_KEPT = 200_000  # latencies kept; a longer warm-up is judged on its latest 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Warmup:
-    """What warming up showed."""
+    """What the warm-up showed: how many calls it took, and when the latency was steady."""
 
     calls: int
     elapsed: int  # ns
@@ -31,7 +31,7 @@ class Warmup:
 
 
 def first_call(subject: Subject, clock: Clock) -> int:
-    """ns of one call. Whoever compiles, allocates or imports on first use does it now."""
+    """Times the first call, in ns: code that compiles, allocates or imports on first use does it now."""
     call, given = subject.make_synchronous().call, next(subject.argument_stream())
     begin = clock.now()
     call(*given)

@@ -157,7 +157,7 @@ class Session:
                 self._notes += opener.failures()
 
     def add_to(self, report: Report, loaded: Loaded) -> Report:
-        """The report with the notes; asked when the timed phase is over."""
+        """Adds the notes to the report. Call it when the timed phase is over."""
         return replace(report, warnings=(*report.warnings, *self.notes))
 
     def _add_chosen(self) -> None:

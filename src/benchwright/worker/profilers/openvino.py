@@ -22,7 +22,7 @@ class OpenVinoOperators:
     name: ClassVar[str] = "openvino"
 
     def prepare(self, case: Case, folder: Path) -> Case:
-        """Has the library count."""
+        """The case with the option that makes OpenVINO count how long each node takes."""
         options = {name: value for name, value in case.target.options.items() if name.upper() != "PERF_COUNT"}
         return replace(case, target=replace(case.target, options={**options, "PERF_COUNT": True}))
 
@@ -43,7 +43,7 @@ class OpenVinoOperators:
 
 
 def _is_executed(info: Any) -> bool:
-    """Whether a counter says so: it does not for a call in which the node took less than one microsecond."""
+    """Whether a counter says that its node ran: it does not where the node took less than one microsecond."""
     return str(info.status).endswith(".EXECUTED")
 
 

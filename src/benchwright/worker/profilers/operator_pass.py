@@ -31,8 +31,8 @@ LONGEST = 2.0  # seconds after which recording ends, once there are the fewest
 WARM, WARM_SECONDS = 20, 0.5  # calls before, or so long
 INSTEAD = "measure the model with onnxruntime, openvino or torch"
 _REMEDIES = {
-    "litert": "its library tells no times of operators; the program benchmark_model --enable_op_profiling=true prints "
-    f"them, and a spec can measure it; or {INSTEAD}",
+    "litert": "its library does not report the times of operators; the program benchmark_model "
+    f"--enable_op_profiling=true prints them, and a spec can measure it; or {INSTEAD}",
     "tensorflow": "record a trace for TensorBoard: --profile 0:1 --profiler tensorflow",
 }
 
@@ -105,7 +105,7 @@ class Recording:
         return nullcontext()
 
     def add_to(self, report: Report, loaded: Loaded) -> Report:
-        """Warms the model up and records its calls: the report with what was found, or with why nothing was."""
+        """Warms the model up, records its calls, and adds the operators to the report, or a warning with the reason."""
         try:
             return self._record(report, loaded)
         except BenchwrightError as error:
@@ -125,7 +125,7 @@ class Recording:
         calls = RecordedCalls(loaded)
         operators = typical(self._recorder.record(loaded, calls))
         if not operators:
-            raise MeasureError(f"{self._recorder.name} told of no operator", remedy="does a call compute anything?")
+            raise MeasureError(f"{self._recorder.name} reported no operator", remedy="does a call compute anything?")
         about: Value = {"calls": len(calls.latencies), "latency": statistics.median(calls.latencies)}
         return replace(report, operators=operators, details={**report.details, DETAIL: about})
 
@@ -139,5 +139,5 @@ def _recorder(runtime: str) -> type[Recorder] | None:
 
 
 def _refuse_runtime(runtime: str) -> ResultWarning:
-    seen = f"runtime {runtime} does not tell how long its operators take"
+    seen = f"runtime {runtime} does not report how long its operators take"
     return ResultWarning(code=CODE, seen=seen, remedy=_REMEDIES.get(runtime, INSTEAD))

@@ -58,7 +58,7 @@ class Perf(Profiler):
             _write_text(stem)
 
     def _stop_sidecar(self) -> str:
-        """What it printed; its exit status is that of the interrupt, whatever it wrote."""
+        """Ends perf and returns what it printed. Its exit status says nothing: it is that of the interrupt."""
         assert self._sidecar is not None
         _, printed = self._sidecar.interrupt()
         for fd in self._pipes:  # not before: it takes a control pipe that closes for an error

@@ -49,9 +49,9 @@ class Opener(threading.Thread):
         self._try_step(self._profiler.finish)
 
     def failures(self) -> list[ResultWarning]:
-        """What went wrong; asked after `join`."""
+        """The failures of the profiler and of its windows. Call it after `join`."""
         if self.is_alive():
-            seen = f"{self._profiler.name} had not finished when it was waited for no longer"
+            seen = f"{self._profiler.name} did not finish in the time that it may take"
             return [*self._notes, ResultWarning(code="profile-failed", seen=seen, remedy="profile a shorter window")]
         return list(self._notes)
 
@@ -69,7 +69,7 @@ class Opener(threading.Thread):
         self._free_at = self._seconds_since_zero()
 
     def _busy(self, window: Window) -> str:
-        """Says so when the window before was still being closed."""
+        """Why the window could not open while the one before it was still being closed; "" where that is not so."""
         return f"closing the one before took until {self._free_at:.3g} s" if window[0] < self._free_at else ""
 
     def _wait_until(self, seconds: float) -> bool:

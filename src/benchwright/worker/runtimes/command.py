@@ -88,6 +88,6 @@ def _caller(
             details["max_rss"] = peak * _KIB
         if status and not ignore_failure:
             message = describe_exit(shlex.join(argv), os.waitstatus_to_exitcode(status))
-            raise MeasureError(message, remedy="--option ignore_failure=true measures it all the same")
+            raise MeasureError(message, remedy="--option ignore_failure=true measures it anyway")
 
     return call

@@ -20,7 +20,7 @@ from benchwright.system.texts import describe_error, words_of
 from benchwright.units import format_value
 
 LONG = 100  # characters of a command in a message
-WHOLE = "was it written or copied to its end? export it anew"
+WHOLE = "the file may be incomplete: copy it or export it again"
 SEE_THE_LOG = "see the log"
 _TOLD = "_benchwright_told"  # an attribute of an exception whose traceback is in the log already
 _is_told = False  # a benchmark's own log takes tracebacks now
@@ -45,7 +45,7 @@ def load_error(library: str, doing: str, error: Exception, *, reason: str = "", 
 
 @contextlib.contextmanager
 def explain_lack_of_memory(library: str, path: str) -> Iterator[None]:
-    """Turns a want of memory inside, of whatever kind, into a `LoadError` that names the file."""
+    """Turns every failure inside that comes from too little memory into a `LoadError` that names the file."""
     try:
         yield
     except (MemoryError, ImportError, RuntimeError, OSError) as error:
@@ -56,7 +56,7 @@ def explain_lack_of_memory(library: str, path: str) -> Iterator[None]:
 
 
 def lacks_memory(error: BaseException) -> bool:
-    """Whether it, or what it came from, failed for want of memory, which libraries say in words of their own."""
+    """Whether an error, or its cause, comes from too little memory, which each library says in its own words."""
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return True
     is_limited = _memory_limit() is not None
@@ -72,7 +72,7 @@ def lacks_memory(error: BaseException) -> bool:
 
 
 def memory_remedy() -> str:
-    """What to do about it, which depends on whether this process was given a limit."""
+    """What to do about too little memory, which depends on whether this process was given a limit."""
     limit = _memory_limit()
     if limit is None:
         return "free memory, or measure something smaller"
@@ -88,7 +88,7 @@ def _memory_limit() -> int | None:
 
 @contextlib.contextmanager
 def leave_traceback_to_caller() -> Iterator[None]:
-    """Says that whatever is raised inside is written down by the caller: `log_traceback` does not repeat it."""
+    """Keeps `log_traceback` from logging what is raised inside: the caller writes it down."""
     global _is_told
     before, _is_told = _is_told, True
     try:
@@ -112,7 +112,7 @@ def log_traceback(error: BaseException) -> None:
 
 
 def foreign_part(error: BaseException) -> TracebackType | None:
-    """Its traceback from the first call that is not ours; the whole where all are."""
+    """The traceback of an error from the first call that is not ours; the whole where all calls are ours."""
     foreign = error.__traceback__
     while foreign is not None and _is_ours(foreign):
         foreign = foreign.tb_next
@@ -120,7 +120,7 @@ def foreign_part(error: BaseException) -> TracebackType | None:
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says in one line; its kind when it says nothing."""
+    """The first line of what an error says; the name of its class when it says nothing."""
     return next((line.strip() for line in words_of(error).splitlines() if line.strip()), type(error).__name__)
 
 

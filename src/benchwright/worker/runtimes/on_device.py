@@ -116,7 +116,7 @@ def _caller(case: Case, words: list[str], device: Device) -> Callable[[], None]:
     def call() -> None:
         ended = device.run(words, output=hear)
         if ended.lost or (not ended.ok and not ignore_failure):
-            remedy = "" if ended.lost else "--option ignore_failure=true measures it all the same"
+            remedy = "" if ended.lost else "--option ignore_failure=true measures it anyway"
             raise MeasureError(_describe_end(words, ended), remedy=remedy)
 
     return call

@@ -62,7 +62,7 @@ class OnnxRuntime:
         """Refuses devices that no execution provider is known for."""
         kind = target.device.partition(":")[0]
         if "provider" not in target.options and kind not in PROVIDERS:
-            raise DeviceError(f"onnxruntime knows no device {kind!r}", remedy=did_you_mean(kind, PROVIDERS))
+            raise DeviceError(f"onnxruntime has no device {kind!r}", remedy=did_you_mean(kind, PROVIDERS))
 
     def load(self, case: Case) -> Loaded:
         self.check(case.target)

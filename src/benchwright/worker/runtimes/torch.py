@@ -122,7 +122,7 @@ def _device(torch: Any, asked: str) -> Any:
     try:
         device = torch.device(asked)
     except RuntimeError:
-        raise DeviceError(f"torch knows no device {asked!r}", remedy="for example cpu, cuda, cuda:1, mps") from None
+        raise DeviceError(f"torch has no device {asked!r}", remedy="for example cpu, cuda, cuda:1, mps") from None
     if device.type == "cpu":
         return device
     try:

@@ -72,14 +72,14 @@ class CapturedSeries:
         self._points = _Points()
 
     def hit(self, count: int, at: float) -> None:
-        """So many hits came at that second."""
+        """Notes so many hits that came at that second."""
         if not self.hits:
             self.began = at
         self.hits += count
         self.ended = at
 
     def add(self, values: Sequence[float], at: float) -> None:
-        """The next numbers, at least one, and the second they came at."""
+        """Adds the next numbers, at least one, and the second they came at."""
         if not self.count:
             self.first = values[0]
         self.last = values[-1]
@@ -96,11 +96,11 @@ class CapturedSeries:
 
     @property
     def sum(self) -> float:
-        """Of all values."""
+        """The sum of all values."""
         return math.fsum(self._sums)
 
     def std(self) -> float:
-        """Of the values as a sample; 0 when there is one."""
+        """The standard deviation of the values as a sample; 0 when there is only one."""
         assert self._squares is not None, "a series made for std"
         return math.sqrt(self._squares.total / (self.count - 1)) if self.count > 1 else 0.0
 
@@ -111,7 +111,7 @@ class CapturedSeries:
         return min(max(value, self.minimum), self.maximum), self._quantiles.error
 
     def mean(self) -> Estimate:
-        """With an interval from batches over time, when there are values enough."""
+        """The mean, with an interval from batches over time when there are enough values."""
         point = self.sum / self.count
         rough = self._points.mean()
         if rough.low is None or rough.high is None:

@@ -60,7 +60,7 @@ class GpuWatch:
         self._thread.start()
 
     def stop(self) -> GpuMemory:
-        """Everything seen. nvidia-smi is gone when it returns."""
+        """Ends nvidia-smi and returns everything that was seen."""
         if self._child is None:
             return GpuMemory(reason=self._reason)
         self._some.wait(FIRST)
@@ -70,7 +70,7 @@ class GpuWatch:
         assert self._child.stdout is not None
         self._child.stdout.close()
         if not self._series:
-            return GpuMemory(reason="nvidia-smi told of no GPU")
+            return GpuMemory(reason="nvidia-smi listed no GPU")
         lines = [series.timeline(f"gpu{i}_memory_used", "B", MIB) for i, series in self._series_by_index()]
         return GpuMemory(metrics=(self._peak(),), timelines=tuple(lines), details=tuple(self._describe_gpus()))
 

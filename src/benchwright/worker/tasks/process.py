@@ -83,7 +83,7 @@ class TreeMemory:
         self._first = 0  # bytes
 
     def look(self, pid: int) -> None:
-        """The first look at that process and its descendants, or one more."""
+        """Looks at that process and its descendants, for the first time or once more."""
         now = time.monotonic()
         if now < self._next:
             return
@@ -96,7 +96,7 @@ class TreeMemory:
             self._monitor.sample()
 
     def stop(self) -> dict[str, Value]:
-        """Mean and peak in bytes, once the command has ended and been collected.
+        """Ends looking and returns mean and peak in bytes. Call it once the command has ended and been collected.
 
         Of a command that was gone before the first look nothing is known: the kernel's mark of a child's peak begins
         with the size of the process that started it, which is ours.

@@ -27,7 +27,7 @@ class Quantiles:
         self.error = 0.0  # relative, of what `at` answers
 
     def add(self, values: Sequence[float]) -> None:
-        """The next values."""
+        """Adds the next values."""
         self._count += len(values)
         if self.error:
             self._fold(values)

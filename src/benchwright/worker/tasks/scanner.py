@@ -92,7 +92,7 @@ class SpanningScanner(Scanner):
 
 
 def scanner(text: str, *, spanning: bool) -> Scanner:
-    """For an expression whose hits may span lines only where the task file's form allows it."""
+    """Makes the scanner of an expression; hits may span lines only where the task file's form allows it."""
     if spanning and expressions.inspect(text).spans:
         return SpanningScanner(text)
     return Scanner(text)
@@ -191,7 +191,7 @@ class Needle:
 
 
 class TooSlowError(Exception):
-    """The time was up."""
+    """A search took more CPU time than it may."""
 
 
 @contextmanager

@@ -175,7 +175,7 @@ def test_t4_repeats_tokens_and_what_nobody_knows(tmp_path: Path) -> None:
     commands: Any = report.details["commands"]
     assert [argv[1:] for argv in commands] == [[word if word != "{}" else str(i) for word in arguments] for i in (0, 1)]
     assert _values(report) == [7, 7]
-    assert [(w.code, w.seen) for w in report.warnings] == [("unresolved", "nothing is known for {nope}")]
+    assert [(w.code, w.seen) for w in report.warnings] == [("unresolved", "there is no value for {nope}")]
 
 
 # ---- collecting ----

@@ -30,7 +30,7 @@ def test_an_archive_gives_the_array_that_is_meant(tmp_path: Path) -> None:
     [
         ("a.npy", b"not an array", "no numbers can be read"),
         ("a.npz", b"not an archive", "no numbers can be read|not a zip file"),
-        ("a.txt", b"1\n2 3\n", "a.txt:2: '2 3' is no number"),
+        ("a.txt", b"1\n2 3\n", "a.txt:2: '2 3' is not a number"),
         ("a.bin", b"1\n", "unknown ending .bin"),
     ],
 )
@@ -56,5 +56,5 @@ def test_containers_of_every_kind_are_taken_apart() -> None:
         "1",
     ]
     assert tensors.name_arrays([1, 2.5], [])["output"].tolist() == [1, 2.5]
-    with pytest.raises(LoadError, match="no numbers"):
+    with pytest.raises(LoadError, match="not numbers"):
         tensors.name_arrays(["cat", "dog"], [])

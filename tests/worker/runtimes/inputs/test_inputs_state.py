@@ -133,7 +133,7 @@ def test_torch_hands_on_state_and_takes_plain_numbers(tmp_path: Path, make_case:
     assert loaded.infer(**loaded.feed)[1].tolist() == [[1.0] * 4]
     loaded.close()
     with pytest.raises(
-        RequestError, match="forward takes 'sr', a plain int, and nobody gave it\n  give it: --value sr"
+        RequestError, match="forward takes 'sr', a plain int, and it has no value\n  give it: --value sr"
     ):
         _load(make_case("torch", tmp_path / "m.jit", inputs=Inputs(shapes={"": (1, 4)})))
 

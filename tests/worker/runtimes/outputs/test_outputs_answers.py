@@ -122,7 +122,7 @@ def test_a_tolerance_judges_what_it_names(
 def test_other_largest_elements_are_told(tmp_path: Path) -> None:
     expected = Expected(outputs={"y": _saved(tmp_path)}, tolerances={"": Tolerance(top=2)})
     report = compare_answers(Report(), _loaded([np.array([[0.3, 0.1, 0.6]], np.float32)]), _case(expected), "")
-    assert "2 largest are other elements" in report.warnings[0].seen and _points(report)["top2"] == 0
+    assert "2 largest elements are others" in report.warnings[0].seen and _points(report)["top2"] == 0
 
 
 def test_a_nan_where_a_number_is_expected_is_out_of_any_tolerance(tmp_path: Path) -> None:

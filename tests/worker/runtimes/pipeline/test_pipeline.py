@@ -161,7 +161,7 @@ def test_what_cannot_be_is_refused(code: str) -> None:
         load(code, batch=8)
     with pytest.raises(LoadError, match="list, which cannot be called"):
         load(code, preprocess=f"{code}::calls")
-    with pytest.raises(LoadError, match="cannot be called with arrays of the moment"):
+    with pytest.raises(LoadError, match="cannot be called with new arrays for each call"):
         options: dict[str, Scalar] = {"inner": "fake", "postprocess": f"{code}::same"}
         target = Target(runtime="pipeline", uri="constant", options=options)
         Pipeline().load(replace(case(code), target=target))

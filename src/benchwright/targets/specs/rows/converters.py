@@ -81,11 +81,11 @@ class RowCollector:
         self._attempts = [_Attempt(reader, limit) for reader in candidates]
 
     def feed(self, data: bytes) -> None:
-        """The next piece of the output."""
+        """Reads the next piece of the output."""
         self._read(self._lines.feed(data))
 
     def finish(self) -> Entries:
-        """What the most believable reader found."""
+        """The entries of the reader that fits the output best."""
         self._read(self._lines.finish())
         for attempt in self._attempts:
             attempt.end()

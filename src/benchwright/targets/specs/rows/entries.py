@@ -33,7 +33,7 @@ class PrintedRow:
 
     @property
     def key(self) -> str:
-        """What the entry is called."""
+        """The name of the row's entry."""
         return f"{self.type} {self.metric}" if self.metric else self.type
 
 
@@ -61,11 +61,11 @@ class RowEntry:
 
     @property
     def key(self) -> str:
-        """What it is called: `NET latency`, or the type alone."""
+        """The name of the entry: `NET latency`, or the type alone."""
         return f"{self.type} {self.metric}" if self.metric else self.type
 
     def as_details(self) -> dict[str, Value]:
-        """As results hold it."""
+        """The entry as a result's details hold it."""
         found: dict[str, Value] = {"type": self.type}
         if self.metric:
             found |= {"metric": self.metric, "unit": self.unit}
@@ -147,7 +147,7 @@ class Entries:
         return refused
 
     def drop_beyond_limit(self) -> Entries:
-        """Itself, with no entry longer than the limit."""
+        """Shortens every entry to the limit and returns the entries."""
         for entry in self:
             self._keep(entry)
         return self

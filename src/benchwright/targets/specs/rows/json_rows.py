@@ -75,7 +75,7 @@ def _row(kind: str, metric: str, told: Mapping[str, Any]) -> PrintedRow:
         raise BadRowError("it has no value, info_string or summary")
     summary = told.get("summary")
     if summary is not None and not isinstance(summary, dict):
-        raise BadRowError("its summary is no object")
+        raise BadRowError("its summary is not an object")
     return PrintedRow(
         type=kind,
         metric=metric,

@@ -60,7 +60,9 @@ class Binary:
 
 def _decode_pass(case: Case) -> Pass:
     if not case.target.work:
-        raise LoadError("binary carries out a test of a spec, and there is none", remedy="run the spec file itself")
+        raise LoadError(
+            "the runtime binary runs one test of a spec, and the target holds none", remedy="run the spec file itself"
+        )
     try:
         one = passes.from_text(case.target.work)
     except (ValueError, DecodeError) as error:
@@ -68,7 +70,9 @@ def _decode_pass(case: Case) -> Pass:
     for name in (one.converter, *(file.converter for file in one.output_files)):
         converters.check(name)
     if one.metric == "power":
-        raise LoadError("metric power needs a power monitor, which nobody drives here", remedy="measure delay instead")
+        raise LoadError(
+            "the metric power needs a power monitor, and Benchwright drives none", remedy="measure delay instead"
+        )
     return one
 
 

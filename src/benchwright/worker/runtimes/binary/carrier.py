@@ -146,7 +146,7 @@ class PassRunner:
             raise _EndedBadlyError(failure)
         if 0 < seen < wanted:
             line = shorten_command(self._placing.name_for_user(argv))
-            self._few = f"{line} told of {seen} executions, and the spec asks for {wanted}"
+            self._few = f"{line} reported {seen} executions, and the spec asks for {wanted}"
 
     def _execute(
         self,
@@ -242,7 +242,7 @@ class PassRunner:
     def _conclude(self) -> None:
         if self._unknown:
             shown = ", ".join(f"{{{name}}}" for name in self._unknown)
-            self._warn("unresolved", f"nothing is known for {shown}", "name a key of the test or model, or a token")
+            self._warn("unresolved", f"there is no value for {shown}", "name a key of the test or model, or a token")
         if self._bad:
             seen = f"{self._bad} rows were left out; the first, {self._example}"
             self._warn("bad-rows", seen, "see what else the program prints into its rows")
@@ -259,7 +259,7 @@ class PassRunner:
             self._nothing()
 
     def _nothing(self) -> None:
-        message = "the program ended well and told no result"
+        message = "the program ended without an error and printed no result"
         remedy = 'let it print rows such as {"type": "NET", "metric": "latency", "unit": "us", "value": 12.5}'
         if self._pass.metric == "generic":
             self._warn("no-rows", message, remedy)

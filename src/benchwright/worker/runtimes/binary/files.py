@@ -26,7 +26,7 @@ class DeviceFiles:
         self._users: dict[str, str] = {}  # where a program is on the device -> where the user has it
 
     def push_programs(self) -> None:
-        """Those that the main commands name; others stay here. A `LoadError` when one is not there.
+        """Pushes the programs that the main commands name; others stay here. A `LoadError` when one is missing.
 
         On this machine a program is run where it lies, so that it finds what lies beside it.
         """
@@ -40,7 +40,7 @@ class DeviceFiles:
                 self._programs[name], self._users[there] = there, path
 
     def push_model(self, names: PlaceholderValues) -> None:
-        """What stays the same in every repeat: the model's files, libraries, and folders for outputs."""
+        """Pushes what stays the same in every repeat: the model's files, libraries, and folders for outputs."""
         self._push_all(self._pass.files, names)
         for library in self._pass.libraries:
             self._push(Path(library), Path(library).name)
@@ -48,11 +48,11 @@ class DeviceFiles:
             self._make_room(self.name(file, names))
 
     def push_inputs(self, names: PlaceholderValues) -> None:
-        """The test's files."""
+        """Pushes the input files of the test to the device."""
         self._push_all(self._pass.input_files, names)
 
     def forget_outputs(self, names: PlaceholderValues) -> None:
-        """What an earlier repeat left must not pass for this one's output."""
+        """Removes the outputs of an earlier repeat from the device: they must not pass for this one's."""
         for file in self._pass.output_files:
             name = self.name(file, names)
             if not name.startswith("/"):
@@ -127,11 +127,11 @@ class DeviceFiles:
                 f"{before} and {source} would both be {name!r} on the device", remedy="give one another `filename`"
             )
         if not source.exists():
-            raise LoadError(f"there is no file {source}", remedy="see what should have made it")
+            raise LoadError(f"there is no file {source}", remedy="check the step that should have made it")
         return self._device.push(source, name, executable=executable)
 
     def _make_room(self, name: str) -> None:
-        """The folder that an output goes to is there before the program is."""
+        """Makes the folder on the device that an output goes to, before the program runs."""
         folder = os.path.dirname(name)  # noqa: PTH120 - a name on the device
         if folder and not name.startswith("/"):
             empty = Path(self._host.folder, ".empty")

@@ -33,7 +33,7 @@ class ProgramLog:
         return [ResultWarning(code="log-cut", seen=seen, remedy="make room where results are kept")]
 
     def write(self, data: bytes) -> None:
-        """The next piece."""
+        """Adds the next piece of the output."""
         room = HEAD - self._size
         self._size += len(data)
         if room > 0:

@@ -47,7 +47,7 @@ class Class:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassOptions:
-    """The target's options, read."""
+    """The options of a target that is a benchmark class."""
 
     style: str = ""  # "": the one that the class has by itself
     constructor: Mapping[str, Any] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class ClassOptions:
 
 
 def read_options(given: Mapping[str, Scalar]) -> ClassOptions:
-    """The options of a target; a `LoadError` names the one that makes no sense."""
+    """Reads the options of a target; a `LoadError` names the one that makes no sense."""
     options.refuse_unknown(given, OPTIONS, "class")
     log = str(given.get("log") or "")
     if Path(log).is_absolute() or ".." in Path(log).parts:

@@ -1,4 +1,4 @@
-"""A benchmark class in the worker: constructed, set up, called, asked what it told, torn down."""
+"""A benchmark class in the worker: it is constructed, set up, called, asked for its report and torn down."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class _Method:
 
     @property
     def _full_name(self) -> str:
-        """As TensorFlow names a report."""
+        """`Class.method`, which is how TensorFlow names a report."""
         return f"{type(self._instance).__name__}.{self._name}"
 
     # ---- the user's parts ----
@@ -191,7 +191,7 @@ class _Method:
         return Report(metrics=metrics, warnings=warnings, details=details)
 
     def _numbers_of_method(self) -> list[ReportedNumber]:
-        """What a track method returned, or what was found out of a mem or peakmem method."""
+        """The number that a track method returned, or the memory that a mem or peakmem method asks about."""
         if self._kind in (conventions.SIZE, conventions.PEAK):
             size = self._peak if self._kind == conventions.PEAK else object_sizes.size_of(self._returned)
             return [

@@ -31,7 +31,7 @@ _OURS = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedNumber:
-    """One number as the benchmark told it, which need not be finite."""
+    """One number that the benchmark reported; it need not be finite."""
 
     name: str
     value: float
@@ -184,7 +184,7 @@ def _unique(name: str, taken: set[str]) -> str:
 
 
 def _drop_idle_bound(bound: float | None, always: float) -> float | None:
-    """A bound that always holds is none."""
+    """The bound; None for one that always holds, which is no bound."""
     return None if bound == always else bound
 
 

@@ -23,7 +23,7 @@ class Piece:
 
     @classmethod
     def of(cls, message: bytes) -> Piece:
-        """A whole message."""
+        """The piece that is a whole message."""
         return cls(memoryview(message))
 
     def text(self) -> str:

@@ -101,7 +101,9 @@ def _numbers(path: Path) -> Array:
             try:
                 values.append(float(text))
             except ValueError:
-                raise LoadError(f"{path}:{count}: {text[:40]!r} is no number", remedy="one number a line") from None
+                raise LoadError(
+                    f"{path}:{count}: {text[:40]!r} is not a number", remedy="write one number on each line"
+                ) from None
     return np.array(values, dtype=np.float64)
 
 

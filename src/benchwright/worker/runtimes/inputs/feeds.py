@@ -206,7 +206,7 @@ def _whole_bounds(spec: TensorSignature, dtype: np.dtype[Any], within: tuple[flo
     low, high, limits = math.ceil(within[0]), math.ceil(within[1]), np.iinfo(dtype)
     if low >= high or low < limits.min or high - 1 > limits.max:
         raise RequestError(
-            f"input {spec.name!r} takes {spec.dtype}: there is none from {within[0]:g} up to {within[1]:g}"
+            f"input {spec.name!r} takes {spec.dtype}, and no such number lies from {within[0]:g} up to {within[1]:g}"
         )
     return low, high
 
@@ -236,7 +236,7 @@ def _from_file(path: Path) -> Any:
     except array_files.DAMAGE as error:
         raise RequestError(
             f"inputs {path}: no arrays can be read from it: {error}",
-            remedy="was it written or copied to its end? write it with numpy.save or numpy.savez, and no objects in it",
+            remedy="the file may be incomplete: write it with numpy.save or numpy.savez, and no objects in it",
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""State that goes from an output of one call to an input of the next, as streaming models have it.
+"""State that goes from an output of one call to an input of the next, as in streaming models.
 
 A runtime copies the output into the array or tensor that the input lies in, so that whatever looks into that memory
 sees the new state, and all feeds share one. The copy is part of the timed call: an application has to do it too.

@@ -51,7 +51,7 @@ def _plain_values(model: Any, inputs: Inputs) -> dict[str, Any]:
             continue
         if argument.name not in inputs.values:
             raise RequestError(
-                f"forward takes {argument.name!r}, a plain {argument.type}, and nobody gave it",
+                f"forward takes {argument.name!r}, a plain {argument.type}, and it has no value",
                 remedy=f"give it: --value {argument.name}=1",
                 flags=("--value", f"{argument.name}=1"),
             )
@@ -113,7 +113,8 @@ def pairs_of(case: Case, names: list[str]) -> Pairs:
             raise RequestError(f"forward has no parameter {name!r}", remedy=did_you_mean(name, names))
         if not output.isdecimal():
             raise RequestError(
-                f"torch does not tell the names of outputs; {output!r} is none", remedy=f"write --feed-back {name}=1"
+                f"torch does not name its outputs, and {output!r} is not the number of one",
+                remedy=f"write --feed-back {name}=1",
             )
         pairs.append((name, int(output)))
     return pairs

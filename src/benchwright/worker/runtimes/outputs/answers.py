@@ -30,12 +30,12 @@ _TYPES = {np.dtype(code).name for code in np.typecodes["AllInteger"] + np.typeco
 
 
 def compare_answers(report: Report, loaded: Loaded, case: Case, folder: str) -> Report:
-    """The report with what comparing the model's answers with the case's expected ones found."""
+    """Compares the model's answers with those that the case expects, and adds what was found to the report."""
     expected = case.expected
     if expected is None or not (expected.outputs or expected.keep) or report.failure:
         return report
     if loaded.infer is None or loaded.feed is None or loaded.is_async:
-        seen = f"{case.target.runtime} has no way to ask this model for its answers; they were not looked at"
+        seen = f"{case.target.runtime} cannot ask this model for its answers, so they were not compared"
         return _add_warning(report, seen, "compare them in a runtime that loads models: onnxruntime, openvino, torch")
     try:
         answered = _ask_model(loaded, expected)
@@ -57,7 +57,7 @@ def compare_answers(report: Report, loaded: Loaded, case: Case, folder: str) -> 
     return replace(report, failure=_failure(failures)) if failures else report
 
 
-# ---- asking ----
+# ---- the model's answers ----
 
 
 def _ask_model(loaded: Loaded, expected: Expected) -> dict[str, Array]:
@@ -73,7 +73,7 @@ def _ask_model(loaded: Loaded, expected: Expected) -> dict[str, Array]:
     except Exception as error:  # the border to the library and the model
         log_traceback(error)
         raise MeasureError(
-            f"asked for its answers, the model failed: {first_line(error)}", remedy=SEE_THE_LOG
+            f"the model failed when it was asked for its answers: {first_line(error)}", remedy=SEE_THE_LOG
         ) from None
     told = loaded.details.get("outputs")
     return tensors.name_arrays(answer, list(told) if isinstance(told, dict) else [])
@@ -105,7 +105,7 @@ def _match_outputs(expected: Expected, own: Sequence[str]) -> dict[str, str]:
     return {name: pairs.get(name) or free.pop(0) for name in expected.outputs}
 
 
-# ---- telling ----
+# ---- what is added to the report ----
 
 
 def _with_findings(report: Report, found: Sequence[ComparedOutput]) -> Report:
@@ -133,7 +133,7 @@ def _failure(failures: Sequence[Exception]) -> Failure:
 
 
 def _keep_outputs(report: Report, answered: Mapping[str, Array], expected: Expected, folder: str) -> Report:
-    """Leaves the outputs in the folder under the names the expectation has for them."""
+    """Writes the outputs into the folder, under the names that the expectation has for them."""
     meant = {own: name for name, own in expected.names.items()}
     plain = {meant.get(own, own): tensors.storable(array) for own, array in answered.items()}
     size = sum(array.nbytes for array in plain.values())

@@ -36,7 +36,7 @@ class ComparedOutput:
 
     @property
     def is_judged(self) -> bool:
-        """Whether anything was asked of it."""
+        """Whether a tolerance was set for the output."""
         return self.tolerance != Tolerance()
 
     @property
@@ -47,7 +47,7 @@ class ComparedOutput:
 
     @property
     def reasons(self) -> list[str]:
-        """In which ways it is out of tolerance."""
+        """The reasons why the output is out of tolerance; empty when it is within."""
         asked, seen = self.tolerance, []
         if self.is_judged and self.off:
             seen.append(_describe_worst(self))
@@ -57,7 +57,7 @@ class ComparedOutput:
             seen.append(f"its cosine is {self.errors.cosine:.6f}, below {asked.cosine:g}")
         if asked.top is not None and self.top[asked.top] < 1:
             where = "" if self.found.ndim < 2 else f" in {1 - self.top[asked.top]:.3g} of the rows"
-            seen.append(f"its {asked.top} largest are other elements{where}")
+            seen.append(f"its {asked.top} largest elements are others{where}")
         return seen
 
 
@@ -90,7 +90,7 @@ def compare_output(name: str, own: str, found: Array, case: Case) -> ComparedOut
 
 
 def metrics(each: ComparedOutput, suffix: str) -> Iterable[Metric]:
-    """Its errors as metrics; `suffix` tells it from the other outputs."""
+    """The errors of one output as metrics; `suffix` tells it from the other outputs."""
     apart = each.errors
     lower = {
         "error_max_abs": apart.max_abs,
@@ -111,7 +111,7 @@ def metrics(each: ComparedOutput, suffix: str) -> Iterable[Metric]:
 
 
 def details(found: Sequence[ComparedOutput]) -> dict[str, Value]:
-    """All that is known of each output; elements one by one only while there are few."""
+    """Everything about each output, for the details of a result; elements one by one only while there are few."""
     told: dict[str, Value] = {}
     left = MOST_LISTED
     for each in found:

@@ -65,7 +65,7 @@ def _array(value: Any) -> Array:
     try:
         array = np.asarray(value)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise LoadError(f"an output is {type(value).__name__}, which is no array: {error}") from None
+        raise LoadError(f"an output is {type(value).__name__}, which is not an array: {error}") from None
     if array.dtype.kind in "OSUMm":
-        raise LoadError(f"an output holds {array.dtype}, no numbers", remedy="only numbers can be compared")
+        raise LoadError(f"an output holds {array.dtype}, not numbers", remedy="only numbers can be compared")
     return array

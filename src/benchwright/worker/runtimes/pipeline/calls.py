@@ -68,7 +68,7 @@ def model_of_thread() -> Any:
 
 
 class PipelineLoader:
-    """One copy of one case."""
+    """Loads one copy of one case: the data, the model and the user's functions around it."""
 
     def __init__(self, case: Case) -> None:
         self._case, self._options = case, case.target.options
@@ -256,7 +256,7 @@ def _timed_call(
     after: Callable[..., Any] | None,
     written: parts.Parts,
 ) -> Callable[..., Any]:
-    """One call with its parts timed apart."""
+    """Makes the function that makes one call and times each of its parts."""
     now = time.perf_counter_ns
 
     def call(*argument: Any) -> Any:
@@ -316,7 +316,7 @@ def _is_torch_module(model: Any) -> bool:
 def _on_arrays(inner: Loaded, case: Case) -> Callable[..., Any]:
     if inner.infer is None or inner.is_async:
         raise LoadError(
-            f"{case.target.options.get('inner')} cannot be called with arrays of the moment, or is asynchronous",
+            f"{case.target.options.get('inner')} cannot be called with new arrays for each call, or is asynchronous",
             remedy="leave out preprocess_fn, postprocess_fn and data sets, or give its runtime an `infer`",
         )
     return inner.infer

@@ -18,7 +18,7 @@ LAST = -1  # the target's column unless said
 
 
 class Evaluation:
-    """Metrics that see every item once. `asked` is JSON: a list of {name, metric, init}; see `made`."""
+    """Metrics that see every item once. `asked` is JSON: a list of {name, metric, init}; see `make_metric`."""
 
     def __init__(self, asked: str, find: Callable[[str], Any]) -> None:
         self._metrics = {str(each["name"]): make_metric(each, find) for each in json.loads(asked)}
@@ -41,7 +41,7 @@ class Evaluation:
 
     @property
     def records(self) -> int:
-        """How many items there were."""
+        """How many items the metrics have seen."""
         return self._records
 
 

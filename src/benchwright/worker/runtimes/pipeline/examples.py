@@ -144,4 +144,4 @@ def _put_together(told: Any, arrays: Mapping[str, Any]) -> Any:
             return tensor.view(getattr(torch, dtype)) if dtype in _BY_VIEW else tensor
         case {"array": name}:
             return arrays[name]
-    raise LoadError(f"an arrangement that is not known: {told!r}")
+    raise LoadError(f"unknown arrangement of an example: {told!r}")

@@ -55,7 +55,7 @@ def without_target(item: Any, column: int | None) -> Any:
 
 
 def target_of(item: Any, column: int) -> Any:
-    """What would be right for an item."""
+    """The target of an item: the answer that would be right."""
     return _parts(item, column)[column]
 
 
@@ -87,7 +87,7 @@ def items_of(data: Any) -> Iterator[Any]:
 
 
 def is_map_style(data: Any) -> bool:
-    """Whether items are had by number."""
+    """Whether the items of a data set can be asked for by number."""
     return hasattr(data, "__getitem__") and hasattr(data, "__len__")
 
 
