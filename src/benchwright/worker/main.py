@@ -133,8 +133,8 @@ def _warm_up(loaded: Loaded, job: Job) -> PreparedLoad:
         if not (loaded.drawn or source) or isinstance(error, BenchwrightError) or failures.lacks_memory(error):
             raise
         failures.log_traceback(error)
-        told = loaded.details.get("inputs")
-        given = ", ".join(f"{name} {what}" for name, what in told.items()) if isinstance(told, dict) else "random"
+        inputs = loaded.details.get("inputs")
+        given = ", ".join(f"{name} {what}" for name, what in inputs.items()) if isinstance(inputs, dict) else "random"
         random = (
             f"its inputs were random where nothing was given ({given}): give real ones with --input data.npz, "
             "a number with --value NAME=NUMBER, other sizes with --shape"
@@ -151,9 +151,9 @@ def _close_after(loaded: Loaded, failure: BaseException) -> None:
         loaded.close()
     except BaseException as second:  # the process border: whatever a teardown raises
         failures.log_traceback(second)
-        said = f"{_ALSO}{type(second).__name__}: {words_of(second)}"
-        if len(said) <= SHORT:
-            failure.add_note(said)
+        note = f"{_ALSO}{type(second).__name__}: {words_of(second)}"
+        if len(note) <= SHORT:
+            failure.add_note(note)
 
 
 def _confine(job: Job) -> None:

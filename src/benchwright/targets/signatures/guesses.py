@@ -195,8 +195,8 @@ def partners(signature: Signature, names: Iterable[str]) -> dict[str, str]:
         chosen = fitting if len(fitting) == 1 else alike
         if len(chosen) == 1:
             found[name] = chosen[0]
-    taken = list(found.values())
-    return {name: out for name, out in found.items() if taken.count(out) == 1}
+    outputs = list(found.values())
+    return {name: out for name, out in found.items() if outputs.count(out) == 1}
 
 
 def fits(spec: TensorSignature, out: TensorSignature) -> bool:

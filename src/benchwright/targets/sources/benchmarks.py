@@ -87,9 +87,9 @@ def _tell(place: BenchmarkPlace, offer: Offer, request: Request) -> None:
     """Says what of asv is left out, and what is timed although its name asks for something else."""
     if offer.left:
         names, more = ", ".join(offer.left[:_MOST_NAMED]), len(offer.left) - _MOST_NAMED
-        told = f"{names} and {more} more" if more > 0 else names
+        listed = f"{names} and {more} more" if more > 0 else names
         how = "only the methods of a class are read as benchmarks of asv, and timeraw_* is not supported"
-        request.listener(Noted(text=f"{place.label}: left out: {told}; {how}"))
+        request.listener(Noted(text=f"{place.label}: left out: {listed}; {how}"))
     for found in offer.found:
         if found.kind == FUNCTION and found.name == place.name and found.name.startswith(_NOT_TIMES):
             how = f"how long it takes is measured; a method of a class by that name is {_MEANT}"
@@ -167,15 +167,15 @@ def _loads(shown: str, found: OfferedBenchmark, request: Request) -> Iterator[tu
 
 def _own_params(shown: str, found: OfferedBenchmark, request: Request) -> dict[str, tuple[Scalar, ...]]:
     """The declared parameters, narrowed or added to by the request's; every one that must have a value has one."""
-    given = {name: tuple(values) for name, values in request.params.items()}
+    requested = {name: tuple(values) for name, values in request.params.items()}
     if tuple(request.batch_sizes) != (1,):
-        given["batch_size"] = tuple(request.batch_sizes)
-    for name in [*found.params, *given]:
+        requested["batch_size"] = tuple(request.batch_sizes)
+    for name in [*found.params, *requested]:
         if name in conventions.ISSUING:
             raise TargetError(f"{shown}: a parameter cannot be named {name!r}", remedy="rename it")
         if not found.takes_any and name not in found.accepts:
             raise TargetError(f"{shown} takes no parameter {name!r}", remedy=did_you_mean(name, found.accepts))
-    params = {**found.params, **given}
+    params = {**found.params, **requested}
     for name in found.required:
         if name not in params:
             raise TargetError(f"{shown} needs a value for {name!r}", remedy=f"add --param {name}=VALUE")

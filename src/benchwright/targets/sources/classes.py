@@ -67,8 +67,8 @@ def expand(
     if not separator:
         return [method_string]
     module, name = _module_and_name(owner)
-    asked = SearchFilter(style=style, last_paths=tuple(last_paths))
-    found = discovery.benchmarks(module, f"{name}.{FILTER}{pattern}", timeout=timeout, asked=asked)
+    search = SearchFilter(style=style, last_paths=tuple(last_paths))
+    found = discovery.benchmarks(module, f"{name}.{FILTER}{pattern}", timeout=timeout, asked=search)
     return [f"{owner}.{each.name.rpartition('.')[2]}" for each in found]
 
 

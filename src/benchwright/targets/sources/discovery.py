@@ -130,10 +130,10 @@ def main(arguments: list[str]) -> None:
     module, name, answer, lifeline, *more = arguments
     os.set_inheritable(int(lifeline), False)
     orphans.tie(int(lifeline))
-    asked = schema.decode(SearchFilter, json.loads(more[0]), where="asked") if more else _ANYTHING
-    sys.path += asked.last_paths
+    search = schema.decode(SearchFilter, json.loads(more[0]), where="asked") if more else _ANYTHING
+    sys.path += search.last_paths
     try:
-        offer = find_offers(module, name, asked)
+        offer = find_offers(module, name, search)
         found = [asdict(each) for each in offer.found]
         content: dict[str, Any] = {"benchmarks": found, "broken": offer.broken, "left": offer.left}
     except (LoadError, TargetError) as error:

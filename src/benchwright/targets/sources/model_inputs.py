@@ -182,14 +182,14 @@ class _Missing:
 
 
 def _refusal(missing: list[_Missing], cases: Sequence[Case], request: Request, command: Sequence[str]) -> OptionError:
-    told = "; ".join(f"{each.case.name}: {each.error.message}" for each in missing)
+    message = "; ".join(f"{each.case.name}: {each.error.message}" for each in missing)
     looks = "; ".join(dict.fromkeys(each.error.remedy.partition(": add ")[0] for each in missing))
     uris = {case.target.uri for case in cases}
     if len(missing) == 1 and len(uris) == 1:
         lines = [_line(command, missing[0].error.flags)]
     else:
         lines = [_line(_without(command, uris - {each.case.target.uri}, request), each.error.flags) for each in missing]
-    return OptionError(told, remedy="\n  ".join([f"{looks}; try:", *lines]))
+    return OptionError(message, remedy="\n  ".join([f"{looks}; try:", *lines]))
 
 
 def _without(command: Sequence[str], uris: set[str], request: Request) -> list[str]:
@@ -204,18 +204,18 @@ def _line(command: Sequence[str], flags: Sequence[str]) -> str:
     if command:
         at = list(command).index("--") if "--" in command else len(command)
         return shlex.join([*command[:at], *flags, *command[at:]])
-    told: dict[str, dict[str, object]] = {}
+    keywords: dict[str, dict[str, object]] = {}
     for flag, text in zip(flags[::2], flags[1::2], strict=True):
         if flag == "--shape":
             name, _, sizes = text.rpartition(":")
-            told.setdefault("shapes", {})[name] = tuple(int(size) for size in sizes.split("x"))
+            keywords.setdefault("shapes", {})[name] = tuple(int(size) for size in sizes.split("x"))
         elif flag == "--dtype":
             name, _, dtype = text.rpartition(":")
-            told.setdefault("dtypes", {})[name] = dtype
+            keywords.setdefault("dtypes", {})[name] = dtype
         elif flag == "--value":
             name, _, number = text.rpartition("=")
-            told.setdefault("values", {})[name] = (float(number),)
+            keywords.setdefault("values", {})[name] = (float(number),)
         else:
             name, _, output = text.partition("=")
-            told.setdefault("feed_back", {})[name] = output
-    return f"inputs=benchwright.Inputs({', '.join(f'{name}={value!r}' for name, value in told.items())})"
+            keywords.setdefault("feed_back", {})[name] = output
+    return f"inputs=benchwright.Inputs({', '.join(f'{name}={value!r}' for name, value in keywords.items())})"

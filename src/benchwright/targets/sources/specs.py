@@ -158,9 +158,9 @@ class _SpecPlan:
         matrix.refuse_inputs(self._spec.name, self._request)
         device = _HOST if tuple(request.devices) == ("cpu",) else request.devices[0]
         for batch in request.batch_sizes:
-            asked = request.load
-            work = translation.pass_of(self._spec, test, shapes, batch, entry, asked, self._place)
-            load = Load(mode=Mode.SINGLE, timeout=asked.timeout, seed=asked.seed, objectives=asked.objectives)
+            wanted = request.load
+            work = translation.pass_of(self._spec, test, shapes, batch, entry, wanted, self._place)
+            load = Load(mode=Mode.SINGLE, timeout=wanted.timeout, seed=wanted.seed, objectives=wanted.objectives)
             uri = f"{self._spec.path}::{test.name or self._spec.name}"
             target = Target(runtime=runtime, uri=uri, device=device, work=passes.to_text(work))
             params = self._params({"runtime": runtime, "batch_size": batch}, test, shapes)
@@ -169,15 +169,15 @@ class _SpecPlan:
 
     def _complete_request(self, test: SpecTest, shapes: Shapes, entry: RuntimeEntry | None) -> Request:
         """The request with what the test and the runtime's entry say where the request says nothing."""
-        asked = self._request
+        request = self._request
         stated = translation.batch_of(translation.shapes_of(self._spec, shapes))
         return dataclasses.replace(
-            asked,
-            batch_sizes=asked.batch_sizes if self._has_batch_sizes() else test.batch_sizes or (stated,),
-            devices=asked.devices if tuple(asked.devices) != ("cpu",) else test.devices or asked.devices,
-            options={**(entry.options if entry else {}), **asked.options},
-            load=translation.load_of(test, asked.load),
-            tags=tuple(dict.fromkeys([*self._spec.tags, *test.tags, *asked.tags])),
+            request,
+            batch_sizes=request.batch_sizes if self._has_batch_sizes() else test.batch_sizes or (stated,),
+            devices=request.devices if tuple(request.devices) != ("cpu",) else test.devices or request.devices,
+            options={**(entry.options if entry else {}), **request.options},
+            load=translation.load_of(test, request.load),
+            tags=tuple(dict.fromkeys([*self._spec.tags, *test.tags, *request.tags])),
         )
 
     def _params(self, params: Mapping[str, Scalar], test: SpecTest, shapes: Shapes) -> dict[str, Scalar]:

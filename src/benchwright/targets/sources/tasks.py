@@ -36,12 +36,12 @@ class Tasks:
 
 
 def _cases(task: Task, request: Request) -> Iterator[Case]:
-    given = {name: tuple(values) for name, values in request.params.items()}
+    requested = {name: tuple(values) for name, values in request.params.items()}
     if tuple(request.batch_sizes) != (1,):
-        given["batch_size"] = tuple(request.batch_sizes)
+        requested["batch_size"] = tuple(request.batch_sizes)
     options = matrix.options_for("task", request)
     target = Target(runtime="task", uri=f"{task.file}::{task.name}", options=options)
-    for params in matrix.combinations(definition.choose_values(task, given)):
+    for params in matrix.combinations(definition.choose_values(task, requested)):
         ready = binding.bind(task, params, dict(os.environ), command=str(options.get("command", "")))
         version = digest_files([task.file, *_files(ready.argv, ready.directory)])
         shown: dict[str, Scalar] = {"runtime": "task", **params}
@@ -75,7 +75,7 @@ def _refuse(target: str, request: Request) -> None:
         raise TargetError(f"{target}: a task chooses its device and precision itself", remedy="give it a parameter")
     matrix.refuse_inputs(target, request)
     load, usual = request.load, Load()
-    asked = {
+    flags = {
         "--workers": tuple(request.workers) != (1,),
         "--copies": tuple(request.copies) != (1,),
         "--rate": tuple(request.rates) != (None,) or load.find_rate or load.arrivals is Arrivals.TRACE,
@@ -85,7 +85,7 @@ def _refuse(target: str, request: Request) -> None:
         "--streams": load.mode not in (Mode.CLOSED, Mode.SINGLE) or load.streams != usual.streams,
         "--loops": load.loops != usual.loops,
     }
-    for flag in (flag for flag, given in asked.items() if given):
+    for flag in (flag for flag, given in flags.items() if given):
         raise TargetError(
             f"{target}: a task runs once, so {flag} does not apply to it",
             remedy=f"leave {flag} out; --rounds runs it several times",

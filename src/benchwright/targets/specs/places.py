@@ -143,8 +143,8 @@ class _Yaml:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-            said = " ".join(part for part in (error.context, error.problem) if part)
-            raise DecodeError(f"{self.where}{place}: not YAML: {said}", remedy=_hint(error.problem or "")) from error
+            message = " ".join(part for part in (error.context, error.problem) if part)
+            raise DecodeError(f"{self.where}{place}: not YAML: {message}", remedy=_hint(error.problem or "")) from error
         except (yaml.YAMLError, RecursionError) as error:
             raise DecodeError(f"{self.where}: not YAML: {error}", remedy="is it a spec?") from error
 

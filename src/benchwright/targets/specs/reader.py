@@ -53,11 +53,11 @@ def look(document: PlacedDocument, path: Path) -> tuple[Spec | None, list[SpecPr
 
 def refusal(problems: Iterable[SpecProblem]) -> DecodeError:
     """All problems as one error."""
-    told = list(problems)
-    if len(told) == 1:
-        return DecodeError(f"{told[0].where}: {told[0].message}", remedy=told[0].remedy)
+    listed = list(problems)
+    if len(listed) == 1:
+        return DecodeError(f"{listed[0].where}: {listed[0].message}", remedy=listed[0].remedy)
     return DecodeError(
-        "\n".join(map(str, told)), remedy=f"{len(told)} problems; `benchwright spec check` lists them too"
+        "\n".join(map(str, listed)), remedy=f"{len(listed)} problems; `benchwright spec check` lists them too"
     )
 
 

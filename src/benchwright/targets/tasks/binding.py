@@ -32,13 +32,13 @@ def bind(task: Task, params: Mapping[str, Scalar], around: Mapping[str, str], *,
 def _ours(task: Task, params: Mapping[str, Scalar], around: Mapping[str, str]) -> Ready:
     own = {name: fill_parameters(value, params, task.where) for name, value in task.environment.items()}
     environment = {"PYTHONUNBUFFERED": "1", **around, **own}  # a line counts when it is printed, not when it is flushed
-    said = _whole(fill_parameters(str(task.workers), params, task.where), f"{task.where}: workers")
+    workers = _whole(fill_parameters(str(task.workers), params, task.where), f"{task.where}: workers")
     return Ready(
         argv=tuple(fill_parameters(word, params, task.where) for word in task.command),
         directory=Path(fill_parameters(task.directory, params, task.where)),
         environment=environment,
         num_gpus=_whole(fill_parameters(str(task.num_gpus), params, task.where), f"{task.where}: num_gpus"),
-        workers=said or workers_around(environment),
+        workers=workers or workers_around(environment),
     )
 
 

@@ -147,9 +147,9 @@ def _command(where: str, command: str | list[Value]) -> tuple[str, ...]:
 
 def _patterns(where: str, table: _TaskTable) -> tuple[Pattern, ...]:
     found = [_shared_pattern(f"{where}.patterns[{i}]", text) for i, text in enumerate(table.patterns)]
-    taken = [name for pattern in found for name in pattern.series]
-    for name in taken:
-        if taken.count(name) > 1:
+    names = [name for pattern in found for name in pattern.series]
+    for name in names:
+        if names.count(name) > 1:
             raise DecodeError(f"{where}.patterns: group {name!r} is in two patterns", remedy="give each its own name")
     for key, metric in table.metrics.items():
         if metric.pattern:
@@ -241,15 +241,15 @@ def _parameter(where: str, name: str, given: Any) -> Parameter:
     if not _NAME.fullmatch(name):
         raise DecodeError(f"{place}: a parameter is named with letters, digits and _")
     table = given if isinstance(given, dict) else {"values" if isinstance(given, list) else "default": given}
-    said = schema.decode(_ParameterTable, table, where=place)
-    if said.values and said.default is not None:
+    keys = schema.decode(_ParameterTable, table, where=place)
+    if keys.values and keys.default is not None:
         raise DecodeError(f"{place}: has a default and values", remedy="give one of the two")
-    values = said.values or (() if said.default is None else (said.default,))
-    kind = _kind(place, said, values)
-    parameter = Parameter(name=name, kind=kind, choices=said.choices, least=said.least, most=said.most)
+    values = keys.values or (() if keys.default is None else (keys.default,))
+    kind = _kind(place, keys, values)
+    parameter = Parameter(name=name, kind=kind, choices=keys.choices, least=keys.least, most=keys.most)
     with _at(place):
         checked = tuple(parameter.read(value, "default") for value in values)
-    return Parameter(name=name, kind=kind, values=checked, choices=said.choices, least=said.least, most=said.most)
+    return Parameter(name=name, kind=kind, values=checked, choices=keys.choices, least=keys.least, most=keys.most)
 
 
 def _kind(place: str, said: _ParameterTable, values: tuple[Scalar, ...]) -> type:

@@ -115,12 +115,12 @@ def _share_of_copy(subject: Subject, load: Load, copy: int) -> tuple[Subject, Lo
 
 def _prepare_single_call(subject: Subject, clock: Clock, copy: int) -> PreparedLoad:
     """One call in all, the cold one, as its author would make it: nothing is tried before, no collector held off."""
-    call, given = subject.make_synchronous().call, next(subject.argument_stream())
+    call, arguments = subject.make_synchronous().call, next(subject.argument_stream())
 
     def time_call(zero: int) -> Finish:
         clock.wait_until(zero)
         collections, begin = _count_collections(), clock.now()
-        call(*given)
+        call(*arguments)
         end = clock.now()
         collections = _count_collections() - collections
         columns = {"latency": array("q", [end - begin]), "end": array("q", [end - zero])}

@@ -108,9 +108,9 @@ def prepare_backlog(subject: Subject, calls: int, workers: int, clock: Clock) ->
 
         def work(_: int) -> None:
             while (index := next(ticket)) < calls:
-                given = next(stream)
+                arguments = next(stream)
                 started[index] = now() - zero
-                call(*given)
+                call(*arguments)
                 done[index] = now() - zero
 
         in_threads(work, workers, clock, zero)

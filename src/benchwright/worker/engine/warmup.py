@@ -32,9 +32,9 @@ class Warmup:
 
 def first_call(subject: Subject, clock: Clock) -> int:
     """Times the first call, in ns: code that compiles, allocates or imports on first use does it now."""
-    call, given = subject.make_synchronous().call, next(subject.argument_stream())
+    call, arguments = subject.make_synchronous().call, next(subject.argument_stream())
     begin = clock.now()
-    call(*given)
+    call(*arguments)
     return clock.now() - begin
 
 

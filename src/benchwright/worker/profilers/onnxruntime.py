@@ -158,17 +158,17 @@ def _runs_and_nodes(profile: Path) -> tuple[list[float], list[_Event], int]:
     count = 0
     for line in _lines(profile):
         event, count = json.loads(line), count + 1
-        told = event.get("args", {})
+        arguments = event.get("args", {})
         if event["name"] == "model_run":
             begins.append(float(event["ts"]))
-        elif "op_name" in told:
+        elif "op_name" in arguments:
             name = str(event["name"]).removesuffix("_kernel_time").strip()
-            given = [shape for each in told.get("input_type_shape", ()) for shape in each.values()]
+            given = [shape for each in arguments.get("input_type_shape", ()) for shape in each.values()]
             nodes.append(
                 {
                     **{key: event[key] for key in ("ts", "dur", "tid")},
-                    "name": name or f"{told['op_name']}_{told.get('node_index', '')}",
-                    "kind": told["op_name"],
+                    "name": name or f"{arguments['op_name']}_{arguments.get('node_index', '')}",
+                    "kind": arguments["op_name"],
                     "shapes": " ".join(f"[{'x'.join(map(str, shape))}]" for shape in given),
                 }
             )

@@ -79,5 +79,5 @@ def own_times(events: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str
 def _middle(values: Sequence[float]) -> float:
     """The mean without the smallest and the largest fifth."""
     cut = int(CUT * len(values))
-    kept = sorted(values)[cut : len(values) - cut]
-    return sum(kept) / len(kept)
+    middle = sorted(values)[cut : len(values) - cut]
+    return sum(middle) / len(middle)

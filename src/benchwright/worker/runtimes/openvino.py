@@ -87,10 +87,10 @@ class OpenVino:
         try:
             compiled = core.compile_model(model, device, properties)
         except RuntimeError as error:
-            told = load_error(
+            failure = load_error(
                 "openvino", f"compile {case.target.uri}", error, reason=_last_line(error), remedy=SEE_THE_LOG
             )
-            raise told from None
+            raise failure from None
         _check_used(compiled, device, properties)
         tensors = [[openvino.Tensor(array, shared_memory=True) for array in feed.values()] for feed in feeds]
         call, arguments = _calls(compiled, tensors, case)
@@ -174,9 +174,9 @@ def _check_used(compiled: Any, device: str, properties: Mapping[str, Scalar]) ->
     kind = device.partition(".")[0]
     if not used or any(name.partition(".")[0] != kind for name in used):
         raise DeviceError(f"openvino was asked for {device} and uses {', '.join(used) or 'nothing'}")
-    asked = properties.get(_HINT)
-    if asked is not None and (real := compiled.get_property(_HINT).get_type_name()) != asked:
-        raise DeviceError(f"openvino was asked for precision {asked} and uses {real}")
+    wanted = properties.get(_HINT)
+    if wanted is not None and (real := compiled.get_property(_HINT).get_type_name()) != wanted:
+        raise DeviceError(f"openvino was asked for precision {wanted} and uses {real}")
 
 
 def _calls(compiled: Any, tensors: list[list[Any]], case: Case) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
@@ -188,10 +188,10 @@ def _calls(compiled: Any, tensors: list[list[Any]], case: Case) -> tuple[Callabl
     if len(tensors) == 1:
         _place(request, tensors[0])
         return request.infer, [(None, True, True)]
-    return _placing(request), [(feed,) for feed in tensors]
+    return _place_and_infer(request), [(feed,) for feed in tensors]
 
 
-def _placing(request: Any) -> Callable[[list[Any]], Any]:
+def _place_and_infer(request: Any) -> Callable[[list[Any]], Any]:
     infer = request.infer
 
     def call(feed: list[Any]) -> Any:

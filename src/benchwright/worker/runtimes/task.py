@@ -84,9 +84,9 @@ def _check_program(ready: Ready) -> None:
 
 def _log_files(options: Mapping[str, Scalar]) -> list[Path]:
     """Where the output goes beside the worker's own log."""
-    asked = options.get("log")
+    log = options.get("log")
     folder = os.environ.get(OUTPUT_VARIABLE)
-    return [*([Path(str(asked))] if asked else []), *([Path(folder, LOG_NAME)] if folder else [])]
+    return [*([Path(str(log))] if log else []), *([Path(folder, LOG_NAME)] if folder else [])]
 
 
 class _Execution:

@@ -154,13 +154,13 @@ def _function(tensorflow: Any, model: Any, case: Case) -> tuple[Callable[..., An
         if name not in signatures:
             raise LoadError(f"{case.target.uri} has no signature {name!r}", remedy=did_you_mean(name, signatures))
         concrete = signatures[name]
-        told = concrete.structured_input_signature[1]
-        names = sorted(told)
+        signature = concrete.structured_input_signature[1]
+        names = sorted(signature)
 
         def by_name(*given: Any) -> Any:
             return concrete(**dict(zip(names, given, strict=True)))
 
-        return by_name, [_spec(name, told[name].shape, told[name].dtype) for name in names]
+        return by_name, [_spec(name, signature[name].shape, signature[name].dtype) for name in names]
     inputs = getattr(model, "inputs", None)
     if inputs:
         several = len(inputs) > 1
@@ -212,8 +212,8 @@ def _caller(tensorflow: Any, function: Callable[..., Any], device: str) -> Calla
 
 def _on_arrays(tensorflow: Any, call: Callable[..., Any], names: list[str]) -> Callable[..., Any]:
     def infer(*arrays: Any, **named: Any) -> Any:
-        given = {**dict(zip(names, arrays, strict=False)), **named}
-        return call(*(tensorflow.constant(given[name]) for name in names))
+        by_name = {**dict(zip(names, arrays, strict=False)), **named}
+        return call(*(tensorflow.constant(by_name[name]) for name in names))
 
     return infer
 
@@ -234,8 +234,8 @@ def _outputs(model: Any) -> dict[str, Value]:
     names, tensors = getattr(model, "output_names", None), getattr(model, "outputs", None)
     if not names or not tensors:
         return {}
-    told = ((name, _spec(name, t.shape, t.dtype)) for name, t in zip(names, tensors, strict=True))
-    return {"outputs": {name: f"{spec.dtype}[{'x'.join(map(str, spec.shape or ()))}]" for name, spec in told}}
+    specs = ((name, _spec(name, t.shape, t.dtype)) for name, t in zip(names, tensors, strict=True))
+    return {"outputs": {name: f"{spec.dtype}[{'x'.join(map(str, spec.shape or ()))}]" for name, spec in specs}}
 
 
 def _details(tensorflow: Any, feeds: list[Feed], case: Case) -> dict[str, Value]:

@@ -93,9 +93,9 @@ class _Reader:
         self._end_run()
 
     def _take(self, count: int) -> str:
-        taken = self._text[self._at : self._at + count]
+        text = self._text[self._at : self._at + count]
         self._at += count
-        return taken
+        return text
 
     def _plain(self, char: str) -> None:
         self._parts.append(self._take(1))

@@ -27,9 +27,9 @@ def test_a_program_is_copied_only_when_it_cannot_be_run_and_told_of_as_the_users
     program.touch()
     program.chmod(mode)
     one = Pass(framework="generic", metric="delay", commands=("{program} -x",), program=str(program))
-    placing = DeviceFiles(one, device, device)
-    placing.push_programs()
-    there = placing.names(0, on_device=True).programs["program"]
+    files = DeviceFiles(one, device, device)
+    files.push_programs()
+    there = files.names(0, on_device=True).programs["program"]
     assert (there == str(program)) == (mode == 0o755) and os.access(there, os.X_OK)
-    assert placing.name_for_user([there, "-x"]) == [str(program), "-x"]
+    assert files.name_for_user([there, "-x"]) == [str(program), "-x"]
     assert stat.S_IMODE(program.stat().st_mode) == mode

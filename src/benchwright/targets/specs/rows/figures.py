@@ -96,7 +96,7 @@ def _from_summary(entry: RowEntry) -> tuple[Estimate | None, int]:
 def _point(entry: RowEntry) -> float | None:
     """The middle of an entry in its own unit."""
     if not entry.values:
-        return next((told for name in ("p50", "mean") if (told := _summary_number(entry, name)) is not None), None)
+        return next((number for name in ("p50", "mean") if (number := _summary_number(entry, name)) is not None), None)
     ordered = sorted(entry.values)
     return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
@@ -117,5 +117,5 @@ def _kind(name: str) -> str:
 
 
 def _shapes(entries: Entries, entry: RowEntry) -> str:
-    told = entries.get(f"{entry.type} {SHAPES}")
-    return (told.info or "") if told is not None else ""
+    shapes = entries.get(f"{entry.type} {SHAPES}")
+    return (shapes.info or "") if shapes is not None else ""

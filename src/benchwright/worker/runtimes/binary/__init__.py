@@ -20,8 +20,8 @@ from benchwright.targets.specs import passes
 from benchwright.targets.specs.passes import Pass
 from benchwright.targets.specs.rows import converters, figures
 from benchwright.worker.runtimes import Loaded, Report
-from benchwright.worker.runtimes.binary.carrier import PassRunner
 from benchwright.worker.runtimes.binary.log import ProgramLog
+from benchwright.worker.runtimes.binary.pass_runner import PassRunner
 from benchwright.worker.runtimes.options import refuse_unknown
 
 LOG_NAME = "binary.log"
@@ -88,7 +88,7 @@ class _Execution:
         self._log: ProgramLog | None = None
         folder = os.environ.get(OUTPUT_VARIABLE)
         kept = Path(folder or self._host.folder, OUTPUTS)
-        self._carrying = PassRunner(
+        self._runner = PassRunner(
             one,
             device,
             self._host,
@@ -98,7 +98,7 @@ class _Execution:
             tell=lambda text: self.tell(text),
         )
         try:
-            self._carrying.prepare()
+            self._runner.prepare()
             if folder:
                 self._log = ProgramLog(Path(folder, LOG_NAME))
         except BaseException:
@@ -122,27 +122,27 @@ class _Execution:
 
     def run(self) -> None:
         self._deadline = time.monotonic() + self._limit
-        self._carrying.run()
+        self._runner.run()
 
     def report(self) -> Report:
-        told = self._carrying
-        entries: dict[str, Value] = {entry.key: entry.as_details() for entry in told.entries}
-        entries |= {name: compared.as_details() for name, compared in told.compared.items()}
+        done = self._runner
+        entries: dict[str, Value] = {entry.key: entry.as_details() for entry in done.entries}
+        entries |= {name: compared.as_details() for name, compared in done.compared.items()}
         details: dict[str, Value] = {
             "entries": entries,
-            "commands": [list[Value](argv) for argv in told.commands],
-            "executions": told.executions,
+            "commands": [list[Value](argv) for argv in done.commands],
+            "executions": done.executions,
         }
-        if told.host_commands:
-            details["host_commands"] = [list[Value](argv) for argv in told.host_commands]
-        if told.entries.custom:
-            details["custom_output"] = dict(told.entries.custom)
+        if done.host_commands:
+            details["host_commands"] = [list[Value](argv) for argv in done.host_commands]
+        if done.entries.custom:
+            details["custom_output"] = dict(done.entries.custom)
         return Report(
-            metrics=[*figures.metrics(told.entries), *(m for each in told.compared.values() for m in each.metrics())],
-            operators=figures.operators(told.entries),
-            warnings=[*told.warnings, *(self._log.warnings if self._log else ())],
+            metrics=[*figures.metrics(done.entries), *(m for each in done.compared.values() for m in each.metrics())],
+            operators=figures.operators(done.entries),
+            warnings=[*done.warnings, *(self._log.warnings if self._log else ())],
             details=details,
-            failure=told.failure,
+            failure=done.failure,
         )
 
     def close(self) -> None:

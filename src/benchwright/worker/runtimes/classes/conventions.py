@@ -74,9 +74,9 @@ def construct(
     more: Mapping[str, Any] | None = None,
 ) -> Any:
     """An instance, handed `more` and, in PerfZero's style, those of its keywords that the constructor takes."""
-    given = {"output_dir": output_dir, "root_data_dir": root_data_dir, "tpu": tpu, DATA_DIR: root_data_dir}
+    keywords = {"output_dir": output_dir, "root_data_dir": root_data_dir, "tpu": tpu, DATA_DIR: root_data_dir}
     wanted = (*accepted_keywords(cls), *([DATA_DIR] if _waits_for_data_dir(cls) else [])) if style == PERFZERO else ()
-    return cls(**{**{name: given[name] for name in wanted}, **(more or {})})
+    return cls(**{**{name: keywords[name] for name in wanted}, **(more or {})})
 
 
 def _waits_for_data_dir(cls: type) -> bool:
@@ -127,8 +127,8 @@ def dimensions_of(cls: type, name: str, style: str) -> ClassParameters:
     if not isinstance(params, list | tuple) or not params:
         return ClassParameters()
     lists = params if isinstance(params[0], list | tuple) else [params]  # asv: one list stands for one parameter
-    given = getattr(holder, "param_names", None) or getattr(cls, "param_names", None) or ()
-    names = [*map(str, given), *(f"param{i + 1}" for i in range(len(given), len(lists)))]
+    stated = getattr(holder, "param_names", None) or getattr(cls, "param_names", None) or ()
+    names = [*map(str, stated), *(f"param{i + 1}" for i in range(len(stated), len(lists)))]
     values = {key: _check_values(key, each) for key, each in zip(names, lists, strict=False)}
     return ClassParameters(values=values, positional=True)
 

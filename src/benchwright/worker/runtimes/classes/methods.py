@@ -174,19 +174,19 @@ class _Method:
         self._log.tell("Stopped benchmark")
         with self._log.telling():  # a report that cannot be read ends the benchmark as well
             entries = reports.read_entries(self._output.reports(self._full_name))
-        told = [*self._numbers_of_method(), *self._reporter.numbers]
+        numbers = [*self._numbers_of_method(), *self._reporter.numbers]
         details = self._facts()
         if entries:
-            own = reports.as_entry("", told, 0.0).metrics
+            own = reports.as_entry("", numbers, 0.0).metrics
             details["report"] = reports.as_details(replace(entries[0], metrics=(*entries[0].metrics, *own)))
-        elif told:
-            details["report"] = reports.as_details(reports.as_entry(self._full_name, told, self._took))
+        elif numbers:
+            details["report"] = reports.as_details(reports.as_entry(self._full_name, numbers, self._took))
         if entries[1:]:
             details["more_reports"] = [reports.as_details(entry) for entry in entries[1:]]
         for i, entry in enumerate(entries):
-            told += reports.numbers_of_entry(entry, within=f"{entry.name}." if i else "")
-        metrics, warnings = reports.metrics(told)
-        if self._called_at and not told and not entries:
+            numbers += reports.numbers_of_entry(entry, within=f"{entry.name}." if i else "")
+        metrics, warnings = reports.metrics(numbers)
+        if self._called_at and not numbers and not entries:
             warnings.append(_reported_nothing(self._full_name))
         return Report(metrics=metrics, warnings=warnings, details=details)
 

@@ -127,9 +127,9 @@ def metrics(told: Iterable[ReportedNumber]) -> tuple[list[Metric], list[ResultWa
     """Metrics of unique names unlike ours; what is not finite becomes warnings instead."""
     found: list[Metric] = []
     warnings: list[ResultWarning] = []
-    taken: set[str] = set()
+    names: set[str] = set()
     for each in told:
-        name = _unique(_avoid_own_names(each.name), taken)
+        name = _unique(_avoid_own_names(each.name), names)
         if not soundness.is_sane(each.value):
             warnings += _warn_not_finite(replace(each, name=name))
             continue

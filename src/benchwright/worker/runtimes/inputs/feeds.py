@@ -44,8 +44,10 @@ def build(specs: Sequence[TensorSignature], inputs: Inputs) -> tuple[list[Feed],
     if not feeds:
         raise RequestError(f"{inputs.source} holds no complete batch of {inputs.batch_size}")
     if len(given) < len(specs):
-        kept = _constants([spec for spec in specs if spec not in given], inputs)
-        feeds = [{spec.name: feed[spec.name] if spec in given else kept[spec.name] for spec in specs} for feed in feeds]
+        constants = _constants([spec for spec in specs if spec not in given], inputs)
+        feeds = [
+            {spec.name: feed[spec.name] if spec in given else constants[spec.name] for spec in specs} for feed in feeds
+        ]
     return (feeds[: inputs.count] if inputs.count > 1 else feeds), warnings
 
 
@@ -65,10 +67,10 @@ def requested_inputs(
     plain = [name for name in wanted if name in inputs.values and name not in shapes]  # one number, without dimensions
     unknown = [name for name in wanted if name not in shapes and "" not in shapes and name not in plain]
     if random and unknown:
-        told = Signature(
+        signature = Signature(
             inputs=tuple(TensorSignature(name=name, shape=None, dtype=dtypes.get(name, "")) for name in wanted)
         )
-        error = unknown_shapes(told, unknown, inputs)
+        error = unknown_shapes(signature, unknown, inputs)
         own = "or give the model a method example_inputs(batch_size)"
         raise RequestError(error.message, remedy=f"{error.remedy}; {own}", flags=error.flags)
     return [
@@ -123,7 +125,7 @@ def constant(spec: TensorSignature, inputs: Inputs) -> Array:
     """The numbers that were given for an input: one for all its elements, or one for each. State begins with zeros."""
     numbers = inputs.values.get(spec.name, (0.0,))
     shape, dtype = tuple(int(size or 0) for size in spec.shape or ()), np.dtype(spec.dtype or "float32")
-    told = ", ".join(f"{number:g}" for number in numbers)
+    text = ", ".join(f"{number:g}" for number in numbers)
     if len(numbers) not in (1, math.prod(shape)):
         raise RequestError(
             f"input {spec.name!r} is {format_shape(shape)} and takes {math.prod(shape):,} numbers; "
@@ -133,7 +135,7 @@ def constant(spec: TensorSignature, inputs: Inputs) -> Array:
     with np.errstate(all="ignore"):
         array = np.array(numbers, dtype=np.float64).astype(dtype)
     if dtype.kind in "iub" and not np.array_equal(array.astype(np.float64), np.array(numbers, dtype=np.float64)):
-        raise RequestError(f"input {spec.name!r} takes {dtype}, which cannot be {told}")
+        raise RequestError(f"input {spec.name!r} takes {dtype}, which cannot be {text}")
     return np.full(shape, array[0], dtype=dtype) if len(numbers) == 1 else array.reshape(shape)
 
 

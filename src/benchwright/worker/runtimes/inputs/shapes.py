@@ -53,8 +53,16 @@ def resolve_alone(specs: Sequence[TensorSignature], inputs: Inputs) -> list[Tens
 def check_names(specs: Sequence[TensorSignature], inputs: Inputs) -> None:
     """Raises a `RequestError` when the request names an input that the model does not have."""
     names = [spec.name for spec in specs]
-    told = (inputs.shapes, inputs.dtypes, inputs.ranges, inputs.files, inputs.names, inputs.values, inputs.feed_back)
-    for name in (name for mapping in told for name in mapping):
+    sections = (
+        inputs.shapes,
+        inputs.dtypes,
+        inputs.ranges,
+        inputs.files,
+        inputs.names,
+        inputs.values,
+        inputs.feed_back,
+    )
+    for name in (name for mapping in sections for name in mapping):
         if name and name not in names:
             raise RequestError(f"the model has no input {name!r}", remedy=did_you_mean(name, names))
 
@@ -172,7 +180,7 @@ def _explicit(name: str, inputs: Inputs) -> tuple[int, ...] | None:
 
 
 def _dtype(spec: TensorSignature, inputs: Inputs) -> str:
-    asked = inputs.dtypes.get(spec.name, inputs.dtypes.get("", spec.dtype))
-    if spec.dtype and asked != spec.dtype:
-        raise RequestError(f"input {spec.name!r} takes {spec.dtype}; the dtype asked for is {asked}")
-    return asked
+    dtype = inputs.dtypes.get(spec.name, inputs.dtypes.get("", spec.dtype))
+    if spec.dtype and dtype != spec.dtype:
+        raise RequestError(f"input {spec.name!r} takes {spec.dtype}; the dtype asked for is {dtype}")
+    return dtype

@@ -50,8 +50,8 @@ def compare_answers(report: Report, loaded: Loaded, case: Case, folder: str) -> 
             failures.append(error)
     report = _with_findings(report, found)
     if not loaded.details.get("outputs"):
-        told = {name: f"{a.dtype}[{'x'.join(map(str, a.shape))}]" for name, a in answered.items()}
-        report = replace(report, details={**report.details, "outputs": dict(told)})
+        shapes = {name: f"{a.dtype}[{'x'.join(map(str, a.shape))}]" for name, a in answered.items()}
+        report = replace(report, details={**report.details, "outputs": dict(shapes)})
     if expected.keep:
         report = _keep_outputs(report, answered, expected, folder)
     return replace(report, failure=_failure(failures)) if failures else report
@@ -75,8 +75,8 @@ def _ask_model(loaded: Loaded, expected: Expected) -> dict[str, Array]:
         raise MeasureError(
             f"the model failed when it was asked for its answers: {first_line(error)}", remedy=SEE_THE_LOG
         ) from None
-    told = loaded.details.get("outputs")
-    return tensors.name_arrays(answer, list(told) if isinstance(told, dict) else [])
+    outputs = loaded.details.get("outputs")
+    return tensors.name_arrays(answer, list(outputs) if isinstance(outputs, dict) else [])
 
 
 def _like(present: Any, array: Array) -> Array:
@@ -134,8 +134,8 @@ def _failure(failures: Sequence[Exception]) -> Failure:
 
 def _keep_outputs(report: Report, answered: Mapping[str, Array], expected: Expected, folder: str) -> Report:
     """Writes the outputs into the folder, under the names that the expectation has for them."""
-    meant = {own: name for name, own in expected.names.items()}
-    plain = {meant.get(own, own): tensors.storable(array) for own, array in answered.items()}
+    names = {own: name for name, own in expected.names.items()}
+    plain = {names.get(own, own): tensors.storable(array) for own, array in answered.items()}
     size = sum(array.nbytes for array in plain.values())
     if size > MOST_KEPT:
         seen = f"the outputs take {size / 2**20:,.0f} MiB, more than the {MOST_KEPT >> 20} MiB that are kept"

@@ -63,11 +63,11 @@ class ComparedOutput:
 
 def compare_output(name: str, own: str, found: Array, case: Case) -> ComparedOutput:
     """The case's expected output `name` beside what was found; a `LoadError` or `ShapeError` where that cannot be."""
-    asked = case.expected
-    assert asked is not None
-    place = asked.outputs[name]
+    wanted = case.expected
+    assert wanted is not None
+    place = wanted.outputs[name]
     expected = array_files.read(place, name or own, found.shape)
-    tolerance = asked.tolerances.get(name, asked.tolerances.get(""))
+    tolerance = wanted.tolerances.get(name, wanted.tolerances.get(""))
     try:
         if tolerance is None:
             tolerance = usual_tolerance(found, expected, case.target.precision)
@@ -112,18 +112,18 @@ def metrics(each: ComparedOutput, suffix: str) -> Iterable[Metric]:
 
 def details(found: Sequence[ComparedOutput]) -> dict[str, Value]:
     """Everything about each output, for the details of a result; elements one by one only while there are few."""
-    told: dict[str, Value] = {}
+    described: dict[str, Value] = {}
     left = MOST_LISTED
     for each in found:
         listed = each.errors.size <= left
         left -= each.errors.size if listed else 0
-        told[each.name or each.own] = _describe_output(each, listed)
-    return told
+        described[each.name or each.own] = _describe_output(each, listed)
+    return described
 
 
 def _describe_output(each: ComparedOutput, listed: bool) -> Value:
-    apart, asked = each.errors, each.tolerance
-    told: dict[str, Value] = {
+    apart, tolerance = each.errors, each.tolerance
+    described: dict[str, Value] = {
         "output": each.own,
         "file": each.place,
         "shape": list(each.found.shape),
@@ -136,17 +136,19 @@ def _describe_output(each: ComparedOutput, listed: bool) -> Value:
         "tolerance": {
             name: value
             for name in ("absolute", "relative", "cosine", "top")
-            if (value := getattr(asked, name)) is not None
+            if (value := getattr(tolerance, name)) is not None
         },
         "within": not each.reasons if each.is_judged else None,
         "worst": None if apart.worst is None else list(apart.worst),
     }
     if apart.worst is not None:
-        told["worst_found"] = _number(each.found[apart.worst])
-        told["worst_expected"] = _number(each.expected[apart.worst])
+        described["worst_found"] = _number(each.found[apart.worst])
+        described["worst_expected"] = _number(each.expected[apart.worst])
     if listed:
-        told["values"], told["golden"] = ([_number(v) for v in side.ravel()] for side in (each.found, each.expected))
-    return told
+        described["values"], described["golden"] = (
+            [_number(v) for v in side.ravel()] for side in (each.found, each.expected)
+        )
+    return described
 
 
 def _describe_worst(compared: ComparedOutput) -> str:

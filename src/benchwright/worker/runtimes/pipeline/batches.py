@@ -33,8 +33,8 @@ AS_THEY_ARE = Grouping()
 
 def natural_size(data: Any, item: Any, column: int | None) -> int:
     """The batch size of a data set where none was asked for: 1 of single items, else its items' leading dimension."""
-    if (told := _loaders_size(data)) is not None:
-        return told
+    if (size := _loaders_size(data)) is not None:
+        return size
     parts = _parts(item)
     if _has_single_target(parts, column):
         return 1
@@ -47,17 +47,17 @@ def grouping(data: Any, item: Any, size: int, column: int | None, prepare: Prepa
 
     `prepare` may make a batch of a single item by itself; a look at what it gives tells.
     """
-    told = _loaders_size(data)
+    loader_size = _loaders_size(data)
     parts = _parts(item)
     shapes = [_shape(part) for part in parts]
     dimensions = [shape[0] for shape in shapes if shape]
-    leading = told if told is not None else dimensions[0] if dimensions else None
-    is_single = told is None and _has_single_target(parts, column)
+    leading = loader_size if loader_size is not None else dimensions[0] if dimensions else None
+    is_single = loader_size is None and _has_single_target(parts, column)
     if prepare is not None and not (is_single and size > 1) and _gives(prepare, item, size):
         return AS_THEY_ARE
     if leading == size and (size == 1 or not is_single):
         return Grouping(size=size)
-    if told is not None or (not is_single and _looks_like_a_batch(shapes)):
+    if loader_size is not None or (not is_single and _looks_like_a_batch(shapes)):
         raise size_error("the items of the data set", int(leading or 1), size)
     if size == 1 and leading is None:
         return AS_THEY_ARE
@@ -129,8 +129,8 @@ def _gives(prepare: Prepare, item: Any, size: int) -> bool:
 
 def _loaders_size(data: Any) -> int | None:
     """What a loader of batches, such as torch's, says of itself."""
-    told = getattr(data, "batch_size", None)
-    return told if isinstance(told, int) and not isinstance(told, bool) and told > 0 else None
+    size = getattr(data, "batch_size", None)
+    return size if isinstance(size, int) and not isinstance(size, bool) and size > 0 else None
 
 
 def _has_single_target(parts: Sequence[Any], column: int | None) -> bool:

@@ -238,9 +238,9 @@ class PipelineLoader:
         return loaded
 
     def _check_batch(self, example: Any, what: str = "the inputs") -> None:
-        found, asked = batch_size(example), self._case.inputs.batch_size
-        if found != asked:
-            raise size_error(what, found, asked)
+        found, wanted = batch_size(example), self._case.inputs.batch_size
+        if found != wanted:
+            raise size_error(what, found, wanted)
 
     def _function(self, option: str) -> Callable[..., Any] | None:
         reference = str(self._options.get(option, ""))
@@ -299,12 +299,12 @@ def _on_items(function: Callable[..., Any] | None) -> Callable[[Any], Any] | Non
 
 def _takes_one(function: Callable[..., Any]) -> bool:
     try:
-        given = inspect.signature(function).parameters.values()
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # a function of a library in C may have none
         return False
-    if any(each.kind is each.VAR_POSITIONAL for each in given):
+    if any(each.kind is each.VAR_POSITIONAL for each in parameters):
         return False
-    positional = [each for each in given if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    positional = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
     return len(positional) == 1
 
 

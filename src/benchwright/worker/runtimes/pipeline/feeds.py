@@ -128,10 +128,10 @@ def _feed_from_memory(data: Sequence[Any], column: int | None, grouping: Groupin
         if not whole:
             raise _too_few(len(items), grouping.together)
         items = [put_together(chunk) for chunk in whole]
-    kept = [without_target(item, column) for item in items]
+    inputs = [without_target(item, column) for item in items]
     return Feed(
-        first=kept[0],
-        arguments=[(item,) for item in kept],
+        first=inputs[0],
+        arguments=[(item,) for item in inputs],
         take=lambda item: item,
         grouping=grouping,
         left_out=left_out,

@@ -163,9 +163,9 @@ def write(folder: Path, report: CopyReport) -> None:
             counted[name]["counts"] = list(values.counts.items())
         else:
             (folder / f"{name}-{report.copy}.int64").write_bytes(values.tobytes())
-    told = {"copy": report.copy, "load": report.load, "warmup": report.warmup, "histograms": counted}
-    told["columns"] = [name for name in report.parts if name not in counted]
-    (folder / f"copy-{report.copy}.json").write_text(json.dumps(told))
+    document = {"copy": report.copy, "load": report.load, "warmup": report.warmup, "histograms": counted}
+    document["columns"] = [name for name in report.parts if name not in counted]
+    (folder / f"copy-{report.copy}.json").write_text(json.dumps(document))
 
 
 def read(folder: Path) -> Sequence[CopyReport]:
@@ -174,10 +174,10 @@ def read(folder: Path) -> Sequence[CopyReport]:
 
 
 def _read(path: Path) -> CopyReport:
-    told = json.loads(path.read_text())
+    document = json.loads(path.read_text())
     parts: dict[str, Histogram | Int64s] = {}
-    for name in told["columns"]:
-        parts[name] = array("q", (path.parent / f"{name}-{told['copy']}.int64").read_bytes())
-    for name, counted in told["histograms"].items():
+    for name in document["columns"]:
+        parts[name] = array("q", (path.parent / f"{name}-{document['copy']}.int64").read_bytes())
+    for name, counted in document["histograms"].items():
         parts[name] = Histogram(**{**counted, "counts": dict(map(tuple, counted["counts"]))})
-    return CopyReport(copy=told["copy"], load=told["load"], warmup=told["warmup"], parts=parts)
+    return CopyReport(copy=document["copy"], load=document["load"], warmup=document["warmup"], parts=parts)

@@ -50,7 +50,7 @@ class PassRunner:
     ) -> None:
         self._pass, self._device, self._host = one, device, host
         self._kept, self._left, self._hear, self._tell = kept, deadline, hear, tell
-        self._placing = DeviceFiles(one, device, host)
+        self._files = DeviceFiles(one, device, host)
         self._next_word = 0.0
         self._unknown: dict[str, None] = {}
         self._bad, self._example = 0, ""
@@ -65,7 +65,7 @@ class PassRunner:
 
     def prepare(self) -> None:
         """Puts the programs that commands name on the device; a `LoadError` when one is not there."""
-        self._placing.push_programs()
+        self._files.push_programs()
         usable = self._device.about.facts.get("cpus")
         if isinstance(usable, list) and not set(self._pass.cpus) <= {cpu for cpu in usable if isinstance(cpu, int)}:
             seen = f"the spec asks for the CPUs {list(self._pass.cpus)}, and programs can be kept on {usable} here"
@@ -85,23 +85,23 @@ class PassRunner:
     # ---- the order of one repeat ----
 
     def _once(self, index: int) -> None:
-        one, placing = self._pass, self._placing
-        here = placing.names(index, on_device=False)
+        one, files = self._pass, self._files
+        here = files.names(index, on_device=False)
         if index == 0:
             self._step(one.before, here)
         self._step(one.before_each, here)
         if index == 0:
-            placing.push_model(here)
+            files.push_model(here)
         if index == 0 or one.before_each is not None:  # which may have made them anew
-            placing.push_inputs(here)
-        there = placing.names(index, on_device=True)
-        placing.forget_outputs(there)
+            files.push_inputs(here)
+        there = files.names(index, on_device=True)
+        files.forget_outputs(there)
         if one.sleep_before_run > 0:
             time.sleep(min(one.sleep_before_run, max(0.0, self._left())))
         for command in one.commands:
             self._main(command, there)
         pulled = self._pull(there)
-        after = placing.names(index, on_device=False, pulled=pulled)
+        after = files.names(index, on_device=False, pulled=pulled)
         self._step(one.after_each, after)
         if index == max(1, one.repeat) - 1:
             self._step(one.after, after)
@@ -112,7 +112,7 @@ class PassRunner:
         if step is None:
             return
         env = {name: fill_tokens(value, names) for name, value in step.env.items()}
-        with_files = self._placing.with_step_files(names, step.files)
+        with_files = self._files.with_step_files(names, step.files)
         for command in step.commands:
             argv = self._words(command, with_files)
             self._note(self.host_commands, argv)
@@ -133,7 +133,7 @@ class PassRunner:
             self._note(self.commands, argv)
             self.executions += 1
             found, failure = self._execute(
-                self._device, argv, env=self._placing.env(names), timeout=one.timeout, cpus=one.cpus, limit=wanted
+                self._device, argv, env=self._files.env(names), timeout=one.timeout, cpus=one.cpus, limit=wanted
             )
             new = found.values_of_runs()
             total.add(found)
@@ -145,7 +145,7 @@ class PassRunner:
         if failure is not None:
             raise _EndedBadlyError(failure)
         if 0 < seen < wanted:
-            line = shorten_command(self._placing.name_for_user(argv))
+            line = shorten_command(self._files.name_for_user(argv))
             self._few = f"{line} reported {seen} executions, and the spec asks for {wanted}"
 
     def _execute(
@@ -179,7 +179,7 @@ class PassRunner:
         found = collector.finish()
         self._bad += collector.bad
         self._example = self._example or collector.example
-        return found, _failure(self._placing.name_for_user(argv), ended, allowed)
+        return found, _failure(self._files.name_for_user(argv), ended, allowed)
 
     # ---- outputs ----
 
@@ -187,7 +187,7 @@ class PassRunner:
         """The outputs by key. One that is missing matters where something is to be read from it."""
         found = {}
         for file in self._pass.output_files:
-            name = self._placing.name(file, names)
+            name = self._files.name(file, names)
             inside = not name.startswith("/") and ".." not in Path(name).parts
             target = self._kept / (name if inside else Path(name).name)
             try:
