@@ -30,7 +30,7 @@ SOURCE = "import sys; sys.path.insert(0, {root!r}); from benchwright.worker.main
 
 NEED_NUMPY = (
     *(f"worker.runtimes.inputs.{name}" for name in ("array_files", "feeds")),
-    *(f"worker.runtimes.outputs.{name}" for name in ("answers", "comparison", "tensors", "tolerances")),
+    *(f"worker.runtimes.outputs.{name}" for name in ("answers", "comparison", "tensors")),
     *(f"worker.runtimes.pipeline.{name}" for name in ("batches", "calls", "evaluation", "examples", "feeds")),
     "targets.specs.rows.figures",
     "stats.errors",
