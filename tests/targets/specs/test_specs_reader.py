@@ -137,7 +137,7 @@ MEANT: list[tuple[list[str | int], Any, str, str]] = [
     (["runtimes", "onnxruntim"], {}, "onnxruntim", "did you mean 'onnxruntime'?"),
     (["runtimes", "onnxruntime", "file"], "onxx", "file", "did you mean 'onnx'?"),
     (["runtimes", "onnxruntime", "file"], "tflite", "file", "onnxruntime does not load net.tflite"),
-    (["runtimes", "onnxruntime", "command"], "x", "command", "it belongs to binary"),
+    (["runtimes", "onnxruntime", "command"], "x", "command", "it belongs to the runtime binary"),
     (["runtimes", "binary", "command"], "{program} x", "", ""),
     (["tests", 1, "name"], "delay", "name", "two tests 'delay'"),
     (["tests", 1], {}, "", "needs a name"),

@@ -81,7 +81,7 @@ def test_rows_come_in_the_forms_of_today_and_before() -> None:
         (NET % "1e999", "not a finite number"),
         (NET.replace("value", "values") % "[1, 2]", "no value, info_string or summary"),
         ('{"type": " ", "metric": "m", "unit": "", "value": 1}', "type or metric is empty"),
-        ('{"type": "NET", "metric": "m", "unit": "", "summary": 3}', "summary is no object"),
+        ('{"type": "NET", "metric": "m", "unit": "", "summary": 3}', "summary is not an object"),
         ('{"anything": 1}', "no type, metric and unit"),
         ((NET % 3).replace("us", "ms"), "came in ms after us"),
         (f"{NET % 3} {NET % 4}", "not JSON"),
