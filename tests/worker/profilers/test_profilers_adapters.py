@@ -32,7 +32,7 @@ def test_a_profile_is_cut_to_its_windows_whichever_clock_it_has(clock: int, tmp_
     origin = profiler._opened[0][clock] - 1_000_000
     profiler._closed[0] = tuple(reading + 2_000_000 for reading in profiler._opened[0])
     inside, outside = range(900, 3100, 100), [*range(0, 900, 100), *range(3100, 4000, 100)]
-    profiler._cut(_uncut(tmp_path, sorted([*inside, *outside])), origin)
+    profiler._write_windows(_uncut(tmp_path, sorted([*inside, *outside])), origin)
     trace = json.loads((tmp_path / "o.1-2s.trace.json").read_text())
     assert [event["ts"] for event in trace["traceEvents"]] == list(inside)
 
@@ -42,7 +42,7 @@ def test_a_window_without_nodes_leaves_no_file_and_is_told(tmp_path: Path) -> No
     profiler.start(tmp_path / "o.1-2s")
     profiler.stop()
     with pytest.raises(MeasureError, match=r"o\.1-2s has no events"):
-        profiler._cut(_uncut(tmp_path, [0, 100]), profiler._opened[0][0] - 10**9)
+        profiler._write_windows(_uncut(tmp_path, [0, 100]), profiler._opened[0][0] - 10**9)
     assert not (tmp_path / "o.1-2s.trace.json").exists()
 
 
@@ -52,7 +52,7 @@ def test_a_session_that_was_full_before_the_window_is_told(tmp_path: Path, monke
     profiler.start(tmp_path / "o.1-2s")
     profiler.stop()
     with pytest.raises(MeasureError, match=r"keeps 3 events, and had them 0\.5 s after it was loaded") as caught:
-        profiler._cut(_uncut(tmp_path, [0, 100, 500_000]), profiler._opened[0][0] - 10**9)
+        profiler._write_windows(_uncut(tmp_path, [0, 100, 500_000]), profiler._opened[0][0] - 10**9)
     assert "--rate" in caught.value.remedy
 
 

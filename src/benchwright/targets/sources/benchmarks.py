@@ -65,7 +65,7 @@ def find(place: BenchmarkPlace, request: Request, runtime: str = "") -> list[Off
     offer = discovery.run_search(place.module, place.name, timeout=_timeout(request), asked=wanted)
     found = list(discovery.refuse_broken(offer, place.module).found)
     if not found:
-        raise _nothing(place)
+        raise _no_match_error(place)
     _tell(place, offer, request)
     if (seconds := time.monotonic() - begin) >= SLOW:
         request.listener(Imported(module=place.module, seconds=seconds))
@@ -78,7 +78,7 @@ def find_importable(place: BenchmarkPlace, request: Request) -> tuple[list[Offer
     wanted = SearchFilter(style=_style(request), last_paths=tuple(request.last_paths))
     offer = discovery.run_search(place.module, place.name, timeout=_timeout(request), asked=wanted)
     if not offer.found and not offer.broken:
-        raise _nothing(place)
+        raise _no_match_error(place)
     _tell(place, offer, request)
     return list(offer.found), list(offer.broken)
 
@@ -121,7 +121,7 @@ def cases(place: BenchmarkPlace, found: OfferedBenchmark, request: Request) -> I
             yield matrix.case(shown, target, params, inputs, load, version, request), about
 
 
-def _nothing(place: BenchmarkPlace) -> TargetError:
+def _no_match_error(place: BenchmarkPlace) -> TargetError:
     return TargetError(
         f"{place.label} matches no benchmark", remedy=f"benchwright list {place.module} shows what there is"
     )

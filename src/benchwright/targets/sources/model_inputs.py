@@ -31,8 +31,8 @@ def add_file_facts(case: Case) -> Case:
     if signature is None or case.inputs.source != "random":
         return case
     inputs = case.inputs
-    ranges = {name: bounds for name, bounds in _ranges(signature) if not _is_said(name, inputs)}
-    values = {name: size for name, size in _lengths(signature, inputs) if not _is_said(name, inputs)}
+    ranges = {name: bounds for name, bounds in _ranges(signature) if not _is_given(name, inputs)}
+    values = {name: size for name, size in _lengths(signature, inputs) if not _is_given(name, inputs)}
     filled = _batches(signature, inputs) if case.target.runtime in _NAMELESS else {}
     if not (ranges or values or filled):
         return case
@@ -95,7 +95,7 @@ def _has_other_names(case: Case, signature: Signature) -> bool:
     return not {*case.inputs.shapes, *case.inputs.dtypes, *case.inputs.values, *case.inputs.feed_back} <= known
 
 
-def _is_said(name: str, inputs: Inputs) -> bool:
+def _is_given(name: str, inputs: Inputs) -> bool:
     return any(name in told for told in (inputs.ranges, inputs.values, inputs.files))
 
 
@@ -155,7 +155,7 @@ def _settle(case: Case, signature: Signature) -> tuple[Inputs, list[str]]:
         if (
             guesses.kind_of(spec, signature) is InputKind.RATE
             and spec.shape is not None
-            and not _is_said(spec.name, inputs)
+            and not _is_given(spec.name, inputs)
         ):
             inputs = replace(inputs, values={**inputs.values, spec.name: (float(guesses.SAMPLE_RATE),)})
             notes.append(
@@ -186,20 +186,23 @@ def _refusal(missing: list[_Missing], cases: Sequence[Case], request: Request, c
     looks = "; ".join(dict.fromkeys(each.error.remedy.partition(": add ")[0] for each in missing))
     uris = {case.target.uri for case in cases}
     if len(missing) == 1 and len(uris) == 1:
-        lines = [_line(command, missing[0].error.flags)]
+        lines = [_complete_command(command, missing[0].error.flags)]
     else:
-        lines = [_line(_without(command, uris - {each.case.target.uri}, request), each.error.flags) for each in missing]
+        lines = [
+            _complete_command(_drop_targets(command, uris - {each.case.target.uri}, request), each.error.flags)
+            for each in missing
+        ]
     return OptionError(message, remedy="\n  ".join([f"{looks}; try:", *lines]))
 
 
-def _without(command: Sequence[str], uris: set[str], request: Request) -> list[str]:
+def _drop_targets(command: Sequence[str], uris: set[str], request: Request) -> list[str]:
     """The command line without the other models, whose inputs have other names."""
     names = {PurePath(uri).name for uri in uris}
     targets = {target for target in request.targets if PurePath(target).name in names}
     return [word for word in command if word not in targets]
 
 
-def _line(command: Sequence[str], flags: Sequence[str]) -> str:
+def _complete_command(command: Sequence[str], flags: Sequence[str]) -> str:
     """The command with flags added; without a command, what the Python door takes."""
     if command:
         at = list(command).index("--") if "--" in command else len(command)

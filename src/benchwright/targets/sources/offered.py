@@ -78,7 +78,7 @@ def find_offers(module: str, name: str, asked: SearchFilter) -> Offer:
         except BenchwrightError as error:
             broken.append((inner, error.message))
     if not found and not broken:
-        raise _nothing(loaded, module)
+        raise _no_benchmark_error(loaded, module)
     return Offer(found=tuple(found), broken=tuple(broken), left=tuple(left))
 
 
@@ -215,7 +215,7 @@ def _modules_below(package: ModuleType) -> Iterator[str]:
                 yield name
 
 
-def _nothing(module: ModuleType, where: str) -> TargetError:
+def _no_benchmark_error(module: ModuleType, where: str) -> TargetError:
     functions = [key for key, value in vars(module).items() if inspect.isfunction(value) and not key.startswith("_")]
     separator = "::" if where.endswith(".py") else ":"
     shown = f"{where}{separator}{functions[0] if functions else 'name'}"

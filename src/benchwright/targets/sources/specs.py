@@ -14,7 +14,7 @@ from benchwright.records import Case, Load, Mode, Scalar, Target
 from benchwright.targets.sources import Request, digest_files, find_file, matrix, source_of
 from benchwright.targets.specs import files, folders, passes, reader, translation
 from benchwright.targets.specs.definition import RuntimeEntry, Shapes, Spec, SpecFile, SpecTest
-from benchwright.targets.specs.references import BINARY, loaded_by
+from benchwright.targets.specs.references import BINARY, endings_of_runtime
 from benchwright.targets.specs.translation import RuntimeNames
 from benchwright.worker.runtimes import check_installed, is_installed
 
@@ -59,7 +59,7 @@ def _refuse_doubles(targets: Iterable[str]) -> None:
     specs: list[Spec] = []
     for place in dict.fromkeys(Path(target.partition("::")[0]).expanduser() for target in targets):
         specs += folders.read_folder(place) if place.is_dir() else [reader.read(place)] if place.is_file() else []
-    if problems := list(folders.doubles(specs)):
+    if problems := list(folders.find_doubles(specs)):
         raise reader.refusal(problems)
 
 
@@ -118,7 +118,8 @@ class _SpecPlan:
             return "" if BINARY in self._spec.runtimes else "the spec has no entry for the runtime binary"
         if self._file(runtime) is None:
             known = ", ".join(file.name for file in self._spec.files.values()) or "none"
-            return f"no file for {runtime}, which loads {', '.join(loaded_by(runtime)) or 'none'}; there is {known}"
+            endings = ", ".join(endings_of_runtime(runtime)) or "none"
+            return f"no file for {runtime}, which loads {endings}; there is {known}"
         if not any(self._runs_in(test, runtime) for test in self._spec.tests):
             return f"no test is for {runtime}"
         return ""
@@ -140,7 +141,7 @@ class _SpecPlan:
     def _models(self, runtime: str, test: SpecTest, shapes: Shapes) -> Iterator[Case]:
         file, entry = self._file(runtime), self._spec.runtimes.get(runtime)
         assert file is not None, "cases() refuses a runtime that has no file"
-        names = RuntimeNames.of(file, entry)
+        names = RuntimeNames.of_file(file, entry)
         request = self._complete_request(test, shapes, entry)
         inputs = translation.inputs_of(self._spec, shapes, names, request.inputs, self._place)
         if test.batch_sizes or self._has_batch_sizes():
@@ -198,15 +199,15 @@ class _SpecPlan:
         entry = self._spec.runtimes.get(runtime)
         if entry and entry.file:
             return self._spec.files[entry.file]
-        endings = loaded_by(runtime)
+        endings = endings_of_runtime(runtime)
         return next((file for file in self._spec.files.values() if PurePath(file.name).suffix in endings), None)
 
     def _first_runtime(self, file: SpecFile) -> str:
         """The first installed runtime that loads the file; else the first at all, which then says what to install."""
         ending = PurePath(file.name).suffix
-        matching = [name for name in plugins.BUILTIN["runtimes"] if ending in loaded_by(name)]
+        matching = [name for name in plugins.BUILTIN["runtimes"] if ending in endings_of_runtime(name)]
         if not matching:
-            known = sorted({end for name in plugins.BUILTIN["runtimes"] for end in loaded_by(name)})
+            known = sorted({end for name in plugins.BUILTIN["runtimes"] for end in endings_of_runtime(name)})
             raise DecodeError(
                 f"{file.where}: no runtime loads {file.name}", remedy=f"known endings: {', '.join(known)}"
             )

@@ -31,11 +31,11 @@ def check(path: Path, *, offline: bool = False, check_older: OlderCheck | None =
         remedy = f"begin it with `{reader.MARK}: 1`; docs/specs.md shows how it goes on"
         return [SpecProblem(where=document.at(), message=f"the key {reader.MARK!r} is missing", remedy=remedy)]
     spec, problems = reader.look(document, path)
-    found = [*problems, *(files(spec, offline=offline) if spec else ())]
+    found = [*problems, *(find_file_problems(spec, offline=offline) if spec else ())]
     return sorted(found, key=_line)
 
 
-def files(spec: Spec, *, offline: bool) -> Iterator[SpecProblem]:
+def find_file_problems(spec: Spec, *, offline: bool) -> Iterator[SpecProblem]:
     """Problems of a spec's files: a file is missing, or its content is not what the spec says."""
     for file in references.all_files(spec):
         message = _unreachable(file) if file.is_url and not offline else "" if file.is_url else _problem_of_file(file)

@@ -28,7 +28,7 @@ def read_folder(folder: Path) -> list[Spec]:
         spec, wrong = _look(path)
         problems += wrong
         specs += [spec] if spec else []
-    problems += doubles(specs)
+    problems += find_doubles(specs)
     if problems:
         raise reader.refusal(problems)
     if not specs:
@@ -97,7 +97,7 @@ def _as_problem(error: DecodeError | TargetError) -> SpecProblem:
     return SpecProblem(where=where, message=message, remedy=error.remedy)
 
 
-def doubles(specs: Iterable[Spec]) -> Iterator[SpecProblem]:
+def find_doubles(specs: Iterable[Spec]) -> Iterator[SpecProblem]:
     """Models of one name in two files, which would share their results."""
     seen: dict[str, Path] = {}
     for spec in specs:

@@ -48,7 +48,7 @@ def look(document: PlacedDocument, path: Path) -> tuple[Spec | None, list[SpecPr
         return None, problems
     reader = _Reader(document, path.absolute().parent)
     spec = reader.spec(path.absolute())
-    return spec, [*problems, *reader.problems, *references.problems(spec, document)]
+    return spec, [*problems, *reader.problems, *references.find_problems(spec, document)]
 
 
 def refusal(problems: Iterable[SpecProblem]) -> DecodeError:
@@ -99,13 +99,13 @@ class _Reader:
     def _file(self, told: str | dict[str, Any], path: Place) -> SpecFile:
         entry: dict[str, Any] = {("url" if "://" in told else "path"): told} if isinstance(told, str) else told
         if ("path" in entry) == ("url" in entry):
-            self._wrong(path, "a file has either a path or a url", "write one of the two")
+            self._add_problem(path, "a file has either a path or a url", "write one of the two")
         text = entry.get("url") or entry.get("path", "")
         text, _, member = text.partition("::")
         location = text if "url" in entry else str((self._folder / Path(text).expanduser()).resolve())
         name = entry.get("name") or self._name(text, path)
         if "/" in name or name in (".", ".."):
-            self._wrong(path, f"{name!r} is not a file name", "give it a `name:` without folders")
+            self._add_problem(path, f"{name!r} is not a file name", "give it a `name:` without folders")
         return SpecFile(
             where=self._document.at(*path),
             location=location,
@@ -123,7 +123,7 @@ class _Reader:
         try:
             return name_of(text)
         except FetchError as error:
-            self._wrong(path, error.message, "give it a name: beside the url")
+            self._add_problem(path, error.message, "give it a name: beside the url")
             return ""
 
     def _optional(self, entry: Mapping[str, Any], key: str, path: Place) -> SpecFile | None:
@@ -132,9 +132,9 @@ class _Reader:
     def _input(self, entry: dict[str, Any], path: Place) -> Input:
         bounds = entry.get("range")
         if bounds and not bounds[0] < bounds[1]:
-            self._wrong((*path, "range"), "the first number of a range must be below the second")
+            self._add_problem((*path, "range"), "the first number of a range must be below the second")
         if bounds and "file" in entry:
-            self._wrong((*path, "range"), "an input from a file has no range", "leave out the range, or the file")
+            self._add_problem((*path, "range"), "an input from a file has no range", "leave out the range, or the file")
         return Input(
             shape=_shape(entry["shape"]) if "shape" in entry else None,
             dtype=entry.get("type", ""),
@@ -162,7 +162,7 @@ class _Reader:
 
     def _test(self, entry: dict[str, Any], path: Place, tests: int) -> SpecTest:
         if tests > 1 and "name" not in entry:
-            self._wrong(path, "one of several tests needs a name", "name: short-word")
+            self._add_problem(path, "one of several tests needs a name", "name: short-word")
         seconds = {
             key: self._seconds(entry[key], (*path, key)) for key in ("duration", "warmup", "timeout") if key in entry
         }
@@ -185,10 +185,12 @@ class _Reader:
         counts = {name: len(shapes) for name, shapes in entry.items()}
         if len(set(counts.values())) > 1:
             listed = ", ".join(f"{name} {count}" for name, count in counts.items())
-            self._wrong(path, f"every input must list as many shapes: {listed}", "the i-th of each belong together")
+            self._add_problem(
+                path, f"every input must list as many shapes: {listed}", "the i-th of each belong together"
+            )
         for name, shapes in entry.items():
             if len({len(shape) for shape in shapes}) > 1:
-                self._wrong((*path, name), f"the shapes of {name!r} have different numbers of dimensions")
+                self._add_problem((*path, name), f"the shapes of {name!r} have different numbers of dimensions")
         rows = zip(*entry.values(), strict=False)
         return tuple(dict(zip(entry, map(_shape, row), strict=True)) for row in rows)
 
@@ -197,10 +199,10 @@ class _Reader:
         try:
             seconds = parse_quantity(str(value), "s", what=key)
         except OptionError as error:
-            self._wrong(path, error.message, error.remedy)
+            self._add_problem(path, error.message, error.remedy)
             return None
         if seconds < 0 or (seconds == 0 and key != "warmup"):
-            self._wrong(path, f"{key}: {value} is not above zero")
+            self._add_problem(path, f"{key}: {value} is not above zero")
         return seconds
 
     def _objectives(self, texts: Iterable[str], path: Place) -> Iterator[Objective]:
@@ -208,9 +210,9 @@ class _Reader:
             try:
                 yield objective(text, what="objective")
             except OptionError as error:
-                self._wrong(path, error.message, error.remedy)
+                self._add_problem(path, error.message, error.remedy)
 
-    def _wrong(self, path: Place, message: str, remedy: str = "") -> None:
+    def _add_problem(self, path: Place, message: str, remedy: str = "") -> None:
         self.problems.append(SpecProblem(where=self._document.at(*path), message=message, remedy=remedy))
 
 

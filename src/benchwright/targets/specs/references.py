@@ -17,7 +17,7 @@ GOLDEN_ENDINGS = (".npy", ".npz", ".txt")
 INPUT_ENDINGS = (".npy", ".txt")
 
 
-def problems(spec: Spec, document: PlacedDocument) -> list[SpecProblem]:
+def find_problems(spec: Spec, document: PlacedDocument) -> list[SpecProblem]:
     """Names that nothing bears, files that their runtime cannot load, and addresses of unknown kinds."""
     looks = _References(spec, document)
     return [*looks.runtimes(), *looks.maps(), *looks.tests(), *looks.files()]
@@ -54,8 +54,8 @@ class _References:
                     (*path, key), f"the runtime {name} does not read {key}", f"it belongs to the runtime {BINARY}"
                 )
         file = self._spec.files.get(entry.file)
-        if file and name in _known_runtimes([name]) and PurePath(file.name).suffix not in loaded_by(name):
-            loads = ", ".join(loaded_by(name)) or "no files"
+        if file and name in _known_runtimes([name]) and PurePath(file.name).suffix not in endings_of_runtime(name):
+            loads = ", ".join(endings_of_runtime(name)) or "no files"
             yield self._problem((*path, "file"), f"{name} does not load {file.name}", f"it loads {loads}")
 
     def maps(self) -> Iterator[SpecProblem]:
@@ -131,7 +131,7 @@ def all_files(spec: Spec) -> list[SpecFile]:
     return found + [one.program for one in spec.runtimes.values() if one.program]
 
 
-def loaded_by(runtime: str) -> tuple[str, ...]:
+def endings_of_runtime(runtime: str) -> tuple[str, ...]:
     """The endings of files that the runtime loads."""
     return () if runtime == BINARY else tuple(plugins.load("runtimes", runtime).extensions)
 

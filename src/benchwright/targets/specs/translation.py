@@ -21,7 +21,7 @@ class RuntimeNames:
     outputs: Mapping[str, str]
 
     @classmethod
-    def of(cls, file: SpecFile, entry: RuntimeEntry | None) -> RuntimeNames:
+    def of_file(cls, file: SpecFile, entry: RuntimeEntry | None) -> RuntimeNames:
         """The names that the file gives, with those of the runtime's entry in front."""
         own_inputs, own_outputs = (entry.inputs, entry.outputs) if entry else ({}, {})
         return cls(inputs={**file.inputs, **own_inputs}, outputs={**file.outputs, **own_outputs})

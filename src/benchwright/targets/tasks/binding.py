@@ -24,12 +24,12 @@ _USUAL = {"kvstore": "device", "dtype": "float32"}
 
 def bind(task: Task, params: Mapping[str, Scalar], around: Mapping[str, str], *, command: str = "") -> Ready:
     """What to start for these parameters, in an environment like `around`. `command` replaces an older task's own."""
-    ready = _older(task, params, around, command) if task.older else _ours(task, params, around)
+    ready = _bind_older_form(task, params, around, command) if task.older else _bind_own_form(task, params, around)
     check_workers(task, ready.workers)
     return ready
 
 
-def _ours(task: Task, params: Mapping[str, Scalar], around: Mapping[str, str]) -> Ready:
+def _bind_own_form(task: Task, params: Mapping[str, Scalar], around: Mapping[str, str]) -> Ready:
     own = {name: fill_parameters(value, params, task.where) for name, value in task.environment.items()}
     environment = {"PYTHONUNBUFFERED": "1", **around, **own}  # a line counts when it is printed, not when it is flushed
     workers = _whole(fill_parameters(str(task.workers), params, task.where), f"{task.where}: workers")
@@ -42,7 +42,7 @@ def _ours(task: Task, params: Mapping[str, Scalar], around: Mapping[str, str]) -
     )
 
 
-def _older(task: Task, params: Mapping[str, Scalar], around: Mapping[str, str], command: str) -> Ready:
+def _bind_older_form(task: Task, params: Mapping[str, Scalar], around: Mapping[str, str], command: str) -> Ready:
     """A line for a shell, as the older driver gave it one: its commands may be compound, `cd X && bash Y`."""
     line = command or "".join(task.command)
     if not line:

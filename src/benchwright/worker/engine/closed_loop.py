@@ -44,7 +44,7 @@ class StopRule:
     next_look: int = FIRST_LOOK
 
     @classmethod
-    def of(
+    def for_worker(
         cls, load: Load, index: int, *, typical: float, zero: int, verdict: StopVerdict, now: Callable[[], int]
     ) -> StopRule:
         """The rule of worker `index`. Precision is judged by the first worker alone, for all."""
@@ -103,7 +103,7 @@ def run_closed(subject: Subject, load: Load, clock: Clock, *, typical: float, ze
     recorders, verdict = [LatencyRecorder() for _ in range(load.workers)], StopVerdict()
 
     def work(index: int) -> None:
-        rule = StopRule.of(load, index, typical=typical, zero=zero, verdict=verdict, now=clock.now)
+        rule = StopRule.for_worker(load, index, typical=typical, zero=zero, verdict=verdict, now=clock.now)
         run_worker(subject.share(index, load), recorders[index], rule, clock, once=load.once)
 
     in_threads(work, load.workers, clock, zero)

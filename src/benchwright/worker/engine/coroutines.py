@@ -22,7 +22,7 @@ def run_closed_async(subject: Subject, load: Load, clock: Clock, *, typical: flo
     recorders, verdict = [LatencyRecorder() for _ in range(load.workers)], StopVerdict()
 
     async def work(index: int) -> None:
-        rule = StopRule.of(load, index, typical=typical, zero=zero, verdict=verdict, now=clock.now)
+        rule = StopRule.for_worker(load, index, typical=typical, zero=zero, verdict=verdict, now=clock.now)
         now, recorder, call = clock.now, recorders[index], subject.call
         stream = subject.share(index, load).argument_stream(once=load.once)
         while wanted := rule.next_chunk(recorder, now()):
@@ -60,7 +60,7 @@ def prepare_open_async(subject: Subject, schedule: Int64s, clock: Clock) -> Call
         async def everyone() -> None:
             tasks = []
             for index, instant in enumerate(schedule):
-                await _until(clock, zero + instant)
+                await _wait_until(clock, zero + instant)
                 tasks.append(asyncio.ensure_future(serve(index)))
                 await asyncio.sleep(0)
             await asyncio.gather(*tasks)
@@ -72,7 +72,7 @@ def prepare_open_async(subject: Subject, schedule: Int64s, clock: Clock) -> Call
     return run
 
 
-async def _until(clock: Clock, instant: int) -> None:
+async def _wait_until(clock: Clock, instant: int) -> None:
     """Lets other tasks run until `instant`."""
     if not isinstance(clock, SystemClock):
         clock.wait_until(instant)

@@ -67,11 +67,11 @@ class OnnxRuntimeProfiler(Profiler):
             origin = int(session.get_profiling_start_time_ns())
             uncut = Path(session.end_profiling())
             try:
-                self._cut(uncut, origin)
+                self._write_windows(uncut, origin)
             finally:
                 uncut.unlink(missing_ok=True)
 
-    def _cut(self, uncut: Path, origin: int) -> None:
+    def _write_windows(self, uncut: Path, origin: int) -> None:
         """Writes each window's events to a file of its own."""
         clock = _clock_of(origin)
         count, last = 0, 0.0

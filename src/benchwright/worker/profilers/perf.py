@@ -45,13 +45,13 @@ class Perf(Profiler):
         self._sidecar = Sidecar(command, passing=(control[0], ack[1]))
         os.write(control[1], b"enable\n")
         if not self._sidecar.wait_until(lambda: bool(select.select([ack[0]], [], [], 0)[0])):
-            raise _unavailable(self._stop_sidecar())
+            raise _unavailable_error(self._stop_sidecar())
         self._stems.append(stem)
 
     def stop(self) -> None:
         printed = self._stop_sidecar()
         if not Path(_data(self._stems[-1])).exists():
-            raise _unavailable(printed)
+            raise _unavailable_error(printed)
 
     def finish(self) -> None:
         for stem in self._stems:
@@ -84,7 +84,7 @@ def _write_text(stem: Path) -> None:
         raise MeasureError(f"unavailable: perf has no samples of {stem.name}: {said}", remedy="choose a longer window")
 
 
-def _unavailable(printed: str) -> MeasureError:
+def _unavailable_error(printed: str) -> MeasureError:
     return MeasureError(
         f"unavailable: perf recorded nothing: {reason(printed)}",
         remedy="sudo sysctl kernel.perf_event_paranoid=1; in a container --cap-add PERFMON",

@@ -65,7 +65,7 @@ def events_in(xspace: bytes, *, most: int | None = None) -> int:
     The field numbers are those of XSpace (planes 1), XPlane (name 2, lines 3) and XLine (events 4). A `DecodeError`
     says where a trace was cut.
     """
-    return sum(1 for _ in islice(_events(Piece.of(xspace)), most))
+    return sum(1 for _ in islice(_events(Piece.of_message(xspace)), most))
 
 
 def _events(xspace: Piece) -> Iterator[Piece]:

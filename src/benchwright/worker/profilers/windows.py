@@ -44,7 +44,7 @@ class Opener(threading.Thread):
             if self._free_at < window[1] and self._wait_until(window[0]):
                 self._profile(window)
             else:
-                why = self._busy(window) or f"the timed phase ended after {self._seconds_since_zero():.3g} s"
+                why = self._reason_not_free(window) or f"the timed phase ended after {self._seconds_since_zero():.3g} s"
                 self._tell(window, f"never opened: {why}")
         self._try_step(self._profiler.finish)
 
@@ -58,7 +58,7 @@ class Opener(threading.Thread):
     def _profile(self, window: Window) -> None:
         begin, end = window
         if (late := self._seconds_since_zero() - begin) > LATE:
-            why = self._busy(window) or "the measured code held the interpreter"
+            why = self._reason_not_free(window) or "the measured code held the interpreter"
             self._tell(window, f"opened {late:.2g} s late: {why}")
         stem = self._folder / f"{self._profiler.name}.{label(window)}"
         if not self._try_step(self._profiler.start, stem):
@@ -68,7 +68,7 @@ class Opener(threading.Thread):
         self._try_step(self._profiler.stop)
         self._free_at = self._seconds_since_zero()
 
-    def _busy(self, window: Window) -> str:
+    def _reason_not_free(self, window: Window) -> str:
         """Why the window could not open while the one before it was still being closed; "" where that is not so."""
         return f"closing the one before took until {self._free_at:.3g} s" if window[0] < self._free_at else ""
 

@@ -53,7 +53,7 @@ class Command:
         floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB
         details: dict[str, Value] = {"argv": list(argv), "program": program, "max_rss": 0, "max_rss_floor": floor}
         return Loaded(
-            call=_caller(program, argv, _redirections(case), boolean(options, "ignore_failure", False), details),
+            call=_make_call(program, argv, _redirections(case), boolean(options, "ignore_failure", False), details),
             items_per_call=case.inputs.batch_size,
             details=details,
         )
@@ -72,7 +72,7 @@ def _redirections(case: Case) -> list[tuple[Any, ...]]:
     return actions
 
 
-def _caller(
+def _make_call(
     program: str, argv: list[str], actions: list[tuple[Any, ...]], ignore_failure: bool, details: dict[str, Value]
 ) -> Callable[[], None]:
     spawn, wait4, environment = os.posix_spawn, os.wait4, dict(os.environ)

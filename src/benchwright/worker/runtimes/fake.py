@@ -56,7 +56,7 @@ class Fake:
         options = options_of(case.target.uri, case.target.options)
         virtual = choice(options, "clock", "real", ("real", "virtual")) == "virtual"
         clock = FakeClock() if virtual else None
-        pass_time = clock.advance if clock else _waiting(choice(options, "wait", "spin", ("spin", "sleep", "hold")))
+        pass_time = clock.advance if clock else _make_wait(choice(options, "wait", "spin", ("spin", "sleep", "hold")))
         crash_at = str(options.get("crash_at", "1"))
         if crash_at == "load":
             _fault(options)(options)
@@ -64,7 +64,7 @@ class Fake:
             raise LoadError("calls that take no virtual time would never end", remedy="latency=1us or more")
         pass_time(nanoseconds(options, "load_time", "0"))
         return Loaded(
-            call=_with_faults(_caller(pass_time, _sequence(options)), options),
+            call=_add_faults(_make_call(pass_time, _sequence(options)), options),
             device=case.target.device,
             items_per_call=case.inputs.batch_size,
             details={"truth": {name: float(value) for name, value in truth(options).items()}},
@@ -146,7 +146,7 @@ def _sequence(options: Mapping[str, Scalar]) -> Iterator[int]:
     return itertools.chain(warming, itertools.cycle(values))
 
 
-def _caller(pass_time: Callable[[int], Any], sequence: Iterator[int]) -> Callable[[], None]:
+def _make_call(pass_time: Callable[[int], Any], sequence: Iterator[int]) -> Callable[[], None]:
     following = sequence.__next__
 
     def call() -> None:
@@ -155,7 +155,7 @@ def _caller(pass_time: Callable[[int], Any], sequence: Iterator[int]) -> Callabl
     return call
 
 
-def _waiting(how: str) -> Callable[[int], Any]:
+def _make_wait(how: str) -> Callable[[int], Any]:
     """Passes real time: spinning, sleeping, or asleep with the interpreter lock held."""
     if how == "hold":
         usleep = ctypes.PyDLL(None).usleep
@@ -173,7 +173,7 @@ def _waiting(how: str) -> Callable[[int], Any]:
     return spin
 
 
-def _with_faults(call: Callable[[], None], options: Mapping[str, Scalar]) -> Callable[[], None]:
+def _add_faults(call: Callable[[], None], options: Mapping[str, Scalar]) -> Callable[[], None]:
     fail_after = whole(options, "fail_after", -1, least=-1)
     crashing = "crash" in options
     if fail_after < 0 and not crashing:

@@ -70,8 +70,8 @@ class Jax:
             feeds = [tuple(feed.values()) for feed in arrays]
         placed = [tuple(_move_to_device(jax, array, device, case.target.precision) for array in feed) for feed in feeds]
         return Loaded(
-            call=_caller(jax, function),
-            infer=_on_arrays(jax, function, device, case.target.precision),
+            call=_make_call(jax, function),
+            infer=_make_infer(jax, function, device, case.target.precision),
             feed=dict(zip([spec.name for spec in specs] or map(str, range(len(placed[0]))), placed[0], strict=True)),
             model=function,
             arguments=placed,
@@ -162,7 +162,7 @@ def _move_to_device(jax: Any, array: Any, device: Any, precision: str) -> Any:
     return placed
 
 
-def _caller(jax: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+def _make_call(jax: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     ready = jax.block_until_ready
 
     def call(*arguments: Any, **named: Any) -> Any:
@@ -171,8 +171,8 @@ def _caller(jax: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _on_arrays(jax: Any, function: Callable[..., Any], device: Any, precision: str) -> Callable[..., Any]:
-    call = _caller(jax, function)
+def _make_infer(jax: Any, function: Callable[..., Any], device: Any, precision: str) -> Callable[..., Any]:
+    call = _make_call(jax, function)
 
     def infer(*arrays: Any, **named: Any) -> Any:
         placed = {name: _move_to_device(jax, array, device, precision) for name, array in named.items()}

@@ -67,10 +67,10 @@ class LiteRt:
             _allocate(made, feeds[0], case.target.uri)
             return made
 
-        call, arguments = _stateful(first, feeds, pairs) if pairs else _calls(first, another, feeds, case)
+        call, arguments = _make_stateful_call(first, feeds, pairs) if pairs else _calls(first, another, feeds, case)
         return Loaded(
             call=call,
-            infer=_on_arrays(another),
+            infer=_make_infer(another),
             feed=begin,
             model=first,
             arguments=arguments,
@@ -181,14 +181,16 @@ def _calls(
     return call, [(feed,) for feed in feeds]
 
 
-def _stateful(interpreter: Any, feeds: list[Feed], pairs: Pairs) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
+def _make_stateful_call(
+    interpreter: Any, feeds: list[Feed], pairs: Pairs
+) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
     """A call whose state the next one takes."""
     import numpy as np
 
     from benchwright.worker.runtimes.inputs import state
 
     state.share(feeds, pairs)
-    indices, hand_on = _indices(interpreter), state.handing_on(pairs, feeds[0], np.copyto)
+    indices, hand_on = _indices(interpreter), state.make_hand_on(pairs, feeds[0], np.copyto)
     given = [int(told["index"]) for told in interpreter.get_output_details()]
 
     def call(feed: Feed) -> None:
@@ -211,7 +213,7 @@ class _Outputs:
         return self._interpreter.get_tensor(self._indices[place])
 
 
-def _on_arrays(another: Callable[[], Any]) -> Callable[..., Any]:
+def _make_infer(another: Callable[[], Any]) -> Callable[..., Any]:
     """A call with arrays of the moment, in an interpreter of the thread's own. Gives the outputs in order."""
     mine = threading.local()
 

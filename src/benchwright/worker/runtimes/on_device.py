@@ -50,7 +50,7 @@ def _push_and_load(case: Case, argv: list[str], device: Device) -> Loaded:
         "round_trip": trip,
     }
     return Loaded(
-        call=_caller(case, words, device),
+        call=_make_call(case, words, device),
         device=case.target.device,
         items_per_call=case.inputs.batch_size,
         details=details,
@@ -103,7 +103,7 @@ def _round_trip(device: Device) -> float:
     return statistics.median(took)
 
 
-def _caller(case: Case, words: list[str], device: Device) -> Callable[[], None]:
+def _make_call(case: Case, words: list[str], device: Device) -> Callable[[], None]:
     options = case.target.options
     ignore_failure = boolean(options, "ignore_failure", False)
     sinks = [choice(options, stream, usual, _SINKS) for stream, usual in (("stdout", "null"), ("stderr", "log"))]

@@ -94,11 +94,11 @@ class OnnxRuntime:
         ]
         pairs = state.pairs_of(case, specs, outputs)
         first = state.snapshot(feeds[0], pairs)
-        call, arguments = _stateful(session, case, feeds, pairs) if pairs else _calls(session, case, feeds)
+        call, arguments = _make_stateful_call(session, case, feeds, pairs) if pairs else _calls(session, case, feeds)
         kept = [feeds]  # bindings look into this memory and do not own it
         return Loaded(
             call=call,
-            infer=_on_arrays(session, specs),
+            infer=_make_infer(session, specs),
             feed=first,
             model=session,
             arguments=arguments,
@@ -235,7 +235,7 @@ def _calls(session: Any, case: Case, feeds: list[Feed]) -> tuple[Callable[..., A
     return session.run_with_iobinding, [(_binding(session, names, feed),) for feed in feeds]
 
 
-def _stateful(
+def _make_stateful_call(
     session: Any, case: Case, feeds: list[Feed], pairs: Pairs
 ) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
     """A run whose state the next one takes."""
@@ -247,7 +247,7 @@ def _stateful(
         raise RequestError("--feed-back needs the outputs, which io_binding leaves where they are")
     state.share(feeds, pairs)
     names, run = [output.name for output in session.get_outputs()], session.run
-    hand_on = state.handing_on(pairs, feeds[0], np.copyto)
+    hand_on = state.make_hand_on(pairs, feeds[0], np.copyto)
 
     def call(feed: Feed) -> Any:
         outputs = run(names, feed)
@@ -257,7 +257,7 @@ def _stateful(
     return call, [(feed,) for feed in feeds]
 
 
-def _on_arrays(session: Any, specs: list[TensorSignature]) -> Callable[..., Any]:
+def _make_infer(session: Any, specs: list[TensorSignature]) -> Callable[..., Any]:
     """A run with arrays of the moment; each becomes the type that the model takes."""
     import numpy as np
 

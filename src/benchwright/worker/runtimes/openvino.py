@@ -95,11 +95,11 @@ class OpenVino:
         tensors = [[openvino.Tensor(array, shared_memory=True) for array in feed.values()] for feed in feeds]
         call, arguments = _calls(compiled, tensors, case)
         if pairs:
-            call = _stateful(call, feeds[0], pairs)
+            call = _make_stateful_call(call, feeds[0], pairs)
         kept = [feeds, tensors]  # requests look into this memory and do not own it
         return Loaded(
             call=call,
-            infer=_on_arrays(openvino, compiled),
+            infer=_make_infer(openvino, compiled),
             feed=first,
             model=compiled,
             arguments=arguments,
@@ -152,13 +152,13 @@ def _specs(ports: Any) -> list[TensorSignature]:
     return specs
 
 
-def _stateful(call: Callable[..., Any], feed: Feed, pairs: Pairs) -> Callable[..., Any]:
+def _make_stateful_call(call: Callable[..., Any], feed: Feed, pairs: Pairs) -> Callable[..., Any]:
     """A call whose state the next one takes: input tensors look into the arrays of the feed."""
     import numpy as np
 
     from benchwright.worker.runtimes.inputs import state
 
-    hand_on = state.handing_on(pairs, feed, np.copyto)
+    hand_on = state.make_hand_on(pairs, feed, np.copyto)
 
     def with_state(*arguments: Any) -> Any:
         outputs = call(*arguments)
@@ -215,7 +215,7 @@ def _per_thread(compiled: Any) -> Callable[[list[Any]], Any]:
     return call
 
 
-def _on_arrays(openvino: Any, compiled: Any) -> Callable[..., Any]:
+def _make_infer(openvino: Any, compiled: Any) -> Callable[..., Any]:
     """A call with arrays of the moment; each becomes the type that the model takes. Gives the outputs in order."""
     import numpy as np
 

@@ -69,10 +69,10 @@ class TensorFlow:
             function, specs = _function(tensorflow, model, case)
             arrays, warnings = build(specs, case.inputs)
             feeds = [{n: tensorflow.constant(a) for n, a in feed.items()} for feed in arrays]
-        call = _caller(tensorflow, function, device)
+        call = _make_call(tensorflow, function, device)
         return Loaded(
             call=call,
-            infer=_on_arrays(tensorflow, call, [spec.name for spec in specs]),
+            infer=_make_infer(tensorflow, call, [spec.name for spec in specs]),
             feed=arrays[0],
             model=model,
             arguments=[tuple(feed.values()) for feed in feeds],
@@ -196,7 +196,7 @@ def _requested_inputs(case: Case) -> list[TensorSignature]:
 # ---- calling ----
 
 
-def _caller(tensorflow: Any, function: Callable[..., Any], device: str) -> Callable[..., Any]:
+def _make_call(tensorflow: Any, function: Callable[..., Any], device: str) -> Callable[..., Any]:
     """On the CPU a graph function returns when it is done; another device is waited for."""
     if "CPU" in device:
         return function
@@ -210,7 +210,7 @@ def _caller(tensorflow: Any, function: Callable[..., Any], device: str) -> Calla
     return call
 
 
-def _on_arrays(tensorflow: Any, call: Callable[..., Any], names: list[str]) -> Callable[..., Any]:
+def _make_infer(tensorflow: Any, call: Callable[..., Any], names: list[str]) -> Callable[..., Any]:
     def infer(*arrays: Any, **named: Any) -> Any:
         by_name = {**dict(zip(names, arrays, strict=False)), **named}
         return call(*(tensorflow.constant(by_name[name]) for name in names))

@@ -29,9 +29,9 @@ from benchwright.worker.runtimes.inputs.torch_feeds import (
     copy_argument,
     describe_argument,
     dtype_name,
+    make_stateful_call,
     pairs_of,
     requested_dtype,
-    stateful,
 )
 from benchwright.worker.runtimes.options import boolean, refuse_unknown, whole
 from benchwright.worker.runtimes.user_objects import load_object
@@ -82,13 +82,13 @@ class Torch:
             arguments, names, found = arguments_of(torch, case, model, specs, device)
             if boolean(options, "compile", False):
                 model = _compile(torch, model, case)
-        call, close = _caller(torch, model, device, boolean(options, "inference_mode", True))
+        call, close = _make_call(torch, model, device, boolean(options, "inference_mode", True))
         pairs = pairs_of(case, names)
         first = {name: copy_argument(each) for name, each in zip(names, arguments[0], strict=True)} if pairs else {}
-        timed, arguments = stateful(call, arguments, names, pairs) if pairs else (call, arguments)
+        timed, arguments = make_stateful_call(call, arguments, names, pairs) if pairs else (call, arguments)
         return Loaded(
             call=timed,
-            infer=_on_arrays(torch, call, device, requested_dtype(torch, case)),
+            infer=_make_infer(torch, call, device, requested_dtype(torch, case)),
             feed=first or dict(zip(names, arguments[0], strict=True)),
             model=model,
             close=close,
@@ -260,7 +260,9 @@ def _compile(torch: Any, model: Any, case: Case) -> Any:
 # ---- calling ----
 
 
-def _caller(torch: Any, model: Any, device: Any, inference_mode: bool) -> tuple[Callable[..., Any], Callable[[], None]]:
+def _make_call(
+    torch: Any, model: Any, device: Any, inference_mode: bool
+) -> tuple[Callable[..., Any], Callable[[], None]]:
     """The model, in inference mode in whichever thread calls it, waiting for the device before it returns.
 
     Entering the mode costs 2 to 4 µs; so each thread enters it at its first call and stays in it until the end, or,
@@ -287,7 +289,7 @@ def _caller(torch: Any, model: Any, device: Any, inference_mode: bool) -> tuple[
     return call, close
 
 
-def _on_arrays(torch: Any, call: Callable[..., Any], device: Any, dtype: Any) -> Callable[..., Any]:
+def _make_infer(torch: Any, call: Callable[..., Any], device: Any, dtype: Any) -> Callable[..., Any]:
     """The call with whatever makes tensors, put on the device first, in the precision that was asked for."""
 
     def place(array: Any) -> Any:

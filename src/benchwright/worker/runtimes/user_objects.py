@@ -92,7 +92,7 @@ def preload(where: str) -> None:
     _preloaded[where] = _preloaded[where][0], time.perf_counter() - begin
 
 
-def spent_before(reference: str) -> float:
+def seconds_before_fork(reference: str) -> float:
     """Seconds that importing what a target names took before this process was forked; 0 where it was not."""
     return _preloaded[where][1] if (where := split(reference)[0]) in _preloaded else 0.0
 

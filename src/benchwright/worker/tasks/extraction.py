@@ -53,7 +53,7 @@ class Extractor:
         ]
         self._slow: dict[str, str] = {}  # series -> the pattern that was given up
         self.fed = {
-            name: _Fed(CapturedSeries(self._how(metric) for metric in task.metrics if metric.series == name))
+            name: _Fed(CapturedSeries(self._computation_of(metric) for metric in task.metrics if metric.series == name))
             for name in used
         }
 
@@ -118,9 +118,9 @@ class Extractor:
         fed.series.hit(len(texts), at)
         if not fed.series.wants_numbers:
             return
-        values = _fast(texts)
+        values = _parse_all(texts)
         if values is None:
-            values = _carefully(fed, texts)
+            values = _parse_each(fed, texts)
         if values:
             fed.series.add(values, at)
             fed.whole = fed.whole and all(value.is_integer() for value in values) and all(map(_is_whole, texts))
@@ -134,7 +134,7 @@ class Extractor:
             raise UncomputableError(
                 f"{pattern!r} was given up: it took more than {MOST_SECONDS:g} s for one block of lines"
             )
-        how = self._how(wanted)
+        how = self._computation_of(wanted)
         if not fed.series.hits and aggregates.canonical(how) != "count":
             raise UncomputableError("its pattern matched no line")
         if fed.poison and fed.series.wants_numbers and aggregates.canonical(how) not in ("count", "rate"):
@@ -155,7 +155,7 @@ class Extractor:
             most=wanted.most,
         )
 
-    def _how(self, wanted: TaskMetric) -> str:
+    def _computation_of(self, wanted: TaskMetric) -> str:
         """The older form's `total` is for each worker when their number is known."""
         share = self._task.older and wanted.compute == "total" and self._workers > 0
         return "sum_per_worker" if share else wanted.compute
@@ -195,7 +195,7 @@ class Extractor:
         }
 
 
-def _fast(texts: Column) -> list[float] | None:
+def _parse_all(texts: Column) -> list[float] | None:
     """All of them, when each is a plain number; None when one needs a closer look."""
     try:
         values = list(map(float, texts))
@@ -207,7 +207,7 @@ def _fast(texts: Column) -> list[float] | None:
     return values if max(values) <= LARGEST and min(values) >= -LARGEST else None
 
 
-def _carefully(fed: _Fed, texts: Column) -> list[float]:
+def _parse_each(fed: _Fed, texts: Column) -> list[float]:
     values = []
     for text in map(_text, texts):
         try:

@@ -38,12 +38,12 @@ def parse_number(text: str) -> float:
         except ValueError:
             pass
         else:
-            return _finite(value, text)
+            return _check_finite(value, text)
     found = _NUMBER.findall(text)
     if len(found) != 1:
         count = "no number" if not found else f"{len(found)} numbers"
         raise NotANumberError(f"{count} in {quote_text(text)}")
-    return _finite(float(found[0].replace(",", "")), text)
+    return _check_finite(float(found[0].replace(",", "")), text)
 
 
 def is_whole(text: str) -> bool:
@@ -57,7 +57,7 @@ def quote_text(text: str) -> str:
     return repr(text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…")
 
 
-def _finite(value: float, text: str) -> float:
+def _check_finite(value: float, text: str) -> float:
     if not math.isfinite(value):
         raise NotFiniteError(f"{quote_text(text)} is not a finite number")
     if abs(value) > LARGEST:

@@ -75,7 +75,7 @@ class PassRunner:
         """The whole pass with all its repeats. A failure ends it; what came before stays."""
         try:
             for index in range(max(1, self._pass.repeat)):
-                self._once(index)
+                self._run_repeat(index)
         except _EndedBadlyError as ended:
             self.failure = ended.failure
         except BenchwrightError as error:
@@ -84,12 +84,12 @@ class PassRunner:
 
     # ---- the order of one repeat ----
 
-    def _once(self, index: int) -> None:
+    def _run_repeat(self, index: int) -> None:
         one, files = self._pass, self._files
         here = files.names(index, on_device=False)
         if index == 0:
-            self._step(one.before, here)
-        self._step(one.before_each, here)
+            self._run_step(one.before, here)
+        self._run_step(one.before_each, here)
         if index == 0:
             files.push_model(here)
         if index == 0 or one.before_each is not None:  # which may have made them anew
@@ -99,22 +99,22 @@ class PassRunner:
         if one.sleep_before_run > 0:
             time.sleep(min(one.sleep_before_run, max(0.0, self._left())))
         for command in one.commands:
-            self._main(command, there)
+            self._run_main_command(command, there)
         pulled = self._pull(there)
         after = files.names(index, on_device=False, pulled=pulled)
-        self._step(one.after_each, after)
+        self._run_step(one.after_each, after)
         if index == max(1, one.repeat) - 1:
-            self._step(one.after, after)
+            self._run_step(one.after, after)
         self._read_outputs(pulled)
 
-    def _step(self, step: HostCommands | None, names: PlaceholderValues) -> None:
+    def _run_step(self, step: HostCommands | None, names: PlaceholderValues) -> None:
         """Commands on this machine; rows that they print count like the program's."""
         if step is None:
             return
         env = {name: fill_tokens(value, names) for name, value in step.env.items()}
         with_files = self._files.with_step_files(names, step.files)
         for command in step.commands:
-            argv = self._words(command, with_files)
+            argv = self._split_command(command, with_files)
             self._note(self.host_commands, argv)
             timeout = step.timeout if step.timeout is not None else self._pass.timeout
             found, failure = self._execute(self._host, argv, env=env, timeout=timeout)
@@ -122,11 +122,11 @@ class PassRunner:
             if failure is not None:
                 raise _EndedBadlyError(failure)
 
-    def _main(self, command: str, names: PlaceholderValues) -> None:
+    def _run_main_command(self, command: str, names: PlaceholderValues) -> None:
         """Runs a command until it has told of enough executions of the model, or tells nothing new."""
         one = self._pass
         extra = one.tokens.get("pep_extra_args", "")
-        argv = self._words(f"{command} {extra}" if extra and len(one.commands) == 1 else command, names)
+        argv = self._split_command(f"{command} {extra}" if extra and len(one.commands) == 1 else command, names)
         wanted = one.iterations if one.metric != ERROR else -1
         total, failure, seen = Entries(wanted), None, 0
         while failure is None:
@@ -217,7 +217,7 @@ class PassRunner:
                 name = last_word(file.key)
                 self.compared[name] = outputs.compare_files(name, path, Path(file.path))
 
-    def _words(self, command: str, names: PlaceholderValues) -> list[str]:
+    def _split_command(self, command: str, names: PlaceholderValues) -> list[str]:
         argv, unknown = words(command, names)
         self._unknown.update(dict.fromkeys(unknown))
         return argv
@@ -256,9 +256,9 @@ class PassRunner:
             self._warn("many-entries", seen, "print rows of fewer types")
         nothing = not (len(self.entries) or self.entries.custom or self.compared)
         if nothing and self.failure is None:
-            self._nothing()
+            self._report_no_rows()
 
-    def _nothing(self) -> None:
+    def _report_no_rows(self) -> None:
         message = "the program ended without an error and printed no result"
         remedy = 'let it print rows such as {"type": "NET", "metric": "latency", "unit": "us", "value": 12.5}'
         if self._pass.metric == "generic":

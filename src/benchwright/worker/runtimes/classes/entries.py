@@ -37,7 +37,7 @@ class ReportEntry:
 
 def decode(data: bytes) -> tuple[ReportEntry, ...]:
     """Every entry of a BenchmarkEntries message; a `DecodeError` says at which byte it makes no sense."""
-    return tuple(_entry(part) for number, wire, part in fields(Piece.of(data)) if (number, wire) == (1, BYTES))
+    return tuple(_entry(part) for number, wire, part in fields(Piece.of_message(data)) if (number, wire) == (1, BYTES))
 
 
 def _entry(piece: Piece) -> ReportEntry:

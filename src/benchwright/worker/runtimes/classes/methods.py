@@ -211,7 +211,7 @@ class _Method:
         attribute = functools.partial(getattr, self._method)
         better = attribute("better", getattr(self._instance, "better", None))
         try:
-            direction = reports.direction(self._full_name, better)
+            direction = reports.read_direction(self._full_name, better)
         except ValueError as error:
             raise MeasureError(str(error), remedy="set its attribute better to one of these, or leave it out") from None
         return [

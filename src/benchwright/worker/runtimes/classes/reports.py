@@ -67,14 +67,14 @@ class Reporter:
                 name=name,
                 value=_number(name, value),
                 unit=unit,
-                better=direction(f"report: {name}", better),
+                better=read_direction(f"report: {name}", better),
                 least=None if least is None else _number(f"least of {name}", least),
                 most=None if most is None else _number(f"most of {name}", most),
             )
         )
 
 
-def direction(name: str, better: object) -> Better | None:
+def read_direction(name: str, better: object) -> Better | None:
     """The direction that counts as better, None where nothing is said; a `ValueError` says which there are."""
     found = next((each for each in Better if each == better), None)
     if found is None and better is not None:

@@ -22,7 +22,7 @@ class Piece:
     start: int = 0
 
     @classmethod
-    def of(cls, message: bytes) -> Piece:
+    def of_message(cls, message: bytes) -> Piece:
         """The piece that is a whole message."""
         return cls(memoryview(message))
 

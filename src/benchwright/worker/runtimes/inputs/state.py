@@ -87,7 +87,7 @@ def share(feeds: list[dict[str, Any]], pairs: Pairs) -> None:
         feed |= {name: feeds[0][name] for name, _ in pairs}
 
 
-def handing_on(pairs: Pairs, kept: Mapping[str, Any], copy: Callable[[Any, Any], Any]) -> Callable[[Any], None]:
+def make_hand_on(pairs: Pairs, kept: Mapping[str, Any], copy: Callable[[Any, Any], Any]) -> Callable[[Any], None]:
     """A function that is given a call's outputs and copies the state among them to where the next call looks."""
     wanted = [(name, kept[name], place) for name, place in pairs]
 

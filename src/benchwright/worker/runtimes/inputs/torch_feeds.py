@@ -120,7 +120,7 @@ def pairs_of(case: Case, names: list[str]) -> Pairs:
     return pairs
 
 
-def stateful(
+def make_stateful_call(
     call: Callable[..., Any], arguments: list[tuple[Any, ...]], names: list[str], pairs: Pairs
 ) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
     """A call whose state the next one takes."""
@@ -128,7 +128,7 @@ def stateful(
 
     feeds = [dict(zip(names, given, strict=True)) for given in arguments]
     state.share(feeds, pairs)
-    hand_on = state.handing_on(pairs, feeds[0], lambda target, source: target.copy_(source))
+    hand_on = state.make_hand_on(pairs, feeds[0], lambda target, source: target.copy_(source))
 
     def with_state(*given: Any) -> Any:
         outputs = call(*given)

@@ -67,7 +67,7 @@ def _ask_model(loaded: Loaded, expected: Expected) -> dict[str, Array]:
     for name, place in expected.inputs.items():
         if name not in feed:
             raise LoadError(f"the model has no input {name!r}", remedy=did_you_mean(name, feed))
-        feed[name] = _like(feed[name], array_files.read(place, name, tuple(feed[name].shape)))
+        feed[name] = _convert_like(feed[name], array_files.read(place, name, tuple(feed[name].shape)))
     try:
         answer = loaded.infer(*feed.values())
     except Exception as error:  # the border to the library and the model
@@ -79,7 +79,7 @@ def _ask_model(loaded: Loaded, expected: Expected) -> dict[str, Array]:
     return tensors.name_arrays(answer, list(outputs) if isinstance(outputs, dict) else [])
 
 
-def _like(present: Any, array: Array) -> Array:
+def _convert_like(present: Any, array: Array) -> Array:
     """The array in the type of the input it replaces, where that is one of numpy's own; else the runtime converts."""
     name = str(present.dtype).rpartition(".")[2]  # torch.float32, float32
     return array.astype(name, copy=False) if name in _TYPES else array

@@ -19,7 +19,7 @@ def name_arrays(answer: Any, names: Sequence[str]) -> dict[str, Array]:
 
     `names` are those that the runtime tells, used where there is one for each and the answer has none of its own.
     """
-    inside = _inside(answer)
+    inside = _container_parts(answer)
     if inside is None:
         return {names[0] if len(names) == 1 else "output": _array(answer)}
     own, parts = inside
@@ -34,7 +34,7 @@ def storable(array: Array) -> Array:
 
 
 def _leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:
-    inside = _inside(value)
+    inside = _container_parts(value)
     if inside is None:
         yield name, value
         return
@@ -42,7 +42,7 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:
         yield from _leaves(part, f"{name}.{key}")
 
 
-def _inside(value: Any) -> tuple[bool, dict[str, Any]] | None:
+def _container_parts(value: Any) -> tuple[bool, dict[str, Any]] | None:
     """Whether a container names its parts, and they; None for what is no container. Parts that are None are absent."""
     if isinstance(value, Mapping):
         parts = {str(key): part for key, part in value.items()}

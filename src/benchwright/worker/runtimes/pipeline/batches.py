@@ -53,7 +53,7 @@ def grouping(data: Any, item: Any, size: int, column: int | None, prepare: Prepa
     dimensions = [shape[0] for shape in shapes if shape]
     leading = loader_size if loader_size is not None else dimensions[0] if dimensions else None
     is_single = loader_size is None and _has_single_target(parts, column)
-    if prepare is not None and not (is_single and size > 1) and _gives(prepare, item, size):
+    if prepare is not None and not (is_single and size > 1) and _gives_size(prepare, item, size):
         return AS_THEY_ARE
     if leading == size and (size == 1 or not is_single):
         return Grouping(size=size)
@@ -120,7 +120,7 @@ def _stack(items: Sequence[Any]) -> Any:
     return np.stack([np.asarray(item) for item in items])
 
 
-def _gives(prepare: Prepare, item: Any, size: int) -> bool:
+def _gives_size(prepare: Prepare, item: Any, size: int) -> bool:
     try:
         return batch_size(prepare(item)) == size
     except Exception:  # the border to the user's code: it may need a batch, which it will get

@@ -82,7 +82,7 @@ class PipelineLoader:
         self._warm_up_began = self._warm_up_ended = 0.0
 
     def load(self) -> Loaded:
-        before, after = _on_items(self._function("preprocess")), self._function("postprocess")
+        before, after = _make_item_function(self._function("preprocess")), self._function("postprocess")
         setup, loader = self._function("setup"), self._function("dataset_loader")
         _show_devices(self._options, self._copy)
         if (prepare := self._function("env_setup")) is not None:
@@ -118,7 +118,7 @@ class PipelineLoader:
         if before is None or boolean(self._options, "batched", False):
             self._check_batch(first, "preprocess_fn's results" if before is not None else "the inputs")
         inner = self._inner([first], batch_size(first))
-        call = _timed_call(feed.take, before, _on_arrays(inner, self._case), after, self._parts)
+        call = _timed_call(feed.take, before, _require_infer(inner, self._case), after, self._parts)
 
         def begin() -> None:
             self._begin()
@@ -192,7 +192,7 @@ class PipelineLoader:
         if group.together:
             self._check_batch(first, "preprocess_fn's results" if before is not None else "the inputs")
         inner = self._inner([first], batch_size(first))
-        infer = _on_arrays(inner, self._case)
+        infer = _require_infer(inner, self._case)
 
         def see(chunk: list[Any]) -> None:
             batch = batch_of(chunk)
@@ -223,10 +223,10 @@ class PipelineLoader:
         if (load := self._function("load")) is not None:
             _of_thread.model = load(uri, self._copy * int(self._config.get("pipeline_size", 1)))
             if not _is_torch_module(_of_thread.model):
-                return _object(_of_thread.model, uri, items, self._case)
+                return _load_object_model(_of_thread.model, uri, items, self._case)
             name, uri = "torch", f"{__name__}:{model_of_thread.__name__}"
         if name == OBJECT:
-            return _object(self._found(uri), uri, items, self._case)
+            return _load_object_model(self._found(uri), uri, items, self._case)
         source = f"{__name__}:{examples_of_thread.__name__}"
         inputs = replace(self._case.inputs, source=source, batch_size=size, count=len(items))
         case = replace(self._case, target=replace(target, runtime=name, uri=uri, options=own), inputs=inputs)
@@ -283,7 +283,7 @@ def _arguments(item: Any) -> tuple[Any, ...]:
     return item if isinstance(item, tuple) else (item,)
 
 
-def _on_items(function: Callable[..., Any] | None) -> Callable[[Any], Any] | None:
+def _make_item_function(function: Callable[..., Any] | None) -> Callable[[Any], Any] | None:
     """The user's function of an item: it gets a tuple's parts, or the tuple itself where it takes one argument."""
     if function is None:
         return None
@@ -313,7 +313,7 @@ def _is_torch_module(model: Any) -> bool:
     return torch is not None and isinstance(model, torch.nn.Module)
 
 
-def _on_arrays(inner: Loaded, case: Case) -> Callable[..., Any]:
+def _require_infer(inner: Loaded, case: Case) -> Callable[..., Any]:
     if inner.infer is None or inner.is_async:
         raise LoadError(
             f"{case.target.options.get('inner')} cannot be called with new arrays for each call, or is asynchronous",
@@ -338,7 +338,7 @@ def _name_failures(function: Any, name: str) -> Callable[..., Any]:
     return call
 
 
-def _object(found: Any, uri: str, items: list[Any], case: Case) -> Loaded:
+def _load_object_model(found: Any, uri: str, items: list[Any], case: Case) -> Loaded:
     """Whatever can be called: a class is constructed first, without arguments."""
     if inspect.isclass(found):
         try:

@@ -126,7 +126,7 @@ def _feed_from_memory(data: Sequence[Any], column: int | None, grouping: Groupin
         whole = [chunk for chunk in chunks(items, grouping.together) if len(chunk) == grouping.together]
         left_out = len(items) - grouping.together * len(whole)
         if not whole:
-            raise _too_few(len(items), grouping.together)
+            raise _too_few_error(len(items), grouping.together)
         items = [put_together(chunk) for chunk in whole]
     inputs = [without_target(item, column) for item in items]
     return Feed(
@@ -138,7 +138,7 @@ def _feed_from_memory(data: Sequence[Any], column: int | None, grouping: Groupin
     )
 
 
-def _too_few(items: int, size: int) -> LoadError:
+def _too_few_error(items: int, size: int) -> LoadError:
     return LoadError(
         f"the data set has {items} items; the batch size asked for is {size}", remedy=f"give batch_sizes={items}"
     )
@@ -228,7 +228,7 @@ class _PulledFeed:
     def _nothing(self, head: Any) -> LoadError:
         if head is not _END and self._grouping.together > 1 and self._share[0] == 0:
             count = len(self._data) if self._by_number else sum(1 for _ in self._data)
-            return _too_few(count, self._grouping.together)
+            return _too_few_error(count, self._grouping.together)
         many = f"fewer batches than the {self._share[1]} copies" if self._share[1] > 1 else "no items"
         return LoadError(f"the data set has {many}", remedy="use fewer copies, or loop_dataset=True")
 
