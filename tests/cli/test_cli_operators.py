@@ -105,7 +105,7 @@ def test_wrong_requests_end_with_two_and_say_what_to_do(benchwright: Benchwright
     assert told.returncode == 0
     assert "Warning operators: runtime fake does not report how long its operators take" in told.stdout
     done = benchwright("operators", "--store", "other.db")
-    assert done.returncode == 2 and "runtime fake does not tell" in done.stderr
+    assert done.returncode == 2 and "runtime fake does not report" in done.stderr
 
 
 @pytest.mark.parametrize(

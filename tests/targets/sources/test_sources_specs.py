@@ -143,7 +143,7 @@ def test_a_runtime_without_a_file_is_an_error_of_one_spec_and_a_note_of_a_folder
     assert {case.target.runtime for case in cases} == {"litert"}
     (note,) = [event.text for event in heard if isinstance(event, Noted)]
     assert note.startswith("left out: net: no file for torch")
-    with pytest.raises(TargetError, match="nothing in it can be measured"):
+    with pytest.raises(TargetError, match="no spec in it can be measured"):
         plan(Request(targets=["./"], runtimes=("torch",)))
 
 

@@ -272,7 +272,7 @@ def test_what_cannot_be_carried_out_is_refused_before_anything_runs(
 
 
 def test_a_case_without_work_or_with_options_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(LoadError, match="there is none"):
+    with pytest.raises(LoadError, match="the target holds none"):
         Binary().load(_case(_pass(tmp_path, ""), work=""))
     with pytest.raises(LoadError, match="cannot be read"):
         Binary().load(_case(_pass(tmp_path, ""), work='{"metrik": 1}'))
