@@ -266,7 +266,9 @@ def test_a_runtime_that_cannot_be_asked_says_so(tmp_path: Path) -> None:
     asked = _case(Expected(outputs={"y": _saved(tmp_path)}))
     for loaded in (_loaded(Y, infer=None), _loaded(Y, feed=None), _loaded(Y, is_async=True)):
         report = compare_answers(Report(), loaded, asked, "")
-        assert [w.code for w in report.warnings] == ["answers"] and "mine cannot ask this model" in report.warnings[0].seen
+        assert [w.code for w in report.warnings] == ["answers"] and "mine cannot ask this model" in report.warnings[
+            0
+        ].seen
 
 
 def test_nothing_is_asked_where_nothing_is_expected_or_all_is_lost() -> None:
