@@ -22,6 +22,7 @@ MOVED = {
     "devices": "machine.devices",
     "environment": "machine.environment",
     "fetch.checkouts": "vcs.checkouts",
+    "fetch.data": "fetch.downloads",
     "findings": "records.findings",
     "hosts": "execution.hosts",
     "images": "execution.images",

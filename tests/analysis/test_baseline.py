@@ -15,7 +15,7 @@ from benchwright.analysis.gate import check, parse_condition
 from benchwright.analysis.rows import rows
 from benchwright.errors import OptionError
 from benchwright.records import Failure, Status
-from benchwright.records.judgement import FindingRules
+from benchwright.records.findings import FindingRules
 from benchwright.store import Store, open_store
 
 

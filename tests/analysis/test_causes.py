@@ -10,8 +10,7 @@ import pytest
 import series_of_runs as made
 from benchwright.analysis import causes
 from benchwright.records import Environment, Estimate, Operator, Result, Revision
-from benchwright.records.findings import Mute, Threshold
-from benchwright.records.judgement import FindingRules
+from benchwright.records.findings import FindingRules, Mute, Threshold
 
 
 def _side(i: int, environment: Environment = made.ENVIRONMENT, **about: Any) -> list[Result]:
@@ -114,4 +113,8 @@ def test_the_threshold_that_fits_best_counts() -> None:
     assert rules.smallest("bench.py::decode", "rss_peak", 0.01) == 0.03
     assert rules.smallest("model.onnx", "rss_peak", 0.01) == 0.02
     assert FindingRules().smallest("model.onnx", "rss_peak", 0.01) == 0.01
-    assert (rules.muted("noisy.py"), rules.muted("a", "5e81e5"), rules.muted("a", "other")) == (True, True, False)
+    assert (rules.is_muted("noisy.py"), rules.is_muted("a", "5e81e5"), rules.is_muted("a", "other")) == (
+        True,
+        True,
+        False,
+    )

@@ -12,8 +12,7 @@ import series_of_runs as made
 from benchwright.analysis.gate import Gate, Sides, check, parse_condition
 from benchwright.errors import OptionError
 from benchwright.records import Case, Failure, Run, Status
-from benchwright.records.findings import Mute, Threshold
-from benchwright.records.judgement import FindingRules
+from benchwright.records.findings import FindingRules, Mute, Threshold
 from benchwright.report import gate_text
 from benchwright.report.annotations import github_annotations
 from benchwright.report.junit import junit_xml

@@ -188,7 +188,7 @@ def test_an_interrupt_ends_the_attempt_and_its_workers(number: int, says: str) -
         if phase == "measuring":
             signal.raise_signal(number)
 
-    with interrupt.watched(), interrupt.allowed():
+    with interrupt.watch(), interrupt.allow():
         outcome = _run(_case("fake:constant?latency=1s&wait=sleep", copies=2), host, on_phase=press)
     assert outcome.status is Status.KILLED
     assert outcome.failure is not None

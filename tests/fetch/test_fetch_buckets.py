@@ -16,8 +16,7 @@ import pytest
 import emulators
 from benchwright.errors import FetchError
 from benchwright.fetch import buckets, clouds
-from benchwright.fetch.downloads import fetch
-from benchwright.fetch.probe import why_unreachable
+from benchwright.fetch.downloads import fetch, why_unreachable
 
 BODY = random.Random(3).randbytes(70_000)
 

@@ -18,7 +18,7 @@ import pytest
 from benchwright.errors import FetchError, OptionError
 from benchwright.fetch import cache as caches
 from benchwright.fetch.cache import Cache, default_root
-from benchwright.fetch.cache_content import content_of
+from benchwright.fetch.digests import content_of
 
 BODY = random.Random(5).randbytes(300_000)
 SHA256 = hashlib.sha256(BODY).hexdigest()

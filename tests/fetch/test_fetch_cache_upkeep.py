@@ -104,7 +104,7 @@ def test_what_was_used_longest_ago_goes_first_even_if_it_is_small(cache: Cache, 
 
 
 def test_what_broken_off_work_left_goes_and_what_is_under_way_stays(cache: Cache) -> None:
-    old, new = cache.shelf.incoming("old"), cache.shelf.incoming("new")
+    old, new = cache.shelf.incoming_path("old"), cache.shelf.incoming_path("new")
     for path in (old, new):
         path.parent.mkdir(parents=True)
         path.with_name(".content.partial").write_bytes(b"half")

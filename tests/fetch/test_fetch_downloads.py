@@ -16,9 +16,8 @@ from pathlib import Path
 import pytest
 
 from benchwright.errors import FetchError
-from benchwright.fetch.data import fetch_data
 from benchwright.fetch.digests import digest_of
-from benchwright.fetch.downloads import fetch
+from benchwright.fetch.downloads import fetch, fetch_data
 from benchwright.system.addresses import local_path, name_of, scheme_of, without_login
 from benchwright.system.locks import hold_lock
 from benchwright.system.masking import mask_message, mask_url
@@ -229,8 +228,6 @@ def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
 
 
 def test_nothing_heavy_is_imported(tmp_path: Path) -> None:
-    script = (
-        "import sys\nfrom benchwright.fetch import archives, data, downloads; from benchwright.vcs import checkouts\n"
-    )
+    script = "import sys\nfrom benchwright.fetch import archives, downloads; from benchwright.vcs import checkouts\n"
     script += "assert not {'fsspec', 'urllib.request', 'numpy'} & set(sys.modules), sorted(sys.modules)"
     subprocess.run([sys.executable, "-c", script], check=True, cwd=tmp_path)

@@ -14,7 +14,7 @@ from benchwright.analysis.rows import Row, rows
 from benchwright.errors import OptionError, StoreError, TargetError
 from benchwright.exchange.named_runs import find_run
 from benchwright.records import Result, Run, Status
-from benchwright.records.judgement import FindingRules
+from benchwright.records.findings import FindingRules
 from benchwright.store import Store
 from benchwright.store.files.transfer import read_runs
 from benchwright.vcs.history import Commit, open_repository

@@ -28,8 +28,7 @@ from benchwright.analysis.judged_metrics import SPEED, families_of, names_of, ra
 from benchwright.analysis.timeline import Moment, timeline
 from benchwright.errors import StoreError
 from benchwright.records import Better, Result, Run, Value, Verdict
-from benchwright.records.findings import REFUTED, Finding, Remark, State
-from benchwright.records.judgement import FindingRules, verdict_of
+from benchwright.records.findings import REFUTED, Finding, FindingRules, Remark, State, verdict_of
 from benchwright.stats.compare import benjamini_hochberg
 from benchwright.stats.summary import combine
 from benchwright.store import Series, Store
@@ -165,7 +164,7 @@ def _look(store: Store, run: Run, repository: History | None, smallest: float, d
     for name, metrics in names_of(run).items():
         found = [series for series in store.history(name, metrics=metrics, limit=POINTS) if series.key in families]
         for series in sorted(found, key=lambda one: rank(one.metric)):
-            if rules.muted(series.case, series.key):
+            if rules.is_muted(series.case, series.key):
                 continue
             moments = timeline(series.points, order=order)
             values = [moment.estimate.point for moment in moments]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from benchwright.analysis.judged_metrics import MEMORY
 from benchwright.records import Better, Estimate, Verdict
-from benchwright.records.judgement import verdict_of
+from benchwright.records.findings import verdict_of
 from benchwright.stats.compare import RatioComparison
 
 ALLOWANCE = 0.25  # a change up to this may be the noise of an unreliable side

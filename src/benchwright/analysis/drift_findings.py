@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from benchwright import schema
 from benchwright.analysis.step_findings import ExaminedSeries, commits_between
 from benchwright.records import Better, Estimate, Verdict
-from benchwright.records.findings import Drift, Finding, Part
-from benchwright.records.judgement import verdict_of
+from benchwright.records.findings import Drift, Finding, Part, verdict_of
 from benchwright.vcs.history import History
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from benchwright.analysis.comparison import ComparedMetric, ComparedRow, check_i
 from benchwright.analysis.rows import Row, rows
 from benchwright.errors import OptionError, did_you_mean
 from benchwright.records import Better, Run, Verdict
-from benchwright.records.judgement import FindingRules
+from benchwright.records.findings import FindingRules
 from benchwright.units import parse_percent
 
 USUAL = ("failed", "worse")
@@ -143,7 +143,7 @@ def _check_case(
     assert row is not None
     failure = failures.get(row.key, "")
     found: list[Breach] = []
-    if not (muted := rules.muted(row.name)):
+    if not (muted := rules.is_muted(row.name)):
         for one in conditions:
             found += _breaches(one, pair, compared, failure, rules)
     return Checked(name=row.label, compared=compared, breaches=_without_repeats(found), failure=failure, muted=muted)

@@ -12,8 +12,7 @@ from benchwright import schema
 from benchwright.analysis.timeline import Moment, timeline
 from benchwright.errors import FetchError, TargetError
 from benchwright.records import Better, Estimate, Result, Run
-from benchwright.records.findings import Finding, Suspect
-from benchwright.records.judgement import verdict_of
+from benchwright.records.findings import Finding, Suspect, verdict_of
 from benchwright.stats.distributions import student_quantile
 from benchwright.store import Series, Store
 from benchwright.vcs.history import History

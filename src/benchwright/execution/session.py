@@ -124,7 +124,7 @@ class Measuring:
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        self._open.enter_context(self._interrupt.watched())
+        self._open.enter_context(self._interrupt.watch())
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -204,7 +204,7 @@ class Measuring:
         if self.plan.pause is None or not self._measured_now or self._interrupt.seen:
             return
         try:
-            with self._interrupt.allowed():
+            with self._interrupt.allow():
                 time.sleep(self.plan.pause(case))
         except KeyboardInterrupt:
             self._interrupt.seen = True
@@ -298,7 +298,7 @@ class Measuring:
             while_loading=self._get_ready,
             on_phase=lambda phase: self._listener(Reached(index=index, phase=phase)),
         )
-        with self._interrupt.allowed():
+        with self._interrupt.allow():
             outcome = attempt.run()
         if outcome.failure is not None and outcome.failure.kind == INTERRUPTED:
             self._interrupt.seen = True  # also when somebody else's handler raised it

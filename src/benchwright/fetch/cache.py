@@ -11,10 +11,9 @@ from pathlib import Path
 
 from benchwright import config
 from benchwright.errors import FetchError
-from benchwright.fetch.cache_content import Content, content_of, protect, stamp_of
 from benchwright.fetch.cache_incoming import bring, local_path_of
 from benchwright.fetch.cache_shelf import CachedContent, Shelf, key_of
-from benchwright.fetch.digests import Digest, parse_digests
+from benchwright.fetch.digests import Content, Digest, content_of, parse_digests, protect, stamp_of
 from benchwright.fetch.partials import Progress, beside, remove
 from benchwright.system.addresses import name_of
 from benchwright.system.locks import hold_lock
@@ -59,7 +58,7 @@ class Cache:
             if held := self._here(location, name, wanted):
                 return held
             key = "-".join([wanted[0].kind, wanted[0].value] if wanted else ["location", key_of(location)])
-            incoming = self.shelf.incoming(key)
+            incoming = self.shelf.incoming_path(key)
             incoming.parent.parent.mkdir(parents=True, exist_ok=True)
             with hold_lock(beside(incoming.parent, "lock")):
                 # Whoever held the lock before may have brought it.
@@ -70,7 +69,7 @@ class Cache:
     def entries(self) -> list[CachedContent]:
         """What is here, the most recently used first."""
         found = [entry for digest in self.shelf.digests() if (entry := self.shelf.read(digest))]
-        return sorted(found, key=lambda entry: self.shelf.used(entry.sha256), reverse=True)
+        return sorted(found, key=lambda entry: self.shelf.last_used(entry.sha256), reverse=True)
 
     def _here(self, location: str, name: str, wanted: tuple[Digest, ...]) -> Held | None:
         sha256 = self._digest(location, wanted)
@@ -86,11 +85,11 @@ class Cache:
             return None  # the index was led astray
         if name not in entry.names or entry.names[name] != stamp_of(self.shelf.path(sha256, name)):
             with self.shelf.lock(sha256):
-                entry = self._mended(sha256, name)
+                entry = self._mend(sha256, name)
         if entry is None:
             return None
         # Who prunes may have been faster than the look at the note.
-        return self._held(entry, name) if self.shelf.touch(sha256) else None
+        return self._hold(entry, name) if self.shelf.touch(sha256) else None
 
     def _digest(self, location: str, wanted: tuple[Digest, ...]) -> str:
         """The sha256 of what is wanted, as far as it is known before it is fetched."""
@@ -102,7 +101,7 @@ class Cache:
         first = wanted[0]
         return first.value if first.kind == "sha256" else self.shelf.find("md5", first.value)
 
-    def _mended(self, sha256: str, name: str) -> CachedContent | None:
+    def _mend(self, sha256: str, name: str) -> CachedContent | None:
         """The entry, with what was damaged left out and the name added; None when nothing of it is sound."""
         entry = self.shelf.read(sha256)
         if entry is None:
@@ -132,7 +131,7 @@ class Cache:
         try:
             content = bring(location, incoming, wanted, progress)
             with self.shelf.lock(content.sha256):
-                entry = self._mended(content.sha256, name) or self._placed(incoming, location, name, content)
+                entry = self._mend(content.sha256, name) or self._place(incoming, location, name, content)
             remove(incoming)  # when its content was here already
         finally:
             with suppress(OSError):  # the beginning of a download stays, to be continued
@@ -141,9 +140,9 @@ class Cache:
             self.shelf.lead("md5", digest, content.sha256)
         if not wanted and local_path_of(location) is None:
             self.shelf.lead("location", key_of(location), content.sha256)
-        return self._held(entry, name)
+        return self._hold(entry, name)
 
-    def _placed(self, incoming: Path, location: str, name: str, content: Content) -> CachedContent:
+    def _place(self, incoming: Path, location: str, name: str, content: Content) -> CachedContent:
         path = self.shelf.path(content.sha256, name)
         remove(path.parent)  # left by a process that ended before it noted what it had
         path.parent.mkdir(parents=True)
@@ -162,7 +161,7 @@ class Cache:
         self.shelf.write(entry)
         return entry
 
-    def _held(self, entry: CachedContent, name: str) -> Held:
+    def _hold(self, entry: CachedContent, name: str) -> Held:
         path = self.shelf.path(entry.sha256, name)
         return Held(path=path, sha256=entry.sha256, md5=entry.md5, size=entry.size, name=name)
 

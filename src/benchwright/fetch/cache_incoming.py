@@ -8,8 +8,7 @@ import shutil
 from pathlib import Path
 
 from benchwright.errors import FetchError
-from benchwright.fetch.cache_content import Content, content_of
-from benchwright.fetch.digests import Digest
+from benchwright.fetch.digests import Content, Digest, content_of
 from benchwright.fetch.downloads import fetch
 from benchwright.fetch.partials import Partial, Progress, remove
 from benchwright.system.addresses import local_path, scheme_of

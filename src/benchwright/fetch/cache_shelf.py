@@ -16,8 +16,7 @@ from pathlib import Path
 
 from benchwright import schema
 from benchwright.errors import DecodeError
-from benchwright.fetch.cache_content import Content
-from benchwright.fetch.digests import LENGTHS
+from benchwright.fetch.digests import LENGTHS, Content
 from benchwright.fetch.partials import beside, remove
 from benchwright.schema.parsing import json_value
 from benchwright.system import streams, whole_files
@@ -97,7 +96,7 @@ class Shelf:
             return True
         return True
 
-    def used(self, sha256: str) -> float:
+    def last_used(self, sha256: str) -> float:
         """When a content was last used, in seconds since 1970; 0 when it is not there."""
         try:
             return self._note(sha256).stat().st_mtime
@@ -116,11 +115,11 @@ class Shelf:
         place.parent.mkdir(parents=True, exist_ok=True)
         return hold_lock(beside(place, "lock"))
 
-    def incoming(self, key: str) -> Path:
+    def incoming_path(self, key: str) -> Path:
         """Where a content is brought to and checked, before its digest is known; `key` says what is wanted."""
         return self.root / "incoming" / key / "content"
 
-    def abandoned(self, before: float) -> list[Path]:
+    def find_abandoned(self, before: float) -> list[Path]:
         """What is half here, and nobody has written to since."""
         folder = self.root / "incoming"
         places = [path for path in folder.iterdir() if path.is_dir()] if folder.is_dir() else []

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchwright.fetch.cache import Cache
-from benchwright.fetch.cache_content import content_of
 from benchwright.fetch.cache_shelf import CachedContent
+from benchwright.fetch.digests import content_of
 from benchwright.fetch.partials import remove
 
 HALF_AGE = 3600.0  # seconds without a byte, after which a download counts as abandoned
@@ -51,7 +51,7 @@ def prune(cache: Cache, limits: CacheLimits, *, dry_run: bool = False) -> list[C
     """Removes what is beyond the limits, and what broken-off work left; says which contents those were."""
     now, gone, together = time.time(), [], 0
     for entry in cache.entries():
-        used = cache.shelf.used(entry.sha256)
+        used = cache.shelf.last_used(entry.sha256)
         beyond = _is_beyond(entry, now - used, limits)
         together += 0 if beyond else entry.size  # of this and all that were used later
         beyond = beyond or (limits.keep is not None and together > limits.keep)
@@ -76,7 +76,7 @@ def _remove(cache: Cache, sha256: str, used: float) -> bool:
 
 
 def _sweep(cache: Cache, now: float) -> None:
-    for folder in cache.shelf.abandoned(now - HALF_AGE):
+    for folder in cache.shelf.find_abandoned(now - HALF_AGE):
         remove(folder)
     for digest in [*cache.shelf.digests()]:
         with cache.shelf.lock(digest):

@@ -1,4 +1,7 @@
-"""Files and folders by address: fetched once, whole or not at all, shared by all processes that want them."""
+"""Files and folders by address: fetched once, whole or not at all, shared by all processes that want them.
+
+Data sets that come packed are unpacked beside; and an address can be asked whether anything is behind it.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,21 @@ import shutil
 from collections.abc import Callable
 from functools import partial as bound
 from pathlib import Path
-from typing import TypedDict
+from typing import TypedDict, Unpack
 
-from benchwright.errors import FetchError, did_you_mean
+from benchwright.errors import FetchError, UserError, did_you_mean
+from benchwright.fetch.archives import is_archive, unpack
 from benchwright.fetch.digests import Digest, mismatch, parse_digests
 from benchwright.fetch.partials import Partial, Progress, beside
-from benchwright.system.addresses import local_path, scheme_of
+from benchwright.system.addresses import local_path, name_of, scheme_of
+from benchwright.system.http import PassingError, StaleError, open_url
 from benchwright.system.locks import hold_lock
 from benchwright.system.masking import mask_url
 
 BUCKETS = ("abfs", "az", "ftp", "gs", "hdfs", "hf", "oci", "oss", "s3", "s3a", "sftp", "smb", "ssh", "webhdfs")
 SCHEMES = tuple(sorted(("http", "https", "file", *BUCKETS)))
+_PACKED = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".zip", ".gz")
+_SILENCE = 10.0  # seconds after which a server that is only asked counts as out of reach
 
 
 class FetchOptions(TypedDict, total=False):
@@ -147,3 +154,46 @@ def _copy(url: str, partial: Partial, *, retries: int, timeout: float, progress:
     shutil.copyfile(source, partial.path)
     if progress is not None:
         progress(partial.size, partial.size)
+
+
+def fetch_data(url: str, target: Path, **how: Unpack[FetchOptions]) -> Path:
+    """As `fetch`; what is called and is an archive is also unpacked into the target's folder, and kept.
+
+    The target appears last: once it is there, so is everything that was in it. Formats that merely are zip files
+    inside, such as `.npz` or `.pt`, are left alone.
+    """
+
+    def unpack_beside(file: Path) -> None:
+        named = any(name.lower().endswith(_PACKED) for name in (name_of(url), target.name))
+        if named and is_archive(file):
+            unpack(file, target.absolute().parent, name=target.name)
+
+    return fetch(url, target, before_done=unpack_beside, **how)
+
+
+def why_unreachable(url: str) -> str:
+    """Why what is behind `url` cannot be had, or "" when it can. At most one byte of it is asked for."""
+    scheme = scheme_of(url)
+    try:
+        if scheme in ("http", "https"):
+            return _ask_web(url)
+        if scheme in BUCKETS:
+            from benchwright.fetch import buckets
+
+            buckets.check_exists(url, timeout=_SILENCE)
+            return ""
+        if scheme == "file":
+            return "" if local_path(url).exists() else f"{local_path(url)} is not there"
+    except UserError as error:
+        return error.message
+    raise FetchError(f"unknown scheme {scheme!r} in {mask_url(url)}")
+
+
+def _ask_web(url: str) -> str:
+    try:
+        with open_url(url, headers={"Range": "bytes=0-0"}, timeout=_SILENCE):
+            return ""
+    except StaleError:  # an empty file has no first byte
+        return ""
+    except PassingError as trouble:
+        return f"{mask_url(url)}: {trouble}"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypedDict
 
-from benchwright.records import Estimate, Value, Verdict
+from benchwright.records import Better, Estimate, Value, Verdict
 
 REFUTED = "refuted"  # of a remark: pairs of processes do not show the change
 
@@ -151,3 +152,31 @@ class Threshold:
     case: str  # a name, with `*` as a wildcard
     smallest: float
     metric: str = ""  # "" for every metric
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingRules:
+    """Mutes and thresholds, as a store keeps them."""
+
+    mutes: Sequence[Mute] = ()
+    thresholds: Sequence[Threshold] = ()
+
+    def is_muted(self, case: str, series: str = "") -> bool:
+        """Whether nothing is reported of the case, or of that series of it."""
+        return any((series and mute.what == series) or matches(mute.what, case) for mute in self.mutes)
+
+    def smallest(self, case: str, metric: str, default: float) -> float:
+        """The threshold that fits best: a name before a pattern, a longer pattern first, a metric's before all's."""
+        fitting = [t for t in self.thresholds if t.metric in ("", metric) and matches(t.case, case)]
+        best = max(fitting, key=lambda t: (t.case == case, len(t.case), t.metric != ""), default=None)
+        return default if best is None else best.smallest
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Whether the name is the pattern's, in which `*` stands for anything."""
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name, re.DOTALL) is not None
+
+
+def verdict_of(effect: float, better: Better) -> Verdict:
+    """What a change by the factor `effect` is where `better` is the good direction."""
+    return Verdict.BETTER if (effect > 1) == (better is Better.HIGHER) else Verdict.WORSE

@@ -119,7 +119,7 @@ def _encoder(kind: type) -> Callable[[Any], Any]:
 def _record_encoder(kind: type) -> Callable[[Any], Any]:
     names, finite = tuple(_fields(kind)), math.isfinite
 
-    def encoded(record: Any) -> Any:
+    def encode_record(record: Any) -> Any:
         given = {}
         for name in names:
             item = getattr(record, name)
@@ -127,7 +127,7 @@ def _record_encoder(kind: type) -> Callable[[Any], Any]:
             given[name] = item if of in _AS_THEY_ARE or (of is float and finite(item)) else _encoder(of)(item)
         return given
 
-    return encoded
+    return encode_record
 
 
 def _encode_float(value: float) -> float:

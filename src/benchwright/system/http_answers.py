@@ -59,7 +59,7 @@ class AnswerClock:
         self._patience = patience
         self._begun, self._bytes, self._body = time.monotonic(), 0, 0
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """How long the next piece may take; a `SlowError` when the time is over, or when too little of it is a body."""
         if self._bytes - self._body > MOST_AROUND + AROUND_EACH * self._body:
             raise SlowError(f"the answer comes too slowly: {self._body:,} bytes of it in {self._bytes:,} that came")
@@ -130,12 +130,12 @@ class _Response(http.client.HTTPResponse):
         self.fp = io.BufferedReader(_Timed(raw, sock, self._clock))
 
     def read(self, amt: int | None = None) -> bytes:
-        return self._given(super().read(amt))
+        return self._note_given(super().read(amt))
 
     def read1(self, n: int = -1) -> bytes:
-        return self._given(super().read1(n))
+        return self._note_given(super().read1(n))
 
-    def _given(self, body: bytes) -> bytes:
+    def _note_given(self, body: bytes) -> bytes:
         self._clock.gave(len(body))
         return body
 
@@ -148,11 +148,11 @@ class _Timed(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        self._sock.settimeout(self._clock.left())
+        self._sock.settimeout(self._clock.seconds_left())
         try:
             count: int | None = self._raw.readinto(buffer)
         except TimeoutError:
-            self._clock.left()  # says so when it is not the silence, but all of it that took too long
+            self._clock.seconds_left()  # says so when it is not the silence, but all of it that took too long
             raise
         self._clock.saw(count or 0)
         return count

@@ -21,7 +21,7 @@ class Interrupt:
         self._allowed = False
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
+    def watch(self) -> Iterator[None]:
         """Handles the signal inside; not where somebody else does already, or outside the main thread."""
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -33,7 +33,7 @@ class Interrupt:
         }
         ours = {number: handler for number, handler in usual.items() if signal.getsignal(number) is handler}
         for number in ours:
-            signal.signal(number, self._pressed)
+            signal.signal(number, self._on_signal)
         try:
             yield
         finally:
@@ -41,7 +41,7 @@ class Interrupt:
                 signal.signal(number, handler)
 
     @contextmanager
-    def allowed(self) -> Iterator[None]:
+    def allow(self) -> Iterator[None]:
         """A stretch that Ctrl-C may end."""
         self._allowed = True
         try:
@@ -49,7 +49,7 @@ class Interrupt:
         finally:
             self._allowed = False
 
-    def _pressed(self, number: int, frame: FrameType | None) -> None:
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
         again, self.seen = self.seen, True
         if not (again or self._allowed):
             return

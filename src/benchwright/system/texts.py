@@ -51,13 +51,13 @@ class BoundedLog:
     def __init__(self, path: Path, most: int = MOST_LOG) -> None:
         self._path, self._most = path, most
 
-    def bound(self) -> None:
+    def trim(self) -> None:
         """Takes the middle out of a file that is larger than it may be. Cheap while it is not: call it often."""
         with contextlib.suppress(FileNotFoundError):
             if self._path.stat().st_size > self._most:
-                self._cut()
+                self._cut_middle()
 
-    def _cut(self) -> None:
+    def _cut_middle(self) -> None:
         kept = self._most // 4  # at either end
         with self._path.open("r+b", buffering=0) as file:
             size = file.seek(0, os.SEEK_END)

@@ -59,7 +59,7 @@ class GitRepository:
     def bring(self, remote: str, branch: str) -> Commit:
         """The newest commit of the branch, fetched when there is such a remote."""
         if remote and remote in (self._git.look("remote") or "").split():
-            return self._fetched(remote, branch)
+            return self._fetch_branch(remote, branch)
         return self.resolve(branch)
 
     def work_copy(self, revision: str, folder: Path, *, submodules: str = NEEDED) -> list[str]:
@@ -94,7 +94,7 @@ class GitRepository:
                 continue
         return found
 
-    def _fetched(self, remote: str, branch: str) -> Commit:
+    def _fetch_branch(self, remote: str, branch: str) -> Commit:
         """The branch there, kept in a reference of our own alone.
 
         FETCH_HEAD and the branches of the remote are the user's, and others may write them at this moment.

@@ -15,7 +15,7 @@ import pytest
 
 import phones
 from benchwright.errors import DeviceError, MeasureError, OptionError
-from benchwright.machine.devices import adb_boot, open_device
+from benchwright.machine.devices import adb_facts, open_device
 from benchwright.machine.devices.adb import AdbDevice
 from benchwright.machine.devices.listing import choose_devices, find_devices
 
@@ -257,20 +257,20 @@ def test_one_that_is_not_there_or_has_no_place_is_refused(phone: Any) -> None:
 
 
 def test_a_device_is_waited_for_and_no_longer(phone: Any) -> None:
-    adb_boot.wait(phone.serial, seconds=5)
+    adb_facts.wait(phone.serial, seconds=5)
     (phone.root / "booted").write_text("\n")
     with pytest.raises(DeviceError, match=r"not ready after 0.1 s: it is still starting up"):
-        adb_boot.wait(phone.serial, seconds=0.1, pause=0.02)
+        adb_facts.wait(phone.serial, seconds=0.1, pause=0.02)
     (phone.root / "booted").write_text("1\n")
     with pytest.raises(DeviceError, match=r"not ready after 0 s.*not found"):
-        adb_boot.wait("nobody", seconds=0, pause=0.02)
+        adb_facts.wait("nobody", seconds=0, pause=0.02)
 
 
 @small_only
 def test_a_reboot_is_asked_for_and_an_end_of_waiting_is_kept(phone: Any) -> None:
     """The small phone only notes the wish, so its boot stays the same one."""
     with pytest.raises(DeviceError, match=r"did not restart within 0.2 s"):
-        adb_boot.reboot(phone.serial, seconds=0.2, pause=0.02)
+        adb_facts.reboot(phone.serial, seconds=0.2, pause=0.02)
     assert (phone.root / "rebooted").exists()
 
 

@@ -130,7 +130,7 @@ def _amount(text: str | None, unit: str, flag: str) -> float | None:
 
 
 def _format_entry(cache: Cache, entry: CachedContent) -> str:
-    used = _when(cache.shelf.used(entry.sha256)).strftime("%Y-%m-%d %H:%M")
+    used = _when(cache.shelf.last_used(entry.sha256)).strftime("%Y-%m-%d %H:%M")
     size = format_value(entry.size, "B")
     return f"{entry.sha256[:12]}  {size:>9}  used {used}  {', '.join(entry.names)}  from {entry.source}"
 
@@ -150,7 +150,7 @@ def _print_json(kind: str, cache: Cache, entries: list[CachedContent], **more: b
             "folder": entry.folder,
             "source": entry.source,
             "added": _when(entry.added).isoformat(timespec="seconds"),
-            "used": _when(cache.shelf.used(entry.sha256)).isoformat(timespec="seconds"),
+            "used": _when(cache.shelf.last_used(entry.sha256)).isoformat(timespec="seconds"),
         }
         for entry in entries
     ]

@@ -51,11 +51,11 @@ def reboot(flags: HarnessFlags, found: Sequence[tuple[str, DeviceFacts]]) -> Non
     """Restarts every phone, when that was asked for; each is ready again when this returns."""
     if not flags.reboot:
         return
-    from benchwright.machine.devices import adb_boot
+    from benchwright.machine.devices import adb_facts
 
     for _, about in found:
         if about.kind == ANDROID:
-            adb_boot.reboot(about.serial)
+            adb_facts.reboot(about.serial)
 
 
 def list_doubts(flags: HarnessFlags) -> list[str]:

@@ -11,9 +11,8 @@ import os
 from pathlib import Path, PurePosixPath
 
 from benchwright.errors import FetchError
-from benchwright.fetch.cache_content import content_of
 from benchwright.fetch.cache_incoming import bring, local_path_of
-from benchwright.fetch.digests import Digest, parse_digests
+from benchwright.fetch.digests import Digest, content_of, parse_digests
 from benchwright.fetch.partials import beside, remove
 from benchwright.system.locks import hold_lock
 from benchwright.system.masking import mask_url

@@ -121,7 +121,7 @@ def send(flags: HarnessFlags, say: Callable[[str], None]) -> list[str]:
     name, interrupt = "--remote_reporter", Interrupt()
     how = remote_reporter.SendOptions(rules=SummaryRules(flags.rules), say=lambda text: say(f"{name}: {text}"))
     address, token = flags.texts["remote_reporter"], flags.texts["remote_access_token"]
-    with interrupt.watched(), interrupt.allowed():
+    with interrupt.watch(), interrupt.allow():
         failure = _try_reporter(name, lambda: remote_reporter.send(address, token, [], how))
     return [failure] if failure else []
 

@@ -52,7 +52,7 @@ def run(
             except subprocess.TimeoutExpired:
                 late, status = True, -signal.SIGKILL
             finally:
-                bounded.bound()
+                bounded.trim()
     except OSError as error:
         return Failure(kind="start", message=f"the build of {what} could not be started: {error.strerror}")
     finally:
@@ -70,7 +70,7 @@ def _wait(child: subprocess.Popen[bytes], timeout: float, log: BoundedLog) -> in
         except subprocess.TimeoutExpired:
             if left <= LOOK:
                 raise
-        log.bound()
+        log.trim()
 
 
 def end_left_over(log: Path) -> None:

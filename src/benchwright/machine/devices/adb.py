@@ -73,8 +73,8 @@ class AdbDevice:
         target = self._inside(name or source.name)
         if source.is_dir() and any(each.is_symlink() for each in source.rglob("*")):
             with tempfile.TemporaryDirectory(prefix="benchwright-") as place:
-                return self._pushed(shutil.copytree(source, Path(place, "whole")), target, executable)
-        return self._pushed(source, target, executable)
+                return self._push_to(shutil.copytree(source, Path(place, "whole")), target, executable)
+        return self._push_to(source, target, executable)
 
     def run(
         self,
@@ -131,7 +131,7 @@ class AdbDevice:
             return
         self._closed = True
         try:
-            if not self._lost and self._keeper.connected:
+            if not self._lost and self._keeper.is_connected:
                 script = f"{adb_scripts.end_script(self._private, self._token)}\nrm -rf {quote_word(self._private)}"
                 self._do(script, f"{self._private} could not be removed")
         finally:
@@ -161,7 +161,7 @@ class AdbDevice:
 
     def _check(self) -> None:
         """Refuses to go on without the keeper: it has removed the folder by now, and would not remove another."""
-        if self._lost or not self._keeper.connected:
+        if self._lost or not self._keeper.is_connected:
             self._lost = True
             raise lost_device_error(self._serial, "the connection broke, and what was there is removed")
 
@@ -217,7 +217,7 @@ class AdbDevice:
         there = self.about.facts.get("cpus") if cpus else None
         return [cpu for cpu in cpus if not isinstance(there, list) or cpu in there]
 
-    def _pushed(self, source: Path, target: str, executable: bool) -> str:
+    def _push_to(self, source: Path, target: str, executable: bool) -> str:
         sizes, is_folder = _sizes(source), source.is_dir()
         parent = target if is_folder else target.rpartition("/")[0]
         fresh = "" if is_folder else f"; rm -rf {quote_word(target)}"  # never through a link that is there

@@ -100,7 +100,7 @@ class DeviceScript:
         return self._ending.code
 
     @property
-    def connected(self) -> bool:
+    def is_connected(self) -> bool:
         """Whether the connection still stands."""
         return self._process.poll() is None
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from benchwright.machine import nvml
 from benchwright.machine.monitors import Observation
 from benchwright.machine.monitors.trace import Trace, metric
-from benchwright.machine.monitors.tree_monitor import TreeMonitor
+from benchwright.machine.monitors.tree import TreeMonitor
 from benchwright.records import Better, Estimate, Metric
 
 PERIOD = 0.5  # seconds; NVML takes milliseconds for an answer

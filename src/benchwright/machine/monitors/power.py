@@ -52,7 +52,7 @@ class PowerMonitor:
 
     def _advance(self) -> None:
         now = self._now()
-        joules = sum(domain.grown() for domain in self._domains)
+        joules = sum(domain.read_growth() for domain in self._domains)
         if now > self._read:
             self._power.add(now - self._zero, joules / (now - self._read))
         self._joules += joules
@@ -68,7 +68,7 @@ class _Domain:
         self._file = os.open(folder / "energy_uj", os.O_RDONLY | os.O_CLOEXEC)
         self._last = self._microjoules()
 
-    def grown(self) -> float:
+    def read_growth(self) -> float:
         """Joules since the last call; the counter starts again from zero when it passes its range."""
         now = self._microjoules()
         grown = now - self._last

@@ -72,7 +72,7 @@ class PressureMonitor:
     def _look(self) -> _Look:
         own = self._tree.use().cpu
         times = self._system.times()
-        waited = {name: pressure.waited() for name, pressure in self._pressure.items()}
+        waited = {name: pressure.read_waited() for name, pressure in self._pressure.items()}
         return _Look(self._now(), own, times, waited)
 
     def _record(self, look: _Look) -> None:
@@ -123,7 +123,7 @@ def _pressures(root: Path) -> tuple[dict[str, Pressure], dict[str, str]]:
     for name in _RESOURCES:
         try:
             pressure = Pressure(name, root)
-            pressure.waited()  # a kernel started with psi=0 has the files, but refuses to read them
+            pressure.read_waited()  # a kernel started with psi=0 has the files, but refuses to read them
         except OSError as error:
             reasons[f"psi_{name}"] = f"unavailable: {root / 'proc/pressure' / name}: {error.strerror}"
         else:

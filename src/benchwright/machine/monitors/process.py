@@ -9,8 +9,7 @@ from typing import ClassVar
 
 from benchwright.machine.monitors import Observation
 from benchwright.machine.monitors.trace import Trace, metric
-from benchwright.machine.monitors.tree import Totals, Use
-from benchwright.machine.monitors.tree_monitor import TreeMonitor
+from benchwright.machine.monitors.tree import Totals, TreeMonitor, Use
 from benchwright.records import Better, Metric
 
 COUNTERS = 5.0  # seconds between looks at the dear counters: what a process does after the last one ends with it

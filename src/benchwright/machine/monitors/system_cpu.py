@@ -49,7 +49,7 @@ class Pressure:
     def __init__(self, resource: str, root: Path = Path("/")) -> None:
         self._file = os.open(root / "proc/pressure" / resource, os.O_RDONLY | os.O_CLOEXEC)
 
-    def waited(self) -> float:
+    def read_waited(self) -> float:
         """Seconds since boot."""
         some = os.pread(self._file, 256, 0).split(b"\n", 1)[0]
         return int(some.rpartition(b"total=")[2]) / 1e6

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
+
+REFRESH = 1.0  # seconds between searches for new descendants
 
 
 class Use(NamedTuple):
@@ -69,3 +72,28 @@ def open_tree(pids: Iterable[int], proc: Path = Path("/proc")) -> Tree:
     from benchwright.machine.monitors.psutiltree import PsutilTree
 
     return PsutilTree(pids)
+
+
+class TreeMonitor:
+    """A monitor of the process trees below the workers; how a tree is opened and the clock can be others."""
+
+    def __init__(
+        self,
+        *,
+        open_tree: Callable[[list[int]], Tree] = open_tree,
+        now: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._open_tree, self._now = open_tree, now
+
+    def _open(self, pids: list[int]) -> None:
+        """Time zero."""
+        self._tree = self._open_tree(pids)
+        self._zero = self._refreshed = self._now()
+
+    def _elapsed(self) -> float:
+        """Seconds since time zero; searches for new descendants when it is time to."""
+        now = self._now()
+        if now - self._refreshed >= REFRESH:
+            self._refreshed = now
+            self._tree.refresh()
+        return now - self._zero

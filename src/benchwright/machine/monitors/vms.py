@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from benchwright.machine.monitors import Observation
 from benchwright.machine.monitors.trace import Trace, metric
-from benchwright.machine.monitors.tree_monitor import TreeMonitor
+from benchwright.machine.monitors.tree import TreeMonitor
 
 
 class VirtualMemoryMonitor(TreeMonitor):

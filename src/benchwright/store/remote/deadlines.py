@@ -96,6 +96,6 @@ class _Stream(httpcore2.NetworkStream):
 
 def _seconds_left(clock: AnswerClock) -> float:
     try:
-        return clock.left()
+        return clock.seconds_left()
     except SlowError as error:
         raise httpcore2.ReadTimeout(str(error)) from None

@@ -44,8 +44,7 @@ def find_file_problems(spec: Spec, *, offline: bool) -> Iterator[SpecProblem]:
 
 
 def _unreachable(file: SpecFile) -> str:
-    from benchwright.fetch.downloads import SCHEMES
-    from benchwright.fetch.probe import why_unreachable
+    from benchwright.fetch.downloads import SCHEMES, why_unreachable
     from benchwright.system.addresses import scheme_of
 
     return why_unreachable(file.location) if scheme_of(file.location) in SCHEMES else ""  # others are told already

@@ -114,7 +114,7 @@ def _is_url(location: str) -> bool:
 def _find_unreachable(location: str, offline: bool) -> str:
     if offline or location.startswith("//"):
         return ""
-    from benchwright.fetch.probe import why_unreachable
+    from benchwright.fetch.downloads import why_unreachable
 
     try:
         return why_unreachable(location)
