@@ -16,7 +16,6 @@ from benchwright.fetch.archives import is_archive, unpack
 from benchwright.fetch.digests import Digest, mismatch, parse_digests
 from benchwright.fetch.partials import Partial, Progress, beside
 from benchwright.system.addresses import local_path, name_of, scheme_of
-from benchwright.system.http import PassingError, StaleError, open_url
 from benchwright.system.locks import hold_lock
 from benchwright.system.masking import mask_url
 
@@ -176,7 +175,9 @@ def why_unreachable(url: str) -> str:
     scheme = scheme_of(url)
     try:
         if scheme in ("http", "https"):
-            return _ask_web(url)
+            from benchwright.fetch import web
+
+            return web.why_unreachable(url, timeout=_SILENCE)
         if scheme in BUCKETS:
             from benchwright.fetch import buckets
 
@@ -187,13 +188,3 @@ def why_unreachable(url: str) -> str:
     except UserError as error:
         return error.message
     raise FetchError(f"unknown scheme {scheme!r} in {mask_url(url)}")
-
-
-def _ask_web(url: str) -> str:
-    try:
-        with open_url(url, headers={"Range": "bytes=0-0"}, timeout=_SILENCE):
-            return ""
-    except StaleError:  # an empty file has no first byte
-        return ""
-    except PassingError as trouble:
-        return f"{mask_url(url)}: {trouble}"

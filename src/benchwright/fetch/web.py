@@ -44,6 +44,17 @@ def download(
             time.sleep(min(LONGEST_PAUSE, max(trouble.pause, PAUSE * 2**attempt * random.uniform(0.5, 1.0))))
 
 
+def why_unreachable(url: str, *, timeout: float) -> str:
+    """Why what is behind `url` cannot be had, or "" when it can. At most one byte of it is asked for."""
+    try:
+        with open_url(url, headers={"Range": "bytes=0-0"}, timeout=timeout):
+            return ""
+    except StaleError:  # an empty file has no first byte
+        return ""
+    except PassingError as trouble:
+        return f"{mask_url(url)}: {trouble}"
+
+
 def _read_answer(url: str, partial: Partial, timeout: float, progress: Progress | None) -> None:
     note, offset = _find_resume_point(url, partial)
     headers = {"Range": f"bytes={offset}-", "If-Range": note.validator} if note else {}
