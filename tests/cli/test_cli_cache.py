@@ -53,7 +53,7 @@ def test_list_verify_and_prune(benchwright: Call, cache: Cache, tmp_path: Path) 
 
 def test_wrong_requests(benchwright: Call, cache: Cache) -> None:
     for words, said in (
-        ((), "say what may go"),
+        ((), "say what may be removed"),
         (("--older-than", "a while"), "not a quantity"),
         (("--keep", "-1GB"), "below zero"),
         (("--all", "--cache", ""), "--cache names no folder"),

@@ -128,8 +128,8 @@ def _read(descriptor: int) -> bytes:
         (["--objective", "p99<2ms"], "--objective belongs to --scaling"),
         (["-o", "x.png"], "--output belongs to --scaling or --operators"),
         (["last~1", "last"], "a second run (last) belongs to --operators"),
-        (["--operators", "--plot"], "--plot is no part of --operators"),
-        (["--scaling", "--format", "csv"], "--format is no part of --scaling"),
+        (["--operators", "--plot"], "--plot does not belong to --operators"),
+        (["--scaling", "--format", "csv"], "--format does not belong to --scaling"),
     ],
 )
 def test_a_flag_of_another_view_is_refused(store: Path, show: Call, arguments: list[str], words: str) -> None:

@@ -51,7 +51,7 @@ def test_info_tells_what_a_store_holds(inside: Call, database: Path) -> None:
 def test_prune_says_what_goes(inside: Call, database: Path, tmp_path: Path) -> None:
     asked = ("store", "prune", "--store", str(database))
     bare = inside(*asked)
-    assert bare.returncode == 2 and "say what may go" in bare.stderr
+    assert bare.returncode == 2 and "say what may be removed" in bare.stderr
     would = inside(*asked, "--samples-older-than", "90d", "--dry-run")
     assert "raw samples of 1 other results would be folded" in would.stdout
     (tmp_path / "benchwright.toml").write_text('[retention]\nsamples = "90d"\n')

@@ -46,7 +46,7 @@ def test_errors_that_cannot_be_said_cost_no_measurement_and_no_exit_code(lost: s
 def test_a_present_folder_that_was_deleted_is_said(tmp_path: Path) -> None:
     ended = _shell(f"mkdir gone && cd gone && rmdir ../gone && $bw {RUN}", tmp_path)
     assert ended.returncode == 2
-    assert ended.stderr == "benchwright: the present folder was deleted\n  cd to one that is there\n"
+    assert ended.stderr == "benchwright: the present folder was deleted\n  change to a folder that exists\n"
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere the limit is not kept")

@@ -46,17 +46,20 @@ HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "import": (
             "benchwright.cli.verbs.import_",
-            "Read runs from files that export wrote, or that other tools left.",
+            "Read runs from files of `benchwright export`, or of other tools.",
         ),
-        "upload": ("benchwright.cli.verbs.upload", "Send a run's files and results somewhere, again if need be."),
-        "store": ("benchwright.cli.verbs.store", "What a store holds, what may go, and all of it elsewhere."),
+        "upload": (
+            "benchwright.cli.verbs.upload",
+            "Send a run's files and results to a bucket or a folder; send them again.",
+        ),
+        "store": ("benchwright.cli.verbs.store", "What a store holds; remove what is old; copy it elsewhere."),
         "notify": ("benchwright.cli.verbs.notify", "Tell people of findings; try whether a target works."),
         "token": ("benchwright.cli.verbs.token", "Who may use a server, and what they may do there."),
     },
     "This machine": {
         "env": ("benchwright.cli.verbs.env", "This machine, its noise, and what to change."),
         "devices": ("benchwright.cli.verbs.devices", "Phones and other devices that programs can be measured on."),
-        "cache": ("benchwright.cli.verbs.cache", "Models that were fetched: list, verify, prune."),
+        "cache": ("benchwright.cli.verbs.cache", "Fetched models: list, verify, prune."),
         "image": ("benchwright.cli.verbs.image", "Build a container image to measure in."),
     },
     "Older command lines": {
@@ -132,7 +135,7 @@ def _run_as_process() -> int:
 
 
 def _open_closed_streams() -> None:
-    """Lets what the caller has closed (`2>&-`) lead nowhere: what is printed there is lost, and nothing else is.
+    """Opens streams that the caller has closed (`2>&-`) as the null device: what is printed there is lost.
 
     The next file that is opened, a database perhaps, would otherwise be standard output or error.
     """
@@ -148,9 +151,9 @@ def _open_closed_streams() -> None:
 
 
 def _ignore_stderr_failures() -> None:
-    """Lets nothing depend on standard error: its disk may be full, its reader and its terminal gone.
+    """Ignores failed writes to standard error: its disk may be full, its reader and its terminal gone.
 
-    A word that cannot be said there is lost. It would otherwise end a measurement, or change an exit code.
+    A message that cannot be written there is lost. It would otherwise end a measurement, or change an exit code.
     """
     import io
 
@@ -167,7 +170,7 @@ def _ignore_stderr_failures() -> None:
 
 
 def allow_interrupt() -> None:
-    """From here on Ctrl-C is an exception that a verb can deal with."""
+    """Makes Ctrl-C an exception from here on, which a verb can deal with."""
     import signal
 
     if signal.getsignal(signal.SIGINT) is _leave:
@@ -200,7 +203,7 @@ def _run_verb(argv: list[str]) -> int:
 
 
 def top_level_help() -> str:
-    """The text that `benchwright --help` prints."""
+    """Returns the text that `benchwright --help` prints."""
     width = max(map(len, VERBS))
     parts = [
         "\n".join([f"{heading}:", *(f"  {verb:<{width}}  {line}" for verb, (_, line) in verbs.items())])

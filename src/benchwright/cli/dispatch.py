@@ -41,7 +41,7 @@ def dispatch(argv: list[str], host: LocalHost | None = None) -> int:
     except FileNotFoundError as error:
         if error.filename or not _is_folder_deleted():
             return _say_os_error(error)
-        sys.stderr.write("benchwright: the present folder was deleted\n  cd to one that is there\n")
+        sys.stderr.write("benchwright: the present folder was deleted\n  change to a folder that exists\n")
         return 2
     except (MemoryError, ImportError, SystemError) as error:
         if not _lacks_memory(error):
@@ -87,7 +87,7 @@ def _is_folder_deleted() -> bool:
 
 
 def _silence_stdout() -> None:
-    """Python would complain once more when it flushes at its end."""
+    """Lets standard output lead nowhere: Python would complain once more when it flushes at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

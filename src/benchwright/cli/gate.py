@@ -31,7 +31,7 @@ AGAINST = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateRequest:
-    """What a gate was asked: which run, against what, what closes it, and how to print the answer."""
+    """One request to a gate: which run, against what, what closes it, and how to print the answer."""
 
     run: str
     against: str
@@ -46,7 +46,7 @@ class GateRequest:
 
 
 def gate_options(function: F) -> F:
-    """The options that `compare` and `check` share: `fail_on`, `repo`, `junit` and `github`."""
+    """Adds the options that `compare` and `check` share: `fail_on`, `repo`, `junit` and `github`."""
     for option in (
         click.option(
             "--github", is_flag=True, help="Print annotations for GitHub Actions, and fill the step's summary."

@@ -49,7 +49,11 @@ class RenamedOption(click.Option):
 def smallest_option(function: F) -> F:
     """`--smallest PERCENT`, passed on as the text that was typed."""
     return click.option(
-        "--smallest", default="1%", show_default=True, metavar="PERCENT", help="Smaller changes count as none."
+        "--smallest",
+        default="1%",
+        show_default=True,
+        metavar="PERCENT",
+        help="Changes smaller than this are not reported as changes.",
     )(function)
 
 

@@ -15,7 +15,7 @@ from benchwright.workflows import arguments
 
 
 def request_of(given: Mapping[str, Any], command: list[str]) -> Request:
-    """The request that the flags describe."""
+    """Returns the request that the flags describe."""
     return Request(
         targets=given["targets"],
         command=command,

@@ -17,17 +17,21 @@ F = TypeVar("F", bound=Callable[..., Any])
 RUNTIME = click.option(
     "--runtime", metavar="A,B", help="Runtimes to measure on. Default: the first installed that loads it."
 )
-DEVICE = click.option("--device", default="cpu", metavar="A,B", help="Devices: cpu, cuda, ... Not used means failed.")
+DEVICE = click.option(
+    "--device", default="cpu", metavar="A,B", help="Devices: cpu, cuda, ... A case that does not use its device fails."
+)
 BATCH_SIZE = click.option("--batch-size", default="1", metavar="N,M", help="Items per call.")
 WORKERS = click.option("--workers", default="1", metavar="N,M", help="Threads that issue calls, per copy.")
 PARAM = click.option("--param", multiple=True, metavar="NAME=A,B", help="A callable's own parameter.")
 OPTION = click.option("--option", multiple=True, metavar="NAME=VALUE", help="Handed to the runtime.")
 DURATION = click.option(
-    "--duration", metavar="SECONDS", help="Time calls for so long in each process. Default: 1 s a round."
+    "--duration", metavar="SECONDS", help="Time calls for this long in each process. Default: 1 s a round."
 )
-SAMPLES = click.option("--samples", type=int, metavar="N", help="Stop after so many samples: calls, or loops of them.")
+SAMPLES = click.option(
+    "--samples", type=int, metavar="N", help="Stop after N samples; a sample is a call, or a loop of calls."
+)
 WARMUP = click.option(
-    "--warmup", metavar="SECONDS", help="Warm up at most so long; 0: not at all. Default: until steady, 5 s."
+    "--warmup", metavar="SECONDS", help="Warm up for at most this long; 0: not at all. Default: until steady, 5 s."
 )
 ROUNDS = click.option(
     "--rounds", type=int, metavar="N", help="Fresh processes per case, interleaved. Default: 5, 1 if called once."
@@ -40,7 +44,7 @@ _BUILDING = (
     click.option("--repo", default=".", show_default=True, metavar="FOLDER", help="The git or Mercurial repository."),
     click.option("--build", default="", metavar="COMMAND", help="Run in each revision's own copy and environment."),
     click.option(
-        "--build-timeout", default="1h", show_default=True, metavar="SECONDS", help="End a build after so long."
+        "--build-timeout", default="1h", show_default=True, metavar="SECONDS", help="End a build that takes longer."
     ),
     click.option("--rebuild", is_flag=True, help="Build again what was built before, or failed."),
     click.option(
@@ -57,7 +61,7 @@ _BUILDING = (
         type=click.Choice(["no", "needed", "all"]),
         default="needed",
         show_default=True,
-        help="None; those that can be had; all, or the revision is not built.",
+        help="no: none; needed: those that can be fetched; all: all, or the revision is not built.",
     ),
     click.option(
         "--targets-from",
@@ -70,12 +74,12 @@ _BUILDING = (
 
 
 def target_options(function: F) -> F:
-    """Targets and how each is measured; give what comes in to `request_of` and `cpus_of`."""
+    """Adds targets and how each is measured; `request_of` and `cpus_of` read the values."""
     return click.argument("targets", nargs=-1, metavar="TARGET...")(_add_options(_OPTIONS, function))
 
 
 def build_options(function: F) -> F:
-    """The repository and how its revisions are made ready; give what comes in to `build_spec_of`."""
+    """Adds the repository and how its revisions are built; `build_spec_of` reads the values."""
     return _add_options(_BUILDING, function)
 
 
@@ -106,14 +110,14 @@ def request_of(given: Mapping[str, Any], command: Sequence[str] = ()) -> Request
 
 
 def cpus_of(given: Mapping[str, Any]) -> Sequence[int]:
-    """The CPUs that were chosen; none: any."""
+    """Returns the CPUs that `--cpus` chooses; an empty tuple means any CPU."""
     from benchwright.workflows import arguments
 
     return arguments.cpu_list(given["cpus"]) if given["cpus"] else ()
 
 
 def build_spec_of(given: Mapping[str, Any]) -> BuildSpec:
-    """How revisions are built, as these options say."""
+    """Returns how revisions are built, as these options say."""
     from benchwright.execution.builds.surroundings import Surroundings
     from benchwright.workflows import arguments
     from benchwright.workflows.ab.run import BuildSpec

@@ -18,7 +18,7 @@ from benchwright.system.masking import mask_url
 
 
 def scaling_options(function: F) -> F:
-    """`--objective`, which only the view of the scaling has."""
+    """Adds `--objective`, which only the view of the scaling has."""
     return click.option(
         "--objective",
         "objectives",
@@ -29,7 +29,7 @@ def scaling_options(function: F) -> F:
 
 
 def operator_options(function: F) -> F:
-    """`--case`, `--by`, `--top` and `--smallest`, which only the view of the operators has."""
+    """Adds `--case`, `--by`, `--top` and `--smallest`, which only the view of the operators has."""
     for option in (
         smallest_option,
         click.option("--top", type=click.IntRange(min=0), default=20, show_default=True, help="Lines a case; 0: all."),

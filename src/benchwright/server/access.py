@@ -34,7 +34,7 @@ _bearer = HTTPBearer(auto_error=False, description="A token that `benchwright to
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visitor:
-    """Somebody who asks."""
+    """Somebody who sends a request: a token's name, what it allows, and an address."""
 
     name: str  # the token's; "" without one
     scopes: tuple[str, ...]
@@ -44,7 +44,7 @@ class Visitor:
 async def find_visitor(
     request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)] = None
 ) -> Visitor:
-    """Who asks. A wrong token is refused, slowly; so is whoever asks too often."""
+    """Returns who sent a request. Refuses a wrong token, slowly, and whoever asks too often."""
     cookie = request.cookies.get(COOKIE, "")
     found = await find_token_owner(request, given.credentials if given else cookie)
     if found is None and given:
@@ -57,7 +57,7 @@ async def find_visitor(
 
 
 async def find_token_owner(request: Request, token: str) -> Visitor | None:
-    """Whose token it is, if anybody's."""
+    """Returns the visitor whose token this is, or None."""
     if not token or len(token) > 200:
         return None
     found = await run_in_threadpool(context_of(request).store.token_find, token)
@@ -68,7 +68,7 @@ async def find_token_owner(request: Request, token: str) -> Visitor | None:
 
 
 async def refuse_wrong_token(request: Request) -> HTTPException:
-    """The refusal of a token that nobody has. Right tokens are never shut out by somebody's wrong ones."""
+    """Returns the refusal of a token that nobody has. Right tokens are never shut out by somebody's wrong ones."""
     here = context_of(request)
     if wait := here.failed.take(neighbourhood(client_address(request))):
         return _refuse_for_now(wait, "too many wrong tokens")
@@ -77,12 +77,12 @@ async def refuse_wrong_token(request: Request) -> HTTPException:
 
 
 def client_address(request: Request) -> str:
-    """Where the request comes from."""
+    """Returns the address that a request comes from."""
     return request.client.host if request.client else ""
 
 
 def describe_visitor(request: Request, someone: Visitor) -> About:
-    """Who looks, at what, and what they may do. Where the store lies is told to those who are known."""
+    """Describes the visitor, the server and what they may do. Only a known visitor is told where the store lies."""
     is_known = bool(someone.name) or "admin" in someone.scopes
     return About(
         version=VERSION,
@@ -119,13 +119,13 @@ def _refuse_unauthorized(what: str) -> HTTPException:
 
 
 def require(someone: Visitor, scope: str, *, what: str = "this") -> Visitor:
-    """The visitor, if they have the scope, or a refusal that says what needs it."""
+    """Returns the visitor if they have the scope; else refuses, and says what needs it."""
     if scope in someone.scopes:
         return someone
     if not someone.name:
         raise _refuse_unauthorized(f"{what} needs a token with the scope {scope!r}")
-    told = f"the token {someone.name!r} has the scope {someone.scopes[-1]!r}; {what} needs {scope!r}"
-    raise refusal(403, told, "use another token")
+    reason = f"the token {someone.name!r} has the scope {someone.scopes[-1]!r}; {what} needs {scope!r}"
+    raise refusal(403, reason, "use another token")
 
 
 @dataclass(frozen=True, slots=True)

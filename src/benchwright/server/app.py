@@ -45,7 +45,7 @@ DAY = 86400.0
 
 
 def create_app(settings: ServerSettings) -> FastAPI:
-    """The server's application, with its database open. It closes when the application ends."""
+    """Returns the server's application, with its database open. The database closes when the application ends."""
     here = _make_context(settings)
     app = FastAPI(
         title="Benchwright",
@@ -99,7 +99,7 @@ async def _life(app: FastAPI) -> AsyncIterator[None]:
 
 
 class Upkeep:
-    """A thread that looks once a day, and at the beginning. It is nothing that an end has to wait for."""
+    """A thread that removes what is too old, at the start and once a day. The server does not wait for it to end."""
 
     def __init__(self, here: RequestContext, *, period: float = DAY) -> None:
         self._here = here
@@ -108,13 +108,13 @@ class Upkeep:
         self._thread = threading.Thread(target=self._go_on, name="retention", daemon=True)
 
     def start(self) -> None:
-        """Begins, if there is a rule to follow."""
+        """Starts the thread, if a rule of retention is set."""
         rules = self._here.settings.retention
         if rules.samples is not None or rules.runs is not None:
             self._thread.start()
 
     def end(self) -> None:
-        """Looks no more."""
+        """Stops the thread after its present round."""
         self._ended.set()
 
     def _go_on(self) -> None:
@@ -127,7 +127,7 @@ class Upkeep:
 
 
 def tidy(here: RequestContext) -> None:
-    """Lets go what is too old, and says so in the audit log."""
+    """Removes what is too old, and says so in the audit log."""
     gone = retention.apply(here.store, here.settings.retention)
     if gone is not None and (gone.runs or gone.aged):
         what = f"{len(gone.runs)} runs, samples of {gone.aged} results"

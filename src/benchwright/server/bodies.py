@@ -16,7 +16,7 @@ from benchwright.units import whole_number
 
 
 async def read_pieces(request: Request, most: int) -> AsyncIterator[bytes]:
-    """The body, unpacked; a refusal when it is larger than `most`, comes too slowly, or is damaged."""
+    """Yields the unpacked body in pieces; refuses it when it is larger than `most`, too slow, or damaged."""
     limits = context_of(request).settings.limits
     if _declared_size(request) > most:
         raise _refuse_too_large(most)
@@ -32,7 +32,7 @@ async def read_pieces(request: Request, most: int) -> AsyncIterator[bytes]:
 
 
 async def read_lines(request: Request, most: int, longest: int) -> AsyncIterator[bytes]:
-    """The body line by line as it comes, without the empty ones; none may be larger than `longest`."""
+    """Yields the body line by line as it comes, without empty lines; refuses a line larger than `longest`."""
     begun = bytearray()
     async for piece in read_pieces(request, most):
         *ended, rest = piece.split(b"\n")
@@ -49,7 +49,7 @@ async def read_lines(request: Request, most: int, longest: int) -> AsyncIterator
 
 
 async def read_whole(request: Request, most: int) -> bytes:
-    """All of the body."""
+    """Returns the whole body of a request; refuses one that is larger than `most`."""
     body = bytearray()
     async for piece in read_pieces(request, most):
         body += piece
@@ -71,17 +71,19 @@ Document = Annotated[bytes, Depends(_read_document)]  # a result, or a run witho
 def _declared_size(request: Request) -> int:
     size = whole_number(request.headers.get("content-length", "0"))
     if size is None:
-        raise refusal(400, "Content-Length is no number")
+        raise refusal(400, "Content-Length is not a number")
     return size
 
 
 def _refuse_too_large(most: int) -> HTTPException:
     size = f"{most / MIB:g} MiB" if most >= MIB else f"{most} bytes"
-    return refusal(413, f"this is more than {size}", "send less at once: results one by one, runs in several streams")
+    return refusal(
+        413, f"the body is larger than {size}", "send less at once: results one by one, runs in several streams"
+    )
 
 
 async def _read_patiently(request: Request, limits: RequestLimits) -> AsyncIterator[bytes]:
-    """The pieces as they come; a refusal when one is late, or all of them take too long."""
+    """Yields the pieces as they come; refuses the body when one is late, or all of them take too long."""
     stream = request.stream()
     end = asyncio.get_running_loop().time() + limits.longest
     while True:

@@ -42,24 +42,24 @@ class RequestContext:
 
 
 def context_of(request: Request) -> RequestContext:
-    """What this server's requests share."""
+    """Returns what the requests of this server share."""
     found = request.app.state.context
     assert isinstance(found, RequestContext)
     return found
 
 
 def archive(request: Request) -> SqlStore:
-    """The database."""
+    """Returns the server's database."""
     return context_of(request).store
 
 
 def stop_event(request: Request) -> asyncio.Event:
-    """Set when the server is about to end: streams that go on and on then say goodbye."""
+    """Returns the event that is set when the server is about to end, so that endless streams end too."""
     return context_of(request).stopping
 
 
 def answer(request: Request, view: Any, *, status: int = 200) -> Response:
-    """A record of `views.shapes`, or plain values, as JSON; 304 when the asker has the same already."""
+    """Answers with a record of `pages.shapes`, or plain values, as JSON; 304 when the client has the same already."""
     return pack_response(request, encoding.dumps(view), status=status)
 
 
@@ -71,7 +71,7 @@ def pack_response(
     status: int = 200,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Bytes, with an ETag where they were asked for, compressed when they are many. Call it from a thread."""
+    """Answers with bytes: with an ETag for GET, compressed when they are many. Call it from a thread."""
     told = {"Cache-Control": "no-store", **(headers or {})}
     if request.method == "GET" and status == 200:
         tag = f'W/"{hashlib.sha256(body).hexdigest()[:32]}"'  # weak: the same content may be sent packed or not
@@ -85,12 +85,12 @@ def pack_response(
 
 
 def record(request: Request, visitor: Visitor, action: str, what: str = "") -> None:
-    """A line in the audit log. Call it from a thread."""
+    """Writes a line to the audit log. Call it from a thread."""
     archive(request).audit_add(who=visitor.name, address=visitor.address, action=action, what=what[:500])
 
 
 def record_once(request: Request, visitor: Visitor, action: str, what: str = "") -> None:
-    """The same for what comes in hundreds, such as the results of a run: one line in ten minutes."""
+    """Writes a line to the audit log, but the same line only once in ten minutes: results come in hundreds."""
     if not context_of(request).told.take("\0".join((visitor.name, visitor.address, action, what))):
         record(request, visitor, action, what)
 

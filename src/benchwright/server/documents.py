@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 def run_of(body: bytes, limits: RequestLimits, *, where: str = "body") -> Run:
-    """The run in a versioned document."""
+    """Returns the run in a versioned document."""
     document = parse_json(body, limits, where=where)
     _check_sample_size(document, limits)
     run = schema.open_document(document, Run, where=where)
@@ -34,7 +34,7 @@ def run_of(body: bytes, limits: RequestLimits, *, where: str = "body") -> Run:
 
 
 def result_of(body: bytes, limits: RequestLimits, *, where: str = "body") -> Result:
-    """The result in a versioned document."""
+    """Returns the result in a versioned document."""
     document = parse_json(body, limits, where=where)
     _check_sample_size(document, limits)
     result = schema.open_document(document, Result, where=where)
@@ -43,12 +43,12 @@ def result_of(body: bytes, limits: RequestLimits, *, where: str = "body") -> Res
 
 
 def record_of(kind: type[T], body: bytes, limits: RequestLimits, *, where: str = "body") -> T:
-    """A plain JSON object as a record."""
+    """Decodes a plain JSON object as a record of this kind."""
     return schema.decode(kind, parse_json(body, limits, where=where), where=where)
 
 
 def parse_json(body: bytes, limits: RequestLimits, *, where: str = "body") -> Any:
-    """JSON whose numbers are finite and of 64 bits, and which is not nested without end."""
+    """Parses JSON whose numbers are finite and of 64 bits, and which is not nested too deeply."""
     try:
         return json_value(body, deepest=limits.depth, most=_MOST)
     except TextError as error:
@@ -103,7 +103,7 @@ def check_run(run: Run, where: str) -> None:
 def _check_result(result: Result, where: str) -> None:
     check_id(result.id, f"{where}.id")
     if result.round not in _SIGNED:
-        raise DecodeError(f"{where}.round: {result.round} is no number of a round")
+        raise DecodeError(f"{where}.round: {result.round} is not the number of a round")
     names = {
         "case.name": [result.case.name],
         "metrics": [text for metric in result.metrics for text in (metric.name, metric.unit)],
@@ -114,20 +114,20 @@ def _check_result(result: Result, where: str) -> None:
 
 
 def check_names(names: Mapping[str, Iterable[str]], where: str) -> None:
-    """Refuses names that are too long to be found by, told by the place they stand in."""
+    """Refuses names that are too long to be searched for; the error names their place."""
     for place, texts in names.items():
         if any(len(text) > LONGEST_NAME for text in texts):
             raise DecodeError(f"{where}.{place}: longer than {LONGEST_NAME} characters")
 
 
 def check_text(text: str, where: str, most: int = LONGEST_TEXT) -> None:
-    """Refuses what a person wrote when it is too long to be shown beside other things."""
+    """Refuses a text that a person wrote when it is too long to be shown beside other things."""
     if len(text) > most:
         raise DecodeError(f"{where}: a text of more than {most:,} characters", remedy="write less")
 
 
 def check_id(text: str, where: str) -> None:
-    """Refuses what cannot be an id, which stands in addresses and file names."""
+    """Refuses a text that cannot be an id, since ids stand in addresses and file names."""
     if not is_id(text):
         raise DecodeError(
             f"{where}: {text[:60]!r} cannot be an id", remedy=f"1 to {LONGEST_ID} printable characters without slashes"
@@ -135,5 +135,5 @@ def check_id(text: str, where: str) -> None:
 
 
 def is_id(text: str) -> bool:
-    """Whether it can name a run or a result: in an address, in a file name, on a screen."""
+    """Whether a text can be the id of a run or a result: in an address, in a file name, on a screen."""
     return 0 < len(text) <= LONGEST_ID and text.isprintable() and not {"/", "\\"} & {*text} and text not in (".", "..")

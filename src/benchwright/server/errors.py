@@ -20,7 +20,7 @@ MOST_SHOWN = 1000  # characters of a message: what was sent is not sent back at 
 
 
 def refusal(status: int, what: str, remedy: str = "", headers: Mapping[str, str] | None = None) -> HTTPException:
-    """An exception for a request that is not carried out."""
+    """Returns the exception for a request that is not carried out."""
     return HTTPException(status, detail={"error": what, "remedy": remedy}, headers=dict(headers or {}) or None)
 
 
@@ -38,7 +38,7 @@ def status_of(error: BenchwrightError) -> int:
 
 
 def explain_error(request: Request, error: BenchwrightError) -> tuple[int, str, str]:
-    """Status, what is wrong, what to do: for visitors, who need not know where the store lies. The log says it."""
+    """Returns status, error and remedy for visitors, who need not know where the store lies; the log says that."""
     status = status_of(error)
     if status == 507:
         sys.stderr.write(f"{error.message}\n")
@@ -50,14 +50,14 @@ def explain_error(request: Request, error: BenchwrightError) -> tuple[int, str, 
 
 
 def problem(status: int, error: str, remedy: str = "", **more: Any) -> Response:
-    """An answer that says what is wrong and what to do; `more` stands beside it."""
+    """Answers with what is wrong and what to do; `more` is put beside it."""
     told = {"error": error[:MOST_SHOWN], "remedy": remedy[:MOST_SHOWN], **more}
     headers = {"Cache-Control": "no-store"}
     return Response(json.dumps(told), status_code=status, headers=headers, media_type="application/json")
 
 
 def handle_errors(app: FastAPI) -> None:
-    """Has every error of the app answered in the same shape."""
+    """Registers handlers, so that every error of the app is answered in the same shape."""
     app.add_exception_handler(AnyHTTPException, _answer_refusal)
     app.add_exception_handler(RequestValidationError, _answer_invalid)
     app.add_exception_handler(BenchwrightError, _answer_error)
@@ -82,7 +82,7 @@ async def _answer_invalid(request: Request, error: Exception) -> Response:
 
 
 def _sentence(error: Mapping[str, Any]) -> str:
-    """What is wrong with an argument, in the words that the rest of the API uses, and what was sent for it."""
+    """Says what is wrong with an argument, in the words that the rest of the API uses, and what was sent."""
     bounds = error.get("ctx", {})
     said = _INVALID.get(error["type"], "this value does not fit").format_map(_Unknown(bounds))
     sent = error.get("input")

@@ -53,7 +53,9 @@ class Shield:
         except Exception:
             # The process' border: the visitor is told nothing of our insides, the log everything.
             if not sending.status:
-                await problem(500, "the server failed at this", "its log says why")(scope, receive, sending)
+                await problem(500, "the server failed to answer this request", "its log says why")(
+                    scope, receive, sending
+                )
             raise
         finally:
             seconds = time.perf_counter() - started
@@ -90,19 +92,19 @@ class Shield:
 
 
 def _route(scope: Scope) -> str:
-    """The pattern that fitted, for the router leaves it here, without the API's prefix; "" when none did."""
+    """Returns the route's pattern without the API's prefix, which the router leaves here; "" when no route fitted."""
     return str(getattr(scope.get("route"), "path", "")).removeprefix("/api/v1")  # some versions name it, some do not
 
 
 def foreign_name(settings: ServerSettings, headers: Headers) -> tuple[str, str] | None:
-    """What is wrong with the Host that a request names, if anything.
+    """Returns what is wrong with the Host that a request names, or None.
 
     A page elsewhere can have its own name point to this machine; the browser then believes that we are that page's
     server, and only the name gives it away. It is checked where reaching us is what one is trusted for.
     """
     hosts = headers.getlist("host")
     if len(hosts) != 1:
-        return "a request names one host", "send one Host header"
+        return "a request must name one host", "send one Host header"
     name = host_name(hosts[0])
     if name is None:
         return "the Host header cannot be read", "send the name or address of this server"
@@ -112,7 +114,7 @@ def foreign_name(settings: ServerSettings, headers: Headers) -> tuple[str, str] 
 
 
 def foreign_page(settings: ServerSettings, headers: Headers) -> tuple[str, str] | None:
-    """What is wrong with the page that sends a change, if it is one of another site. Programs send neither header."""
+    """Returns why a page of another site may not send a change, or None. Programs send neither header."""
     site = headers.get("sec-fetch-site", "none")
     refused = "a page of another site may not change anything here", "use the dashboard, or a program with a token"
     if site not in ("same-origin", "none"):
@@ -127,7 +129,7 @@ def foreign_page(settings: ServerSettings, headers: Headers) -> tuple[str, str] 
 
 @lru_cache(maxsize=1000)
 def host_name(text: str) -> str | None:
-    """The name in `name`, `name:port` or `[address]:port`, in small letters; None when it is none of them."""
+    """The name in `name`, `name:port` or `[address]:port`, in small letters; None for any other text."""
     try:
         parts = urlsplit(f"//{text}")
         _ = parts.port
@@ -161,7 +163,7 @@ class _Sending:
             await self._send({"type": "http.response.body", "body": b""})
 
     def until_started(self, receive: Receive) -> Receive:
-        """Says that the asker has gone once the head is sent, so that a stream does not go on for nobody."""
+        """Returns a `receive` that reports a disconnect once the head is sent, so that no stream goes on for nobody."""
 
         async def receive_or_end() -> Message:
             return {"type": "http.disconnect"} if self._ended else await receive()

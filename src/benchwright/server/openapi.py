@@ -43,23 +43,23 @@ def answers_with(kind: type, *, status: int = 200, note: str = "") -> dict[int |
 
 
 def answers_with_document(kind: str) -> dict[int | str, dict[str, Any]]:
-    """The same for a route that answers with a versioned document."""
+    """Describes a route's answer, a versioned document: `responses=answers_with_document("run")`."""
     content = {"application/json": {"schema": {"$ref": f"{_PLACE}{kind.capitalize()}Document"}}}
     return {200: {"description": f"A {kind}, as `benchwright export` writes it.", "content": content}}
 
 
 def takes(kind: type, *, note: str = "") -> dict[str, Any]:
-    """`openapi_extra=takes(Triage)` on a route: its body is a JSON object with these keys."""
+    """Describes a route's body, a JSON object with the keys of a record: `openapi_extra=takes(Triage)`."""
     return _body({"application/json": {"schema": {"$ref": f"{_PLACE}{kind.__name__}"}}}, note)
 
 
 def takes_object() -> dict[str, Any]:
-    """The same for any JSON object."""
+    """Describes a route's body, any JSON object."""
     return _body({"application/json": {"schema": {"type": "object"}}}, "")
 
 
 def takes_document(kind: str, *media: str, note: str = "") -> dict[str, Any]:
-    """`openapi_extra=takes_document("run")`: its body is a versioned document, as `benchwright export` writes them."""
+    """Describes a route's body, a versioned document as `benchwright export` writes it."""
     content = {
         one: {"schema": {"$ref": f"{_PLACE}{kind.capitalize()}Document"}} for one in ("application/json", *media)
     }
@@ -67,12 +67,12 @@ def takes_document(kind: str, *media: str, note: str = "") -> dict[str, Any]:
 
 
 def takes_bytes(note: str) -> dict[str, Any]:
-    """`openapi_extra=takes_bytes(...)`: its body is a file."""
+    """Describes a route's body, a file."""
     return _body({"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}, note)
 
 
 def describe(app: FastAPI) -> None:
-    """Has the app publish its OpenAPI document."""
+    """Makes the app publish its OpenAPI document."""
 
     def document() -> dict[str, Any]:
         if app.openapi_schema is None:

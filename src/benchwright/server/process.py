@@ -55,7 +55,7 @@ def server_for(app: FastAPI) -> uvicorn.Server:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket at that address; port 0 is any free one."""
+    """Opens a socket at that address; port 0 is any free one."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -75,7 +75,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address_of(listening: socket.socket, host: str) -> str:
-    """What to type into a browser here: an address that means all of them cannot be asked for everywhere."""
+    """Returns the address for a browser on this machine: 0.0.0.0 and :: cannot be opened everywhere."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
     name = f"[{host}]" if ":" in host else host
     return f"http://{name}:{listening.getsockname()[1]}/"

@@ -1,4 +1,4 @@
-"""What a server is told when it starts."""
+"""The settings of a server, and the limits of its requests."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class ServerSettings:
 
 
 def artifacts_of(store_url: str) -> Path:
-    """Where files of results lie unless somebody says so: beside an SQLite file, else where runs here leave them."""
+    """Returns the default folder for files of results: beside an SQLite file, else where runs here leave them."""
     if "://" in store_url and not store_url.startswith("sqlite"):
         return Path(".benchwright", "artifacts").absolute()
     return database_file(store_url).parent / "artifacts"

@@ -26,7 +26,7 @@ class Buckets:
         self._lock = threading.Lock()
 
     def take(self, key: str) -> float:
-        """Takes a permit and returns 0; or the seconds until there is one."""
+        """Takes a permit and returns 0, or returns the seconds until there is one."""
         with self._lock:
             now = self._clock()
             level, since = self._levels.pop(key, (self._burst, now))
@@ -40,7 +40,7 @@ class Buckets:
 
 @lru_cache(maxsize=1000)
 def neighbourhood(address: str) -> str:
-    """What counts as one address: of IPv6 the network, since a household has 2**64 addresses of it."""
+    """Returns what counts as one address: of IPv6 the network, since a household has 2**64 addresses."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -69,7 +69,7 @@ class Traffic:
         self._timed: dict[str, RouteTimes] = {}
 
     def note(self, method: str, route: str, status: int, seconds: float) -> None:
-        """One request that was answered; `route` is its pattern, never its path."""
+        """Counts one answered request; `route` is its pattern, never its path."""
         name = (method if method in _METHODS else "other", route, status)
         with self._lock:
             self._counts[name] = self._counts.get(name, 0) + 1
@@ -78,12 +78,12 @@ class Traffic:
             timed.seconds += seconds
 
     def counts(self) -> Mapping[tuple[str, str, int], int]:
-        """Requests by method, route and status."""
+        """Returns how many requests there were, by method, route and status."""
         with self._lock:
             return dict(self._counts)
 
     def times(self) -> Mapping[str, RouteTimes]:
-        """How long they took, by route."""
+        """Returns how long requests took, by route."""
         with self._lock:
             return {
                 route: RouteTimes(buckets=[*one.buckets], seconds=one.seconds) for route, one in self._timed.items()

@@ -46,11 +46,11 @@ class TestFlags:
         assert "--local_reporter" in caught.value.remedy
 
     def test_a_value_that_belongs_to_no_flag_is_told(self) -> None:
-        with pytest.raises(OptionError, match="unknown: b"):
+        with pytest.raises(OptionError, match="unknown flags: b"):
             _parse("--user_string", "a", "b")
 
     def test_a_needed_flag_that_is_misspelt_is_told_before_what_is_missing(self) -> None:
-        with pytest.raises(OptionError, match="unknown: --platfrm host") as caught:
+        with pytest.raises(OptionError, match="unknown flags: --platfrm host") as caught:
             harness_flags.parse(["--platfrm", "host"])
         assert "'--platform'" in caught.value.remedy
 
@@ -179,10 +179,10 @@ class TestInfo:
             ('{"treatment": {"programs": {"program": 7}}}', "programs.program.location: 7", ""),
             (
                 '{"treatment": {"program": "/bin/sh", "commit_time": "today"}}',
-                "commit_time: 'today' is no time",
+                "commit_time: 'today' is not a time",
                 "1970",
             ),
-            ('{"treatment": {"program": "/bin/sh", "commit_time": true}}', "commit_time: True is no time", "1970"),
+            ('{"treatment": {"program": "/bin/sh", "commit_time": true}}', "commit_time: True is not a time", "1970"),
             ('{"treatment": {}, "shared_libs": {"a": 1}}', "shared_libs is a dict", ""),
         ],
     )

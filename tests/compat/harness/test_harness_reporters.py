@@ -102,7 +102,7 @@ def test_processes_do_not_take_one_number_twice(tmp_path: Path, document: Harnes
 def test_the_date_is_that_of_utc(tmp_path: Path, document: HarnessDocument) -> None:
     late = HarnessDocument(meta=document.meta | {"commit_time": "1521158399.5"}, data=document.data)
     assert local_reporter.write(tmp_path, late) == tmp_path / FOLDER / "0"
-    with pytest.raises(DecodeError, match="no time"):
+    with pytest.raises(DecodeError, match="not a time"):
         local_reporter.write(
             tmp_path, HarnessDocument(meta=document.meta | {"commit_time": "noon"}, data=document.data)
         )

@@ -81,7 +81,7 @@ def test_a_missing_label_is_a_label(tmp_path: Path, inside: Benchwright) -> None
     assert ended.returncode == 0, ended.stderr
     assert "control: (no label), treatment: b" in ended.stdout
     assert "+100.00%" in ended.stdout
-    assert "broken_perfzero_summary.json: is no summary" in ended.stderr
+    assert "broken_perfzero_summary.json: is not a summary" in ended.stderr
     (told,) = json.loads(inside("perfzero", "diff", ".", "--json").stdout)["data"]
     assert told["changes"][0]["metric"] == "wall_time"
 

@@ -40,7 +40,13 @@ if TYPE_CHECKING:
     help="The metric to judge; only one. Default: latency_p50, wall_time of what is called once.",
 )
 @smallest_option
-@click.option("--false-alarms", default="1%", show_default=True, metavar="PERCENT", help="How often chance may win.")
+@click.option(
+    "--false-alarms",
+    default="1%",
+    show_default=True,
+    metavar="PERCENT",
+    help="How often chance alone may be called a change.",
+)
 @click.option(
     "--pairs",
     type=click.IntRange(min=1),

@@ -24,9 +24,15 @@ if TYPE_CHECKING:
 @click.option("--case", default="", metavar="WORDS", help="Only cases with these words in their name: one is bisected.")
 @build_options
 @click.option(
-    "--confidence", default="98%", show_default=True, metavar="PERCENT", help="End when one commit is so sure."
+    "--confidence",
+    default="98%",
+    show_default=True,
+    metavar="PERCENT",
+    help="End when one commit is the culprit with this probability.",
 )
-@click.option("--most-runs", type=click.IntRange(min=2), default=200, show_default=True, help="End after so many.")
+@click.option(
+    "--most-runs", type=click.IntRange(min=2), default=200, show_default=True, help="End after this many runs."
+)
 @click.option("--all", "every", is_flag=True, help="All of them: go on to the next culprit when one is named.")
 @click.option(
     "--metric",
@@ -96,7 +102,7 @@ def command(**given: Any) -> int:
 
 
 def _range(given: dict[str, Any]) -> Range:
-    """Takes the only argument for a finding where no range is given."""
+    """Returns the range to search; the only argument is a finding where no range is given."""
     from benchwright.workflows.bisect.run import Range
 
     finding = given["finding"]

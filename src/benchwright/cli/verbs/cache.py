@@ -1,4 +1,4 @@
-"""`benchwright cache`: the models that were fetched, what of them is damaged, and what can go."""
+"""`benchwright cache`: fetched models; which are damaged, and which can be removed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def cache_option(function: F) -> F:
-    """`--cache DIR`, passed on as `folder`."""
+    """Adds `--cache DIR`, passed on as `folder`."""
     return click.option(
         "--cache",
         "folder",
@@ -75,9 +75,9 @@ def verify(repair: bool, folder: str | None, as_json: bool) -> int:
 
 
 @command.command("prune")
-@click.option("--older-than", metavar="TIME", help="What was not used for so long goes: 30d, 12h.")
-@click.option("--larger-than", metavar="SIZE", help="What is larger goes: 500MB.")
-@click.option("--keep", metavar="SIZE", help="What was used longest ago goes, until so much is left: 10GB.")
+@click.option("--older-than", metavar="TIME", help="Remove what was not used for this long: 30d, 12h.")
+@click.option("--larger-than", metavar="SIZE", help="Remove what is larger: 500MB.")
+@click.option("--keep", metavar="SIZE", help="Remove what was used longest ago, until this much is left: 10GB.")
 @click.option("--all", "everything", is_flag=True, help="All of them: everything goes.")
 @click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing.")
 @cache_option
@@ -92,7 +92,7 @@ def prune(
     folder: str | None,
     as_json: bool,
 ) -> None:
-    """Remove what is no longer wanted. Not while something measures with it."""
+    """Remove files that are no longer wanted. Not while something measures with it."""
     from benchwright.fetch import cache_upkeep
 
     limits = cache_upkeep.CacheLimits(
@@ -102,7 +102,7 @@ def prune(
         everything=everything,
     )
     if limits == cache_upkeep.CacheLimits():
-        raise click.UsageError("say what may go: --older-than, --larger-than, --keep or --all")
+        raise click.UsageError("say what may be removed: --older-than, --larger-than, --keep or --all")
     cache = _open_cache(folder)
     lines = {entry.sha256: _format_entry(cache, entry) for entry in cache.entries()}
     gone = cache_upkeep.prune(cache, limits, dry_run=dry_run)

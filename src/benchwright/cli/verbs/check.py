@@ -21,6 +21,6 @@ from benchwright.cli.options import json_option, markdown_option, smallest_optio
 def command(**given: Any) -> int:
     """Whether RUN (default: the last) may pass: another name of `benchwright compare RUN --against WHAT`.
 
-    Exits with 0 when it may, with 1 when a condition of --fail-on is met, with 2 when the question was wrong.
+    Exits with 0 when it may, with 1 when a condition of --fail-on is met, with 2 when the request is wrong.
     """
     return open_gate(GateRequest(**given))

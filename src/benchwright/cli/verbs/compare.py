@@ -1,4 +1,4 @@
-"""benchwright compare"""
+"""`benchwright compare`: two runs against each other, or a gate for one run."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def command(
 
     `compare [RUN] --against WHAT` is a gate: whether RUN (default: the last) may pass. So is `compare A B` with
     --fail-on, --junit or --github: whether B may. It exits with 0 when it may, with 1 when a condition of --fail-on is
-    met, with 2 when the question was wrong.
+    met, with 2 when the request is wrong.
     """
     if against is None and not after:
         raise OptionError(

@@ -1,4 +1,4 @@
-"""`benchwright devices`: what is connected."""
+"""`benchwright devices`: the devices that are connected."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class _NeverStale(click.Command):
-    """Takes an earlier run's result away before it reads its command line: whatever happens now, it is no result of it.
+    """Removes an earlier run's result file before the command line is read: this run did not write it.
 
-    Only who asks for help runs nothing.
+    `--help` runs nothing, so it removes nothing.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -43,7 +43,7 @@ class _NeverStale(click.Command):
 )
 @click.option("--metrics-policy", metavar="SECTION", help="The section that has the patterns. Default: the task's own.")
 @click.option("--command-to-execute", metavar="LINE", help="A shell line instead of the section's command.")
-@click.option("--data-set", help="Read for the sake of older command lines; nothing is downloaded.")
+@click.option("--data-set", help="Accepted for older command lines; nothing is downloaded.")
 @click.option("--timeout", metavar="SECONDS", help="End a task that takes longer. Default: the task's own, else a day.")
 @click.option("--no-save", is_flag=True, help="Keep nothing in the store.")
 @store_option

@@ -150,7 +150,10 @@ def _status(calibrate: bool, known: Calibration | None) -> int:
 
 
 def _calibrate(seconds: float, store: str | None, here: Environment) -> Calibration:
-    """Measures, judges and keeps it. Ctrl-C keeps what was measured by then, where that is enough to say anything."""
+    """Measures how often the gates are wrong here, and keeps the answer.
+
+    Ctrl-C keeps what was measured by then, where that is enough to say anything.
+    """
     from benchwright.execution import session
     from benchwright.execution.noise import calibration
     from benchwright.workflows.run import command_line
@@ -189,7 +192,7 @@ def _print_advice(remedies: Iterable[ResultWarning]) -> None:
         _echo(f"  {click.style(warning.code, fg='yellow')}: {warning.seen}")
         _echo(f"    {warning.remedy}")
     if not remedies:
-        _echo("  nothing found")
+        _echo("  nothing to change was found")
 
 
 def _print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:

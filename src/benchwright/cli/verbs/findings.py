@@ -13,7 +13,7 @@ from benchwright.records.findings import Mute, Remark, State, Threshold
 from benchwright.store import open_configured_store
 
 WHO = "BENCHWRIGHT_USER"
-comment_option = click.option("--comment", default="", metavar="TEXT", help="What to add to its story.")
+comment_option = click.option("--comment", default="", metavar="TEXT", help="What to add to the finding's story.")
 
 
 @click.group("findings", invoke_without_command=True)
@@ -30,7 +30,7 @@ comment_option = click.option("--comment", default="", metavar="TEXT", help="Wha
     default=50,
     show_default=True,
     metavar="N",
-    help="At most so many, the newest.",
+    help="At most this many, the newest.",
 )
 @store_option
 @json_option
@@ -110,7 +110,7 @@ def show(context: click.Context, finding: str, store: str | None, as_json: bool)
 
 
 def _add_state_command(verb: str, state: State, what: str, line: str) -> None:
-    """Adds a command that puts a finding into a state."""
+    """Adds a command that puts a finding into `state`."""
 
     @command.command(verb, help=line)
     @click.argument("finding", metavar="ID")
@@ -123,10 +123,12 @@ def _add_state_command(verb: str, state: State, what: str, line: str) -> None:
         click.echo(f"{changed.id}: {changed.state}")
 
 
-_add_state_command("acknowledge", State.ACKNOWLEDGED, "acknowledged", "It is known and being looked at.")
-_add_state_command("resolve", State.RESOLVED, "resolved", "It was dealt with.")
-_add_state_command("ignore", State.IGNORED, "ignored", "It is as it should be, or does not matter.")
-_add_state_command("reopen", State.OPEN, "reopened", "It is open again.")
+_add_state_command(
+    "acknowledge", State.ACKNOWLEDGED, "acknowledged", "Say that a finding is known and being looked at."
+)
+_add_state_command("resolve", State.RESOLVED, "resolved", "Say that a finding was dealt with.")
+_add_state_command("ignore", State.IGNORED, "ignored", "Say that a finding is as it should be, or does not matter.")
+_add_state_command("reopen", State.OPEN, "reopened", "Open a finding again.")
 
 
 @command.command("assign")
@@ -136,7 +138,7 @@ _add_state_command("reopen", State.OPEN, "reopened", "It is open again.")
 @store_option
 @click.pass_context
 def assign(context: click.Context, finding: str, who: str, comment: str, store: str | None) -> None:
-    """Say who looks after it; '' for nobody."""
+    """Say who looks after a finding; '' for nobody."""
     with closing(open_configured_store(store or context.obj)) as results:
         said = f"to {who}" if who else "to nobody"
         changed = results.update_finding(
@@ -151,7 +153,7 @@ def assign(context: click.Context, finding: str, who: str, comment: str, store: 
 @store_option
 @click.pass_context
 def comment_(context: click.Context, finding: str, text: str, store: str | None) -> None:
-    """Add TEXT to its story."""
+    """Add TEXT to a finding's story."""
     with closing(open_configured_store(store or context.obj)) as results:
         changed = results.update_finding(finding, _remark("comment", text))
     click.echo(f"{changed.id}: {len(changed.remarks)} remarks")
@@ -182,7 +184,7 @@ def mute(context: click.Context, what: str, reason: str, off: bool, store: str |
 @store_option
 @click.pass_context
 def threshold(context: click.Context, case: str, smallest: str, metrics: tuple[str, ...], store: str | None) -> None:
-    """Report only changes of at least PERCENT (5%) for the cases of that name; `none` takes it away."""
+    """Report only changes of at least PERCENT (5%) for the cases of that name; `none` removes the threshold."""
     from benchwright.units import parse_percent
 
     least = None if smallest == "none" else parse_percent(smallest, "PERCENT")
@@ -190,7 +192,7 @@ def threshold(context: click.Context, case: str, smallest: str, metrics: tuple[s
         for metric in metrics or ("",):
             if least is None:
                 gone = results.drop_threshold(case, metric)
-                click.echo(f"{case}: {'no threshold any more' if gone else 'had no threshold'}")
+                click.echo(f"{case}: {'the threshold is removed' if gone else 'there was no threshold'}")
             else:
                 results.set_threshold(Threshold(case=case, metric=metric, smallest=least))
                 of = f"of {metric} " if metric else ""
@@ -202,8 +204,7 @@ def threshold(context: click.Context, case: str, smallest: str, metrics: tuple[s
 @json_option
 @click.pass_context
 def rules(context: click.Context, store: str | None, as_json: bool) -> None:
-    """What is muted, and the thresholds."""
-
+    """List what is muted, and the thresholds."""
     from benchwright.units.numbers import printable
 
     with closing(open_configured_store(store or context.obj)) as results:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     default=20,
     show_default=True,
     metavar="N",
-    help="At most so many, the newest; runs of each series.",
+    help="At most this many runs of each series, the newest.",
 )
 @store_option
 @json_option

@@ -55,16 +55,16 @@ def build(**given: Any) -> None:
     )
     environment = _environment_of_run(given["from_run"], given["store"]) if given["from_run"] else orders.here()
     if given["only_print"]:
-        told = {"dockerfile": orders.dockerfile(environment, wanted)}
+        answer = {"dockerfile": orders.dockerfile(environment, wanted)}
     elif given["folder"]:
-        told = {"path": str(orders.write(environment, wanted, given["folder"]))}
+        answer = {"path": str(orders.write(environment, wanted, given["folder"]))}
     else:
         image = orders.build(environment, wanted)
-        told = {"name": image.name, "id": image.id}
+        answer = {"name": image.name, "id": image.id}
     if given["as_json"]:
-        print_json("image", told)
+        print_json("image", answer)
     else:
-        click.echo(next(iter(told.values())).rstrip("\n"))
+        click.echo(next(iter(answer.values())).rstrip("\n"))
 
 
 @command.command("list")
@@ -88,7 +88,7 @@ def list_images(as_json: bool) -> None:
 
 
 def _environment_of_run(reference: str, store: str | None) -> Environment:
-    """The environment of the first case of a run that was measured."""
+    """Returns the environment of the first measured case of a run."""
     from benchwright.errors import OptionError
     from benchwright.exchange.named_runs import find_run
     from benchwright.store.files.transfer import read_runs

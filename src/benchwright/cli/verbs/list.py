@@ -29,7 +29,7 @@ BACKUP = "restore this one from a backup of the store, if there is one"
     default=20,
     show_default=True,
     metavar="N",
-    help="At most so many, the newest; runs.",
+    help="At most this many runs, the newest.",
 )
 @click.option(
     "--all", "tries", is_flag=True, help="All of them: also tries that were refused before anything was measured."
@@ -60,14 +60,14 @@ def command(targets: tuple[str, ...], runtime: str, limit: int, tries: bool, sto
 
 
 def _write_lines(lines: Iterable[str]) -> None:
-    """Writes each as one line, whatever the names in it hold: a store that others send to holds theirs."""
+    """Writes each text as one line, whatever its names hold: names in a store may come from others."""
     from benchwright.units.numbers import printable
 
     _write("".join(f"{printable(line)}\n" for line in lines))
 
 
 def _write(text: str) -> None:
-    """Writes to a reader that may go when it has seen enough; click would call that a failure."""
+    """Writes to a reader that may close the pipe early; click would call that a failure."""
     from benchwright.report.ascii import emit_text
 
     try:
@@ -118,7 +118,7 @@ def _runs(store: str | None, limit: int, tries: bool) -> list[dict[str, Any]]:
 
 
 def _case_lines(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """A line for each case; a class is named once, and what its author says of it, above its methods."""
+    """Yields a line for each case; a class and its summary stand once, above its methods."""
     last = ""
     for row in rows:
         owner = row.get("class", "")

@@ -52,7 +52,9 @@ def send(findings: tuple[str, ...], to: tuple[str, ...], again: bool, store: str
     settings = config.load().notify
     settings = replace(settings, targets=to) if to else settings
     if not settings.targets:
-        raise OptionError("there is nobody to tell", remedy="name targets in [notify] of benchwright.toml, or --to URL")
+        raise OptionError(
+            "no target is named that could be told", remedy="name targets in [notify] of benchwright.toml, or --to URL"
+        )
     with closing(open_configured_store(store)) as results:
         meant = [results.finding(reference) for reference in findings]
         told = open_notifier(config.store_url(store), settings).tell(meant, results, asked=True, again=again)

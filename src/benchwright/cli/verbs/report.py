@@ -1,4 +1,4 @@
-"""benchwright report"""
+"""`benchwright report`: a single-file HTML report, or the dashboard as a folder."""
 
 from __future__ import annotations
 
@@ -35,7 +35,11 @@ from benchwright.store import open_configured_store
     help="Write the dashboard into this folder instead, to publish anywhere; no server is needed.",
 )
 @click.option(
-    "--runs", "newest", type=click.IntRange(min=1), default=None, help="For --site: so many of the newest. Default: 50."
+    "--runs",
+    "newest",
+    type=click.IntRange(min=1),
+    default=None,
+    help="For --site: how many of the newest runs. Default: 50.",
 )
 @click.option("--force", is_flag=True, help="Replace what is there: also a file or a folder that is not Benchwright's.")
 def command(
@@ -92,7 +96,7 @@ def _publish(
     with closing(open_configured_store(store)) as archive:
         if not isinstance(archive, SqlStore):
             raise OptionError(
-                "a site is made from a database", remedy="call it where the server's store is, with --store FILE"
+                "a site is made from a database", remedy="run this where the server's database is, with --store FILE"
             )
         counts = publish(archive, site, runs=newest or RUNS, force=force, on_answer=_page_counter())
     if sys.stderr.isatty():
@@ -106,7 +110,7 @@ def _publish(
 
 
 def _page_counter() -> Callable[[int], None]:
-    """Shows on a terminal how far it is."""
+    """Returns a listener that shows on a terminal how many pages are written."""
     if not sys.stderr.isatty():
         return lambda done: None
     return lambda done: click.echo(f"\r{done} pages", nl=False, err=True) if done % 10 == 0 else None

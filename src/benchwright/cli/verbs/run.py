@@ -76,7 +76,7 @@ class _WithCommand(click.Command):
 @WARMUP
 @click.option("--loops", type=int, default=0, help="Calls per sample. Default: one, more only for very fast callables.")
 @ROUNDS
-@click.option("--retries", type=click.IntRange(min=0), default=0, help="Try a failed case again so often.")
+@click.option("--retries", type=click.IntRange(min=0), default=0, help="How often to try a failed case again.")
 @TIMEOUT
 @CPUS
 @click.option("--memory-limit", metavar="4GiB", help="Address space a worker may use.")
@@ -86,7 +86,7 @@ class _WithCommand(click.Command):
 )
 @click.option("--profile", metavar="10:20,30:40", help="Profile these seconds of the timed phase in a pass of its own.")
 @click.option("--profiler", metavar="A,B", help="Profilers: torch, onnxruntime, tensorflow, py-spy, perf.")
-@click.option("--golden", default="", metavar="RUNTIME|PATH", help="Outputs to give: a runtime's, or saved ones.")
+@click.option("--golden", default="", metavar="RUNTIME|PATH", help="Expected outputs: a runtime's, or saved ones.")
 @click.option("--tolerance", metavar="1e-3", help="How far outputs may be off; or relative=,absolute=,cosine=,top=.")
 @click.option("--keep-outputs", is_flag=True, help="Save what the models answer with the run's files: outputs.npz.")
 @click.option(

@@ -1,4 +1,4 @@
-"""benchwright serve"""
+"""`benchwright serve`: the dashboard and the JSON API of a store."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def command(
     On this machine alone, whoever reaches the server may do everything. With another --address everyone may read, and
     changes need a token (benchwright token create); with --require-token, reading needs one too.
 
-    Once a day it lets go what [retention] in benchwright.toml says is too old.
+    Once a day it removes what is too old by the rules of [retention] in benchwright.toml.
     """
 
     try:
@@ -100,7 +100,8 @@ def command(
         if not settings.on_loopback:
             who = "a token is needed to read" if require_token else "everyone who reaches it can read"
             click.echo(
-                f"listening on {address}: {who}; put a proxy with TLS before it, or tokens travel in the open", err=True
+                f"listening on {address}: {who}; put a proxy with TLS in front of it, or tokens are sent unencrypted",
+                err=True,
             )
 
     serve(settings, port=port, ready=ready)

@@ -1,4 +1,4 @@
-"""benchwright show"""
+"""`benchwright show`: one run in full, or a view of it."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def command(context: click.Context, /, run: str, store: str | None, as_json: boo
 
 
 def _choose_view(context: click.Context, given: dict[str, Any]) -> str:
-    """Which view was asked for; a flag of another view is refused, since it would do nothing."""
+    """Returns the view that was asked for; refuses a flag of another view, since it would do nothing."""
     if given["scaling"] and given["operators"]:
         raise OptionError("--scaling and --operators are two views", remedy="leave one of them out")
     view = "scaling" if given["scaling"] else "operators" if given["operators"] else ""
@@ -95,7 +95,7 @@ def _choose_view(context: click.Context, given: dict[str, Any]) -> str:
         homes = " or ".join(f"--{home}" for home, names in _TAKEN.items() if home and name in names)
         if homes:
             raise OptionError(f"{flag} belongs to {homes}", remedy=f"add {homes}, or leave it out")
-        raise OptionError(f"{flag} is no part of --{view}", remedy=f"leave out {flag} or --{view}")
+        raise OptionError(f"{flag} does not belong to --{view}", remedy=f"leave out {flag} or --{view}")
     return view
 
 

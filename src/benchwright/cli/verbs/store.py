@@ -1,4 +1,4 @@
-"""`benchwright store`: what a store holds, what of it may go, and all of it elsewhere."""
+"""`benchwright store`: what a store holds, what of it is removed, and how it is copied."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.group("store")
 def command() -> None:
-    """Where results are kept: what it holds, what may go, and how to move it."""
+    """Where results are kept: what a store holds, what is removed, and how to copy it."""
 
 
 command.add_command(store_send.command, "send")
@@ -48,7 +48,7 @@ def info(store: str | None, as_json: bool) -> None:
 @click.option("--samples-older-than", metavar="TIME", help="Fold raw samples of older runs into histograms: 90d, 12w.")
 @click.option("--runs-older-than", metavar="TIME", help="Remove older runs with all their points: 2y.")
 @click.option("--keep-tagged", is_flag=True, help="Runs with a tag keep everything.")
-@click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Say what would be removed, and change nothing.")
 @store_option
 @json_option
 def prune(
@@ -60,9 +60,9 @@ def prune(
     store: str | None,
     as_json: bool,
 ) -> None:
-    """Let old things go. Without a time, as [retention] in benchwright.toml says.
+    """Remove old samples and runs. Without a time, as [retention] in benchwright.toml says.
 
-    Points stay when samples age out. Runs that an open or acknowledged finding tells of keep everything.
+    Points stay when samples age out. Runs that an open or acknowledged finding names keep everything.
     """
     from benchwright.store.sql import retention
 
@@ -71,7 +71,9 @@ def prune(
         told = config.Retention(samples=samples_older_than or "", runs=runs_older_than or "")
     rules = retention.rules_of(replace(told, keep_tagged=told.keep_tagged or keep_tagged))
     if rules.samples is None and rules.runs is None:
-        raise click.UsageError("say what may go: --samples-older-than, --runs-older-than, or [retention] in a file")
+        raise click.UsageError(
+            "say what may be removed: --samples-older-than, --runs-older-than, or [retention] in a file"
+        )
     with closing(_database(store)) as opened_store:
         found = opened_store.prune(rules, dry_run=dry_run)
     if as_json:

@@ -1,4 +1,4 @@
-"""`benchwright store send`: what waits for a server, sent now."""
+"""`benchwright store send`: sends the results that wait for a server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchwright.cli.options import json_option, only_one, print_json
     metavar="URL",
     help="Where to: a server that takes it in the place of the one at URL; only one.",
 )
-@click.option("--refused", is_flag=True, help="Also what a server refused before: it may take it now.")
+@click.option("--refused", is_flag=True, help="Also send what a server refused before.")
 @json_option
 def command(url: str | None, servers: tuple[str, ...], refused: bool, as_json: bool) -> int:
     """Send what waits on this machine for the server at URL, or for every server: results that it could not take when

@@ -28,9 +28,11 @@ def command() -> None:
     type=click.Choice(SCOPES),
     default="read",
     show_default=True,
-    help="What it allows; each allows what stands before it.",
+    help="What the token allows; each scope includes those before it.",
 )
-@click.option("--expires", metavar="TIME", default="", help="How long it is good for, such as 90d. Default: for ever.")
+@click.option(
+    "--expires", metavar="TIME", default="", help="How long the token is valid, such as 90d. Default: for ever."
+)
 @store_option
 @json_option
 def create(name: str, scope: str, expires: str, store: str | None, as_json: bool) -> None:
@@ -69,7 +71,7 @@ def list_(store: str | None, as_json: bool) -> None:
 @click.argument("name", metavar="NAME")
 @store_option
 def revoke(name: str, store: str | None) -> None:
-    """Make NAME's token useless, from the next request on."""
+    """Revoke NAME's token, from the next request on."""
     from benchwright.errors import OptionError, did_you_mean
 
     with closing(_database(store)) as results:
@@ -80,7 +82,7 @@ def revoke(name: str, store: str | None) -> None:
 
 
 def _database(store: str | None, *, create: bool = False) -> SqlStore:
-    """The store itself: tokens are made where the server's database can be reached, not over HTTP."""
+    """Opens the database itself: tokens are made where the server's database can be reached, not over HTTP."""
     from benchwright import config
     from benchwright.errors import OptionError
     from benchwright.store.sql import SqlStore
@@ -98,12 +100,12 @@ def _check_name(name: str) -> str:
     from benchwright.errors import OptionError
 
     if not name.strip() or not name.isprintable() or len(name) > 100:
-        raise OptionError(f"{name!r} cannot be a token's name", remedy="up to 100 printable characters")
+        raise OptionError(f"{name!r} cannot be a token's name", remedy="use up to 100 printable characters")
     return name
 
 
 def _expiry_of(expires: str) -> str:
-    """The instant, from a length of time; "" for never."""
+    """Returns the instant at which a token expires, from a length of time; "" for never."""
     from datetime import UTC, datetime, timedelta
 
     from benchwright.errors import OptionError

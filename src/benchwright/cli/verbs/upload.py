@@ -61,7 +61,7 @@ def _was_made_by_perfzero(run: Run) -> bool:
 
 
 def _send_to_each(run: Run, urls: tuple[str, ...]) -> tuple[list[str], list[str], list[str]]:
-    """What arrived, what did not, and the places that this concerns."""
+    """Sends the run to each address; returns what arrived, what did not, and the addresses that failed."""
     from benchwright.exchange.uploads.runs import lost_files, send_run
 
     sent: list[str] = []
@@ -85,7 +85,7 @@ def _send_again(run: Run) -> tuple[list[str], list[str], list[str]]:
 
 
 def _repeat_command(run: str, urls: Sequence[str], store: str | None) -> str:
-    """The command that repeats this, without the secrets that an address may hold."""
+    """Returns the command that repeats this upload, without the secrets that an address may hold."""
     words = ["benchwright", "upload", run]
     for url in urls:
         words += ["--to", mask_url(url)]
@@ -93,7 +93,7 @@ def _repeat_command(run: str, urls: Sequence[str], store: str | None) -> str:
 
 
 def _draw(progress: FileSent | None = None) -> None:
-    """One line on a terminal, or none any more; nothing in a pipe."""
+    """Draws the progress as one line on a terminal, or clears it; writes nothing to a pipe."""
     if sys.stderr.isatty():
         text = f"[{progress.done}/{progress.total}] {progress.name}" if progress else ""
         sys.stderr.write(f"\r\033[K{text[: shutil.get_terminal_size().columns - 1]}")

@@ -19,14 +19,20 @@ if TYPE_CHECKING:
 @click.command("watch")
 @target_options
 @build_options
-@click.option("--interval", default="60", show_default=True, metavar="SECONDS", help="Look for new commits so often.")
+@click.option(
+    "--interval", default="60", show_default=True, metavar="SECONDS", help="How often to look for new commits."
+)
 @click.option("--once", is_flag=True, help="End after one pass: what is new is measured.")
 @click.option("--remote", default="origin", show_default=True, help="Where to fetch from; '' for this repository only.")
 @click.option("--branch", default="", help="The branch to follow. Default: the one that is checked out.")
 @click.option("--since", default="", metavar="REV", help="At the first start, begin after REV. Default: at the newest.")
 @click.option("--step", type=click.IntRange(min=1), default=1, show_default=True, help="Measure every N-th commit.")
 @click.option(
-    "--catch-up", type=click.IntRange(min=0), default=0, metavar="N", help="Of many, measure N. Default: all."
+    "--catch-up",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Of many new commits, measure N. Default: all.",
 )
 @click.option(
     "--backfill",

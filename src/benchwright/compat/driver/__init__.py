@@ -9,5 +9,5 @@ NAME = "dlbenchmark_result.json"
 
 
 def remove_result_file(folder: Path) -> None:
-    """Takes an earlier run's file away, before anything of a new run can go wrong."""
+    """Removes an earlier run's result file, before anything of a new run can go wrong."""
     (folder / NAME).unlink(missing_ok=True)

@@ -17,7 +17,7 @@ _STAYS_WHOLE = ("first", "last", "min", "max", "sum", "count")
 
 
 def write(folder: Path, keys: Mapping[str, float]) -> None:
-    """The keys on one line; whoever reads meanwhile sees nothing or all of it."""
+    """Writes the keys on one line; whoever reads meanwhile sees nothing or all of it."""
     whole_files.write_text(folder / NAME, json.dumps(dict(keys), allow_nan=False), durable=True)
 
 
@@ -34,19 +34,19 @@ def keys(result: Result, task: str, *, framework: str | None = None, suffix: str
 
 
 def _task_metrics(result: Result) -> dict[str, float]:
-    told = result.details.get("log")
-    facts: dict[str, Any] = told if isinstance(told, dict) else {}
+    log = result.details.get("log")
+    facts: dict[str, Any] = log if isinstance(log, dict) else {}
     return {_plain_name(m.name): _number(m, whole=facts[m.name]["whole"]) for m in result.metrics if m.name in facts}
 
 
 def _plain_name(name: str) -> str:
-    """The name in the task file: one that something we measure has was recorded with a word in front."""
+    """Returns the name in the task file: one that we measure ourselves was recorded with `log.` in front."""
     bare = name.removeprefix("log.")
     return bare if recorded_name(bare) == name else name
 
 
 def _number(metric: Metric, *, whole: bool) -> float:
-    """Whole numbers stay whole, as long as nothing was divided."""
+    """Returns a metric's value; whole numbers stay whole, as long as nothing was divided."""
     point = metric.estimate.point
     how = metric.estimate.method.removeprefix("reported: ")
     stays = (
@@ -57,15 +57,15 @@ def _number(metric: Metric, *, whole: bool) -> float:
 
 def _memory(result: Result) -> dict[str, float]:
     """The mean resident memory of the command and all it started, in KiB; nothing when it was never seen."""
-    told = result.details.get("memory")
-    mean = told.get("mean") if isinstance(told, dict) else None
+    memory = result.details.get("memory")
+    mean = memory.get("mean") if isinstance(memory, dict) else None
     return {"cpu_memory_usage": mean / KIB} if isinstance(mean, float) else {}
 
 
 def _gpus(result: Result) -> dict[str, float]:
     """In MiB: mean, spread and maximum over time of each GPU, then their mean over the GPUs that there are."""
-    told = result.details.get("gpus")
-    gpus: list[Any] = told if isinstance(told, list) else []
+    known = result.details.get("gpus")
+    gpus: list[Any] = known if isinstance(known, list) else []
     if not gpus:
         return {}
     names = {"mean": "mean", "std": "std", "max": "peak"}
@@ -73,7 +73,7 @@ def _gpus(result: Result) -> dict[str, float]:
 
 
 def _uptime() -> dict[str, float]:
-    """Of this host; only Linux tells."""
+    """Returns how long this host is up; nothing where the system is not Linux."""
     try:
         return {"uptime_in_seconds": float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])}
     except (OSError, ValueError, IndexError):

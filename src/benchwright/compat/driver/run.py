@@ -39,7 +39,7 @@ class DriverRequest:
 
 
 def log_name(task: str) -> str:
-    """The file in the present folder that gets all that the task prints."""
+    """Returns the name of the file in the present folder that gets all that the task prints."""
     return f"{task.replace('/', '_')}.log"
 
 
@@ -70,7 +70,7 @@ def drive(
 
 
 def _refuse_several(request: Request) -> None:
-    """The result file has room for one value of each metric."""
+    """Refuses several cases: the result file has room for one value of each metric."""
     cases = sources.plan(request)
     if len(cases) == 1:
         return
@@ -105,7 +105,7 @@ def _file(asked: DriverRequest) -> Path:
 
 
 def empty_log(log: Path) -> None:
-    """Takes an earlier run's output out of the log: nothing of it may be found in this one's."""
+    """Empties the log of an earlier run: nothing of it may be found in the log of this one."""
     try:
         if log.is_file():
             os.truncate(log, 0)
@@ -114,7 +114,7 @@ def empty_log(log: Path) -> None:
 
 
 def add_printed_metrics(result: Result, log: Path) -> Result:
-    """The result with the metrics in the log, when its worker could not tell of them any more.
+    """Returns the result with the metrics in the log, when its worker was stopped before it could report them.
 
     The log does not say when a line came: a metric that needs the times is left out, and there are no timelines.
     """

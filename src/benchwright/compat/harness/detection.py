@@ -42,7 +42,7 @@ def read_points(root: Path, document: HarnessDocument, commits: Sequence[str]) -
 
 
 def find_regressed(newest_first: Sequence[CommitPoint]) -> list[str]:
-    """The entries in which both newest points are slower than the rest allows."""
+    """Returns the entries in which both newest points are slower than the rest allows."""
     if len(newest_first) < 2 + LEAST:
         return []
     newest, second, history = newest_first[0], newest_first[1], newest_first[2:]
@@ -79,7 +79,7 @@ def _value(point: CommitPoint, key: str, which: str, name: str) -> float | None:
 
 
 def _read_point(test: Path, commit: str) -> CommitPoint | None:
-    """By the commit alone: whichever date the folder was made for."""
+    """Reads the newest results of a commit, whichever date its folder was made for."""
     runs = [run for run in test.glob(f"*/*/*/{file_name(commit)}/*") if whole_number(run.name) is not None]
     if not runs:
         return None
@@ -106,7 +106,7 @@ def _read_folder(folder: Path) -> tuple[Mapping[str, Any], dict[str, Mapping[str
 
 
 def _read_object(file: Path) -> dict[str, Any]:
-    """A file that is gone or is not what it should be says nothing."""
+    """Reads a JSON object from a file; {} when the file is gone, or holds something else."""
     try:
         found = json_value(streams.read_text(file), finite=False)
     except (OSError, ValueError):

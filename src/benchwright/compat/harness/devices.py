@@ -28,7 +28,7 @@ def check(flags: HarnessFlags) -> None:
 
 
 def choose_devices(flags: HarnessFlags) -> list[tuple[str, DeviceFacts]]:
-    """Each device to measure on, as `devices.open_device` takes it, and what is known of it. At least one."""
+    """Returns each device to measure on, as `devices.open_device` takes it, and what is known of it. At least one."""
     platform = flags.platform
     _check_platform(platform)
     from benchwright.machine.devices import listing
@@ -59,7 +59,7 @@ def reboot(flags: HarnessFlags, found: Sequence[tuple[str, DeviceFacts]]) -> Non
 
 
 def list_doubts(flags: HarnessFlags) -> list[str]:
-    """What about the platform is not as it was asked for."""
+    """Returns what about the platform is not as it was asked for, as sentences."""
     expected = {"linux": "linux", "mac": "darwin"}
     rebooted = ["--reboot: this machine is not rebooted"] if flags.reboot and flags.platform.startswith(HOST) else []
     return rebooted + [

@@ -91,7 +91,7 @@ def meta(facts: MetaFacts) -> dict[str, Any]:
 
 
 def mask_command(command: Sequence[str]) -> list[str]:
-    """A command line as it may be kept: no token, and no login or query of an address."""
+    """Returns a command line as it may be kept: without tokens, and without logins and queries of addresses."""
     found: list[str] = []
     hide_next = False
     for word in mask_arguments(command):
@@ -112,16 +112,16 @@ def as_json(value: Any) -> str:
 
 
 def commit_date(document: HarnessDocument) -> datetime:
-    """When the revision was made, in UTC."""
+    """Returns when the document's revision was made, in UTC."""
     stated = document.meta.get("commit_time")
     try:
         return datetime.fromtimestamp(float(stated or 0), UTC)
     except (TypeError, ValueError, OverflowError, OSError):
-        raise DecodeError(f"commit_time {stated!r} is no time", remedy="give seconds since 1970") from None
+        raise DecodeError(f"commit_time {stated!r} is not a time", remedy="give seconds since 1970") from None
 
 
 def _platform(facts: MetaFacts) -> str:
-    """The older one wrote `null` for a device that no mapping named, and machines shared a folder."""
+    """Returns the platform's name. FAI-PEP wrote `null` for a device without one, so that machines shared a folder."""
     named = [name for name in (facts.platform, facts.platform_hash, facts.backend) if name and name != "null"]
     return named[0] if named else "unknown"
 

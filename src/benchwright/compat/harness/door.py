@@ -122,11 +122,11 @@ def _run_suite(arguments: Sequence[str], watching: Watching, *, only: Rerun | No
 
 @contextmanager
 def _hold_core(tests: Sequence[PlannedTest], where: Sequence[tuple[str, DeviceFacts]]) -> Iterator[int | None]:
-    """A core for programs that choose none, which no other harness has meanwhile."""
+    """Holds a core that no other harness has meanwhile, for programs that choose no core themselves."""
     wanted = running.usable_cores(tests, where)
     with running.hold_free_core(wanted) as core:
         if wanted and core is None:
-            _say("other harnesses have every core: programs are kept on none, and times disturb each other")
+            _say("other harnesses use every core: programs are not bound to a core, and disturb each other's times")
         yield core
 
 
@@ -145,16 +145,16 @@ def _carry_out(
     run, failures = _measure(flags, works, notes, command, watching, reports)
     kept = flags.save and not failures
     reports.finish(run)
-    told = reports.told
+    made = reports.device_reports
     stopped = any(result.error is not None and result.error.kind == INTERRUPTED for result in run.results)
     failures += reports.failures
     _show(flags, run, kept)
     if not _has_table(flags):  # which says it itself
         for text in _describe_failures(run, works):
             _say(text)
-    for text in (*(warning for each in told for warning in each.warnings), *failures):
+    for text in (*(warning for each in made for warning in each.warnings), *failures):
         _say(text)
-    reported = [each.document for each in told]
+    reported = [each.document for each in made]
     if stopped:
         return INTERRUPTED_CODE, reported
     for text in reporters.send(flags, _say):  # last: a server that does not answer is waited for
@@ -205,12 +205,12 @@ def _plan_tests(flags: HarnessFlags, given: InfoDocument) -> SpecPlan:
 
 
 def _require_root(test: PlannedTest) -> PlannedTest:
-    """The test; with a reason not to run it where it needs a folder that nobody names."""
+    """Returns the test; with a reason not to run it where it needs the folder of FAI-PEP and none is named."""
     named = ROOT in {*lookups.unknown_names(test)} or any(f"{{{ROOT}}}" in entry.location for entry in test.files)
     if not named or ROOT in os.environ or ROOT in test.tokens or test.reason:
         return test
-    told = f"{{{ROOT}}} is in its commands or files, and the environment does not say what it is: export {ROOT}=DIR"
-    return replace(test, reason=told)
+    reason = f"{{{ROOT}}} is in its commands or files, and the environment does not say what it is: export {ROOT}=DIR"
+    return replace(test, reason=reason)
 
 
 def _spec_request(flags: HarnessFlags, given: InfoDocument) -> SpecRequest:
@@ -235,7 +235,7 @@ def _find_vain_options(flags: HarnessFlags, given: InfoDocument) -> Iterator[str
 
 
 def _runnable_tests(planned: SpecPlan) -> list[PlannedTest]:
-    """The tests that can be run here; why others cannot is said."""
+    """Returns the tests that can be run here, and says why others cannot."""
     _first_runnable(planned)
     for test in planned.tests:
         if test.reason:
@@ -259,7 +259,7 @@ def _measure(
     watching: Watching,
     reports: Reports,
 ) -> tuple[Run, list[str]]:
-    """The run, and why it could not be kept; each result is in the store before anyone is told of it."""
+    """Measures; returns the run, and why it could not be kept. A result is in the store before reporters hear of it."""
     # What the screen reporters print shows how far it is; a progress line would be drawn into it.
     shown = watching() if not (flags.screen or flags.simple_screen) else nullcontext(nobody)
     try:
@@ -281,7 +281,7 @@ def _has_table(flags: HarnessFlags) -> bool:
 
 
 def _describe_failures(run: Run, works: Sequence[Work]) -> Iterator[str]:
-    """What went wrong in each test, with the end of what its program printed."""
+    """Yields what went wrong in each test, with the end of what its program printed."""
     for work, result in zip(works, run.results, strict=True):
         error = result.error
         if error is None:
@@ -292,7 +292,7 @@ def _describe_failures(run: Run, works: Sequence[Work]) -> Iterator[str]:
 
 
 def _show(flags: HarnessFlags, run: Run, kept: bool) -> None:
-    """On standard output: JSON, or our own table where no screen reporter has said it."""
+    """Prints the run on standard output: as JSON, or as our table where no screen reporter printed it."""
     if flags.as_json:
         sys.stdout.write(schema.dumps(run, indent=2) + "\n")
     elif _has_table(flags):

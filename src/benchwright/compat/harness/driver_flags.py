@@ -123,7 +123,7 @@ def _number(text: str, flag: str, least: float) -> float:
     except ValueError:
         raise OptionError(f"{flag}: {text!r} is not a number") from None
     if not least <= number < float("inf"):
-        raise OptionError(f"{flag}: {text} is below {least:g}, or without end")
+        raise OptionError(f"{flag}: {text} is below {least:g}, or infinite")
     return number
 
 

@@ -33,7 +33,7 @@ class Rerun:
         return [*arguments, "--info", json.dumps(self.info), "--run_type", self.run_type, *types]
 
     def concerns(self, net: str, identifier: str, metric: str) -> bool:
-        """Whether that is the test."""
+        """Whether this run is about the test with that net, identifier and metric."""
         meta = self.document.meta
         return (net, identifier or net, metric) == (meta["net_name"], meta["identifier"], meta["metric"])
 

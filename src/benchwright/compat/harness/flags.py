@@ -27,7 +27,7 @@ INERT = {
     "monsoon_map": "no power monitor is driven",
     "use_enkaku": "it leases devices at one company",
     "quota_use_case": "it leases devices at one company",
-    "logger_level": "what matters is said",
+    "logger_level": "messages have no levels here",
 }
 # flag -> (what stands for its value, help); all of them hold text, "" when not given
 _TEXTS: dict[str, tuple[str, str]] = {
@@ -102,10 +102,10 @@ def parse(arguments: Sequence[str]) -> HarnessFlags:
         action.required = False  # a flag that nobody knows is told first: it may be a needed one, misspelt
     theirs, unknown = parser.parse_known_args(rest)
     if unknown:
-        raise OptionError(f"unknown: {' '.join(unknown)}", remedy=_suggest_flag(unknown[0]))
+        raise OptionError(f"unknown flags: {' '.join(unknown)}", remedy=_suggest_flag(unknown[0]))
     missing = [f"--{action.dest}" for action in needed if getattr(theirs, action.dest) is None]
     if missing:
-        parser.error(f"missing: {', '.join(missing)}")
+        parser.error(f"missing flags: {', '.join(missing)}")
     given = vars(theirs)
     texts = {name: (given[name] or "").strip() for name in _TEXTS}
     if ours.as_json and (given["screen_reporter"] or given["simple_screen_reporter"]):
@@ -138,7 +138,7 @@ def parse(arguments: Sequence[str]) -> HarnessFlags:
 
 
 def benchmark_file(arguments: Sequence[str]) -> Path | None:
-    """The spec that the arguments name, before anything else of them is read."""
+    """Returns the spec file that the arguments name, before any other flag is read."""
     parser = _Parser(add_help=False)
     parser.add_argument("-b", "--benchmark_file")
     found = parser.parse_known_args(arguments)[0].benchmark_file
@@ -193,7 +193,7 @@ def info_of(command: Sequence[str]) -> str:
 
 
 def _parse_leniently(words: Sequence[str]) -> dict[str, Any]:
-    """The older flags among the words, by name; nothing where they cannot be read."""
+    """Returns FAI-PEP's flags among the words, by name; nothing where they cannot be parsed."""
     parser = _add_older_flags(_Parser(add_help=False))
     for action in parser._actions:
         action.required = False
@@ -257,7 +257,7 @@ def _suggest_flag(word: str) -> str:
 
 
 def _wipe_value(value: str | None) -> str:
-    """The value that commands are given; "" when they are not told of it."""
+    """Returns the value of `--wipe_cache` for commands; "" when they do not get it."""
     return "" if not value or value.lower() == "false" else value
 
 
@@ -278,5 +278,5 @@ def _seconds(text: str, flag: str, *, least: float) -> float:
     except ValueError:
         raise OptionError(f"{flag}: {text!r} is not a number of seconds") from None
     if not (math.isfinite(seconds) and seconds >= least):
-        raise OptionError(f"{flag}: {text} is {'below zero' if least == 0 else 'not above zero'}, or without end")
+        raise OptionError(f"{flag}: {text} is {'below zero' if least == 0 else 'not above zero'}, or infinite")
     return seconds

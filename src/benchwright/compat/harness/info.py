@@ -158,7 +158,7 @@ def _instant(value: object, place: str) -> float:
         seconds = math.nan
     if not (math.isfinite(seconds) and 0 <= seconds < 2**40):
         raise OptionError(
-            f"{place}: {value!r} is no time", remedy="write seconds since 1970, as git log --format=%ct does"
+            f"{place}: {value!r} is not a time", remedy="write seconds since 1970, as git log --format=%ct does"
         )
     return seconds
 

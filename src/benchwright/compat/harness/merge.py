@@ -90,7 +90,7 @@ def _compare_with_control(one: Mapping[str, Any], other: Mapping[str, Any], rule
 
 
 def _explain_missing(one: Mapping[str, Any], other: Mapping[str, Any], *, known: bool) -> str:
-    """Why there is no difference where there should be one, or ""."""
+    """Says why there is no difference where there should be one; "" otherwise."""
     if not one["summary"]:
         return ""  # a text, which has none
     if not known:

@@ -56,7 +56,7 @@ def obtain(
 
 
 def _obtain_version(location: str, plain: Path, wanted: tuple[Digest, ...], root: Path) -> Path:
-    """The file under the name that no other version can take, and under its plain name too."""
+    """Returns the file under the name of its version, which no other version can take; links its plain name too."""
     versioned = plain.with_name(f"{plain.stem}_{wanted[0].value}{plain.suffix}")
     if _matches(versioned, wanted):
         if not plain.exists():  # another version that is there stays: somebody may want it again
@@ -68,7 +68,7 @@ def _obtain_version(location: str, plain: Path, wanted: tuple[Digest, ...], root
 
 
 def _fetch(location: str, plain: Path, wanted: tuple[Digest, ...], root: Path) -> Path:
-    """Replaces what is there, once what comes has been checked."""
+    """Fetches the file, and replaces the present one once the new one was checked."""
     fresh = beside(plain, "fresh")
     try:
         bring(location, fresh, wanted, room=f"remove from {root} what no spec needs any more, or choose another place")
@@ -105,6 +105,7 @@ def _check_part(part: str) -> PurePosixPath:
     path = PurePosixPath(part)
     if not part or "\0" in part or "\\" in part or path.is_absolute() or ".." in path.parts or not path.parts:
         raise FetchError(
-            f"{mask_url(part)!r} is no name inside a model cache", remedy="a format, model or file name has no .. in it"
+            f"{mask_url(part)!r} is not a name inside a model cache",
+            remedy="a format, model or file name has no .. in it",
         )
     return path

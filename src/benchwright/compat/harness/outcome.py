@@ -31,7 +31,7 @@ class DeviceReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Notes:
-    """What `notes` left with a result, or what stands for it in a result of another door."""
+    """The notes that this door left with a result; of a result of another door, what stands for them."""
 
     side: str = TREATMENT
     pair: str = ""
@@ -44,7 +44,7 @@ class _Notes:
 
 
 def notes(flags: HarnessFlags, info: InfoDocument, work: Work, command: Sequence[str]) -> dict[str, Value]:
-    """What is kept with a result, so that its document can be made at any time.
+    """Returns the notes that are kept with a result, so that its document can be made at any time.
 
     An `OptionError` for a statistic that does not exist: now, before anything is measured.
     """
@@ -67,7 +67,7 @@ def notes(flags: HarnessFlags, info: InfoDocument, work: Work, command: Sequence
 
 
 def make_reports(run: Run, *, failed: bool = False) -> list[DeviceReport]:
-    """The documents of a run, one for each test on each device that was measured.
+    """Makes the documents of a run, one for each test on each device that was measured.
 
     A test that failed has one where `failed` asks for it: its meta data, and no entries.
     """
@@ -105,7 +105,7 @@ def _make_report(kept: _Notes, result: Result, control: Result | None) -> Device
 
 
 def _mark_regressed(key: str, entry: Entry, regressed: Sequence[str]) -> Entry:
-    """An entry that a regression was found in, named by its type or its key."""
+    """Marks an entry as regressed, if its type or key is among `regressed`."""
     return {**entry, "regressed": 1} if {key, str(entry.get("type"))} & {*regressed} else entry
 
 
@@ -143,7 +143,7 @@ def _builds(sides: Sequence[BuildSide]) -> Iterator[tuple[str, str]]:
 
 
 def _read_notes(run: Run, result: Result) -> _Notes:
-    """What the harness's door kept, checked: a run may come from anyone."""
+    """Reads the notes of the harness's door, with checks: a run may come from anyone."""
     found = result.details.get(DETAILS)
     if not isinstance(found, Mapping) or not isinstance(found.get("meta"), Mapping):
         return _Notes(meta=documents.meta(_facts_of_other_door(run, result)), pair=result.id)
@@ -164,7 +164,7 @@ def _read_notes(run: Run, result: Result) -> _Notes:
 
 
 def _facts_of_other_door(run: Run, result: Result) -> MetaFacts:
-    """A result that did not come through this door, in its words."""
+    """Describes a result of another door in the words of this one."""
     revision, system = result.revision, result.environment.system
     params = [f"{name}={value}" for name, value in result.case.params.items()]
     cpu = str(result.environment.machine.get("cpu") or "")

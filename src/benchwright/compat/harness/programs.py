@@ -34,7 +34,7 @@ class BuiltProgram:
     cached: bool = False
 
     def side(self) -> dict[str, Any]:
-        """As a treatment or control in an `--info` document, with whatever else the build left beside it."""
+        """Returns the program as a side of an `--info` document, with other programs that the build left beside it."""
         beside = [file for file in sorted(self.path.parent.iterdir()) if file != self.path and _is_program(file)]
         programs = {"program": self.path} | {file.stem: file for file in beside}
         return {
@@ -53,7 +53,7 @@ class Programs:
     platform: str
 
     def build(self, commit: Commit) -> BuiltProgram:
-        """The commit's program: found where it was built before, or built in a working copy of its own."""
+        """Returns the commit's program: found where it was built before, or built in a working copy of its own."""
         place = self._place(commit)
         place.parent.parent.mkdir(parents=True, exist_ok=True)
         with hold_lock(place.parent.with_name(f".{commit.revision.id}.lock")):
@@ -67,7 +67,7 @@ class Programs:
                 self.repository.drop(copy)
 
     def build_working_copy(self, commit: Commit) -> BuiltProgram:
-        """The user's working copy, always built anew."""
+        """Builds the user's working copy, always anew."""
         return self._build(commit, self.repository.root, self._place(commit))
 
     def _build(self, commit: Commit, source: Path, place: Path) -> BuiltProgram:
@@ -98,7 +98,9 @@ class Programs:
     def _script(self) -> Path:
         """The platform's script, or that of the nearest folder above it."""
         if self.flags.frameworks_dir is None:
-            raise TargetError("nothing says how to build", remedy="--frameworks_dir names the folder of build scripts")
+            raise TargetError(
+                "no build script is named", remedy="name the folder of build scripts with --frameworks_dir"
+            )
         root = self.flags.frameworks_dir / self.flags.framework
         folder = root / self.platform
         for place in (folder, *folder.parents):
@@ -106,7 +108,7 @@ class Programs:
                 return place / SCRIPT
             if place == root:
                 break
-        raise TargetError(f"there is no {folder / SCRIPT}", remedy=f"nor {root / SCRIPT}: write one of them")
+        raise TargetError(f"there is neither {folder / SCRIPT} nor {root / SCRIPT}", remedy="write one")
 
     def _place(self, commit: Commit) -> Path:
         day = datetime.fromisoformat(commit.revision.committed_at).astimezone(UTC)

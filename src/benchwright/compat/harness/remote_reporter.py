@@ -123,7 +123,7 @@ class _Sending:
             waiting.pop(0)
 
     def send_spooled(self) -> None:
-        """Sends what earlier calls could not."""
+        """Sends the batches in the spool, which earlier calls could not send."""
         spool, key = self._how.spool, self._endpoint.key
         if not [*spool.glob(f"{key}-*.json")]:
             return
@@ -150,7 +150,7 @@ class _Sending:
         try:
             batch = json_value(streams.read_text(path), finite=False)["logs"]
             if not isinstance(batch, list):
-                raise TypeError("its logs are no list")
+                raise TypeError("its logs are not a list")
         except (OSError, ValueError, KeyError, TypeError) as error:
             self.refused.append(f"{path} cannot be read: {error}")
             set_aside()
@@ -163,7 +163,7 @@ class _Sending:
         self._require_all(batch, left)
 
     def _send_batch(self, batch: list[Log], set_aside: Callable[[], None]) -> list[Log]:
-        """Sends it; what the server, which takes them in order, did not take. Of a refused one nothing is left."""
+        """Sends a batch; returns the logs that the server did not take. Of a refused batch nothing is left."""
         try:
             taken = self._post(batch)
         except PostRefusedError as error:
@@ -178,7 +178,7 @@ class _Sending:
             raise UploadError(f"{self._endpoint.masked_url} counted {len(batch) - len(left)} of {len(batch)} entries")
 
     def _post(self, batch: list[Log]) -> int:
-        """How many the server counted, after as many attempts as it takes."""
+        """Posts a batch, with several attempts; returns how many logs the server counted."""
         endpoint, how = self._endpoint, self._how
         body = {"access_token": self._token, "logs": json.dumps(batch, sort_keys=True)}
         for attempt in range(len(how.waits) + 1):

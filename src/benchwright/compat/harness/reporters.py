@@ -49,7 +49,7 @@ class Reports:
         self._run: Run | None = None
         self._reported: set[str] = set()
         self._server_answers = True
-        self.told: list[DeviceReport] = []  # of tests that were measured, in order
+        self.device_reports: list[DeviceReport] = []  # of tests that were measured, in order
         self.failures: list[str] = []  # why a reporter failed, each once
 
     def hear(self, event: Event) -> None:
@@ -76,7 +76,7 @@ class Reports:
         for one in outcome.make_reports(replace(run, results=results), failed=True):
             self._write(one.document)
             if one.document.data:
-                self.told.append(one)
+                self.device_reports.append(one)
                 sys.stdout.write(_render_screen(self._flags, one))
                 sys.stdout.flush()
                 self._send(one)
@@ -127,7 +127,7 @@ def send(flags: HarnessFlags, say: Callable[[str], None]) -> list[str]:
 
 
 def _render_screen(flags: HarnessFlags, one: DeviceReport) -> str:
-    """What the screen reporters say of a test; "" when there are none."""
+    """Renders a test for the screen reporters; "" when there are none."""
     texts = []
     if flags.screen:
         texts.append(screen_text(one.document, rules=SummaryRules(flags.rules)))
@@ -137,7 +137,7 @@ def _render_screen(flags: HarnessFlags, one: DeviceReport) -> str:
 
 
 def _try_reporter(name: str, act: Callable[[], object]) -> str:
-    """Why a reporter failed; "" when it did not."""
+    """Runs a reporter; returns why it failed, or ""."""
     try:
         act()
     except BenchwrightError as error:
@@ -166,7 +166,7 @@ def screen_text(document: HarnessDocument, *, rules: SummaryRules = SummaryRules
 
 
 def simple_screen_text(document: HarnessDocument) -> str:
-    """The entries alone, as JSON."""
+    """Renders the entries alone, as JSON."""
     return as_json(document.entries) + "\n"
 
 

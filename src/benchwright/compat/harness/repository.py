@@ -45,12 +45,12 @@ class _Driver:
     finished: list[str] = field(default_factory=list)  # commits, in the order they were; the file only says the first
 
     def measure_working_copy(self) -> int:
-        """The working copy, whatever is in it."""
+        """Builds and measures the working copy, whatever is in it."""
         head = self.repository.resolve("HEAD" if self.repository.kind == "git" else ".")
         return max(self._handle_platform(platform, head, as_it_is=True) for platform in self.flags.platforms)
 
     def follow(self) -> int:
-        """Every commit in order: until none is left, or for ever with an interval."""
+        """Measures every commit in order: until none is left, or for ever with an interval."""
         code = 0
         self.finished += self._read_commit_file()
         while True:
@@ -64,7 +64,7 @@ class _Driver:
                 return code
 
     def _rest(self, seconds: float) -> bool:
-        """Waits; False when it was told to stop."""
+        """Waits; returns False when the status file says to stop."""
         end = time.monotonic() + seconds
         while not interface.is_told_to_stop(self.flags.status_file):
             if (left := end - time.monotonic()) <= 0:
@@ -89,7 +89,7 @@ class _Driver:
         yield from take_every(fresh, self.flags.step)
 
     def _read_commit_file(self) -> list[str]:
-        """The commit that the commit file names; a file that names none is told of, and does not stop anything."""
+        """Reads the commit that the commit file names; says so when it names none, and goes on."""
         name = interface.read_commit(self.flags.commit_file)
         if not name:
             return []

@@ -45,7 +45,7 @@ class Work:
 
     @property
     def label(self) -> str:
-        """What a person calls it."""
+        """The measurement's name for people."""
         return f"{self.test.name} ({self.test.metric}), {self.side.name} on {self.about.name}"
 
 
@@ -57,7 +57,7 @@ def plan_works(
     *,
     core: int | None = None,
 ) -> list[Work]:
-    """All that is to be measured, in order, with every file in the cache. Nothing has run yet when this raises.
+    """Plans all measurements in order, and puts every file into the cache. Nothing has run yet when this raises.
 
     On this machine, `core` is for the programs of tests that choose none, treatment and control alike.
     """
@@ -125,7 +125,7 @@ def measure(
 
 
 def note_key(work: Work) -> str:
-    """What tells the works of a run apart."""
+    """Returns the key that tells the measurements of a run apart."""
     return f"{work.pair} {work.side.name}"
 
 
@@ -217,10 +217,10 @@ def _params(
 
 def _number_tests(tests: Sequence[PlannedTest]) -> list[int | None]:
     """For tests that would be called the same, which of them each is; None for one that stands alone."""
-    told = [(test.net, test.identifier, test.metric, frozenset(test.shapes.items())) for test in tests]
-    total, seen = Counter(told), Counter[object]()
+    names = [(test.net, test.identifier, test.metric, frozenset(test.shapes.items())) for test in tests]
+    total, seen = Counter(names), Counter[object]()
     found: list[int | None] = []
-    for each in told:
+    for each in names:
         found.append(seen[each] if total[each] > 1 else None)
         seen[each] += 1
     return found
@@ -245,7 +245,7 @@ def _rest(flags: HarnessFlags, before: Work) -> float:
 
 
 def _wants_operators(planned: Sequence[Work]) -> bool:
-    """They have a pass of their own, whose times are dropped. A program tells its own, if it does."""
+    """Whether a library records operators, in a pass whose times are dropped. Programs report their own."""
     library = [work.test for work in planned if work.test.framework in inprocess.FRAMEWORKS]
     return any(map(inprocess.wants_operators, library))
 

@@ -131,5 +131,5 @@ def _choose_compiler(model: Any) -> Compiler:
     if text.endswith(".xml"):
         return openvino.COMPILER
     if text:
-        raise TargetError(f"{text} is ready as it is", remedy="measure it with npf.benchmark")
+        raise TargetError(f"{text} needs no compilation", remedy="measure it with npf.benchmark")
     return torch.COMPILER

@@ -109,17 +109,17 @@ def compile_with(
                     cast=cast,
                     example=example,
                 )
-                told = _compile_file(compiler, job)
+                outcome = _compile_file(compiler, job)
                 for each, size in itertools.product([level] if compiler.levels else levels, stages):
                     config = {"batch_size": batch_size(example), "pipeline_size": size, "performance_level": each}
-                    told_of = {**config, "cast_mode": cast, "input_idx": number}
-                    configs.append({**model_index.DEFAULTS, **told, **told_of})
+                    config |= {"cast_mode": cast, "input_idx": number}
+                    configs.append({**model_index.DEFAULTS, **outcome, **config})
     index = {"version": model_index.VERSION, "model_name": name, "model_configs": configs}
     return model_index.save(index, filename)
 
 
 def compiler_of(function: Callable[..., Any]) -> Compiler:
-    """The compiler that a caller's own function is.
+    """Returns a compiler that calls the caller's own function.
 
     It is called with the model, an example, a path without an ending, and the compiler_args by name. It writes the
     model to that path, with any ending that the runtime of the model knows.
@@ -153,7 +153,7 @@ def _compile_file(compiler: Compiler, job: CompileJob) -> dict[str, Any]:
 
 
 def _write_whole(compiler: Compiler, job: CompileJob) -> Path:
-    """Has the file written beside where it will be, and gives it the name that its content tells."""
+    """Writes the file beside its place, then gives it a name made from its content."""
     with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=job.path.parent) as folder:
         unfinished = replace(job, path=Path(folder) / job.path.name)
         compiler.write(unfinished)
@@ -167,7 +167,7 @@ def _write_whole(compiler: Compiler, job: CompileJob) -> Path:
 
 
 def _place_files(files: Sequence[Path], base: str, folder: Path, stem: str) -> Path | None:
-    """Where the last of the files is then: all of them get one name in place of `base`. None when that is taken."""
+    """Renames the files from `base` to `stem`; returns the last one's path, or None when the name is taken."""
     placed: list[Path] = []
     for file in files:
         target = folder / f"{stem}{file.name.removeprefix(base)}"
@@ -263,5 +263,5 @@ def existing_file(model: Any, ending: str) -> str:
 
 
 def make_model(model: Any) -> Any:
-    """The model; a class or a function without arguments is called for it."""
+    """Returns the model; a class or a function without arguments is called for it."""
     return model() if inspect.isclass(model) or inspect.isfunction(model) else model

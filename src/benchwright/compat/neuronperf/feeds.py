@@ -95,7 +95,7 @@ class Feeds:
         raise OptionError("the data set is empty")
 
     def _loader_batch_size(self, loader: Callable[[Any, int], Any]) -> int:
-        """What the user's own loader makes of the data set has this size."""
+        """Returns the size of the batches that the user's own loader makes of the data set."""
         if hasattr(self._inputs, "__next__"):
             raise OptionError(
                 "the batch size of dataset_loader_fn's batches is not known before the data set is used up",
@@ -138,7 +138,7 @@ class Feeds:
 
 @contextlib.contextmanager
 def _blame_inputs() -> Iterator[None]:
-    """What is wrong with the inputs is the caller's to mend, before anything is measured."""
+    """Turns a `LoadError` into an `OptionError` about the inputs, which the caller can mend before measuring."""
     try:
         yield
     except LoadError as error:
@@ -150,7 +150,7 @@ def _is_example(inputs: Any) -> bool:
 
 
 def _make_data_set(inputs: Any) -> Any:
-    """The data set; a function or class is called for it."""
+    """Returns the data set; a function or class is called for it."""
     data = inputs() if inspect.isroutine(inputs) or inspect.isclass(inputs) else inputs
     if not (hasattr(data, "__iter__") or hasattr(data, "__getitem__")):
         raise OptionError(
@@ -161,7 +161,7 @@ def _make_data_set(inputs: Any) -> Any:
 
 
 def _put_back(inputs: Any, data: Any, first: Any) -> Any:
-    """The inputs with the item that was looked at still in them: an iterator gives it only once."""
+    """Returns the inputs with their first item still in them: an iterator gives it only once."""
     return _Resumed(first, data) if inputs is data and hasattr(data, "__next__") else inputs
 
 

@@ -103,7 +103,7 @@ class _Line(main.WorkerLine):
         super().send(message)
 
     def give_up(self) -> None:
-        """A copy whose loading never ends holds nobody off."""
+        """Gives up this copy: one whose loading never ends keeps no other copy waiting."""
         self._given_up = True
         self._let_others_load()
 
@@ -133,7 +133,7 @@ def _work(line: _Line, control: int, answer: int) -> None:
 
 @contextlib.contextmanager
 def restore_process() -> Iterator[None]:
-    """Afterwards this process has the paths and the environment that it had before."""
+    """Restores the import paths and the environment variables of this process after the block."""
     path, variables = list(sys.path), dict(os.environ)
     try:
         yield

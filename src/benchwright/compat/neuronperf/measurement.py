@@ -70,7 +70,7 @@ def measure(wish: Wish, configurations: Sequence[Configuration]) -> list[tuple[C
 
 
 def evaluate(wish: Wish, configurations: Sequence[Configuration]) -> list[tuple[Configuration, RawResults]]:
-    """The same with how right each model is, and nothing timed."""
+    """Measures how right each model is, and times nothing; one pair for each configuration."""
     with _workshop(configurations) as (folder, refer):
         return _pair_results(configurations, _Work(wish, folder, refer).evaluate(configurations))
 
@@ -106,7 +106,7 @@ class _Work:
         self._interrupted = False
 
     def measure(self, configurations: Sequence[Configuration]) -> dict[int, RawResults]:
-        """By their number, all configurations that came to an end."""
+        """Returns the raw results by number, of all configurations that came to an end."""
         found, planned = self._plan(configurations)
         progress = _Progress([each.configuration for each in planned])
         for cpus, group in itertools.groupby(planned, key=lambda each: self._cpus(each.configuration)):
@@ -119,12 +119,12 @@ class _Work:
         return self._add_accuracy(planned, found) if self._wish.metrics else found
 
     def evaluate(self, configurations: Sequence[Configuration]) -> dict[int, RawResults]:
-        """The same without the timing."""
+        """Returns the accuracy of each configuration by number, without timing."""
         found, planned = self._plan(configurations)
         return self._add_accuracy(planned, found)
 
     def _plan(self, configurations: Sequence[Configuration]) -> tuple[dict[int, RawResults], list[_Planned]]:
-        """Those that cannot be begun, and the cases of the others."""
+        """Returns the configurations that cannot be begun, and the cases of the others."""
         found = {n: RawResults(result=None, error=each.error) for n, each in enumerate(configurations) if each.error}
         return found, [_Planned(n, each, self._case(each)) for n, each in enumerate(configurations) if not each.error]
 
@@ -193,7 +193,7 @@ class _Work:
         )
 
     def _evaluation(self, planned: _Planned) -> Case:
-        """The same model over the whole data set, once."""
+        """Returns a case that runs the model over the whole data set, once."""
         options = {**planned.case.target.options, "evaluate": json.dumps(list(map(self._metric, self._wish.metrics)))}
         target = replace(planned.case.target, options=options)
         return replace(planned.case, target=target, load=Load(mode=Mode.SINGLE, timeout=self._wish.timeout))

@@ -17,19 +17,19 @@ USUAL = _Usual(INFO)
 
 
 class Verbosity:
-    """How much is said, and where all of it goes."""
+    """The verbosity, and the one place that writes messages."""
 
     verbosity = INFO
 
     def tell(self, text: str, level: int = INFO) -> None:
-        """Says it, if that much is to be said."""
+        """Writes a message to standard error, if the verbosity is at least `level`."""
         if self.verbosity >= level:
             sys.stderr.write(f"{text}\n")
             sys.stderr.flush()
 
     @contextmanager
     def at(self, verbosity: int) -> Iterator[None]:
-        """Says as much as one call asks for while that call goes on."""
+        """Sets the verbosity for the time of one call."""
         before = self.verbosity
         self.verbosity = before if verbosity is USUAL else int(verbosity)
         try:

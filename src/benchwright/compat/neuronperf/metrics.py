@@ -57,7 +57,7 @@ def register_metric_from_existing(old: str, new: str, **init: Any) -> None:
 
 
 def resolve_metrics(metrics: Iterable[Any] | str | None) -> list[MetricSpec]:
-    """The metrics of a call: names, or classes of the user's own."""
+    """Resolves the metrics of a call: names, or classes of the user's own."""
     listed = [metrics] if isinstance(metrics, str) else list(metrics or ())
     return [{"name": _name(each), **_resolve_metric(each)} for each in listed]
 

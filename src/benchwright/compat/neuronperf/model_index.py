@@ -194,7 +194,7 @@ def _carry_index(old: Given, new_name: str, new_dir: str | os.PathLike[str], car
 
 
 def _carry_model(model: Path, folder: Path, carry: _Carry) -> Path:
-    """Where the model is then: under its own name, or the first with a number that nothing else has."""
+    """Carries a model and its companions into the folder, under its name or the first free numbered one."""
     files = _with_companions(model)
     names = itertools.chain([model.stem], (f"{model.stem}-{number}" for number in itertools.count(1)))
     stem = next(name for name in names if all(_is_free(folder / f"{name}{f.suffix}", f) for f in files))
@@ -226,7 +226,7 @@ def _as_index(index: Given) -> Index:
 
 
 def _complete_index(told: Any, where: str) -> Index:
-    """With every key that has a default; others, which another tool may have written, are kept in the configs."""
+    """Adds defaults to each config of an index; keys of other tools are kept in the configs."""
     if not isinstance(told, Mapping) or not isinstance(told.get("model_configs"), list):
         raise DecodeError(f"{where}: not a model index", remedy="it needs a list model_configs")
     configs = []

@@ -52,7 +52,7 @@ class Configuration:
     error: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """As the user's functions and reports get it."""
+        """Returns the configuration as the user's functions and reports get it."""
         return {name: value for name, value in asdict(self).items() if name not in ("error", "input_idx")}
 
 
@@ -137,14 +137,14 @@ _REMEDY = f"use device_type='cpu' or 'gpu'; {INSTEAD_VARIABLE}=cpu does so for a
 
 
 def device_of(device_type: str) -> str:
-    """The device's name in the runtimes."""
+    """Returns the device's name in the runtimes."""
     if device_type not in _NAMES:
         raise OptionError(f"device_type: unknown {device_type!r}", remedy=did_you_mean(device_type, _NAMES))
     return _NAMES[device_type]
 
 
 def count_devices(device_type: str) -> int:
-    """How many there are; an absent device is an error."""
+    """Counts the devices of a type; an absent device is an error."""
     if device_of(device_type) == "cpu":
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     from benchwright.machine import environment

@@ -14,7 +14,7 @@ evaluate = partial(benchmark_calls.evaluate, runtime="tensorflow")
 def _write(job: CompileJob) -> None:
     model = job.model if hasattr(job.model, "save") else make_model(job.model)
     if not callable(getattr(model, "save", None)):
-        raise TypeError(f"{type(model).__name__} is no Keras model; a SavedModel's folder is measured as it is")
+        raise TypeError(f"{type(model).__name__} is not a Keras model; a SavedModel's folder is measured as it is")
     model(*job.args, **job.named)  # builds what has no weights yet, and refuses inputs that do not fit
     model.save(str(job.path), **job.arguments)
 

@@ -99,7 +99,7 @@ class MethodAttempt:
             console.say(_TENSORBOARD.format(folder=self.folder / PROFILE))
 
     def _write(self, path: Path, step: Callable[[Path], object]) -> bool:
-        """Whether it could be written. What could not is told, and keeps nothing else from being written."""
+        """Writes a file; returns whether that worked. A failure is logged, and the other files are still written."""
         try:
             step(path)
         except OSError as error:  # of a full disk it names no file
@@ -122,7 +122,7 @@ class MethodAttempt:
 
 
 def _missing_records(result: Result, log_file: Path) -> list[tuple[int, str]]:
-    """What the method's own log does not say: how its process ended, or that nothing was reported."""
+    """Returns records that the method's own log lacks: how its process ended, or that nothing was reported."""
     name = result.case.name
     if result.error is not None and not _is_in_log(result.error, _read_end(log_file)):
         reason = f"{result.error.kind}: {result.error.message}"
@@ -134,13 +134,13 @@ def _missing_records(result: Result, log_file: Path) -> list[tuple[int, str]]:
 
 
 def _quote_output(result: Result, level: int) -> str:
-    """The end of what a method printed, to stand behind the reason in its log: the console has shown it."""
+    """Quotes the end of what a method printed, for its log; the console has shown it already."""
     tail = result.error.log_tail.rstrip() if result.error is not None and level == logging.ERROR else ""
     return f"\nThe end of what it printed:\n{tail}" if tail else ""
 
 
 def _is_in_log(failure: Failure, told: str) -> bool:
-    """Whether a log has the failure: in its own words, or in those of the user's code, which a `LoadError` quotes."""
+    """Whether a log names the failure: by its message, or by the user's message, which a `LoadError` quotes."""
     quoted = failure.message.partition(": ")[2] if failure.kind == LoadError.__name__ else ""
     return failure.message in told or bool(quoted and quoted in told)
 

@@ -79,7 +79,7 @@ class SummaryDestination:
         return shlex.join(["benchwright", "upload", self.run_id, "--store", mask_url(self.place)])
 
     def _give_up(self, error: StoreError) -> None:
-        """Nothing has run yet: what was asked for by name and cannot be had ends it here."""
+        """Goes on without a store, unless it was asked for by name: nothing has run yet, so that ends the run here."""
         if self._wanted:
             raise error
         self._store = None

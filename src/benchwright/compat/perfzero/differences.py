@@ -88,7 +88,7 @@ def differences(folder: Path) -> tuple[list[MethodDifference], list[str]]:
         try:
             name, trial = _read(json_value(streams.read_text(path), finite=False))
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            problems.append(f"{path}: is no summary, and is left out: {error!r}")
+            problems.append(f"{path}: is not a summary, and is left out: {error!r}")
             continue
         methods[name].append(trial)
     if not methods:

@@ -61,7 +61,7 @@ def drives() -> Iterator[Drive]:
 
 
 def _describe_content(device: dict[str, Any]) -> str:
-    """What is on a drive. The kernel's view comes first; then its first blocks are read, which needs no udev."""
+    """Says what is on a drive. The kernel's view comes first; then its first blocks are read, which needs no udev."""
     for part in device.get("children", ()):
         inner = _describe_content(part)
         return f"it has {part['name']}{f', {inner}' if inner else ''}"

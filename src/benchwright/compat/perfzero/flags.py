@@ -73,7 +73,7 @@ class PerfZeroFlags:
         return self.timeout or YEAR
 
     def split(self, name: str) -> list[str]:
-        """The parts of a comma-separated flag."""
+        """Returns the parts of a comma-separated flag."""
         return [part for part in map(str.strip, self.texts[name].split(",")) if part]
 
     @property
@@ -216,7 +216,7 @@ def mask_flag(name: str, value: Any) -> Any:
 
 
 def mask_command(arguments: Iterable[str]) -> tuple[str, ...]:
-    """A command line as it may be kept beside its results."""
+    """Returns a command line as it may be kept beside its results: without secrets."""
     shown: list[str] = []
     key_follows = False
     for word in arguments:

@@ -48,13 +48,13 @@ class Folders:
             return self.tried
 
     def close(self) -> None:
-        """Lets other runs have the id."""
+        """Releases the id for other runs."""
         if self._claim is not None:
             self._claim.close()
             self._claim = None
 
     def _claim_id(self) -> bool:
-        """Whether the id is this run's; then nothing of an earlier one is left."""
+        """Claims the id and removes what an earlier run left under it; False while another run has it."""
         claim = Claim.take(self._workspace.root, self._id)
         if claim is None:
             log.warning("--execution_id=%s is in use by another run: the time is added to it", self._id)

@@ -39,7 +39,9 @@ def main(arguments: Sequence[str]) -> int:
     )
     given = parser.parse_args(arguments)
     if given.output.suffix.lower() not in ENDINGS:
-        raise OptionError(f"--output {given.output}: the ending says the format", remedy=f"use {', '.join(ENDINGS)}")
+        raise OptionError(
+            f"--output {given.output}: the ending must say the format", remedy=f"use {', '.join(ENDINGS)}"
+        )
     series = read(given.file)
     if not series:
         sys.stdout.write(f"{given.file} holds no samples: there is nothing to draw\n")

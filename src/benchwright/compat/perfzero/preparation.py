@@ -63,7 +63,7 @@ def _use_key(path: Path) -> None:
         log.warning("gcloud is not installed: only %s is set", KEY_VARIABLE)
         return
     if done.returncode != 0:
-        raise OptionError(f"gcloud does not take the key {path.name}: {done.stderr.strip()}", remedy="see the key")
+        raise OptionError(f"gcloud does not take the key {path.name}: {done.stderr.strip()}", remedy="check the key")
     log.info("Activated gcloud service account credential")
 
 
@@ -115,7 +115,9 @@ def _download(text: str) -> Download:
 
 
 def _get(entry: Download, target: Path) -> bool:
-    """Whether it was unpacked: before the archive takes its name, so that one that is there is unpacked to its end."""
+    """Fetches an entry; returns whether it was unpacked. Unpacking comes before the archive gets its name: what has its
+    name is unpacked to its end.
+    """
     unpacked: list[Path] = []
 
     def unpack(file: Path) -> None:

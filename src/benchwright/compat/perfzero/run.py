@@ -117,7 +117,7 @@ def _expand_methods(flags: PerfZeroFlags, paths: Sequence[str]) -> list[str]:
 
 @contextmanager
 def _hold_tpu(tpu: Tpu | None, spent: Spent, packages: dict[str, dict[str, str]]) -> Iterator[list[bool]]:
-    """A TPU inside, if one was asked for; the list tells afterwards whether it is gone again."""
+    """Holds a TPU for the block, if one was asked for; the list says afterwards whether it was deleted."""
     deleted: list[bool] = []
     if tpu is None:
         yield deleted

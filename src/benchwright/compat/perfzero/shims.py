@@ -91,7 +91,7 @@ def write(folder: Path) -> list[Path]:
     paths = {library / f"{name}.py": verb for name, verb in SCRIPTS.items()}
     for path in paths:
         if path.exists() and not _is_ours(path):
-            raise OptionError(f"{path}: is there, and is not a shim", remedy="name another folder, or move it away")
+            raise OptionError(f"{path}: exists, and is not a shim", remedy="name another folder, or move it away")
     try:
         library.mkdir(parents=True, exist_ok=True)
         for path, verb in paths.items():

@@ -72,15 +72,15 @@ def _framework(facts: RunFacts, result: Result) -> Any:
 
 def benchmark_result(result: Result) -> dict[str, Any]:
     """What the method told; after an exception, or without a report, wall_time -1 and nothing else."""
-    told = {} if has_exception(result) else entry_of(result)
-    metrics = told.get("metrics", [])
+    report = {} if has_exception(result) else entry_of(result)
+    metrics = report.get("metrics", [])
     return {
         "name": result.case.name,
-        "wall_time": told.get("wall_time", -1),
-        "succeeded": bool(told)
-        and math.isfinite(_number(told.get("wall_time", -1)))
+        "wall_time": report.get("wall_time", -1),
+        "succeeded": bool(report)
+        and math.isfinite(_number(report.get("wall_time", -1)))
         and all(map(is_within_bounds, metrics)),
-        "extras": told.get("extras", []),
+        "extras": report.get("extras", []),
         "metrics": metrics,
         "trial_id": result.round + 1,
     }
@@ -98,12 +98,12 @@ def cost_of(flags: PerfZeroFlags, result: Result) -> dict[str, Any]:
 
 
 def has_exception(result: Result) -> bool:
-    """Whether there is nothing to read: the method, its constructor or its process failed, or it reported nothing."""
+    """Whether a result has no report: the method, its constructor or its process failed, or it reported nothing."""
     return result.status is not Status.OK or not entry_of(result)
 
 
 def entry_of(result: Result) -> dict[str, Any]:
-    """The method's own report as it was told, {} when there was none."""
+    """Returns the method's own report as it was told, {} when there was none."""
     told = result.details.get("report")
     return told if isinstance(told, dict) else {}
 

@@ -175,7 +175,7 @@ def _accelerator(driver: str, model: str, count: int) -> dict[str, Any]:
 
 
 def _run_program(command: list[str], *, seconds: float = TIMEOUT) -> str:
-    """What a program prints; "" when it is absent, fails or takes too long."""
+    """Runs a program and returns what it prints; "" when it is absent, fails or takes too long."""
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -54,7 +54,7 @@ def parse(text: str) -> Tpu | None:
 
 
 def start(tpu: Tpu) -> dict[str, str]:
-    """Starts it unless it runs already, waits until it is healthy, and tells its version."""
+    """Starts the TPU unless it runs already, waits until it is healthy, and returns its version."""
     if not tpu.prestarted:
         _create(tpu)
     endpoint = _wait_until_healthy(tpu)
@@ -65,7 +65,7 @@ def start(tpu: Tpu) -> dict[str, str]:
 
 
 def delete(tpu: Tpu) -> bool:
-    """Whether it is gone; one that was running before is left alone."""
+    """Deletes the TPU; returns whether it is gone. One that was running before is left alone."""
     if tpu.prestarted:
         return True
     done = _gcloud("execution-groups", "delete", tpu.name, *tpu.place(), "--tpu-only", "--quiet")
@@ -75,7 +75,7 @@ def delete(tpu: Tpu) -> bool:
 
 
 def _create(tpu: Tpu) -> None:
-    """A failure is told and not the end: a TPU of that name may be running already, which the next step finds out."""
+    """Creates the TPU. A failure is only logged: a TPU of that name may be running, as the next step finds out."""
     options = [f"--name={tpu.name}", *tpu.place()]
     options += [f"--accelerator-type={tpu.size}"] if tpu.size else []
     options += [f"--tf-version={tpu.version}"] if tpu.version else []
@@ -85,12 +85,12 @@ def _create(tpu: Tpu) -> None:
 
 
 def _wait_until_healthy(tpu: Tpu) -> str:
-    """Waits until it is healthy; the address of its first endpoint, "" when it has none."""
+    """Waits until the TPU is healthy; returns the address of its first endpoint, "" when it has none."""
     deadline = time.monotonic() + PATIENCE
     while True:
         done = _gcloud("describe", tpu.name, *tpu.place(), "--format=json")
         if done.returncode != 0:
-            raise OptionError(f"there is no TPU {tpu.name}: {_error_text(done)}", remedy="see the parameters given")
+            raise OptionError(f"there is no TPU {tpu.name}: {_error_text(done)}", remedy="check --tpu_parameters")
         told = _parse_object(done.stdout)
         if told.get("health", HEALTHY) == HEALTHY and told.get("state", "READY") == "READY":
             endpoints = told.get("networkEndpoints") or [{}]

@@ -53,7 +53,7 @@ class Trials:
         self.folders: dict[str, dict[str, str]] = defaultdict(dict)
 
     def run(self, methods: Sequence[str], arguments: Sequence[str]) -> int:
-        """Runs them all; the exit code."""
+        """Runs all methods in all trials; returns the exit code."""
         if not methods or self._flags.trials < 1:
             return 0
         self._keeping = keeping = SummaryDestination(self._flags.store, self._workspace.project, self._finish)
@@ -65,7 +65,7 @@ class Trials:
         return 1 if self._is_bad or keeping.has_failed else 0
 
     def _execute(self, methods: Sequence[str], arguments: Sequence[str], keeping: SummaryDestination) -> Run:
-        """The run; where the store lost it, the log says in which file it is."""
+        """Executes the plan; where the store lost the run, the log says in which file it is."""
         try:
             return rounds.execute(self._plan(methods, arguments), lambda: keeping, self._hear)
         except StoreError as error:
@@ -162,7 +162,7 @@ class Trials:
         self.folders[trial][method] = str(attempt.folder)
 
     def _upload(self, result: Result, attempt: MethodAttempt) -> Sequence[str]:
-        """What could not be sent. Ctrl-C is obeyed here too, and nothing is sent after it."""
+        """Uploads a result; returns what could not be sent. Ctrl-C is obeyed here too, and nothing is sent after it."""
         if _was_interrupted(result):
             return ["not uploaded: the run was interrupted"]
         send = partial(uploads.upload_all, self._flags, attempt.folder, attempt.summary, paths=self._paths)

@@ -29,7 +29,7 @@ T = TypeVar("T")
 def upload_all(
     flags: PerfZeroFlags, folder: Path, summary: Mapping[str, Any], *, paths: Sequence[str] = ()
 ) -> Delivery:
-    """Everything that the flags ask for, in PerfZero's order; what arrived, and what failed, in words.
+    """Sends everything that the flags ask for, in PerfZero's order; returns what arrived, and what failed.
 
     `paths` are where hooks may be imported from, beside the usual places.
     """
@@ -77,7 +77,7 @@ def repeat(run: Run) -> Delivery:
 
 
 def is_wanted(flags: PerfZeroFlags) -> bool:
-    """Whether anything is to be sent."""
+    """Whether the flags ask for any upload."""
     return any(flags.texts[name] for name in ("output_gcs_url", "bigquery_project_name", "result_upload_methods"))
 
 
@@ -88,7 +88,7 @@ def folder_of(result: Result) -> Path | None:
 
 
 def _repeat_result(flags: PerfZeroFlags, result: Result) -> Delivery:
-    """One result as when it was new: the same files, places to import hooks from, and key."""
+    """Sends one result again as when it was new: the same files, import paths of hooks, and key."""
     folder = folder_of(result)
     if folder is None:
         raise UploadError(f"{result.case.name}, trial {result.round + 1}: has no output folder")
@@ -109,7 +109,7 @@ def _repeat_result(flags: PerfZeroFlags, result: Result) -> Delivery:
 def _wanted_uploads(
     flags: PerfZeroFlags, folder: Path, summary: Mapping[str, Any], paths: Sequence[str]
 ) -> Iterator[tuple[str, Callable[[], str]]]:
-    """What is to be sent, and what sends it: that tells where it went."""
+    """Yields what is to be sent, and the function that sends it and returns where it went."""
     project, table = flags.texts["bigquery_project_name"], flags.texts["bigquery_dataset_table_name"]
     if project and table:
         yield "the BigQuery row", lambda: _insert(summary, project, bigquery.present_table(table))
@@ -139,9 +139,9 @@ def _copy(folder: Path, url: str) -> str:
 
 
 def run_unless_stopped(step: Callable[[], T]) -> T | None:
-    """What the step returns; None when Ctrl-C, SIGTERM or SIGHUP ended it.
+    """Returns what the step returns; None when Ctrl-C, SIGTERM or SIGHUP ended it.
 
-    Whoever handles these otherwise hears of it then.
+    The handler that was set before gets the signal then.
     """
     if threading.current_thread() is not threading.main_thread():
         return step()

@@ -86,7 +86,7 @@ class Claim:
             os.write(self._file, f"{folder}\n".encode())
 
     def close(self) -> None:
-        """Lets another run have the id."""
+        """Releases the id for another run."""
         os.close(self._file)
 
 

@@ -65,7 +65,7 @@ async def upload(request: Request, visitor: Writes, result_id: Id, name: Name) -
         with whole_files.replace_file(path, mode=0o600) as file:
             size, digest = await _receive_file(request, file, here.limits.artifact)
             if size != artifact.size or (artifact.sha256 and digest != artifact.sha256.lower()):
-                raise refusal(400, f"this is not the file {name!r} that the result names", "was it written to since?")
+                raise refusal(400, f"this is not the file {name!r} that the result names", "was it changed since?")
             added = not path.exists()
     except OSError as error:
         raise refusal(507, f"the server cannot keep the file: {error.strerror}", "try again later") from None
@@ -91,7 +91,7 @@ async def _receive_file(request: Request, file: BinaryIO, most: int) -> tuple[in
 
 
 def _artifact(request: Request, result_id: str, name: str) -> Artifact:
-    """What the result says of that file. Names are looked up and never become paths."""
+    """Returns what the result says of that file. Names are looked up and never become paths."""
     _, result = archive(request).result(result_id)
     for artifact in result.artifacts:
         if artifact.name == name:
@@ -100,7 +100,7 @@ def _artifact(request: Request, result_id: str, name: str) -> Artifact:
 
 
 def _upload_path(settings: ServerSettings, result_id: str, artifact: Artifact) -> Path:
-    """Where an upload lies: under its digest, or one of its name where the result tells no digest."""
+    """Returns the path of an uploaded file: by its digest, or by a digest of its name where the result has none."""
     digest = artifact.sha256.lower()
     if len(digest) != 64 or not set(digest) <= set("0123456789abcdef"):
         digest = hashlib.sha256("\0".join((result_id, artifact.name)).encode("utf-8", "surrogatepass")).hexdigest()
@@ -109,7 +109,7 @@ def _upload_path(settings: ServerSettings, result_id: str, artifact: Artifact) -
 
 
 def _path_inside(folder: Path, text: str) -> Path | None:
-    """The file, if it really lies in the folder, wherever links lead."""
+    """Returns the file's path if it really lies in the folder, wherever links lead; else None."""
     try:
         path = Path(text).resolve(strict=True)
         return path if path.is_file() and path.is_relative_to(folder.resolve(strict=True)) else None

@@ -26,13 +26,13 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/")
 def index(request: Request) -> Response:
-    """The page."""
+    """Sends the page of the dashboard."""
     return _send_file(request, "index.html")
 
 
 @router.get("/{name}")
 def file(request: Request, name: str) -> Response:
-    """A file that the page asks for."""
+    """Sends a file that the page asks for."""
     return _send_file(request, name)
 
 
@@ -53,6 +53,6 @@ def _read_bundle(stamps: tuple[int, ...]) -> dict[str, bytes]:
 
 
 def _stamps() -> tuple[int, ...]:
-    """Tells whether the files were built anew, which happens while one works on them."""
+    """Returns when the files were written: they are built anew while somebody works on them."""
     paths = [dashboard.BUNDLE / name for name in dashboard.NAMES]
     return tuple(path.stat().st_mtime_ns if path.exists() else 0 for path in paths)

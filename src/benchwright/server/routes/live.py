@@ -49,13 +49,13 @@ async def live(request: Request, visitor: Reads) -> Response:
         return await run_in_threadpool(lambda: answer(request, look()))
     broadcast = _broadcast(request)
     if broadcast.listeners >= context_of(request).settings.limits.listeners:
-        raise refusal(503, "too many listen already", "come back later", {"Retry-After": "60"})
+        raise refusal(503, "too many clients listen already", "come back later", {"Retry-After": "60"})
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(broadcast.events(), media_type=EVENTS, headers=headers)
 
 
 class Broadcast:
-    """Looks while somebody listens, once for all of them."""
+    """Looks at the database while somebody listens, once for all listeners."""
 
     def __init__(self, look: Callable[[], bytes], stopping: asyncio.Event) -> None:
         self._look, self._stopping = look, stopping
@@ -110,7 +110,7 @@ class Broadcast:
 
 
 def _broadcast(request: Request) -> Broadcast:
-    """The one of this server."""
+    """Returns the one broadcast of this server."""
     state = request.app.state
     if not hasattr(state, "broadcast"):
         looking = LiveView(archive(request))

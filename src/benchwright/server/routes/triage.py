@@ -60,9 +60,9 @@ def write(request: Request, visitor: Triages, key: Annotated[str, Path(max_lengt
     note = record_of(NewNote, body, context_of(request).settings.limits)
     check_text(note.text, "body.text")
     if not note.text.strip():
-        raise DecodeError("body: the note says nothing", remedy="write something")
+        raise DecodeError("body: the note is empty", remedy="write something")
     if note.at not in _INSTANTS:
-        raise DecodeError(f"body: {note.at} is no instant", remedy="give milliseconds since 1970")
+        raise DecodeError(f"body: {note.at} is not an instant", remedy="give milliseconds since 1970")
     store = archive(request)
     if not note.everywhere:
         _require_series(request, key)
@@ -100,7 +100,7 @@ class _Step:
 
 
 def _steps(found: Finding, wish: Triage) -> list[_Step]:
-    """What of the wish is new; the comment goes with the first of it."""
+    """Returns the changes that are new; the comment goes with the first of them."""
     steps = []
     if wish.state is not None and wish.state is not found.state:
         steps.append(_Step(name_state(wish.state), wish.comment, {"state": wish.state}))

@@ -134,7 +134,7 @@ def samples(request: Request, visitor: Reads, result_id: Id) -> Response:
 
 
 def _keep(store: SqlStore, run: Run) -> bool:
-    """Adds the run, or what is missing of it; False when nothing was."""
+    """Adds the run, or the results that are missing of it; False when nothing was missing."""
     if store.add_run(run):
         return True
     with _refuse_clashes(store, run.id):
@@ -144,7 +144,7 @@ def _keep(store: SqlStore, run: Run) -> bool:
 
 @contextmanager
 def _refuse_clashes(store: SqlStore, run_id: str) -> Iterator[None]:
-    """What a store refuses although it knows the run is something else under the same id."""
+    """Refuses with 409 what the store rejects although it has the run: something else under the same id."""
     try:
         yield
     except StoreError as error:

@@ -61,7 +61,7 @@ _FIXED = frozenset({"id", "series", "remarks"})  # of a finding
 
 
 async def _allowed_body(request: Request, visitor: Reads, verb: str) -> bytes:
-    """The body, once it is clear that the visitor may ask this; whoever only reads has little to send."""
+    """Reads the body, once it is clear that the visitor may call this verb; a reader may send only little."""
     if verb not in VERBS:
         raise refusal(404, f"no verb {verb[:60]!r}", did_you_mean(verb[:60], VERBS))
     scope, limits = VERBS[verb].scope, context_of(request).settings.limits
@@ -94,7 +94,7 @@ def call(
 
 
 def _drop_unknown_keys(verb: str, told: Any) -> Any:
-    """A client refuses keys that it does not know: what is said of damaged runs alone is said of no other."""
+    """Leaves out `damaged` of sound runs: an older client refuses keys that it does not know."""
     if verb == "runs":
         return [{key: value for key, value in run.items() if key != "damaged" or value} for run in told]
     return told
@@ -121,7 +121,7 @@ def _update_finding(request: Request, visitor: Visitor, arguments: dict[str, Any
 
 
 def arguments_of(verb: str, data: Any) -> dict[str, Any]:
-    """The arguments in a body, each of its kind, none missing."""
+    """Decodes the arguments in a body, each of its kind; refuses unknown and missing ones."""
     kinds, required = _arguments(verb)
     if not isinstance(data, dict):
         raise DecodeError(f"{verb}: the arguments are not a mapping")
@@ -156,7 +156,7 @@ def _arguments(verb: str) -> tuple[dict[str, Any], frozenset[str]]:
 
 
 def _check_names_of(record: Any, verb: str) -> None:
-    """Names that are kept must be such as can be found again."""
+    """Refuses names that could not be searched for later."""
     if isinstance(record, Finding):
         check_id(record.id, f"{verb}.finding.id")
         check_names({"series": [record.series]}, verb)
@@ -168,19 +168,19 @@ def _check_names_of(record: Any, verb: str) -> None:
 
 
 def _read_changes(given: dict[str, Any]) -> dict[str, Any]:
-    """Fields of a finding that are to change, each of its kind."""
+    """Decodes the fields of a finding that are to change, each of its kind."""
     kinds = typing.get_type_hints(Finding)
     for name in given:
         if name in _FIXED or name not in kinds:
             raise DecodeError(
-                f"update_finding.changes: {name[:60]!r} is nothing of a finding that changes",
+                f"update_finding.changes: {name[:60]!r} is not a field of a finding that can change",
                 remedy=did_you_mean(name[:60], kinds.keys() - _FIXED),
             )
     return {name: schema.decode(kinds[name], value, where=f"update_finding.{name}") for name, value in given.items()}
 
 
 def _describe_arguments(arguments: dict[str, Any]) -> str:
-    """What a verb was about, for the audit log."""
+    """Describes what a verb was about, for the audit log."""
     first = next(iter(arguments.values()), "")
     if isinstance(first, Threshold):
         return f"{first.case} {first.metric or 'every metric'}: {first.smallest:g}"

@@ -48,9 +48,9 @@ def test_keys_that_look_like_a_slip_are_warnings_with_their_place(write: Write) 
         ({"arguments": "x", "commands": ["y"]}, {}, "", "commands and arguments exclude each other"),
         ({"commands": "text"}, {}, "", "`commands` is a list"),
         ({"commands": ["x"], "iter": "many"}, {}, "", "`iter` is a number"),
-        ({"commands": ["x"], "statistics": ["mean", "p101"]}, {}, "", "'p101' is no statistic"),
-        ({"commands": ["x"], "statistics": ["p99.9", "p1e1"]}, {}, "", "'p1e1' is no statistic"),
-        ({"commands": ["x"], "statistics": ["p 5"]}, {}, "", "'p 5' is no statistic"),
+        ({"commands": ["x"], "statistics": ["mean", "p101"]}, {}, "", "'p101' is not a statistic"),
+        ({"commands": ["x"], "statistics": ["p99.9", "p1e1"]}, {}, "", "'p1e1' is not a statistic"),
+        ({"commands": ["x"], "statistics": ["p 5"]}, {}, "", "'p 5' is not a statistic"),
         ({"commands": ["x"], "files": 3}, {}, "", "`files` is a mapping"),
         ({}, {}, "caffe2", "neither `commands` nor `inputs`"),
         ({"commands": ["x"]}, {}, "tflite", "tflite needs `model.files.graph`"),
@@ -66,7 +66,7 @@ def test_keys_that_look_like_a_slip_are_warnings_with_their_place(write: Write) 
             {"commands": ["x"]},
             {"files": {"m": {"filename": "m", "location": "init_net.pb", "md5": "12"}}},
             "",
-            "is no md5",
+            "is not an md5",
         ),
     ],
 )
@@ -107,7 +107,7 @@ def test_placeholders_and_tests_that_cannot_be_run_are_told(write: Write) -> Non
 
     assert sorted(_told(path)) == [
         ("warning", "cannot be run here: power needs a Monsoon monitor, which is not driven here"),
-        ("warning", "nobody says what {nope} is; it stays as it is written"),
+        ("warning", "{nope} is not defined; it stays as it is written"),
     ]
 
 
@@ -116,7 +116,7 @@ def test_a_token_may_become_a_number_and_must_be_one_when_it_runs(write: Write) 
 
     assert check(path) == []
     assert plan(path, SpecRequest(framework="caffe2", string_map={"ITER": "7"})).tests[0].iterations == 7
-    with pytest.raises(DecodeError, match=r"nobody says what {ITER} is in `iter`"):
+    with pytest.raises(DecodeError, match=r"{ITER} in `iter` is not defined"):
         plan(path, SpecRequest(framework="caffe2"))
 
 

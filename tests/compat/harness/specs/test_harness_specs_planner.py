@@ -174,7 +174,7 @@ def test_a_doubled_program_is_run_once(write: Write) -> None:
     planned = plan(path, CAFFE2)
 
     assert [test.commands for test in planned.tests] == [("{program} --x",), ("{program} --y",)]
-    assert [notice.message for notice in planned.notices] == ["{program} stands twice; it is run once"] * 2
+    assert [notice.message for notice in planned.notices] == ["{program} is written twice; it is run once"] * 2
 
 
 def test_a_key_that_stands_twice_is_told_and_the_last_counts(write: Write) -> None:
@@ -185,7 +185,7 @@ def test_a_key_that_stands_twice_is_told_and_the_last_counts(write: Write) -> No
 
     assert planned.tests[0].commands == ("{program} first",)
     (notice,) = planned.notices
-    assert "tests.0.commands stands twice" in notice.message and notice.severity == "warning"
+    assert "tests.0.commands is written twice" in notice.message and notice.severity == "warning"
 
 
 def test_arguments_beside_a_map_of_flags_count(write: Write) -> None:

@@ -116,7 +116,7 @@ SHAPES = {
         model={"files": MODEL_FILES, "batch_size": "1", "per": 1, "log_output": "true", **FOLLOWED},
         command=f"{{program}} {NET}",
         planned={"log_output": True},
-        reason="nobody says what {MODEL_DIR} is in the location of a file; --string_map can",
+        reason="{MODEL_DIR} in the location of a file is not defined; --string_map can define it",
     ),
     "accuracy with labels among the model's files": Shape(
         test={
@@ -128,7 +128,7 @@ SHAPES = {
         },
         model={"files": {**MODEL_FILES, "golden": {"filename": "g.txt", "location": "g.txt", "md5": "3" * 32}}},
         command=f"{{program}} {NET} --images {{input_files.images}}",
-        reason="nobody says what {MODEL_DIR} is in the location of a file; --string_map can",
+        reason="{MODEL_DIR} in the location of a file is not defined; --string_map can define it",
     ),
     "power, in commands": Shape(
         test={"metric": "power", "commands": [f"{{program}} {NET}"], "collection_time": 170, "voltage": 4.2},

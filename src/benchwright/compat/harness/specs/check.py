@@ -51,7 +51,7 @@ def check(path: Path, framework: str = "", *, offline: bool = True) -> list[Spec
 
 
 def suggest_framework(value: Mapping[str, Any]) -> str:
-    """The framework that a spec is for, as far as it says."""
+    """Returns the framework that a spec is for, as far as it says; else `generic`."""
     model = value.get("model")
     if not isinstance(model, Mapping):
         return "generic"
@@ -60,13 +60,13 @@ def suggest_framework(value: Mapping[str, Any]) -> str:
 
 
 def _find_slips(value: Mapping[str, Any], document: PlacedDocument) -> Iterator[SpecProblem]:
-    """Keys that look like another one misspelt. Any key is legal, as a placeholder; one that is used is none."""
+    """Keys that look like another one misspelt. Any key may be a placeholder; one that is used is no slip."""
     used = {part for text in texts(value) for name in placeholders.names(text) for part in name.split(".")}
     for path, mapping, known in _levels(value):
         for key in mapping:
             near = difflib.get_close_matches(str(key), known, n=1, cutoff=SIMILAR)
             if key not in known and key not in used and near:
-                message = f"{key} is no key that is known here, and is used by no placeholder"
+                message = f"{key} is not a known key, and no placeholder uses it"
                 where = document.at(*path, key)
                 yield SpecProblem(where=where, message=message, remedy=f"did you mean {near[0]!r}?", severity="warning")
 
@@ -133,7 +133,7 @@ def _find_mismatch(entry: FileEntry) -> str:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Every text in it, however deep."""
+    """Yields every text in a value, however deep."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping | list):

@@ -58,7 +58,7 @@ def _describe_steps(test: PlannedTest, word: str, key: str) -> Iterator[str]:
 
 
 def _describe_settings(test: PlannedTest) -> str:
-    said = [f"iterations {test.iterations}" if test.iterations >= 0 else "iterations as the program likes"]
+    said = [f"iterations {test.iterations}" if test.iterations >= 0 else "iterations chosen by the program"]
     said += [f"repeat {test.repeat}"] if test.repeat > 1 else []
     said.append(f"timeout {test.timeout:g} s" if test.timeout is not None else "no timeout")
     said += [f"cooldown {test.cooldown:g} s"] if test.cooldown is not None else []

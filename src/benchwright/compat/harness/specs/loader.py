@@ -68,7 +68,7 @@ def read_document(path: Path, problems: list[SpecProblem]) -> PlacedDocument:
         where = f"{document.where}:{line}:{column}"
         problems.append(
             SpecProblem(
-                where=where, message=f"{name} stands twice; this one counts", remedy="keep one", severity="warning"
+                where=where, message=f"{name} is written twice; this one counts", remedy="keep one", severity="warning"
             )
         )
     return document

@@ -44,7 +44,7 @@ def list_files(model: Mapping[str, Any], test: Mapping[str, Any], at: int) -> It
 def make_entry(
     found: FileLocation, *, spec: Path, asked: SpecRequest, metric: str, place: str
 ) -> tuple[FileEntry, str]:
-    """The file, and why it cannot be had; "" when it can be or is not needed yet."""
+    """Returns the file, and why it cannot be fetched; "" when it can be, or is not needed yet."""
     value = found.value
     said = value if isinstance(value, Mapping) else {"location": value, "filename": _own_name(found, value)}
     raw = str(said.get("location") or "")
@@ -101,12 +101,12 @@ def _is_golden(location: str, metric: str) -> bool:
 
 
 def _resolve_location(raw: str, role: Role, *, spec: Path, asked: SpecRequest) -> tuple[str, str]:
-    """An url, an absolute path, or text that only the run can fill in; and why it cannot be had."""
+    """Returns an URL, an absolute path or a text that only the run fills in; and why the file cannot be fetched."""
     names = set(placeholders.names(raw))
     unknown = sorted(names - RUN_TOKENS)
     if unknown:
         said = ", ".join(f"{{{name}}}" for name in unknown)
-        return raw, f"nobody says what {said} is in the location of a file; --string_map can"
+        return raw, f"{said} in the location of a file is not defined; --string_map can define it"
     if names or role is Role.OUTPUT:
         # a fresh folder is what both mean, and the run has one on either side
         return raw.replace("{TEMPDIR}", "{TGTDIR}" if role is Role.OUTPUT else "{HOSTDIR}"), ""

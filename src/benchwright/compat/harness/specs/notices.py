@@ -38,7 +38,7 @@ def list_timeout(spec: OlderSpec, asked: SpecRequest) -> list[SpecProblem]:
 
 
 def test_notices(test: Mapping[str, Any], at: int, document: PlacedDocument) -> list[SpecProblem]:
-    """What a test says in vain, or twice."""
+    """Warns of what a test says without effect, or twice."""
     found: list[SpecProblem] = []
     words = commands.written_commands(test)
     if words and isinstance(test.get("commands"), Mapping):
@@ -48,7 +48,7 @@ def test_notices(test: Mapping[str, Any], at: int, document: PlacedDocument) -> 
         )
     if any("{program} {program}" in " ".join(command.split()) for command in words):
         key = next(name for name in ("commands", "command", "arguments") if name in test)
-        found.append(_warning(document.at("tests", at, key), "{program} stands twice; it is run once", "keep one"))
+        found.append(_warning(document.at("tests", at, key), "{program} is written twice; it is run once", "keep one"))
     for key, instead in (("profiler", "benchwright run --profile"), ("degrade", "taskset, ulimit or a container")):
         said_of = test.get(key)
         if isinstance(said_of, Mapping) and said_of and str(said_of.get("enabled", "true")).lower() != "false":
@@ -77,18 +77,18 @@ def equal_names(files: Sequence[FileEntry], where: str) -> list[SpecProblem]:
 
 
 def unresolved_placeholders(tests: Sequence[PlannedTest], asked: SpecRequest) -> list[SpecProblem]:
-    """Placeholders that nobody fills in, each once: they stay as they are written. Those that never end are errors."""
-    told = lookups.names_of_info(asked.info)
+    """Warns once of each placeholder that nothing defines. Placeholders that never end are errors."""
+    known = lookups.names_of_info(asked.info)
     found: dict[str, SpecProblem] = {}
     for test in tests:
         try:
-            names = [name for name in lookups.unknown_names(test) if name not in RUN_TOKENS and name not in told]
+            names = [name for name in lookups.unknown_names(test) if name not in RUN_TOKENS and name not in known]
         except DecodeError as error:
             found[error.message] = SpecProblem(where=test.place, message=error.message, remedy=error.remedy)
             continue
         for name in names:
-            message = f"nobody says what {{{name}}} is; it stays as it is written"
-            remedy = "name it in the test, the model, the programs of --info, or --string_map"
+            message = f"{{{name}}} is not defined; it stays as it is written"
+            remedy = "define it in the test, the model, the programs of --info, or --string_map"
             found.setdefault(name, _warning(test.place, message, remedy))
     return list(found.values())
 
@@ -96,7 +96,7 @@ def unresolved_placeholders(tests: Sequence[PlannedTest], asked: SpecRequest) ->
 def obstacles(
     test: Mapping[str, Any], model: Mapping[str, Any], framework: str, files: Sequence[FileEntry]
 ) -> Iterator[str]:
-    """Why the test cannot be run here, whatever the device."""
+    """Yields the reasons why the test cannot be run here, whatever the device."""
     if test.get("metric") == "power":
         method = str(test.get("method") or "monsoon")
         yield (

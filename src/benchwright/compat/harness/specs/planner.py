@@ -94,7 +94,7 @@ def _merge_model(spec: loader.OlderSpec, asked: SpecRequest, problems: list[Spec
 
 
 def _place_of_value(spec: loader.OlderSpec, path: tuple[str, ...]) -> str:
-    """Where the value that counts stands: in the model, or in the list that names it."""
+    """Returns the place of the value that counts: in the model, or in the list that names it."""
     if ("model", *path) in spec.document.places or spec.listed is None:
         return spec.document.at("model", *path)
     return spec.listed.at("meta", *path)
@@ -133,7 +133,7 @@ def _plan_test(test: Mapping[str, Any], place: _Place, problems: list[SpecProble
 
 
 def _apply_request(one: PlannedTest, asked: SpecRequest) -> PlannedTest:
-    """The test with how it is run: what it says, what its model says, and what the command line says."""
+    """Returns the test with its settings: from the test, its model and the command line."""
     test, model = one.test, one.model
     return replace(
         one,

@@ -25,12 +25,12 @@ def number(value: Any, default: float) -> float:
 
 
 def is_number(value: Any) -> bool:
-    """Whether `number` reads it."""
+    """Whether a value is a number, also one that a token put there as text."""
     return number(value, 0.0) == number(value, 1.0)
 
 
 def whole(value: Any, default: int) -> int:
-    """The same without a fraction."""
+    """Reads a whole number, also one that a token put there as text; the default for anything else."""
     return int(number(value, default))
 
 
@@ -65,7 +65,7 @@ def env(test: Mapping[str, Any], model: Mapping[str, Any], asked: SpecRequest) -
 
 
 def cpus(test: Mapping[str, Any], model: Mapping[str, Any], asked: SpecRequest) -> tuple[int, ...]:
-    """The cores it is held to: `cpu-list` on this machine, the mask of `taskset` on a phone. None: any."""
+    """Returns the cores of the program: `cpu-list` on this machine, the mask of `taskset` on a phone. Empty: any."""
     if asked.on_host:
         core = whole(test.get("cpu-list"), -1)
         return (core,) if core > 0 else ()

@@ -140,7 +140,7 @@ def _check_file(one: Any, place: Path, found: _Problems, *, location: bool) -> N
     if location and not one.get("location"):
         found.add(place, f"{name} has no `location`", "an url, or a path from the spec's folder")
     if not md5_is_fine(str(one.get("md5") or "").strip().lower()):
-        found.add((*place, "md5"), f"{one['md5']!r} is no md5", "32 hexadecimal digits, or `directory`")
+        found.add((*place, "md5"), f"{one['md5']!r} is not an md5", "32 hexadecimal digits, or `directory`")
 
 
 def _check_number(source: Mapping[str, Any], place: Path, key: str, found: _Problems) -> None:
@@ -150,7 +150,7 @@ def _check_number(source: Mapping[str, Any], place: Path, key: str, found: _Prob
     if not named:
         found.add((*place, key), f"`{key}` is a number, not {source[key]!r}")
     elif found.complete:
-        found.add((*place, key), f"nobody says what {{{named[0]}}} is in `{key}`", "--string_map can")
+        found.add((*place, key), f"{{{named[0]}}} in `{key}` is not defined", "define it with --string_map")
 
 
 def _check_statistics(test: Mapping[str, Any], place: Path, found: _Problems) -> None:
@@ -161,4 +161,4 @@ def _check_statistics(test: Mapping[str, Any], place: Path, found: _Problems) ->
     for i, name in enumerate(said):
         if not settings.is_statistic(str(name)):
             known = ", ".join(name for name in settings.USUAL_STATISTICS if settings.percent_of(name) is None)
-            found.add((*place, "statistics", i), f"{name!r} is no statistic", f"{known}, or p0 to p100")
+            found.add((*place, "statistics", i), f"{name!r} is not a statistic", f"{known}, or p0 to p100")
